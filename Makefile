@@ -1,0 +1,87 @@
+# Tacet's one build file.  `make help` lists what can be asked of it.
+
+BUILD   ?= build
+VARIANT ?= release
+PREFIX  ?= /usr/local
+MARCH   ?= x86-64-v3
+OUT     := $(BUILD)/$(VARIANT)
+
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
+CFLAGS_release := -O3 -g -flto=auto -fno-semantic-interposition
+CFLAGS_debug   := -O0 -g3
+CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+CFLAGS_fuzz    := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+ifeq ($(VARIANT),fuzz)
+CC  := clang
+CXX := clang++
+endif
+ifeq ($(origin CC),default)
+CC  := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+AR  := $(if $(findstring clang,$(CC)),ar,gcc-ar)
+
+# A fused multiply-add rounds once where the reference rounds twice: worlds and accountants keep the reference's bits.
+COMMON  := -march=$(MARCH) -ffp-contract=off -fno-math-errno -fstack-protector-strong -pthread -I. $(CFLAGS_$(VARIANT))
+# -D_GNU_SOURCE: getrandom, M_PI, sched; the code is C17 on POSIX.
+CPPFLAGS += -D_GNU_SOURCE -MMD -MP
+# BLAS is the single-threaded build: every job brings its own thread.
+BLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-serial /usr/lib/openblas-serial))
+LDLIBS   := -lmicrohttpd -ljansson -lsqlite3 -lsodium -lz -lzstd $(BLAS_DIR)/libopenblas.a -lstdc++ -lm
+TEST_LIBS := -lcriterion -lcurl
+
+ROOMS := envs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos storage api server
+room_lib   = $(OUT)/lib$(subst /,-,$(1)).a
+room_src   = $(filter-out server/main.c,$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
+room_obj   = $(patsubst %,$(OUT)/%.o,$(call room_src,$(1)))
+ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
+
+.DEFAULT_GOAL := all
+.SECONDARY:
+.PHONY: all help debug asan tsan clean
+
+all: $(BUILD)/tacet
+
+help:
+	@echo 'make            build/tacet, optimised for MARCH=$(MARCH)'
+	@echo 'make demo       the main job on a temporary server, six minutes at most'
+	@echo 'make test       unit, HTTP and crash tests (installs what is missing)'
+	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
+	@echo 'make bench      speed beside this machine'"'"'s own limits'
+	@echo 'make debug asan tsan fuzz   other builds, below build/'
+	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
+	@echo 'make install PREFIX=$(PREFIX)'
+
+debug asan tsan:
+	@$(MAKE) --no-print-directory VARIANT=$@ $(BUILD)/$@/tacet
+
+$(BUILD)/tacet: $(BUILD)/release/tacet
+	@cp $< $@
+
+$(OUT)/tacet: $(OUT)/server/main.c.o $(ROOM_LIBS)
+	$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
+
+$(OUT)/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 $(WARNINGS) $(CPPFLAGS) $(COMMON) $(CFLAGS) -c -o $@ $<
+
+$(OUT)/%.cpp.o: %.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -Wall -Wextra $(CPPFLAGS) $(COMMON) $(CXXFLAGS) -c -o $@ $<
+
+define room_rule
+$(call room_lib,$(1)): $(call room_obj,$(1))
+	@rm -f $$@
+	@$(AR) rcs $$@ $$^
+endef
+$(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
+
+include tests/tests.mk
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,108 @@
+/* What every learning algorithm is to the rest of Tacet: a row in a table (algos/algorithms.c).
+ * A new algorithm is one file that defines a struct algorithm, and one line there. */
+#ifndef TACET_ALGOS_ALGORITHM_H
+#define TACET_ALGOS_ALGORITHM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/data/dataset.h"
+#include "algos/parameters.h"
+#include "algos/policy.h"
+#include "algos/privacy/dp_sgd_plan.h"
+#include "envs/env.h"
+
+enum algorithm_mechanism {
+    MECHANISM_NONE,  /* no privacy; the result is never released when the data are private */
+    MECHANISM_DPSGD, /* expert-level DP-SGD */
+    MECHANISM_COUNT
+};
+/* "none", "dpsgd" and back; -1 when unknown. */
+const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
+int algorithm_mechanism_find(const char *name);
+
+enum algorithm_status {
+    ALGORITHM_OK,
+    ALGORITHM_PAUSED, /* the pulse asked to stop; the last saved checkpoint continues it */
+    ALGORITHM_CANCELLED,
+    ALGORITHM_INFEASIBLE, /* the budget cannot pay one step */
+    ALGORITHM_BAD_INPUT,  /* e.g. an empty dataset; message says what (public facts only) */
+    ALGORITHM_BAD_CHECKPOINT,
+    ALGORITHM_NO_RANDOMNESS,
+    ALGORITHM_NO_MEMORY,
+};
+
+/* What a run is asked to be, all of it public. */
+struct algorithm_request {
+    enum algorithm_mechanism mechanism;
+    struct parameter_values parameters;
+    double epsilon, delta; /* requested; unused for MECHANISM_NONE */
+    double discount;       /* of the dataset */
+    uint32_t state_dim, action_count;
+    uint32_t nominal_experts; /* public number of experts; unused for MECHANISM_NONE */
+    uint64_t seed;            /* initial weights and other public coins */
+};
+
+/* What it will cost and run. privacy.steps = total_steps for MECHANISM_DPSGD; all zero privacy for
+ * NONE. */
+struct algorithm_plan {
+    struct dp_sgd_plan privacy;
+    uint64_t total_steps;
+    struct mlp_shape shape;
+    uint64_t parameter_count;
+};
+
+/* What the trainer asks at every pulse (a few times a second; safe to answer quickly). */
+enum algorithm_pulse {
+    PULSE_CONTINUE,
+    PULSE_SAVE,           /* write a checkpoint, go on */
+    PULSE_SAVE_AND_PAUSE, /* write a checkpoint, return ALGORITHM_PAUSED */
+    PULSE_CANCEL,         /* return ALGORITHM_CANCELLED */
+};
+struct algorithm_hooks {
+    void *context;
+    enum algorithm_pulse (*pulse)(void *context, uint64_t steps_done);
+    /* Makes the checkpoint durable; false stops the run with ALGORITHM_PAUSED. Bytes are borrowed.
+     */
+    bool (*save)(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size);
+};
+
+/* One run. DATA is NULL for algorithms that need none. CHECKPOINT is NULL on a fresh start; it
+ * holds weights, target, optimiser and step, so that continuing gives the same guarantee: steps
+ * lost in a crash were never released. */
+struct algorithm_run {
+    const struct algorithm_request *request;
+    const struct algorithm_plan *plan;
+    const struct dataset *data;
+    const unsigned char *checkpoint;
+    size_t checkpoint_size;
+    struct algorithm_hooks hooks;
+    struct noise_source
+        *noise; /* for tests only; NULL: the algorithm opens its own from the operating system */
+};
+
+struct algorithm {
+    const char *name;
+    const char *summary;
+    bool mechanisms[MECHANISM_COUNT];
+    bool needs_dataset;
+    const char *privacy_unit; /* "expert" */
+    const struct parameter_spec *parameters;
+    unsigned parameter_count;
+
+    /* Costs and shapes before anything runs; spends nothing, touches no data. On
+     * ALGORITHM_BAD_INPUT *message is a static sentence. */
+    enum algorithm_status (*plan)(const struct algorithm_request *request,
+                                  struct algorithm_plan *out, const char **message);
+
+    /* Trains; on ALGORITHM_OK *out_policy is the caller's. Messages as above, never derived from
+     * private data. */
+    enum algorithm_status (*train)(const struct algorithm_run *run, struct policy **out_policy,
+                                   const char **message);
+};
+
+const struct algorithm *const *algorithm_all(unsigned *count);
+const struct algorithm *algorithm_find(const char *name);
+
+#endif

@@ -1,0 +1,36 @@
+/* A dataset in memory, as columns: built from trajectories, then read-only and shared by threads.
+ * Transitions are grouped by expert, so that one expert's are a range. */
+#ifndef TACET_ALGOS_DATA_DATASET_H
+#define TACET_ALGOS_DATA_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/data/trajectory.h"
+
+struct dataset {
+    uint32_t state_dim, action_count;
+    uint32_t expert_count;
+    uint64_t trajectory_count, transition_count;
+    float *states;       /* (transition_count + trajectory_count) x state_dim */
+    uint64_t *state_row; /* transition -> row of s in states; s' is the next row */
+    uint16_t *actions;   /* transition */
+    float *rewards;      /* transition */
+    uint8_t *terminated; /* transition: 1 when s' is terminal (truncation is not termination) */
+    uint64_t *expert_transitions; /* expert_count + 1 bounds: expert e owns [e], [e+1) */
+};
+
+/* Collects trajectories in any order. EXPERT_COUNT slots; an expert may stay without data. */
+struct dataset_builder;
+struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
+                                            uint32_t expert_count);
+/* Copies the trajectory. False: no memory, expert or action out of range. */
+bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory);
+void dataset_builder_free(struct dataset_builder *builder);
+
+/* Turns the builder into a dataset (the builder is freed either way), or NULL. */
+struct dataset *dataset_builder_finish(struct dataset_builder *builder);
+void dataset_free(struct dataset *dataset);
+
+#endif

@@ -1,0 +1,61 @@
+/* Named settings of an algorithm: one table drives validation, help, the catalogue and the
+ * defaults. */
+#ifndef TACET_ALGOS_PARAMETERS_H
+#define TACET_ALGOS_PARAMETERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PARAMETERS_MAX     32
+#define PARAMETER_LIST_MAX 7 /* hidden layers: MLP_MAX_LAYERS - 1 */
+
+enum parameter_type {
+    PARAMETER_REAL,
+    PARAMETER_INTEGER,
+    PARAMETER_INTEGER_LIST, /* 1 .. PARAMETER_LIST_MAX integers, e.g. hidden layer widths */
+    PARAMETER_CHOICE,       /* one of choices[], stored as its index */
+};
+
+struct parameter_value {
+    double number[PARAMETER_LIST_MAX];
+    unsigned count; /* 1 unless a list */
+};
+
+struct parameter_spec {
+    const char *name;
+    enum parameter_type type;
+    struct parameter_value value; /* default */
+    double min, max;              /* of each number, inclusive */
+    const char *const *choices;   /* PARAMETER_CHOICE: NULL-terminated */
+    const char *unit;             /* "" when it has none */
+    const char *meaning;          /* one sentence */
+};
+
+/* Values in the order of a table. */
+struct parameter_values {
+    struct parameter_value value[PARAMETERS_MAX];
+};
+
+void parameters_defaults(const struct parameter_spec *specs, unsigned count,
+                         struct parameter_values *out);
+
+/* Index of NAME in the table, or -1. */
+int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name);
+
+/* NULL when VALUE fits SPEC; else a static sentence ("must be an integer from 1 to 4096" is for the
+ * caller to word: this gives the kind of failure). */
+enum parameter_problem {
+    PARAMETER_FITS,
+    PARAMETER_NOT_FINITE,
+    PARAMETER_OUT_OF_RANGE,
+    PARAMETER_NOT_INTEGER,
+    PARAMETER_BAD_COUNT
+};
+enum parameter_problem parameters_check(const struct parameter_spec *spec,
+                                        const struct parameter_value *value);
+
+/* The number of the parameter called NAME, which must be in the table. */
+double parameters_get(const struct parameter_spec *specs, unsigned count,
+                      const struct parameter_values *values, const char *name);
+
+#endif

@@ -1,0 +1,59 @@
+/* A policy: a network and how its outputs become actions. */
+#ifndef TACET_ALGOS_POLICY_H
+#define TACET_ALGOS_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/nn/mlp.h"
+#include "envs/env.h"
+
+enum policy_output {
+    POLICY_SOFTMAX, /* outputs are logits; actions are drawn from their softmax */
+    POLICY_ARGMAX,  /* outputs are scores; the best is played */
+    POLICY_Q,       /* outputs are action values; the best is played, a teacher answers softmax(Q /
+                       temperature) */
+};
+
+struct policy {
+    struct mlp_shape shape;
+    enum policy_output output;
+    float *parameters; /* owned */
+};
+
+/* A policy of that shape with all parameters zero, or NULL. Free with policy_free, which takes NULL
+ * too. */
+struct policy *policy_new(const struct mlp_shape *shape, enum policy_output output);
+void policy_free(struct policy *policy);
+
+/* The network's outputs at STATE[input]: VALUES[actions]. Deterministic to the bit. */
+bool policy_values(const struct policy *policy, const float *state, float *values);
+
+/* Action probabilities at STATE: softmax(outputs / temperature), or for POLICY_ARGMAX all on the
+ * best. */
+bool policy_probabilities(const struct policy *policy, const float *state, double temperature,
+                          double *probabilities);
+
+/* The action with the largest output; ties go to the lower number. */
+uint32_t policy_best_action(const float *values, uint32_t actions);
+
+/* Plays EPISODES episodes of at most MAX_STEPS in ENV with the best action (POLICY_SOFTMAX: drawn),
+ * from the public SEED, and gives mean and standard deviation of the undiscounted return.
+ * PARAMETERS as env_defaults fills them. */
+struct policy_evaluation {
+    double mean_return, std_return;
+    uint32_t episodes;
+};
+bool policy_evaluate(const struct policy *policy, const struct env *env, const double *parameters,
+                     uint32_t episodes, uint32_t max_steps, uint64_t seed,
+                     struct policy_evaluation *out);
+
+/* A self-describing little-endian byte form with a checksum. The caller frees *out_bytes. */
+bool policy_to_bytes(const struct policy *policy, unsigned char **out_bytes, size_t *out_size);
+
+/* The policy those bytes hold, or NULL when they are not one (length, checksum, shape, a number not
+ * finite). */
+struct policy *policy_from_bytes(const unsigned char *bytes, size_t size);
+
+#endif

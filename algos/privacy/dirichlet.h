@@ -1,0 +1,48 @@
+/* The Dirichlet mechanism on action probabilities: certified Renyi price and the sampler.
+ * Bounds: Theorem A, (A1) and (A2) of docs/privacy.md; exact for two actions. */
+#ifndef TACET_ALGOS_PRIVACY_DIRICHLET_H
+#define TACET_ALGOS_PRIVACY_DIRICHLET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algos/privacy/noise.h"
+
+#define DIRICHLET_MAX_ACTIONS 64
+
+/* Release Dir(concentration * p) for p in the simplex with every p_i >= min_probability. */
+struct dirichlet {
+    uint32_t actions;       /* m >= 2 */
+    double concentration;   /* k >= 1 / min_probability; less costs the same and is less accurate */
+    double min_probability; /* eta in (0, 1/m) */
+    double sensitivity; /* 2-norm bound between neighbouring p, after mixing to min_probability */
+};
+
+/* NULL when the parameters are in range, else a sentence that says which is not. */
+const char *dirichlet_problem(const struct dirichlet *mechanism);
+
+/* Orders below this have a finite price: 1 + eta / Delta_inf. */
+double dirichlet_order_limit(const struct dirichlet *mechanism);
+
+/* Certified upper bound of the Renyi divergence of ORDER between neighbours; INFINITY at and above
+ * the limit. */
+double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order);
+
+/* The order in (1, limit) that lets a fresh account of (epsilon, delta) answer the most queries;
+ * *out_queries (may be NULL) receives that number, 0 when not one fits. */
+double dirichlet_best_order(const struct dirichlet *mechanism, double epsilon, double delta,
+                            uint64_t *out_queries);
+
+/* p_i = eta + (1 - m eta) f_i, in place: f a distribution over m actions. */
+void dirichlet_mix(const struct dirichlet *mechanism, double *probabilities);
+
+/* Draws z ~ Dir(k p) in the log domain and rounds it to multiples of 2^-20 that sum to exactly 1
+ * (largest remainder: post-processing). False when P is not in the restricted simplex. */
+bool dirichlet_sample(const struct dirichlet *mechanism, struct noise_source *noise,
+                      const double *p, double *z);
+
+/* Radius around p that holds z with probability 1 - beta, 2-norm (sub-Gaussian bound, Marchal and
+ * Arbel 2017). */
+double dirichlet_error_radius(const struct dirichlet *mechanism, double beta);
+
+#endif

@@ -1,0 +1,61 @@
+/* The one description of a private training run. The accountant makes it; the trainer can draw its
+ * batches and its noise from nothing else. What was accounted is what runs. */
+#ifndef TACET_ALGOS_PRIVACY_DP_SGD_PLAN_H
+#define TACET_ALGOS_PRIVACY_DP_SGD_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algos/privacy/noise.h"
+
+/* Composed Poisson-subsampled Gaussian; unit: one expert, add or remove (or zeroed out, see
+ * docs/privacy.md). */
+struct dp_sgd_plan {
+    double sampling_rate; /* each expert joins a step's batch with this probability; = batch_size /
+                             nominal_experts */
+    double noise_multiplier; /* noise standard deviation over clip_norm */
+    double clip_norm;        /* 2-norm bound of one expert's whole gradient, all tensors jointly */
+    uint32_t batch_size; /* nominal (expected) batch; the sum is divided by this, never by the drawn
+                            size */
+    uint32_t nominal_experts; /* public */
+    uint64_t steps;           /* noisy steps */
+    double delta;
+    double epsilon; /* certified upper bound at delta (privacy-loss distribution, pessimistic) */
+    double epsilon_lower; /* certified lower bound, same grid */
+    double epsilon_renyi; /* Renyi accounting beside it, as a check: never below epsilon_lower */
+};
+
+enum dp_sgd_plan_status {
+    DP_SGD_PLAN_OK,
+    DP_SGD_PLAN_BAD,        /* an argument out of range or not finite */
+    DP_SGD_PLAN_INFEASIBLE, /* no noise multiplier up to 1e6 (or not one step) fits the budget */
+    DP_SGD_PLAN_NO_MEMORY,
+};
+
+/* Fills the three epsilons of *plan from its other fields. */
+enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan);
+
+/* The smallest noise multiplier (to 1e-3 relative, rounded up) at which plan->steps cost at most
+ * TARGET_EPSILON; fills noise_multiplier and the epsilons. */
+enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double target_epsilon);
+
+/* The most steps (at most MAX_STEPS) that cost at most TARGET_EPSILON; fills steps and the
+ * epsilons. */
+enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double target_epsilon,
+                                               uint64_t max_steps);
+
+/* Certified epsilon at plan->delta of the first STEPS steps (0 for 0); never above plan->epsilon.
+ */
+enum dp_sgd_plan_status dp_sgd_plan_epsilon_after(const struct dp_sgd_plan *plan, uint64_t steps,
+                                                  double *out_epsilon);
+
+/* The batch of one step: which of the EXPERT_COUNT slots join. CHOSEN has room for all; gives how
+ * many. */
+uint32_t dp_sgd_plan_draw_batch(const struct dp_sgd_plan *plan, struct noise_source *noise,
+                                uint32_t expert_count, uint32_t *chosen);
+
+/* Adds the step's noise to the clipped SUM[count] and divides by the nominal batch. */
+void dp_sgd_plan_finish_sum(const struct dp_sgd_plan *plan, struct noise_source *noise, float *sum,
+                            uint64_t count);
+
+#endif

@@ -1,0 +1,62 @@
+/* A world: a small table of facts and two functions. The caller owns the state and the generator,
+ * so any number of instances run on any number of threads. A new world is one file here and one
+ * line in envs.c. */
+#ifndef TACET_ENVS_ENV_H
+#define TACET_ENVS_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "envs/rng.h"
+
+#define ENV_MAX_PARAMETERS 16
+#define ENV_MAX_STATE_DIM  16
+#define ENV_MAX_ACTIONS    16
+
+/* One physical constant that a caller may vary. */
+struct env_parameter {
+    const char *name;
+    double value; /* default */
+    double min, max;
+    const char *unit;
+    const char *meaning;
+};
+
+/* What one step gave. Truncation by a step limit is the caller's: worlds have no clock. */
+struct env_outcome {
+    double reward;
+    bool terminated;
+};
+
+struct env {
+    const char *name;
+    unsigned state_dim;         /* numbers in an observation */
+    unsigned action_count;      /* actions are 0 .. action_count-1 */
+    unsigned max_episode_steps; /* the usual limit; callers may choose another */
+    double random_return;       /* mean return of the uniform policy within 200 steps, for scale */
+    const struct env_parameter *parameters;
+    unsigned parameter_count;
+    size_t state_size; /* bytes the caller provides for STATE, aligned as double */
+
+    /* Draws a start state and writes the observation[state_dim]. PARAMETERS[parameter_count] in
+     * table order. */
+    void (*reset)(void *state, const double *parameters, struct rng *rng, double *observation);
+
+    /* Moves STATE by one action (< action_count) and writes the new observation. */
+    struct env_outcome (*step)(void *state, const double *parameters, unsigned action,
+                               struct rng *rng, double *observation);
+};
+
+/* All worlds; *count receives their number. */
+const struct env *const *env_all(unsigned *count);
+
+/* The world of that name, or NULL. */
+const struct env *env_find(const char *name);
+
+/* Fills values[ENV_MAX_PARAMETERS] with the world's defaults. */
+void env_defaults(const struct env *env, double *values);
+
+/* Index of the parameter of that name, or -1. */
+int env_parameter_index(const struct env *env, const char *name);
+
+#endif
