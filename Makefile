@@ -41,7 +41,7 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all help debug asan tsan clean
+.PHONY: all help debug asan tsan demo bench format lint install clean
 
 all: $(BUILD)/tacet
 
@@ -80,6 +80,27 @@ endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 include tests/tests.mk
+
+# What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.
+demo:
+	@scripts/install-deps run build
+	@$(MAKE) --no-print-directory $(BUILD)/tacet
+	@TACET=$(BUILD)/tacet examples/demo.sh
+
+SOURCES = $(shell git ls-files '*.c' '*.h' '*.cpp' 2>/dev/null)
+
+format:
+	clang-format -i $(SOURCES)
+
+lint:
+	clang-format --dry-run -Werror $(SOURCES)
+	python3 scripts/check_rooms.py rooms.txt .
+	cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
+	  --suppressions-list=.cppcheck $(filter-out tests/%,$(filter %.c,$(SOURCES)))
+	clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. $(CPPFLAGS) -march=$(MARCH)
+
+install: $(BUILD)/tacet
+	install -D -m 0755 $(BUILD)/tacet $(DESTDIR)$(PREFIX)/bin/tacet
 
 clean:
 	rm -rf $(BUILD)
