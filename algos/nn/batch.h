@@ -1,0 +1,43 @@
+/* Many rows through one perceptron, forth and back. A batch is a workspace: it holds the
+ * activations and errors of up to CAPACITY rows and is used again for every step; parameters and
+ * gradients are the caller's flat vectors in the layout of mlp.h. One thread at a time.
+ *
+ * A step: write rows to batch_input; batch_forward; write dLoss/dOutput to batch_output_error;
+ * batch_backward; batch_gradient_add (plain sum) or per_example_clip before it (clipped sum). */
+#ifndef TACET_ALGOS_NN_BATCH_H
+#define TACET_ALGOS_NN_BATCH_H
+
+#include "algos/nn/mlp.h"
+
+#define BATCH_MAX_ROWS 65536
+
+struct batch {
+    struct mlp_shape shape;
+    uint32_t capacity;
+    float *input;                      /* capacity x shape.input */
+    float *activation[MLP_MAX_LAYERS]; /* layer l's output, after its activation function */
+    float
+        *error[MLP_MAX_LAYERS]; /* dLoss/d(pre-activation) of layer l; of the last: dLoss/dOutput */
+    float *memory;              /* what the pointers above point into; owned */
+};
+
+/* A workspace of zeros for CAPACITY rows (1 .. BATCH_MAX_ROWS), or NULL: no memory. Free with
+ * batch_free, which takes NULL too. */
+struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity);
+void batch_free(struct batch *batch);
+
+/* Where the caller writes rows (capacity x input), and the loss gradient (capacity x outputs). */
+float *batch_input(struct batch *batch);
+float *batch_output_error(struct batch *batch);
+
+/* Outputs of the first ROWS rows: rows x outputs, valid until the next call. */
+const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows);
+
+/* From batch_output_error to the error of every layer, for the first ROWS rows of the last
+ * batch_forward (it may have had more rows). PARAMETERS are those of that forward. */
+void batch_backward(struct batch *batch, const float *parameters, uint32_t rows);
+
+/* gradient[mlp_parameter_count] += the sum over the first ROWS rows of each row's gradient. */
+void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient);
+
+#endif

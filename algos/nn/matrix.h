@@ -1,0 +1,30 @@
+/* The three matrix products that a perceptron needs, row major float32, each beside a naive
+ * version. matrix.c is the only file that knows BLAS; products too narrow for it are done by hand.
+ * Nothing here allocates or fails; A, B and C must not overlap. Every size must be below 2^31. */
+#ifndef TACET_ALGOS_NN_MATRIX_H
+#define TACET_ALGOS_NN_MATRIX_H
+
+#include <stddef.h>
+
+/* C[rows x columns] = A[rows x inner] B[columns x inner]^T: forward, with B a layer's weight. */
+void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
+                             const float *b, float *c);
+
+/* C[rows x columns] = A[rows x inner] B[inner x columns]: error back to a layer's inputs. */
+void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
+                  float *c);
+
+/* C[rows x columns] += A[inner x rows]^T B[inner x columns]: the gradient of a weight, summed over
+ * INNER examples. */
+void matrix_transposed_times_add(size_t rows, size_t inner, size_t columns, const float *a,
+                                 const float *b, float *c);
+
+/* The same by the definition, for tests and as the reading of the above. */
+void matrix_times_transposed_naive(size_t rows, size_t inner, size_t columns, const float *a,
+                                   const float *b, float *c);
+void matrix_times_naive(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
+                        float *c);
+void matrix_transposed_times_add_naive(size_t rows, size_t inner, size_t columns, const float *a,
+                                       const float *b, float *c);
+
+#endif

@@ -1,0 +1,38 @@
+/* Gradient descent on one flat vector: SGD with momentum and Adam, one loop each. */
+#ifndef TACET_ALGOS_NN_OPTIMIZER_H
+#define TACET_ALGOS_NN_OPTIMIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum optimizer_kind {
+    OPTIMIZER_SGD,  /* v = momentum v + g; p -= rate v (Polyak's heavy ball, as in torch) */
+    OPTIMIZER_ADAM, /* Kingma and Ba 2015, algorithm 1, bias corrected */
+};
+
+struct optimizer_settings {
+    enum optimizer_kind kind;
+    double momentum; /* SGD: momentum; Adam: beta1; 0 <= . < 1 */
+    double beta2;    /* Adam: 0 <= . < 1 */
+    double epsilon;  /* Adam: added to the root of the second moment */
+};
+
+/* State is open so that a checkpoint can store it: STEP and the COUNT floats of each moment. */
+struct optimizer {
+    struct optimizer_settings settings;
+    uint64_t step; /* steps taken */
+    size_t count;  /* parameters */
+    float *first;  /* SGD: velocity; Adam: first moment; owned */
+    float *second; /* Adam: second moment, NULL for SGD; owned */
+};
+
+/* Fills OUT with zero moments; false: no memory. Free with optimizer_clear (also after failure). */
+bool optimizer_init(struct optimizer *out, const struct optimizer_settings *settings, size_t count);
+void optimizer_clear(struct optimizer *optimizer);
+
+/* One step down GRADIENT[count] at LEARNING_RATE, which the caller may schedule. */
+void optimizer_step(struct optimizer *optimizer, float *parameters, const float *gradient,
+                    double learning_rate);
+
+#endif

@@ -1,0 +1,25 @@
+/* Per-example clipping without per-example gradients ("ghost norms", Goodfellow 2015; in the one
+ * backward form of Bu et al. 2022, "book-keeping"). The gradient of a dense layer for one example
+ * is the outer product of its error d and the layer's input a, with d again for the bias, so its
+ * squared norm is |d|^2 (|a|^2 + 1). An error row scaled by c gives c times that example's
+ * gradient, so after scaling the ordinary weight product gives the clipped sum. */
+#ifndef TACET_ALGOS_NN_PER_EXAMPLE_H
+#define TACET_ALGOS_NN_PER_EXAMPLE_H
+
+#include "algos/nn/batch.h"
+
+/* Adds to SQUARED_NORM[rows] each row's squared gradient norm over all of the batch's tensors;
+ * after batch_backward. Sums are taken in double. Call it for every network that one example moves:
+ * the norm is joint. NaN or infinity where a row is not finite. */
+void per_example_squared_norm_add(const struct batch *batch, uint32_t rows, double *squared_norm);
+
+/* FACTOR[rows] = min(1, clip_norm / norm), kept a little low for rounding; 0 for a row whose norm
+ * is not finite: such an example contributes nothing, because NaN would pass any clip. */
+void per_example_factors(const double *squared_norm, uint32_t rows, double clip_norm,
+                         float *factor);
+
+/* Scales the errors of the first ROWS rows; where the factor is 0 the row's errors and activations
+ * become 0 even if they were not finite. batch_gradient_add then gives the clipped sum. */
+void per_example_scale(struct batch *batch, uint32_t rows, const float *factor);
+
+#endif
