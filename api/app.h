@@ -1,0 +1,19 @@
+/* What all threads share for the life of the process. Read-only after api_open, except for what a
+ * member says of itself. A family that needs something of its own adds a member here and two lines
+ * in app.c. */
+#ifndef TACET_API_APP_H
+#define TACET_API_APP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/api.h"
+
+struct app {
+    struct api_settings settings;
+    unsigned char public_key[32]; /* Ed25519 */
+    unsigned char secret_key[64];
+    char key_id[17]; /* of the public key: 16 hex digits of its hash */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* Memory that lives as long as one request: handed out in steps, freed all at once. The first
+ * kilobytes are inside the arena itself, so that a short request asks malloc for nothing. */
+#ifndef TACET_API_ARENA_H
+#define TACET_API_ARENA_H
+
+#include <stddef.h>
+
+#define ARENA_INLINE_BYTES 4096
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks; /* newest first */
+    size_t used;                /* of the newest block, or of INLINE_BYTES when there is none */
+    _Alignas(16) unsigned char inline_bytes[ARENA_INLINE_BYTES];
+};
+
+void arena_init(struct arena *arena);
+void arena_clear(struct arena *arena);
+
+/* SIZE bytes, aligned for everything, not cleared; NULL when memory is short or SIZE is 0. */
+void *arena_alloc(struct arena *arena, size_t size);
+
+/* COUNT cleared elements of SIZE bytes; NULL when memory is short or the product overflows. */
+void *arena_array(struct arena *arena, size_t count, size_t size);
+
+/* A copy of SIZE bytes with a NUL behind them; NULL when memory is short. */
+char *arena_copy(struct arena *arena, const char *text, size_t size);
+
+/* A formatted text; NULL when memory is short. */
+char *arena_format(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,149 @@
+/* One request in progress: who asks, what was sent, what will be answered, and the memory for all
+ * of it. A handler is `enum problem api_x(struct call *)`: it reads typed fields (fields.h), calls
+ * one or two functions of the rooms below, fills the answer and returns PROBLEM_NONE, or returns a
+ * problem after saying what was wrong. It writes no error status and frees nothing. */
+#ifndef TACET_API_CALL_H
+#define TACET_API_CALL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "api/arena.h"
+#include "api/problem.h"
+#include "api/route.h"
+
+struct call_deferred;
+
+struct caller {
+    char id[32];    /* "cli_..."; "" on a public route */
+    enum role role; /* one role */
+};
+
+struct call {
+    struct app *app;
+    struct db *db; /* this thread's connection; NULL on the inline lane */
+    const struct api_request *request;
+    const struct route *route;
+    struct caller caller;
+    int64_t now_ms;
+    json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */
+    void *plan;   /* what PREPARE left for HANDLE */
+    struct arena arena;
+
+    /* private to call.c and serve.c from here on */
+    struct api_reply *reply;
+    struct route_match match;
+    struct call_deferred *deferred;
+    char *detail;     /* of the problem; arena */
+    json_t *errors;   /* array for "errors", or NULL */
+    json_t *violated; /* array for "violated", or NULL */
+    json_t *extra;    /* further members of the problem, or NULL */
+    unsigned error_count;
+    bool answered;
+    bool body_hash_open;
+    unsigned char body_hash_state[512]; /* running hash of a streamed body; idempotency.c */
+};
+
+/* ---- the request */
+
+/* The value of the pattern's {NAME}, decoded; asserts that the pattern has it. */
+const char *call_parameter(const struct call *call, const char *name);
+
+/* The decoded value of the query parameter NAME; NULL when absent. A parameter that the route does
+ * not list was refused before the handler ran; so was one that is given twice. */
+const char *call_query(struct call *call, const char *name);
+
+/* A header of the request; NULL when absent. */
+const char *call_request_header(const struct call *call, const char *name);
+
+/* Next bytes of a streamed body (BODY_STREAM, in PREPARE): count, 0 at the end, -1 when the client
+ * is gone. The bytes also go into the fingerprint that an Idempotency-Key stands for. */
+long call_read(struct call *call, unsigned char *buffer, size_t size);
+
+/* True when the caller's role is one of ROLES. */
+bool call_is(const struct call *call, unsigned roles);
+
+/* ---- memory */
+
+/* Runs FREE_IT(WHAT) when the call ends, newest first, whatever its outcome; the connection is
+ * still usable then and no transaction of the call is open. If memory is short it runs at once and
+ * the answer is false: return PROBLEM_INTERNAL_ERROR. */
+bool call_defer(struct call *call, void (*free_it)(void *what), void *what);
+
+/* Gives JSON (a new reference, may be NULL) to the call, which drops it at its end. Gives it back,
+ * or NULL when memory was short. */
+json_t *call_own(struct call *call, json_t *json);
+
+/* ---- a good answer; one of these, once, last */
+
+/* JSON is a new reference that the call takes; NULL (memory was short) gives
+ * PROBLEM_INTERNAL_ERROR. So a handler may end in `return call_reply_json(call, 200, json)`. */
+enum problem call_reply_json(struct call *call, int status, json_t *json);
+
+/* BODY is malloc'ed and taken, of SIZE bytes; NULL gives PROBLEM_INTERNAL_ERROR. CONTENT_TYPE is
+ * static text. */
+enum problem call_reply_bytes(struct call *call, int status, const char *content_type, char *body,
+                              size_t size);
+
+/* BODY lives as long as the process. */
+enum problem call_reply_static(struct call *call, int status, const char *content_type,
+                               const char *body, size_t size);
+
+/* No body (204). */
+enum problem call_reply_empty(struct call *call, int status);
+
+/* A stream of server-sent events; EVENTS.free is called by whoever owns the reply. */
+enum problem call_reply_events(struct call *call, struct api_events events);
+
+/* Adds a header to the answer, good or bad. NAME is static text; a value longer than 231 bytes is
+ * our bug. At most four per call of a handler. */
+void call_header(struct call *call, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Location, with the same rules. */
+void call_location(struct call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- a problem */
+
+/* Says in a sentence what was wrong and gives PROBLEM back:
+ * return call_problem(call, PROBLEM_CONFLICT, "The job has ended."); */
+enum problem call_problem(struct call *call, enum problem problem, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds {"pointer","detail"} to the errors and gives PROBLEM_VALIDATION. The first 100 are kept.
+ * POINTER is a JSON pointer into the body ("" is the body itself). */
+enum problem call_invalid(struct call *call, const char *pointer, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for a query parameter: {"parameter","detail"}. */
+enum problem call_invalid_query(struct call *call, const char *parameter, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for a line of an upload: {"line","pointer","detail"}. */
+enum problem call_invalid_line(struct call *call, uint64_t line, const char *pointer,
+                               const char *detail);
+
+/* Number of faults that were gathered so far (those past the first 100 count). */
+unsigned call_error_count(const struct call *call);
+
+/* Adds one element of "violated" (budget-exhausted, budget-reserved); takes the reference. */
+void call_violated(struct call *call, json_t *violation);
+
+/* Adds any other member to the problem document, e.g. "accepts" for 415; takes the reference. */
+void call_problem_member(struct call *call, const char *name, json_t *value);
+
+/* ---- private: serve.c makes and ends calls */
+
+void call_init(struct call *call, struct app *app, struct db *db, const struct api_request *request,
+               struct api_reply *reply);
+void call_end(struct call *call);
+/* Forgets answer and faults, for a transaction that runs again. */
+void call_reset(struct call *call);
+/* Turns PROBLEM and what was gathered into the problem+json reply. */
+void call_answer_problem(struct call *call, enum problem problem);
+
+#endif

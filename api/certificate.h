@@ -1,0 +1,22 @@
+/* Certificates are JSON objects that we sign: Ed25519 over the canonical JSON (RFC 8785: members
+ * sorted, compact, shortest numbers) of the object without its "signature" member. */
+#ifndef TACET_API_CERTIFICATE_H
+#define TACET_API_CERTIFICATE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct app;
+
+/* The canonical text of CERTIFICATE (an object, borrowed, without "signature") with the member
+ * "signature":{"algorithm":"Ed25519","key_id":...,"value":base64url} added: what is stored and
+ * served as it is. malloc'ed; NULL when memory is short. */
+char *certificate_sign(const struct app *app, const json_t *certificate);
+
+/* True when TEXT is a certificate whose signature fits PUBLIC_KEY[32]. */
+bool certificate_check(const char *text, const unsigned char *public_key);
+
+/* The key set of /.well-known/jwks.json (RFC 7517, 8037). New reference; NULL: memory. */
+json_t *certificate_keys(const struct app *app);
+
+#endif

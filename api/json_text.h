@@ -1,0 +1,46 @@
+/* JSON between bytes and jansson's tree, both ways, by our rules. */
+#ifndef TACET_API_JSON_TEXT_H
+#define TACET_API_JSON_TEXT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/problem.h"
+
+/* Deepest nesting of a body; a network's weights need 5. */
+#define JSON_DEPTH_MAX 32
+
+/* Parses SIZE bytes of one JSON value: strict RFC 8259 and UTF-8, no duplicate names, nesting up to
+ * JSON_DEPTH_MAX. PROBLEM_NONE gives a new reference in *out; PROBLEM_NOT_JSON (malformed) or
+ * PROBLEM_VALIDATION (well-formed, but a number beyond double's range or U+0000 in a text) writes a
+ * sentence with line and column to DETAIL. */
+enum problem json_text_parse(const char *bytes, size_t size, json_t **out, char *detail,
+                             size_t detail_size);
+
+/* JSON text of VALUE, compact, numbers in the shortest form that reads back as the same double
+ * (20 for 20.0, 1e-7 as ECMAScript writes it). SORTED orders the members of every object: then the
+ * bytes are RFC 8785's canonical form, for texts that are signed. malloc'ed, NUL-terminated,
+ * *out_size without the NUL; NULL when memory is short. VALUE is borrowed. */
+char *json_text_write(const json_t *value, bool sorted, size_t *out_size);
+
+/* A number as ECMAScript writes it (RFC 8785, section 3.2.2.3); VALUE is finite. Writes at most 31
+ * bytes and a NUL; gives the length. */
+size_t json_text_number(double value, char out[32]);
+
+/* Escapes TEXT as a JSON string, quotes included, into a file of text that is being built by hand.
+ * Gives the bytes written, or 0 when they do not fit into SIZE. */
+size_t json_text_string(const char *text, char *out, size_t size);
+
+/* A number that may stand in a reply: finite ones as they are, others as null. New reference. */
+json_t *json_number(double value);
+
+/* "2026-11-21T12:00:00.000Z" of milliseconds since the epoch; null for 0 and below (a time that is
+ * not yet). New reference. */
+json_t *json_time(int64_t ms);
+
+/* TEXT, or null when it is NULL or empty. New reference. */
+json_t *json_text_or_null(const char *text);
+
+#endif

@@ -1,0 +1,93 @@
+/* The table of endpoints and how a path finds its row. A new endpoint is one handler, declared in
+ * its family's header, and one row in route.c. */
+#ifndef TACET_API_ROUTE_H
+#define TACET_API_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/api.h"
+#include "api/problem.h"
+
+struct call;
+struct arena;
+
+/* Who may call: a row holds the union of the roles that may. */
+enum role {
+    ROLE_ADMIN = 1,
+    ROLE_STEWARD = 2,
+    ROLE_CONTRIBUTOR = 4,
+    ROLE_STUDENT = 8,
+    ROLE_AGENT = 16,
+    ROLE_AUDITOR = 32,
+    ROLE_ANY = 63, /* every role, with a token */
+    ROLE_NONE = 0, /* public: no token is asked for */
+};
+
+enum route_flag {
+    ROUTE_KEY_REQUIRED = 1, /* a call that can spend: 400 without an Idempotency-Key */
+    ROUTE_READS = 2, /* a POST that changes nothing: no writing transaction, no stored answer */
+    ROUTE_PAGE = 4,  /* a browser (Accept prefers text/html) gets the page shell, no token */
+    ROUTE_ANY_ACCEPT = 8,   /* answers something else than JSON: the handler looks at Accept */
+    ROUTE_POLICY_BODY = 16, /* the JSON body may be as large as max_policy_bytes */
+};
+
+enum route_body {
+    BODY_NONE,   /* no body, or an empty JSON object */
+    BODY_JSON,   /* application/json; call->body holds it parsed */
+    BODY_STREAM, /* whatever comes: PREPARE reads it with call_read; lane API_LANE_STREAM */
+};
+
+#define ROUTE_PARAMETERS_MAX 4
+
+struct route {
+    const char *method;
+    const char *pattern; /* "/v1/datasets/{id}:seal": {name} is one segment, :verb ends one */
+    enum api_lane lane;
+    unsigned roles; /* of enum role */
+    unsigned flags; /* of enum route_flag */
+    enum route_body body;
+    const char *query; /* the query parameters that are known, separated by spaces; "" for none */
+
+    /* Optional; runs before HANDLE and outside any transaction of ours: parsing, planning, slow
+     * sums. Leaves what it made in call->plan. */
+    enum problem (*prepare)(struct call *call);
+
+    /* Does the work. For a method that changes something it runs inside one transaction together
+     * with the stored answer; any problem that it returns rolls both back. It may be run again when
+     * the database asks for a retry, so it changes nothing outside the call and the database. */
+    enum problem (*handle)(struct call *call);
+
+    const char *summary; /* one sentence for /docs */
+};
+
+/* All rows; *out_count receives their number. */
+const struct route *route_all(unsigned *out_count);
+
+/* What a path gave. */
+struct route_match {
+    const struct route *route; /* NULL: nothing */
+    /* Decoded values of the pattern's {names}, in order, in the arena. */
+    const char *values[ROUTE_PARAMETERS_MAX];
+    unsigned value_count;
+    bool malformed;  /* a broken percent-escape, or one that hides NUL */
+    bool wrong_verb; /* other methods of this path exist: 405 */
+};
+
+/* Finds the row for METHOD (HEAD finds GET) and PATH as received. With ARENA NULL values are not
+ * decoded: that is for asking lane and limits. */
+void route_match(const char *method, const char *path, struct arena *arena,
+                 struct route_match *out);
+
+/* Writes the methods that PATH knows, "GET, HEAD, POST, OPTIONS", for Allow; "" for no such path.
+ */
+void route_allowed(const char *path, char *out, size_t size);
+
+/* True when the route changes something: neither GET nor a ROUTE_READS. */
+bool route_writes(const struct route *route);
+
+/* The role of that name ("steward"), or 0; and the name of one role. */
+enum role role_find(const char *name);
+const char *role_name(enum role role);
+
+#endif
