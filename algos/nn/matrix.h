@@ -19,6 +19,10 @@ void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, con
 void matrix_transposed_times_add(size_t rows, size_t inner, size_t columns, const float *a,
                                  const float *b, float *c);
 
+/* y[rows] = A[rows x columns] x[columns]. By hand, one fixed order of operations: the same bits
+ * every time, whatever the BLAS. */
+void matrix_times_vector(size_t rows, size_t columns, const float *a, const float *x, float *y);
+
 /* The same by the definition, for tests and as the reading of the above. */
 void matrix_times_transposed_naive(size_t rows, size_t inner, size_t columns, const float *a,
                                    const float *b, float *c);

@@ -1,0 +1,164 @@
+/* Forward and backward of many rows; one allocation holds a whole workspace. */
+#include "algos/nn/batch.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "algos/nn/matrix.h"
+
+/* Rows begin on cache lines. */
+static size_t padded(size_t floats)
+{
+    return (floats + 15) & ~(size_t)15;
+}
+
+struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity)
+{
+    assert(mlp_shape_valid(shape));
+    assert(capacity > 0 && capacity <= BATCH_MAX_ROWS);
+    /* At most 65536 rows x 4096 floats x 17 blocks: far below SIZE_MAX. */
+    size_t floats = padded((size_t)capacity * shape->input);
+    for (uint32_t l = 0; l < shape->layer_count; l++)
+        floats += 2 * padded((size_t)capacity * shape->width[l]);
+    struct batch *batch = calloc(1, sizeof *batch);
+    if (!batch)
+        return NULL;
+    batch->memory = calloc(floats, sizeof *batch->memory);
+    if (!batch->memory) {
+        free(batch);
+        return NULL;
+    }
+    batch->shape = *shape;
+    batch->capacity = capacity;
+    float *next = batch->memory;
+    batch->input = next;
+    next += padded((size_t)capacity * shape->input);
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        size_t block = padded((size_t)capacity * shape->width[l]);
+        batch->activation[l] = next;
+        batch->error[l] = next + block;
+        next += 2 * block;
+    }
+    return batch;
+}
+
+void batch_free(struct batch *batch)
+{
+    if (!batch)
+        return;
+    free(batch->memory);
+    free(batch);
+}
+
+float *batch_input(struct batch *batch)
+{
+    return batch->input;
+}
+
+float *batch_output_error(struct batch *batch)
+{
+    return batch->error[batch->shape.layer_count - 1];
+}
+
+static void add_bias(float *restrict y, const float *restrict bias, uint32_t rows, uint32_t width)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        float *restrict row = y + (size_t)i * width;
+        for (uint32_t j = 0; j < width; j++)
+            row[j] += bias[j];
+    }
+}
+
+/* Bias and ReLU in one pass. The comparison lets NaN through: a row that is not finite must show.
+ */
+static void add_bias_relu(float *restrict y, const float *restrict bias, uint32_t rows,
+                          uint32_t width)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        float *restrict row = y + (size_t)i * width;
+        for (uint32_t j = 0; j < width; j++) {
+            float x = row[j] + bias[j];
+            row[j] = x < 0.0F ? 0.0F : x;
+        }
+    }
+}
+
+static void apply_tanh(float *y, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = tanhf(y[i]);
+}
+
+const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows)
+{
+    assert(rows <= batch->capacity);
+    const struct mlp_shape *shape = &batch->shape;
+    uint32_t last = shape->layer_count - 1;
+    const float *x = batch->input;
+    for (uint32_t l = 0; l <= last; l++) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        const float *weight = parameters + mlp_weight_offset(shape, l);
+        const float *bias = weight + (size_t)in * out;
+        float *y = batch->activation[l];
+        matrix_times_transposed(rows, in, out, x, weight, y);
+        if (l != last && shape->activation == MLP_RELU) {
+            add_bias_relu(y, bias, rows, out);
+        } else {
+            add_bias(y, bias, rows, out);
+            if (l != last)
+                apply_tanh(y, (size_t)rows * out);
+        }
+        x = y;
+    }
+    return x;
+}
+
+/* error *= the activation function's slope, told from its output. */
+static void apply_slope(enum mlp_activation activation, const float *restrict output,
+                        float *restrict error, size_t count)
+{
+    if (activation == MLP_RELU) {
+        for (size_t i = 0; i < count; i++)
+            error[i] = output[i] > 0.0F ? error[i] : 0.0F;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        error[i] *= 1.0F - output[i] * output[i];
+}
+
+void batch_backward(struct batch *batch, const float *parameters, uint32_t rows)
+{
+    assert(rows <= batch->capacity);
+    const struct mlp_shape *shape = &batch->shape;
+    for (uint32_t l = shape->layer_count - 1; l > 0; l--) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        const float *weight = parameters + mlp_weight_offset(shape, l);
+        matrix_times(rows, out, in, batch->error[l], weight, batch->error[l - 1]);
+        apply_slope(shape->activation, batch->activation[l - 1], batch->error[l - 1],
+                    (size_t)rows * in);
+    }
+}
+
+static void add_rows(const float *restrict rows_of, uint32_t rows, uint32_t width,
+                     float *restrict sum)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        const float *restrict row = rows_of + (size_t)i * width;
+        for (uint32_t j = 0; j < width; j++)
+            sum[j] += row[j];
+    }
+}
+
+void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient)
+{
+    assert(rows <= batch->capacity);
+    const struct mlp_shape *shape = &batch->shape;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        const float *x = l == 0 ? batch->input : batch->activation[l - 1];
+        float *weight = gradient + mlp_weight_offset(shape, l);
+        matrix_transposed_times_add(out, rows, in, batch->error[l], x, weight);
+        add_rows(batch->error[l], rows, out, weight + (size_t)in * out);
+    }
+}

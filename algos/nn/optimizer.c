@@ -1,0 +1,71 @@
+/* SGD and Adam over flat vectors. */
+#include "algos/nn/optimizer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+bool optimizer_init(struct optimizer *out, const struct optimizer_settings *settings, size_t count)
+{
+    assert(count > 0);
+    *out = (struct optimizer){.settings = *settings, .count = count};
+    out->first = calloc(count, sizeof *out->first);
+    if (!out->first)
+        return false;
+    if (settings->kind == OPTIMIZER_ADAM) {
+        out->second = calloc(count, sizeof *out->second);
+        if (!out->second) {
+            optimizer_clear(out);
+            return false;
+        }
+    }
+    return true;
+}
+
+void optimizer_clear(struct optimizer *optimizer)
+{
+    free(optimizer->first);
+    free(optimizer->second);
+    *optimizer = (struct optimizer){0};
+}
+
+static void sgd_step(const struct optimizer *o, float *restrict parameters,
+                     const float *restrict gradient, float rate)
+{
+    float *restrict velocity = o->first;
+    const float momentum = (float)o->settings.momentum;
+    for (size_t i = 0; i < o->count; i++) {
+        velocity[i] = momentum * velocity[i] + gradient[i];
+        parameters[i] -= rate * velocity[i];
+    }
+}
+
+static void adam_step(const struct optimizer *o, float *restrict parameters,
+                      const float *restrict gradient, double learning_rate)
+{
+    float *restrict first = o->first, *restrict second = o->second;
+    const float beta1 = (float)o->settings.momentum, beta2 = (float)o->settings.beta2;
+    const float rest1 = (float)(1.0 - o->settings.momentum);
+    const float rest2 = (float)(1.0 - o->settings.beta2);
+    const float epsilon = (float)o->settings.epsilon;
+    const double t = (double)o->step;
+    const float rate = (float)(learning_rate / (1.0 - pow(o->settings.momentum, t)));
+    const float root = (float)(1.0 / sqrt(1.0 - pow(o->settings.beta2, t)));
+    for (size_t i = 0; i < o->count; i++) {
+        float g = gradient[i];
+        first[i] = beta1 * first[i] + rest1 * g;
+        second[i] = beta2 * second[i] + rest2 * g * g;
+        parameters[i] -= rate * first[i] / (sqrtf(second[i]) * root + epsilon);
+    }
+}
+
+void optimizer_step(struct optimizer *optimizer, float *parameters, const float *gradient,
+                    double learning_rate)
+{
+    assert(optimizer->first);
+    optimizer->step++;
+    if (optimizer->settings.kind == OPTIMIZER_ADAM)
+        adam_step(optimizer, parameters, gradient, learning_rate);
+    else
+        sgd_step(optimizer, parameters, gradient, (float)learning_rate);
+}

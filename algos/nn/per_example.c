@@ -1,0 +1,90 @@
+/* Ghost norms and clip factors. Norms are summed in double: a float sum over 512 numbers could be
+ * 3e-5 short, and the clip bound is a privacy guarantee. */
+#include "algos/nn/per_example.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* Room for the rounding of the factor, of the scaled errors and of the product that follows: a few
+ * units of 2^-24 each. */
+#define ROUNDING_MARGIN (1.0 - 0x1p-20)
+
+static double squared_length(const float *v, uint32_t count)
+{
+    double lane[8] = {0};
+    uint32_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+        for (uint32_t j = 0; j < 8; j++)
+            lane[j] += (double)v[k + j] * (double)v[k + j];
+    }
+    double sum = 0.0;
+    for (; k < count; k++)
+        sum += (double)v[k] * (double)v[k];
+    for (uint32_t j = 0; j < 8; j++)
+        sum += lane[j];
+    return sum;
+}
+
+void per_example_squared_norm_add(const struct batch *batch, uint32_t rows, double *squared_norm)
+{
+    assert(rows <= batch->capacity);
+    const struct mlp_shape *shape = &batch->shape;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        const float *input = l == 0 ? batch->input : batch->activation[l - 1];
+        for (uint32_t i = 0; i < rows; i++) {
+            double a = squared_length(input + (size_t)i * in, in);
+            double d = squared_length(batch->error[l] + (size_t)i * out, out);
+            squared_norm[i] += d * (a + 1.0);
+        }
+    }
+}
+
+void per_example_factors(const double *squared_norm, uint32_t rows, double clip_norm, float *factor)
+{
+    assert(isfinite(clip_norm) && clip_norm > 0.0);
+    for (uint32_t i = 0; i < rows; i++) {
+        double norm = sqrt(squared_norm[i]);
+        if (!isfinite(norm))
+            factor[i] = 0.0F;
+        else if (norm <= clip_norm * ROUNDING_MARGIN)
+            factor[i] = 1.0F;
+        else
+            factor[i] = (float)(clip_norm / norm * ROUNDING_MARGIN);
+    }
+}
+
+static void scale_row(float *row, uint32_t width, float factor)
+{
+    for (uint32_t j = 0; j < width; j++)
+        row[j] *= factor;
+}
+
+/* Zero times NaN is NaN, so a dropped row is overwritten, inputs too. */
+static void drop_row(struct batch *batch, uint32_t row)
+{
+    const struct mlp_shape *shape = &batch->shape;
+    memset(batch->input + (size_t)row * shape->input, 0, shape->input * sizeof(float));
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        size_t offset = (size_t)row * shape->width[l], size = shape->width[l] * sizeof(float);
+        memset(batch->activation[l] + offset, 0, size);
+        memset(batch->error[l] + offset, 0, size);
+    }
+}
+
+void per_example_scale(struct batch *batch, uint32_t rows, const float *factor)
+{
+    assert(rows <= batch->capacity);
+    const struct mlp_shape *shape = &batch->shape;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (factor[i] == 1.0F)
+            continue;
+        if (factor[i] == 0.0F) {
+            drop_row(batch, i);
+            continue;
+        }
+        for (uint32_t l = 0; l < shape->layer_count; l++)
+            scale_row(batch->error[l] + (size_t)i * shape->width[l], shape->width[l], factor[i]);
+    }
+}
