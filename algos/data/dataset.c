@@ -1,0 +1,207 @@
+/* From trajectories in any order to columns grouped by expert. States stay where they arrived, one
+ * row after the other, and are found through state_row: the largest column is never moved. The
+ * other columns are sorted by expert (counting sort, stable) when the builder finishes. */
+#include "algos/data/dataset.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One trajectory as it arrived: where its states and transitions begin. */
+struct arrival {
+    uint64_t first_state, first_transition;
+    uint32_t expert, length;
+    bool terminated;
+};
+
+struct dataset_builder {
+    uint32_t state_dim, action_count, expert_count;
+    uint64_t state_count, transition_count, arrival_count;
+    uint64_t state_room, transition_room, arrival_room;
+    float *states, *rewards;
+    uint16_t *actions;
+    struct arrival *arrivals;
+};
+
+struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
+                                            uint32_t expert_count)
+{
+    assert(state_dim > 0 && action_count > 0 && action_count <= UINT16_MAX);
+    struct dataset_builder *builder = calloc(1, sizeof *builder);
+    if (!builder)
+        return NULL;
+    builder->state_dim = state_dim;
+    builder->action_count = action_count;
+    builder->expert_count = expert_count;
+    return builder;
+}
+
+void dataset_builder_free(struct dataset_builder *builder)
+{
+    if (!builder)
+        return;
+    free(builder->states);
+    free(builder->rewards);
+    free(builder->actions);
+    free(builder->arrivals);
+    free(builder);
+}
+
+/* *array of items of SIZE bytes gets room for ROOM of them; unchanged on failure. */
+static bool resize(void *array, uint64_t room, size_t size)
+{
+    void *old, *grown;
+    size_t bytes;
+    if (__builtin_mul_overflow(room, size, &bytes))
+        return false;
+    memcpy(&old, array, sizeof old);
+    grown = realloc(old, bytes > 0 ? bytes : 1);
+    if (!grown)
+        return false;
+    memcpy(array, &grown, sizeof grown);
+    return true;
+}
+
+static uint64_t more_room(uint64_t room, uint64_t needed)
+{
+    uint64_t grown = room + room / 2 + 64;
+    return grown > needed ? grown : needed;
+}
+
+static bool reserve(struct dataset_builder *b, uint32_t length)
+{
+    uint64_t states = b->state_count + length + 1, transitions = b->transition_count + length;
+    if (states > b->state_room) {
+        uint64_t room = more_room(b->state_room, states);
+        if (room > SIZE_MAX / sizeof(float) / b->state_dim ||
+            !resize(&b->states, room, sizeof(float) * b->state_dim))
+            return false;
+        b->state_room = room;
+    }
+    if (transitions > b->transition_room) {
+        uint64_t room = more_room(b->transition_room, transitions);
+        if (!resize(&b->rewards, room, sizeof *b->rewards) ||
+            !resize(&b->actions, room, sizeof *b->actions))
+            return false;
+        b->transition_room = room;
+    }
+    if (b->arrival_count == b->arrival_room) {
+        uint64_t room = more_room(b->arrival_room, 1);
+        if (!resize(&b->arrivals, room, sizeof *b->arrivals))
+            return false;
+        b->arrival_room = room;
+    }
+    return true;
+}
+
+bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory)
+{
+    uint32_t length = trajectory->length;
+    if (trajectory->expert >= builder->expert_count)
+        return false;
+    for (uint32_t t = 0; t < length; t++) {
+        if (trajectory->actions[t] >= builder->action_count)
+            return false;
+    }
+    if (!reserve(builder, length))
+        return false;
+    builder->arrivals[builder->arrival_count++] = (struct arrival){
+        .first_state = builder->state_count,
+        .first_transition = builder->transition_count,
+        .expert = trajectory->expert,
+        .length = length,
+        .terminated = trajectory->terminated,
+    };
+    memcpy(builder->states + builder->state_count * builder->state_dim, trajectory->states,
+           ((size_t)length + 1) * builder->state_dim * sizeof(float));
+    if (length > 0) {
+        memcpy(builder->rewards + builder->transition_count, trajectory->rewards,
+               length * sizeof(float));
+        memcpy(builder->actions + builder->transition_count, trajectory->actions,
+               length * sizeof(uint16_t));
+    }
+    builder->state_count += (uint64_t)length + 1;
+    builder->transition_count += length;
+    return true;
+}
+
+static struct dataset *dataset_allocate(const struct dataset_builder *b)
+{
+    struct dataset *d = calloc(1, sizeof *d);
+    if (!d)
+        return NULL;
+    d->state_dim = b->state_dim;
+    d->action_count = b->action_count;
+    d->expert_count = b->expert_count;
+    d->trajectory_count = b->arrival_count;
+    d->transition_count = b->transition_count;
+    if (!resize(&d->state_row, d->transition_count, sizeof *d->state_row) ||
+        !resize(&d->actions, d->transition_count, sizeof *d->actions) ||
+        !resize(&d->rewards, d->transition_count, sizeof *d->rewards) ||
+        !resize(&d->terminated, d->transition_count, sizeof *d->terminated)) {
+        dataset_free(d);
+        return NULL;
+    }
+    d->expert_transitions = calloc((size_t)d->expert_count + 1, sizeof *d->expert_transitions);
+    if (!d->expert_transitions) {
+        dataset_free(d);
+        return NULL;
+    }
+    return d;
+}
+
+static void copy_arrival(struct dataset *d, const struct dataset_builder *b,
+                         const struct arrival *arrival, uint64_t to)
+{
+    for (uint32_t t = 0; t < arrival->length; t++) {
+        d->state_row[to + t] = arrival->first_state + t;
+        d->actions[to + t] = b->actions[arrival->first_transition + t];
+        d->rewards[to + t] = b->rewards[arrival->first_transition + t];
+        d->terminated[to + t] = arrival->terminated && t + 1 == arrival->length;
+    }
+}
+
+struct dataset *dataset_builder_finish(struct dataset_builder *builder)
+{
+    struct dataset *dataset = dataset_allocate(builder);
+    uint64_t *next = calloc((size_t)builder->expert_count + 1, sizeof *next);
+    if (!dataset || !next) {
+        dataset_free(dataset);
+        dataset = NULL;
+        goto cleanup;
+    }
+    uint64_t *bounds = dataset->expert_transitions;
+    for (uint64_t i = 0; i < builder->arrival_count; i++)
+        bounds[builder->arrivals[i].expert + 1] += builder->arrivals[i].length;
+    for (uint32_t e = 0; e < builder->expert_count; e++) {
+        bounds[e + 1] += bounds[e];
+        next[e] = bounds[e];
+    }
+    for (uint64_t i = 0; i < builder->arrival_count; i++) {
+        const struct arrival *arrival = &builder->arrivals[i];
+        copy_arrival(dataset, builder, arrival, next[arrival->expert]);
+        next[arrival->expert] += arrival->length;
+    }
+    /* The slack of growth goes back; when that fails the old block still serves. */
+    (void)resize(&builder->states, builder->state_count, sizeof(float) * builder->state_dim);
+    dataset->states = builder->states;
+    builder->states = NULL;
+
+cleanup:
+    free(next);
+    dataset_builder_free(builder);
+    return dataset;
+}
+
+void dataset_free(struct dataset *dataset)
+{
+    if (!dataset)
+        return;
+    free(dataset->states);
+    free(dataset->state_row);
+    free(dataset->actions);
+    free(dataset->rewards);
+    free(dataset->terminated);
+    free(dataset->expert_transitions);
+    free(dataset);
+}
