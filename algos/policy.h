@@ -27,11 +27,12 @@ struct policy {
 struct policy *policy_new(const struct mlp_shape *shape, enum policy_output output);
 void policy_free(struct policy *policy);
 
-/* The network's outputs at STATE[input]: VALUES[actions]. Deterministic to the bit. */
+/* The network's outputs at STATE[input]: VALUES[actions]. Deterministic to the bit. False when one
+ * of them is not finite. */
 bool policy_values(const struct policy *policy, const float *state, float *values);
 
 /* Action probabilities at STATE: softmax(outputs / temperature), or for POLICY_ARGMAX all on the
- * best. */
+ * best. False when an output is not finite or TEMPERATURE not positive. */
 bool policy_probabilities(const struct policy *policy, const float *state, double temperature,
                           double *probabilities);
 
@@ -40,7 +41,9 @@ uint32_t policy_best_action(const float *values, uint32_t actions);
 
 /* Plays EPISODES episodes of at most MAX_STEPS in ENV with the best action (POLICY_SOFTMAX: drawn),
  * from the public SEED, and gives mean and standard deviation of the undiscounted return.
- * PARAMETERS as env_defaults fills them. */
+ * PARAMETERS as env_defaults fills them. The deviation is that of a sample (n - 1; 0 for one
+ * episode). False: no episode, no memory, a network that does not fit the world or is not finite.
+ */
 struct policy_evaluation {
     double mean_return, std_return;
     uint32_t episodes;

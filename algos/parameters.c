@@ -1,0 +1,68 @@
+/* One table of settings is read here in every way it is needed. */
+#include "algos/parameters.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+void parameters_defaults(const struct parameter_spec *specs, unsigned count,
+                         struct parameter_values *out)
+{
+    assert(count <= PARAMETERS_MAX);
+    *out = (struct parameter_values){0};
+    for (unsigned i = 0; i < count; i++)
+        out->value[i] = specs[i].value;
+}
+
+int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(specs[i].name, name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static unsigned choice_count(const struct parameter_spec *spec)
+{
+    unsigned count = 0;
+    while (spec->choices[count])
+        count++;
+    return count;
+}
+
+static enum parameter_problem check_number(const struct parameter_spec *spec, double number)
+{
+    if (!isfinite(number))
+        return PARAMETER_NOT_FINITE;
+    if (spec->type != PARAMETER_REAL && number != floor(number))
+        return PARAMETER_NOT_INTEGER;
+    if (spec->type == PARAMETER_CHOICE) {
+        bool known = number >= 0 && number < choice_count(spec);
+        return known ? PARAMETER_FITS : PARAMETER_OUT_OF_RANGE;
+    }
+    bool inside = number >= spec->min && number <= spec->max;
+    return inside ? PARAMETER_FITS : PARAMETER_OUT_OF_RANGE;
+}
+
+enum parameter_problem parameters_check(const struct parameter_spec *spec,
+                                        const struct parameter_value *value)
+{
+    unsigned most = spec->type == PARAMETER_INTEGER_LIST ? PARAMETER_LIST_MAX : 1;
+    if (value->count < 1 || value->count > most)
+        return PARAMETER_BAD_COUNT;
+    for (unsigned i = 0; i < value->count; i++) {
+        enum parameter_problem problem = check_number(spec, value->number[i]);
+        if (problem != PARAMETER_FITS)
+            return problem;
+    }
+    return PARAMETER_FITS;
+}
+
+double parameters_get(const struct parameter_spec *specs, unsigned count,
+                      const struct parameter_values *values, const char *name)
+{
+    int index = parameters_index(specs, count, name);
+    assert(index >= 0);
+    return values->value[index].number[0];
+}
