@@ -1,0 +1,44 @@
+/* The table of learning algorithms: one line each. */
+#include "algos/algorithm.h"
+
+#include <string.h>
+
+#include "algos/offline/cql.h"
+
+static const struct algorithm *const table[] = {
+    &cql_algorithm,
+};
+
+static const char *const mechanism_names[MECHANISM_COUNT] = {
+    [MECHANISM_NONE] = "none",
+    [MECHANISM_DPSGD] = "dpsgd",
+};
+
+const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism)
+{
+    return mechanism_names[mechanism];
+}
+
+int algorithm_mechanism_find(const char *name)
+{
+    for (int i = 0; i < MECHANISM_COUNT; i++) {
+        if (strcmp(mechanism_names[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+const struct algorithm *const *algorithm_all(unsigned *count)
+{
+    *count = sizeof table / sizeof table[0];
+    return table;
+}
+
+const struct algorithm *algorithm_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,37 @@
+/* The trainer's memory between steps, and its byte form: the checkpoint. Within algos/offline. */
+#ifndef TACET_ALGOS_OFFLINE_TRAINER_STATE_H
+#define TACET_ALGOS_OFFLINE_TRAINER_STATE_H
+
+#include "algos/nn/optimizer.h"
+#include "algos/offline/dp_trainer.h"
+#include "envs/rng.h"
+
+struct trainer_state {
+    uint64_t steps_done;
+    size_t count;   /* parameters of all networks together */
+    float *online;  /* owned */
+    float *target;  /* owned; NULL unless the rule bootstraps */
+    float *average; /* owned; NULL unless weights are averaged */
+    struct optimizer optimizer;
+    struct rng rng; /* batches of MECHANISM_NONE */
+};
+
+/* A fresh start from the request's public seed; false: no memory. Free with trainer_state_clear
+ * (also after failure). */
+bool trainer_state_init(struct trainer_state *out, const struct trainer_settings *settings,
+                        uint64_t seed);
+void trainer_state_clear(struct trainer_state *state);
+
+/* What a run is, as one number: a checkpoint of another run is refused by it. */
+uint64_t trainer_fingerprint(const struct algorithm_run *run);
+
+/* The caller frees *out_bytes; false: no memory. */
+bool trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerprint,
+                            unsigned char **out_bytes, size_t *out_size);
+
+/* Fills STATE, which trainer_state_init made for the same settings. False, with STATE as it was:
+ * damage, another version, another run, more steps than TOTAL_STEPS. */
+bool trainer_state_from_bytes(struct trainer_state *state, uint64_t fingerprint,
+                              uint64_t total_steps, const unsigned char *bytes, size_t size);
+
+#endif
