@@ -1,0 +1,309 @@
+/* One request in progress: its memory, its answer, its faults. */
+#include "api/call.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/json_text.h"
+#include "api/reply.h"
+#include "api/uri.h"
+
+#define ERRORS_SHOWN_MAX 100
+
+struct call_deferred {
+    struct call_deferred *older;
+    void (*free_it)(void *what);
+    void *what;
+};
+
+void call_init(struct call *call, struct app *app, struct db *db, const struct api_request *request,
+               struct api_reply *reply)
+{
+    reply_init(reply);
+    /* The arena's kilobytes and the hash need no clearing. */
+    memset(call, 0, offsetof(struct call, arena));
+    arena_init(&call->arena);
+    memset(&call->reply, 0, offsetof(struct call, body_hash_state) - offsetof(struct call, reply));
+    call->app = app;
+    call->db = db;
+    call->request = request;
+    call->reply = reply;
+    call->now_ms = app->settings.now_ms();
+}
+
+static void forget_problem(struct call *call)
+{
+    json_decref(call->errors);
+    json_decref(call->violated);
+    json_decref(call->extra);
+    call->errors = call->violated = call->extra = NULL;
+    call->detail = NULL;
+    call->error_count = 0;
+}
+
+void call_reset(struct call *call)
+{
+    forget_problem(call);
+    api_reply_clear(call->reply);
+    call->answered = false;
+}
+
+void call_end(struct call *call)
+{
+    while (call->deferred != NULL) {
+        struct call_deferred *deferred = call->deferred;
+        call->deferred = deferred->older;
+        deferred->free_it(deferred->what);
+    }
+    forget_problem(call);
+    json_decref(call->body);
+    call->body = NULL;
+    arena_clear(&call->arena);
+}
+
+/* ---- the request */
+
+const char *call_parameter(const struct call *call, const char *name)
+{
+    /* {names} are few: count the braces before ours. */
+    size_t length = strlen(name);
+    unsigned index = 0;
+    for (const char *c = strchr(call->route->pattern, '{'); c != NULL; c = strchr(c + 1, '{')) {
+        if (strncmp(c + 1, name, length) == 0 && c[1 + length] == '}') {
+            assert(index < call->match.value_count);
+            return call->match.values[index];
+        }
+        index++;
+    }
+    assert(!"the pattern has this name");
+    return "";
+}
+
+const char *call_query(struct call *call, const char *name)
+{
+    return uri_query_value(call->request->query, name, &call->arena);
+}
+
+const char *call_request_header(const struct call *call, const char *name)
+{
+    return call->request->header(call->request->header_context, name);
+}
+
+bool call_is(const struct call *call, unsigned roles)
+{
+    return (call->caller.role & roles) != 0;
+}
+
+/* ---- memory */
+
+bool call_defer(struct call *call, void (*free_it)(void *what), void *what)
+{
+    struct call_deferred *deferred = arena_alloc(&call->arena, sizeof *deferred);
+    if (deferred == NULL) {
+        free_it(what);
+        return false;
+    }
+    *deferred = (struct call_deferred){call->deferred, free_it, what};
+    call->deferred = deferred;
+    return true;
+}
+
+static void drop_json(void *json)
+{
+    json_decref(json);
+}
+
+json_t *call_own(struct call *call, json_t *json)
+{
+    return json != NULL && call_defer(call, drop_json, json) ? json : NULL;
+}
+
+/* ---- good answers */
+
+static void answer(struct call *call, int status, const char *content_type)
+{
+    assert(!call->answered);
+    assert(status >= 200 && status < 400);
+    call->answered = true;
+    call->reply->status = status;
+    call->reply->content_type = content_type;
+}
+
+enum problem call_reply_bytes(struct call *call, int status, const char *content_type, char *body,
+                              size_t size)
+{
+    if (body == NULL) {
+        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The server is short of memory.");
+    }
+    answer(call, status, content_type);
+    call->reply->body = body;
+    call->reply->body_size = size;
+    return PROBLEM_NONE;
+}
+
+enum problem call_reply_json(struct call *call, int status, json_t *json)
+{
+    size_t size = 0;
+    char *body = json == NULL ? NULL : json_text_write(json, false, &size);
+    json_decref(json);
+    return call_reply_bytes(call, status, "application/json", body, size);
+}
+
+enum problem call_reply_static(struct call *call, int status, const char *content_type,
+                               const char *body, size_t size)
+{
+    answer(call, status, content_type);
+    call->reply->static_body = body;
+    call->reply->body_size = size;
+    return PROBLEM_NONE;
+}
+
+enum problem call_reply_empty(struct call *call, int status)
+{
+    answer(call, status, NULL);
+    return PROBLEM_NONE;
+}
+
+enum problem call_reply_events(struct call *call, struct api_events events)
+{
+    assert(events.next != NULL);
+    answer(call, 200, "text/event-stream");
+    call->reply->events = events;
+    return PROBLEM_NONE;
+}
+
+void call_header(struct call *call, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    reply_header_v(call->reply, name, format, arguments);
+    va_end(arguments);
+}
+
+void call_location(struct call *call, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    reply_header_v(call->reply, "Location", format, arguments);
+    va_end(arguments);
+}
+
+/* ---- problems */
+
+/* A formatted text in the arena; a static one when memory is short. */
+static char *say(struct call *call, const char *format, va_list arguments)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
+    return arena_copy(&call->arena, text, strlen(text));
+}
+
+enum problem call_problem(struct call *call, enum problem problem, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    call->detail = say(call, format, arguments);
+    va_end(arguments);
+    return problem;
+}
+
+/* Takes FAULT, which may be NULL: then memory is short, and the count alone tells. */
+static enum problem add_fault(struct call *call, json_t *fault)
+{
+    call->error_count++;
+    if (call->errors == NULL) {
+        call->errors = json_array();
+    }
+    if (fault != NULL && call->errors != NULL && call->error_count <= ERRORS_SHOWN_MAX) {
+        json_array_append(call->errors, fault);
+    }
+    json_decref(fault);
+    return PROBLEM_VALIDATION;
+}
+
+enum problem call_invalid(struct call *call, const char *pointer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *detail = say(call, format, arguments);
+    va_end(arguments);
+    return add_fault(call, json_pack("{s:s, s:s}", "pointer", pointer, "detail",
+                                     detail == NULL ? "is not valid" : detail));
+}
+
+enum problem call_invalid_query(struct call *call, const char *parameter, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *detail = say(call, format, arguments);
+    va_end(arguments);
+    return add_fault(call, json_pack("{s:s, s:s}", "parameter", parameter, "detail",
+                                     detail == NULL ? "is not valid" : detail));
+}
+
+enum problem call_invalid_line(struct call *call, uint64_t line, const char *pointer,
+                               const char *detail)
+{
+    return add_fault(call, json_pack("{s:I, s:s, s:s}", "line", (json_int_t)line, "pointer",
+                                     pointer, "detail", detail));
+}
+
+unsigned call_error_count(const struct call *call)
+{
+    return call->error_count;
+}
+
+void call_violated(struct call *call, json_t *violation)
+{
+    if (call->violated == NULL) {
+        call->violated = json_array();
+    }
+    if (call->violated == NULL || violation == NULL) {
+        json_decref(violation);
+        return;
+    }
+    json_array_append_new(call->violated, violation);
+}
+
+void call_problem_member(struct call *call, const char *name, json_t *value)
+{
+    if (call->extra == NULL) {
+        call->extra = json_object();
+    }
+    if (call->extra == NULL || value == NULL) {
+        json_decref(value);
+        return;
+    }
+    json_object_set_new(call->extra, name, value);
+}
+
+void call_answer_problem(struct call *call, enum problem problem)
+{
+    if (call->answered) { /* a handler that answered and failed afterwards */
+        free(call->reply->body);
+        call->reply->body = NULL;
+        call->reply->body_size = 0;
+        if (call->reply->events.free != NULL) {
+            call->reply->events.free(call->reply->events.context);
+        }
+        memset(&call->reply->events, 0, sizeof call->reply->events);
+    }
+    const char *detail = call->detail;
+    if (detail == NULL && problem == PROBLEM_VALIDATION && call->error_count > 0) {
+        detail =
+            call->error_count == 1
+                ? "One thing is wrong: see errors."
+                : arena_format(&call->arena, "%u things are wrong: see errors.", call->error_count);
+    }
+    struct reply_problem says = {.detail = detail,
+                                 .instance = call->request->path,
+                                 .request_id = call->request->request_id,
+                                 .errors = call->errors,
+                                 .violated = call->violated,
+                                 .extra = call->extra};
+    reply_problem(call->reply, problem, &says);
+}

@@ -1,0 +1,11 @@
+/* Clients: who may call, made and revoked by an administrator. */
+#ifndef TACET_API_CLIENTS_H
+#define TACET_API_CLIENTS_H
+
+#include "api/call.h"
+
+enum problem api_clients_create(struct call *call); /* POST /v1/clients */
+enum problem api_clients_list(struct call *call);   /* GET /v1/clients */
+enum problem api_clients_revoke(struct call *call); /* DELETE /v1/clients/{id} */
+
+#endif

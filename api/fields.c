@@ -1,0 +1,359 @@
+/* The spec-table reader. One pass over the table finds what is missing or wrong, one pass over the
+ * object finds what nobody asked for. */
+#include "api/fields.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/call.h"
+#include "api/json_text.h"
+
+#define LARGEST_INTEGER 9007199254740992.0 /* 2^53: beyond it doubles skip integers */
+#define NAME_SHOWN_MAX  64                 /* bytes of an unknown name that are echoed */
+
+struct field field_text(const char *name, const char **out, size_t min, size_t max)
+{
+    return (struct field){
+        .name = name, .type = FIELD_TEXT, .min = (double)min, .max = (double)max, .out = out};
+}
+
+struct field field_choice(const char *name, int *out, const char *const *choices)
+{
+    return (struct field){.name = name, .type = FIELD_CHOICE, .choices = choices, .out = out};
+}
+
+struct field field_number(const char *name, double *out, double min, double max)
+{
+    return (struct field){.name = name, .type = FIELD_NUMBER, .min = min, .max = max, .out = out};
+}
+
+struct field field_positive(const char *name, double *out, double max)
+{
+    return (struct field){
+        .name = name, .type = FIELD_NUMBER, .above_min = true, .max = max, .out = out};
+}
+
+struct field field_integer(const char *name, int64_t *out, int64_t min, int64_t max)
+{
+    assert((double)min >= -LARGEST_INTEGER && (double)max <= LARGEST_INTEGER);
+    return (struct field){
+        .name = name, .type = FIELD_INTEGER, .min = (double)min, .max = (double)max, .out = out};
+}
+
+struct field field_bool(const char *name, bool *out)
+{
+    return (struct field){.name = name, .type = FIELD_BOOL, .out = out};
+}
+
+struct field field_object(const char *name, json_t **out)
+{
+    return (struct field){.name = name, .type = FIELD_OBJECT, .out = out};
+}
+
+struct field field_array(const char *name, json_t **out, size_t min, size_t max)
+{
+    return (struct field){
+        .name = name, .type = FIELD_ARRAY, .min = (double)min, .max = (double)max, .out = out};
+}
+
+struct field field_any(const char *name, json_t **out)
+{
+    return (struct field){.name = name, .type = FIELD_ANY, .out = out};
+}
+
+struct field field_optional(struct field field)
+{
+    field.optional = true;
+    return field;
+}
+
+/* Appends /NAME to POINTER with RFC 6901's escapes; a long name is cut. */
+static const char *member_pointer(struct call *call, const char *pointer, const char *name)
+{
+    char escaped[2 * NAME_SHOWN_MAX + 8];
+    size_t size = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        /* Never cut inside of a UTF-8 character. */
+        if (c - name >= NAME_SHOWN_MAX && ((unsigned char)*c & 0xC0) != 0x80) {
+            memcpy(escaped + size, "...", 3);
+            size += 3;
+            break;
+        }
+        if (*c == '~' || *c == '/') {
+            escaped[size++] = '~';
+            escaped[size++] = *c == '~' ? '0' : '1';
+        } else {
+            escaped[size++] = *c;
+        }
+    }
+    escaped[size] = '\0';
+    const char *full = arena_format(&call->arena, "%s/%s", pointer, escaped);
+    return full == NULL ? pointer : full;
+}
+
+/* A fault of the member NAME of the object at POINTER. */
+static void fault(struct call *call, const char *pointer, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void fault(struct call *call, const char *pointer, const char *name, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    call_invalid(call, member_pointer(call, pointer, name), "%s", text);
+}
+
+static bool number_fits(const struct field *field, double x)
+{
+    return isfinite(x) && x <= field->max && (field->above_min ? x > field->min : x >= field->min);
+}
+
+static bool read_number(struct call *call, const struct field *field, const json_t *value,
+                        const char *pointer)
+{
+    bool whole = field->type == FIELD_INTEGER;
+    double x = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    /* An integer beyond 2^53 must not pass by being rounded to a bound. */
+    bool exact = !json_is_integer(value) || (json_integer_value(value) <= (1LL << 53) &&
+                                             json_integer_value(value) >= -(1LL << 53));
+    if (number_fits(field, x) && (!whole || (x == floor(x) && exact))) {
+        if (whole) {
+            *(int64_t *)field->out = (int64_t)x;
+        } else {
+            *(double *)field->out = x;
+        }
+        return true;
+    }
+    char min[32], max[32];
+    json_text_number(fmax(field->min, -DBL_MAX), min);
+    json_text_number(fmin(field->max, DBL_MAX), max);
+    const char *kind = whole ? "an integer" : "a number";
+    if (field->above_min) {
+        fault(call, pointer, field->name, "must be %s above %s and at most %s", kind, min, max);
+    } else {
+        fault(call, pointer, field->name, "must be %s from %s to %s", kind, min, max);
+    }
+    return false;
+}
+
+static bool has_control(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7F) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_text(struct call *call, const struct field *field, const json_t *value,
+                      const char *pointer)
+{
+    if (!json_is_string(value)) {
+        fault(call, pointer, field->name, "must be a string");
+        return false;
+    }
+    double size = (double)json_string_length(value);
+    if (size < field->min || size > field->max) {
+        fault(call, pointer, field->name, "must be %.0f to %.0f bytes long", field->min,
+              field->max);
+        return false;
+    }
+    if (has_control(json_string_value(value))) {
+        fault(call, pointer, field->name, "must not hold control characters");
+        return false;
+    }
+    *(const char **)field->out = json_string_value(value);
+    return true;
+}
+
+static bool read_choice(struct call *call, const struct field *field, const json_t *value,
+                        const char *pointer)
+{
+    for (int i = 0; field->choices[i] != NULL; i++) {
+        if (json_is_string(value) && strcmp(json_string_value(value), field->choices[i]) == 0) {
+            *(int *)field->out = i;
+            return true;
+        }
+    }
+    char list[400] = "";
+    size_t size = 0;
+    for (int i = 0; field->choices[i] != NULL; i++) {
+        int more = snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "",
+                            field->choices[i]);
+        size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
+    }
+    list[size] = '\0';
+    fault(call, pointer, field->name, "must be one of %s", list);
+    return false;
+}
+
+static bool read_array(struct call *call, const struct field *field, json_t *value,
+                       const char *pointer)
+{
+    if (!json_is_array(value)) {
+        fault(call, pointer, field->name, "must be an array");
+        return false;
+    }
+    double size = (double)json_array_size(value);
+    if (size < field->min || size > field->max) {
+        if (field->min == field->max) {
+            fault(call, pointer, field->name, "must have %.0f elements, not %.0f", field->min,
+                  size);
+        } else {
+            fault(call, pointer, field->name, "must have %.0f to %.0f elements, not %.0f",
+                  field->min, field->max, size);
+        }
+        return false;
+    }
+    *(json_t **)field->out = value;
+    return true;
+}
+
+static bool read_field(struct call *call, const struct field *field, json_t *value,
+                       const char *pointer)
+{
+    switch (field->type) {
+    case FIELD_TEXT:
+        return read_text(call, field, value, pointer);
+    case FIELD_CHOICE:
+        return read_choice(call, field, value, pointer);
+    case FIELD_NUMBER:
+    case FIELD_INTEGER:
+        return read_number(call, field, value, pointer);
+    case FIELD_ARRAY:
+        return read_array(call, field, value, pointer);
+    case FIELD_BOOL:
+        if (!json_is_boolean(value)) {
+            fault(call, pointer, field->name, "must be true or false");
+            return false;
+        }
+        *(bool *)field->out = json_is_true(value);
+        return true;
+    case FIELD_OBJECT:
+        if (!json_is_object(value)) {
+            fault(call, pointer, field->name, "must be an object");
+            return false;
+        }
+        *(json_t **)field->out = value;
+        return true;
+    case FIELD_ANY:
+        *(json_t **)field->out = value;
+        return true;
+    }
+    return false;
+}
+
+/* Levenshtein distance of two short names; anything above 32 bytes counts as far. */
+static unsigned distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    unsigned row[33];
+    if (n > 32 || m > 32) {
+        return 99;
+    }
+    for (size_t j = 0; j <= m; j++) {
+        row[j] = (unsigned)j;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            unsigned above = row[j];
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+            best = above + 1 < best ? above + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            diagonal = above;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+static void unknown_member(struct call *call, const char *pointer, const char *name,
+                           const struct field *fields, size_t count)
+{
+    const char *nearest = NULL;
+    unsigned best = 3; /* at most two letters off */
+    for (size_t i = 0; i < count; i++) {
+        unsigned d = distance(name, fields[i].name);
+        if (d < best) {
+            best = d;
+            nearest = fields[i].name;
+        }
+    }
+    const char *at = member_pointer(call, pointer, name);
+    if (nearest != NULL) {
+        call_invalid(call, at, "is not a known member; did you mean \"%s\"?", nearest);
+    } else {
+        call_invalid(call, at, "is not a known member");
+    }
+}
+
+bool fields_read(struct call *call, const json_t *object, const char *pointer,
+                 const struct field *fields, size_t count)
+{
+    if (!json_is_object(object)) {
+        call_invalid(call, pointer, "must be an object");
+        return false;
+    }
+    bool good = true;
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        json_t *value = json_object_get(object, fields[i].name);
+        found += value != NULL;
+        if (value == NULL || (json_is_null(value) && fields[i].type != FIELD_ANY)) {
+            if (!fields[i].optional) {
+                call_invalid(call, member_pointer(call, pointer, fields[i].name), "is required");
+                good = false;
+            }
+            continue;
+        }
+        good = read_field(call, &fields[i], value, pointer) && good;
+    }
+    if (found == json_object_size(object)) {
+        return good;
+    }
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        bool known = false;
+        for (size_t i = 0; i < count && !known; i++) {
+            known = strcmp(name, fields[i].name) == 0;
+        }
+        if (!known) {
+            unknown_member(call, pointer, name, fields, count);
+        }
+    }
+    return false;
+}
+
+long fields_numbers(struct call *call, const json_t *array, const char *pointer, double *out,
+                    size_t count, bool exact)
+{
+    size_t size = json_array_size(array);
+    if (!json_is_array(array) || size > count || (exact && size != count)) {
+        call_invalid(call, pointer, "must be an array of %s%zu numbers", exact ? "" : "at most ",
+                     count);
+        return -1;
+    }
+    bool good = true;
+    for (size_t i = 0; i < size; i++) {
+        const json_t *value = json_array_get(array, i);
+        if (json_is_number(value)) {
+            out[i] = json_number_value(value);
+            continue;
+        }
+        const char *at = arena_format(&call->arena, "%s/%zu", pointer, i);
+        call_invalid(call, at == NULL ? pointer : at, "must be a number");
+        good = false;
+    }
+    return good ? (long)size : -1;
+}

@@ -1,0 +1,17 @@
+/* What a browser or a stranger reads without a token: the status page, the documentation, the
+ * contract, the pages of problems and the certificate key. Static bytes, with strong ETags. */
+#ifndef TACET_API_PAGES_H
+#define TACET_API_PAGES_H
+
+#include "api/call.h"
+
+enum problem api_page_home(struct call *call);         /* GET / */
+enum problem api_page_script(struct call *call);       /* GET /status.js */
+enum problem api_page_style(struct call *call);        /* GET /status.css */
+enum problem api_page_docs(struct call *call);         /* GET /docs */
+enum problem api_page_openapi(struct call *call);      /* GET /openapi.yaml */
+enum problem api_page_problems(struct call *call);     /* GET /problems */
+enum problem api_page_problem(struct call *call);      /* GET /problems/{slug} */
+enum problem api_page_signing_keys(struct call *call); /* GET /.well-known/jwks.json */
+
+#endif

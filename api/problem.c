@@ -1,0 +1,163 @@
+/* The table of problems: the one place where a refusal gets its status and its words. */
+#include "api/problem.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct problem_info problems[PROBLEM_COUNT] = {
+    [PROBLEM_BAD_REQUEST] =
+        {"bad-request", 400, "The request is malformed",
+         "The request line, its path or a header cannot be understood. A percent sign in a path "
+         "begins an escape of two hexadecimal digits, and no escape may stand for NUL."},
+    [PROBLEM_NOT_JSON] =
+        {"not-json", 400, "The body is not JSON",
+         "The body must be one JSON value (RFC 8259) in UTF-8: nothing behind it, no member named "
+         "twice, no NaN or Infinity, nested at most 32 deep. An empty body is not JSON either. The "
+         "detail names the line and the column where reading stopped."},
+    [PROBLEM_VALIDATION] =
+        {"validation", 422, "The request does not mean anything that can be done",
+         "The body is JSON, but members are missing, unknown, of the wrong type or out of bounds. "
+         "Each element of errors names one of them by a JSON pointer (RFC 6901), by the line of an "
+         "upload or by the query parameter. Nothing was stored and nothing was charged."},
+    [PROBLEM_UNAUTHORIZED] =
+        {"unauthorized", 401, "A valid token is needed",
+         "Send Authorization: Bearer tct_..., the token that was shown once when the client was "
+         "made. The token is missing, wrong or has been revoked; an administrator can make a new "
+         "client."},
+    [PROBLEM_FORBIDDEN] = {"forbidden", 403, "This role may not do that",
+                           "The token is good, but its role does not include this endpoint. The "
+                           "documentation at /docs lists the roles of each."},
+    [PROBLEM_NOT_FOUND] = {"not-found", 404, "There is no such thing",
+                           "Nothing has this path or this id, or the caller may not know of it."},
+    [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405, "This path knows other methods",
+                                    "The Allow header lists them."},
+    [PROBLEM_NOT_ACCEPTABLE] =
+        {"not-acceptable", 406, "No acceptable form to answer in",
+         "The Accept header leaves out every form that this endpoint has. JSON endpoints answer "
+         "application/json; leave Accept away or add */*."},
+    [PROBLEM_REQUEST_TIMEOUT] = {"request-timeout", 408, "The request took too long to arrive",
+                                 "The connection was idle before the request was complete. Nothing "
+                                 "of it was stored; send it again."},
+    [PROBLEM_BODY_TOO_LARGE] =
+        {"body-too-large", 413, "The body is too large",
+         "The body, or what it inflates to, is larger than this server allows. Nothing of it was "
+         "stored. Split an upload into several; each of them is all or nothing."},
+    [PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
+        {"unsupported-media-type", 415, "This form of body is not understood",
+         "JSON endpoints take Content-Type: application/json. Uploads take application/x-ndjson or "
+         "application/json, plain or with Content-Encoding gzip or zstd."},
+    [PROBLEM_CORRUPT_ENCODING] =
+        {"corrupt-encoding", 400, "The compressed body is damaged",
+         "The gzip or zstd stream is broken or ends too early. Nothing of it was stored."},
+    [PROBLEM_URI_TOO_LONG] = {"uri-too-long", 414, "The request target is too long",
+                              "Path and query are longer than this server reads."},
+    [PROBLEM_HEADERS_TOO_LARGE] = {"headers-too-large", 431, "The request headers are too large",
+                                   "The headers are longer than this server reads."},
+
+    [PROBLEM_CONFLICT] = {"conflict", 409, "The thing is not in a state for that",
+                          "The detail says which state it is in."},
+    [PROBLEM_PRECONDITION_FAILED] =
+        {"precondition-failed", 412, "It has changed in the meantime",
+         "If-Match names another revision than the present one. Read it again, then decide."},
+    [PROBLEM_PRECONDITION_REQUIRED] =
+        {"precondition-required", 428, "Say which revision you mean to change",
+         "This exists already. Send If-Match with the ETag of the revision that you have read, so "
+         "that two writers cannot overwrite each other unseen."},
+    [PROBLEM_DATASET_NOT_OPEN] =
+        {"dataset-not-open", 409, "The dataset takes no more data",
+         "The dataset has been sealed, or deleted: its data are fixed. Make a new dataset."},
+    [PROBLEM_DATASET_NOT_SEALED] =
+        {"dataset-not-sealed", 409, "The dataset is still open",
+         "A job needs data that no longer change: POST /v1/datasets/{id}:seal first."},
+    [PROBLEM_DATASET_EMPTY] = {"dataset-empty", 409, "The dataset holds nothing to learn from",
+                               "Upload trajectories before sealing it."},
+    [PROBLEM_EXPERT_TAKEN] =
+        {"expert-taken", 409, "That expert belongs to another contributor",
+         "The name was first used by another client, and an expert's data come from one client "
+         "only. Nothing of the upload was stored."},
+    [PROBLEM_JOB_NOT_CANCELLABLE] = {"job-not-cancellable", 409, "The job has ended",
+                                     "Only a queued or running job can be cancelled."},
+    [PROBLEM_NOT_RELEASED] =
+        {"not-released", 403, "The guarantee does not cover this",
+         "The policy was trained without privacy on private data, or was imported: it exists only "
+         "inside the service, as a teacher behind a noisy mechanism, and is never handed out."},
+    [PROBLEM_NO_BUDGET] =
+        {"no-budget", 403, "No budget was given to this client",
+         "The teacher has no budget for clients in general, and its steward has not granted one to "
+         "this client: PUT /v1/teachers/{id}/budgets/{client}."},
+
+    [PROBLEM_IDEMPOTENCY_KEY_REQUIRED] =
+        {"idempotency-key-required", 400, "This call can spend: it needs an Idempotency-Key",
+         "Send Idempotency-Key with a fresh value, such as a UUID, for every new call, and the "
+         "same value when you repeat a call whose answer you did not see. The repeat gets the "
+         "stored answer and is not charged."},
+    [PROBLEM_IDEMPOTENCY_KEY_INVALID] =
+        {"idempotency-key-invalid", 400, "The Idempotency-Key is malformed",
+         "A key is 1 to 255 visible ASCII characters, without spaces."},
+    [PROBLEM_IDEMPOTENCY_KEY_REUSED] =
+        {"idempotency-key-reused", 422, "This Idempotency-Key stands for another call",
+         "The same client has used the key with another method, path, query or body, and its "
+         "answer is stored. Use a fresh key for a new call. Nothing was charged."},
+    [PROBLEM_BUDGET_EXHAUSTED] =
+        {"budget-exhausted", 403, "The privacy budget cannot pay for this",
+         "What was asked for would take the spent privacy loss above the limit of the accounts "
+         "under violated. A budget does not refill: waiting or repeating does not help. Nothing "
+         "was charged and no noise was drawn."},
+    [PROBLEM_BUDGET_RESERVED] =
+        {"budget-reserved", 409, "The rest of the budget is reserved",
+         "It would fit if a queued or running job did not hold a part of the budget. The job may "
+         "give some of it back when it ends. Nothing was charged."},
+    [PROBLEM_COST_ABOVE_MAXIMUM] =
+        {"cost-above-maximum", 422, "It would cost more than max_epsilon",
+         "The price of the call is above the max_epsilon that it carries. Nothing was charged."},
+    [PROBLEM_INFEASIBLE] =
+        {"infeasible", 422, "No plan fits what was asked for",
+         "With these parameters no number of steps keeps within the requested epsilon and delta. "
+         "POST /v1/jobs:estimate tells what would."},
+
+    [PROBLEM_TRAINING_FAILED] = {"training-failed", 500, "The training broke off",
+                                 "The job could not go on. What its steps may have cost is spent; "
+                                 "nothing was released."},
+    [PROBLEM_DATA_UNREADABLE] = {"data-unreadable", 500, "The stored data could not be read",
+                                 "The job's dataset or checkpoint is damaged or missing. Nothing "
+                                 "was released."},
+    [PROBLEM_JOB_INTERRUPTED] =
+        {"job-interrupted", 500, "The job was interrupted and could not resume",
+         "The job's worker went away and no checkpoint could be continued. Nothing was released."},
+
+    [PROBLEM_RATE_LIMITED] = {"rate-limited", 429, "Too many requests",
+                              "Wait as long as Retry-After says. This has nothing to do with "
+                              "privacy budgets, which do not refill."},
+    [PROBLEM_OVERLOADED] = {"overloaded", 503, "The server has too much to do",
+                            "Nothing of the request was done. Try again after Retry-After; with "
+                            "the same Idempotency-Key, where there was one."},
+    [PROBLEM_SHUTTING_DOWN] = {"shutting-down", 503, "The server is shutting down",
+                               "Nothing of the request was done. Try again after Retry-After; with "
+                               "the same Idempotency-Key, where there was one."},
+    [PROBLEM_STORAGE_FULL] = {"storage-full", 503, "The disk is full",
+                              "The change could not be made durable, so it was not made and "
+                              "nothing was charged. The operator has to make room."},
+    [PROBLEM_NOT_READY] = {"not-ready", 503, "The server is not ready",
+                           "It is starting, draining or missing a part; the detail says which."},
+    [PROBLEM_INTERNAL_ERROR] =
+        {"internal-error", 500, "The server failed",
+         "This is our fault. Nothing was changed or charged. The request_id finds the line in the "
+         "server's log."},
+};
+
+const struct problem_info *problem_info(enum problem problem)
+{
+    assert(problem > PROBLEM_NONE && problem < PROBLEM_COUNT);
+    assert(problems[problem].slug != NULL);
+    return &problems[problem];
+}
+
+enum problem problem_find(const char *slug)
+{
+    for (int problem = PROBLEM_NONE + 1; problem < PROBLEM_COUNT; problem++) {
+        if (strcmp(problems[problem].slug, slug) == 0) {
+            return (enum problem)problem;
+        }
+    }
+    return PROBLEM_NONE;
+}

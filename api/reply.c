@@ -1,0 +1,137 @@
+/* Replies and problem documents (RFC 9457). */
+#include "api/reply.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/json_text.h"
+
+#define RETRY_AFTER_SECONDS 2
+
+void reply_init(struct api_reply *reply)
+{
+    /* The header values are a page of memory: only their count is cleared. */
+    reply->status = 0;
+    reply->content_type = NULL;
+    reply->body = NULL;
+    reply->static_body = NULL;
+    reply->body_size = 0;
+    reply->header_count = 0;
+    memset(&reply->events, 0, sizeof reply->events);
+}
+
+void api_reply_clear(struct api_reply *reply)
+{
+    free(reply->body);
+    if (reply->events.free != NULL) {
+        reply->events.free(reply->events.context);
+    }
+    reply_init(reply);
+}
+
+void reply_header_v(struct api_reply *reply, const char *name, const char *format,
+                    va_list arguments)
+{
+    assert(reply->header_count < API_REPLY_HEADERS);
+    size_t size = sizeof reply->headers[0].value;
+    reply->headers[reply->header_count].name = name;
+    int length = vsnprintf(reply->headers[reply->header_count].value, size, format, arguments);
+    assert(length >= 0 && (size_t)length < size);
+    reply->header_count++;
+}
+
+void reply_header(struct api_reply *reply, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    reply_header_v(reply, name, format, arguments);
+    va_end(arguments);
+}
+
+const char *reply_header_value(const struct api_reply *reply, const char *name)
+{
+    for (unsigned i = 0; i < reply->header_count; i++) {
+        if (strcasecmp(reply->headers[i].name, name) == 0) {
+            return reply->headers[i].value;
+        }
+    }
+    return NULL;
+}
+
+static json_t *problem_document(const struct problem_info *info, const struct reply_problem *says)
+{
+    json_t *document =
+        json_pack("{s:o, s:s, s:i}", "type", json_sprintf("/problems/%s", info->slug), "title",
+                  info->title, "status", info->status);
+    if (document == NULL) {
+        return NULL;
+    }
+    const char *detail = says->detail == NULL ? info->explanation : says->detail;
+    bool good = json_object_set_new(document, "detail", json_string(detail)) == 0;
+    /* A path with bytes that are not UTF-8 cannot stand in JSON and is left out. */
+    json_t *instance = says->instance == NULL ? NULL : json_string(says->instance);
+    if (instance != NULL) {
+        good = json_object_set_new(document, "instance", instance) == 0 && good;
+    }
+    if (says->request_id != NULL) {
+        json_t *id = json_string(says->request_id);
+        good = json_object_set_new(document, "request_id", id) == 0 && good;
+    }
+    if (says->errors != NULL) {
+        good = json_object_set(document, "errors", says->errors) == 0 && good;
+    }
+    if (says->violated != NULL) {
+        good = json_object_set(document, "violated", says->violated) == 0 && good;
+    }
+    if (says->extra != NULL) {
+        good = json_object_update_missing(document, says->extra) == 0 && good;
+    }
+    if (!good) {
+        json_decref(document);
+        return NULL;
+    }
+    return document;
+}
+
+void reply_problem(struct api_reply *reply, enum problem problem, const struct reply_problem *says)
+{
+    static const char bare[] = "{\"type\":\"/problems/internal-error\",\"title\":\"The server "
+                               "failed\",\"status\":500,\"detail\":\"Memory is short.\"}";
+    const struct problem_info *info = problem_info(problem);
+    free(reply->body);
+    reply->body = NULL;
+    reply->static_body = NULL;
+    reply->content_type = "application/problem+json";
+    json_t *document = problem_document(info, says);
+    size_t size = 0;
+    char *text = document == NULL ? NULL : json_text_write(document, false, &size);
+    json_decref(document);
+    reply->status = text == NULL ? 500 : info->status;
+    if (text == NULL) {
+        reply->static_body = bare;
+        reply->body_size = sizeof bare - 1;
+        return;
+    }
+    reply->body = text;
+    reply->body_size = size;
+    bool passing = info->status == 503 || info->status == 429;
+    if (passing && reply_header_value(reply, "Retry-After") == NULL) {
+        reply_header(reply, "Retry-After", "%d", RETRY_AFTER_SECONDS);
+    }
+}
+
+void api_problem_reply(const struct app *app, const char *slug, const char *detail,
+                       const char *request_id, struct api_reply *reply)
+{
+    (void)app;
+    enum problem problem = problem_find(slug);
+    assert(problem != PROBLEM_NONE);
+    reply_init(reply);
+    reply_header(reply, "Request-Id", "%s", request_id == NULL ? "-" : request_id);
+    reply_header(reply, "Cache-Control", "no-store");
+    struct reply_problem says = {.detail = detail, .request_id = request_id};
+    reply_problem(reply, problem, &says);
+}

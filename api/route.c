@@ -1,0 +1,70 @@
+/* The table of endpoints. */
+#include "api/route.h"
+
+#include <string.h>
+
+#include "api/accounts.h"
+#include "api/clients.h"
+#include "api/environments.h"
+#include "api/health.h"
+#include "api/pages.h"
+
+#define BATCH  API_LANE_BATCH
+#define POOL   API_LANE_POOL
+#define STREAM API_LANE_STREAM
+#define INLINE API_LANE_INLINE
+
+#define PAGED  "page_size page_token"
+
+/* Columns: method, pattern, lane, roles, flags, body, query, prepare, handle, summary. clang-format
+ * would spread every row over five lines. */
+/* clang-format off */
+static const struct route routes[] = {
+    /* clients.h */
+    {"POST", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_JSON, "", NULL, api_clients_create, "Makes a client and shows its token once."},
+    {"GET", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_NONE, PAGED, NULL, api_clients_list, "Lists clients, never their tokens."},
+    {"DELETE", "/v1/clients/{id}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_clients_revoke, "Revokes a client's token."},
+
+    /* environments.h */
+    {"GET", "/v1/environments", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_environments_list, "Lists the simulated worlds and their parameters."},
+
+    /* accounts.h */
+    {"GET", "/v1/ledger/accounts", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's own, or all for an auditor."},
+    {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
+    {"GET", "/v1/ledger/accounts/{id}/entries", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
+    {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
+
+    /* health.h */
+    {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},
+    {"GET", "/healthz/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_ready, "Says whether requests will be served."},
+    {"GET", "/metrics", BATCH, ROLE_STEWARD | ROLE_ADMIN, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_metrics, "Counters of the server in Prometheus text; nothing that depends on private data."},
+
+    /* pages.h */
+    {"GET", "/", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_home, "The status page."},
+    {"GET", "/status.js", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_script, "The script of the status page."},
+    {"GET", "/status.css", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_style, "The style sheet of all pages."},
+    {"GET", "/docs", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_docs, "The list of endpoints, as a page."},
+    {"GET", "/openapi.yaml", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_openapi, "This contract, as OpenAPI 3.1."},
+    {"GET", "/problems", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problems, "Lists the problem types."},
+    {"GET", "/problems/{slug}", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problem, "Explains one problem type."},
+    {"GET", "/.well-known/jwks.json", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_signing_keys, "The public key of certificates (RFC 7517)."},
+};
+/* clang-format on */
+
+#define ROUTE_COUNT (sizeof routes / sizeof routes[0])
+
+const struct route *route_all(unsigned *out_count)
+{
+    *out_count = (unsigned)ROUTE_COUNT;
+    return routes;
+}
+
+bool api_route_at(unsigned index, const char **out_method, const char **out_pattern)
+{
+    if (index >= ROUTE_COUNT) {
+        return false;
+    }
+    *out_method = routes[index].method;
+    *out_pattern = routes[index].pattern;
+    return true;
+}
