@@ -1,0 +1,139 @@
+/* Chooses tilt, window and step; lets pld_compose certify.
+ *
+ * DESIGN. A partition of the outputs without a grid is enough to know the cumulant function K to a
+ * fraction of a percent. From it come the tilt (where the Chernoff bound of delta is least, so that
+ * the tilted sum is centred just above epsilon) and the ends of the window (where the Chernoff
+ * bounds of the tilted tails fall below TAIL). Nothing certified rests on these choices. */
+#include "algos/privacy/accountant.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "algos/privacy/pld_compose.h"
+
+#define TAIL          1e-12
+#define MIN_LOG2_SIZE 12
+#define FIRST_GAP     0.25 /* of the variance per relative gap wanted: the first guess of the size */
+
+/* The tilt t at which t n K'(t) - n K(t) = ln(1/delta). */
+static double best_tilt(const struct pld_outcomes *outcomes, double n, double delta)
+{
+    double low = -20.0, high = 60.0; /* of ln t */
+    for (int i = 0; i < 50; i++) {
+        double middle = 0.5 * (low + high), t = exp(middle), mean;
+        double k = pld_outcomes_cumulant(outcomes, t, &mean, NULL);
+        if (n * (t * mean - k) < -log(delta))
+            low = middle;
+        else
+            high = middle;
+        if (high - low < 0.02)
+            break;
+    }
+    return exp(low);
+}
+
+/* The nearest end of the window (SIGN +1 upper, -1 lower) that a Chernoff bound shows to suffice,
+ * and the change of tilt that shows it. */
+static double window_end(const struct pld_outcomes *outcomes, double n, double tilt, double sign,
+                         double *out_change)
+{
+    double mean, variance, best = INFINITY;
+    double k = pld_outcomes_cumulant(outcomes, tilt, &mean, &variance);
+    double unit = 1.0 / sqrt(n * fmax(variance, 1e-300));
+    *out_change = unit;
+    int since = 0;
+    for (int i = -16; i <= 48 && since < 12; i++) {
+        double change = unit * exp2(0.25 * i);
+        double shifted = pld_outcomes_cumulant(outcomes, tilt + sign * change, NULL, NULL);
+        double distance = (n * (shifted - k) - log(TAIL)) / change;
+        since++;
+        if (distance < best) {
+            best = distance;
+            *out_change = change;
+            since = 0;
+        }
+    }
+    return sign * best;
+}
+
+/* One attempt at a given size. */
+static bool attempt(pld_mechanism mechanism, const void *parameters, double delta,
+                    const struct pld_outcomes *coarse, double bottom, double top,
+                    struct pld_window *window, struct accountant_interval *out)
+{
+    struct pld_grid grid = {0};
+    struct pld_outcomes outcomes = {0};
+    struct pld upper = {0}, lower = {0};
+    struct pld_sum *sum = NULL;
+    /* Two points are lost to rounding the bottom down. */
+    double step = (top - bottom) / (double)(window->size - 2);
+    window->low = (int64_t)floor(bottom / step);
+    bool done =
+        pld_grid_new(coarse, window->tilt, step, &grid) &&
+        mechanism(parameters, &grid, &outcomes) && pld_pessimistic(&outcomes, &grid, &upper) &&
+        pld_optimistic(&outcomes, &grid, &lower) && (sum = pld_compose(&upper, &lower, window));
+    if (done)
+        pld_sum_epsilon(sum, delta, &out->lower, &out->upper);
+    pld_grid_clear(&grid);
+    pld_outcomes_clear(&outcomes);
+    pld_clear(&upper);
+    pld_clear(&lower);
+    pld_sum_free(sum);
+    return done;
+}
+
+/* The first size to try: the step adds about step^2/4 to a draw's variance. */
+static unsigned first_log2_size(double variance, double width, double relative_gap)
+{
+    unsigned log2_size = MIN_LOG2_SIZE;
+    double step = 2.0 * sqrt(FIRST_GAP * 4.0 * relative_gap * variance);
+    while (log2_size < ACCOUNTANT_MAX_LOG2_SIZE && width / (double)(1u << log2_size) > step)
+        log2_size++;
+    return log2_size;
+}
+
+bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_t times,
+                        double delta, double relative_gap, unsigned max_log2_size,
+                        struct accountant_interval *out)
+{
+    assert(times > 0 && delta > 0.0 && delta < 1.0 && relative_gap > 0.0);
+    assert(max_log2_size >= MIN_LOG2_SIZE && max_log2_size <= ACCOUNTANT_MAX_LOG2_SIZE);
+    struct pld_outcomes coarse = {0};
+    bool done = mechanism(parameters, NULL, &coarse);
+    if (!done)
+        goto cleanup;
+    double n = (double)times;
+    struct pld_window window = {.times = times, .tilt = best_tilt(&coarse, n, delta)};
+    struct accountant_interval best = {0.0, INFINITY};
+    unsigned log2_size = 0;
+    for (;;) {
+        double variance;
+        double top = window_end(&coarse, n, window.tilt, 1.0, &window.tilt_above);
+        double bottom = window_end(&coarse, n, window.tilt, -1.0, &window.tilt_below);
+        pld_outcomes_cumulant(&coarse, window.tilt, NULL, &variance);
+        if (!log2_size)
+            log2_size = first_log2_size(variance, top - bottom, relative_gap);
+        log2_size = log2_size < max_log2_size ? log2_size : max_log2_size;
+        window.size = (size_t)1 << log2_size;
+        struct accountant_interval now;
+        done = attempt(mechanism, parameters, delta, &coarse, bottom, top, &window, &now);
+        if (!done)
+            break;
+        best.lower = fmax(best.lower, now.lower);
+        best.upper = fmin(best.upper, now.upper);
+        if (best.upper - best.lower <= relative_gap * best.upper)
+            break;
+        if (now.lower == 0.0 && now.upper > 0.0 && bottom > 0.0 && window.tilt > 1e-3) {
+            window.tilt *= 0.5; /* epsilon lies below the window */
+            continue;
+        }
+        if (log2_size >= max_log2_size)
+            break;
+        log2_size++;
+    }
+    if (done)
+        *out = best;
+cleanup:
+    pld_outcomes_clear(&coarse);
+    return done;
+}

@@ -1,0 +1,164 @@
+/* Outcomes to grid masses, from both sides, and their cumulants. */
+#include "algos/privacy/pld.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pld_outcomes_clear(struct pld_outcomes *outcomes)
+{
+    free(outcomes->outcome);
+    *outcomes = (struct pld_outcomes){0};
+}
+
+bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass)
+{
+    if (outcomes->count == outcomes->capacity) {
+        size_t capacity = outcomes->capacity ? 2 * outcomes->capacity : 1024;
+        if (capacity > SIZE_MAX / sizeof *outcomes->outcome)
+            return false;
+        struct pld_outcome *grown =
+            realloc(outcomes->outcome, capacity * sizeof *outcomes->outcome);
+        if (!grown)
+            return false;
+        outcomes->outcome = grown;
+        outcomes->capacity = capacity;
+    }
+    outcomes->outcome[outcomes->count++] = (struct pld_outcome){loss, mass};
+    return true;
+}
+
+void pld_outcomes_reverse(struct pld_outcomes *outcomes)
+{
+    for (size_t i = 0, j = outcomes->count; i + 1 < j; i++) {
+        struct pld_outcome kept = outcomes->outcome[i];
+        outcomes->outcome[i] = outcomes->outcome[--j];
+        outcomes->outcome[j] = kept;
+    }
+}
+
+void pld_clear(struct pld *pld)
+{
+    free(pld->place);
+    free(pld->mass);
+    *pld = (struct pld){0};
+}
+
+/* An empty distribution on the grid's places. */
+static bool allocate(const struct pld_grid *grid, struct pld *out)
+{
+    assert(grid->count >= 2 && grid->step > 0.0);
+    *out = (struct pld){.step = grid->step, .count = grid->count};
+    out->place = malloc(grid->count * sizeof *out->place);
+    out->mass = calloc(grid->count, sizeof *out->mass);
+    if (!out->place || !out->mass)
+        return false;
+    memcpy(out->place, grid->place, grid->count * sizeof *out->place);
+    return true;
+}
+
+static double loss_of(const struct pld *pld, size_t i)
+{
+    return (double)pld->place[i] * pld->step;
+}
+
+/* Moves *cell up to the cell that holds LOSS. Rounding may leave a loss a hair outside of its cell;
+ * callers clamp. False above the last cell. */
+static bool find_cell(const struct pld *pld, double loss, size_t *cell)
+{
+    while (*cell + 1 < pld->count && loss >= loss_of(pld, *cell + 1))
+        ++*cell;
+    return *cell + 1 < pld->count;
+}
+
+bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid *grid,
+                     struct pld *out)
+{
+    if (!allocate(grid, out))
+        return false;
+    size_t cell = 0;
+    out->mass[0] = outcomes->low_mass;
+    out->infinite_mass = outcomes->high_mass;
+    for (size_t i = 0; i < outcomes->count; i++) {
+        double loss = outcomes->outcome[i].loss, mass = outcomes->outcome[i].mass;
+        if (!find_cell(out, loss, &cell)) {
+            out->infinite_mass += mass;
+            continue;
+        }
+        double width = (double)(out->place[cell + 1] - out->place[cell]) * out->step;
+        double inside = fmin(fmax(loss - loss_of(out, cell), 0.0), width);
+        /* up + down = P-mass and up e^-width + down = Q-mass e^(lower end) */
+        double whole = -expm1(-width);
+        out->mass[cell] += mass * (exp(-width) * expm1(width - inside) / whole);
+        out->mass[cell + 1] += mass * (-expm1(-inside) / whole);
+    }
+    return true;
+}
+
+bool pld_optimistic(const struct pld_outcomes *outcomes, const struct pld_grid *grid,
+                    struct pld *out)
+{
+    if (!allocate(grid, out))
+        return false;
+    size_t cell = 0, bin = 0; /* the place whose ratio the open bin shall have */
+    double collected = 0;     /* P-mass in the open bin */
+    double deficit = 0;       /* e^(bin's loss) Q - P of the open bin, >= 0 */
+    for (size_t i = 0; i < outcomes->count; i++) {
+        double loss = outcomes->outcome[i].loss, rest = outcomes->outcome[i].mass;
+        if (loss < loss_of(out, 0))
+            continue;
+        if (!find_cell(out, loss, &cell))
+            break;
+        while (rest > 0.0) {
+            double excess = -expm1(loss_of(out, bin) - loss); /* what a unit of P-mass repays */
+            if (rest * excess < deficit || excess <= 0.0) {
+                collected += rest;
+                deficit -= rest * excess;
+                break;
+            }
+            double part = deficit / excess;
+            out->mass[bin] += collected + part;
+            rest -= part;
+            collected = deficit = 0.0;
+            /* The rest of this outcome opens the bin at the upper end of its cell. */
+            bin = cell + 1;
+        }
+    }
+    return true;
+}
+
+double pld_outcomes_cumulant(const struct pld_outcomes *outcomes, double tilt, double *out_mean,
+                             double *out_variance)
+{
+    double top = -INFINITY;
+    for (size_t i = 0; i < outcomes->count; i++)
+        top = fmax(top, tilt * outcomes->outcome[i].loss);
+    double sum = 0, first = 0, second = 0;
+    for (size_t i = 0; i < outcomes->count; i++) {
+        double loss = outcomes->outcome[i].loss;
+        double weight = outcomes->outcome[i].mass * exp(tilt * loss - top);
+        sum += weight;
+        first += weight * loss;
+        second += weight * loss * loss;
+    }
+    double mean = first / sum;
+    if (out_mean)
+        *out_mean = mean;
+    if (out_variance)
+        *out_variance = fmax(0.0, second / sum - mean * mean);
+    return top + log(sum);
+}
+
+double pld_cumulant(const struct pld *pld, double tilt)
+{
+    double top = -INFINITY;
+    for (size_t i = 0; i < pld->count; i++)
+        if (pld->mass[i] > 0.0)
+            top = fmax(top, tilt * loss_of(pld, i));
+    long double sum = 0; /* the result is multiplied by millions of steps */
+    for (size_t i = 0; i < pld->count; i++)
+        if (pld->mass[i] > 0.0)
+            sum += (long double)pld->mass[i] * expl((long double)(tilt * loss_of(pld, i) - top));
+    return top + (double)logl(sum);
+}

@@ -1,0 +1,23 @@
+/* One step of DP-SGD as outcomes: the Poisson-subsampled Gaussian. */
+#ifndef TACET_ALGOS_PRIVACY_SUBSAMPLED_GAUSSIAN_H
+#define TACET_ALGOS_PRIVACY_SUBSAMPLED_GAUSSIAN_H
+
+#include <stdbool.h>
+
+#include "algos/privacy/pld.h"
+
+/* The dominating pair of add-or-remove-one (Zhu, Dong, Wang 2022): with the mixture
+ * M = (1-q) N(0, s^2) + q N(1, s^2), removing one example is P = M, Q = N(0, s^2), adding one the
+ * swapped pair. The guarantee is the worse of both. */
+struct subsampled_gaussian {
+    double sampling_rate;    /* q in (0, 1] */
+    double noise_multiplier; /* s, standard deviation over sensitivity */
+    bool add;                /* the swapped pair */
+    double tail;             /* standard deviations beyond which mass is left out; 5 .. 37 */
+};
+
+/* A pld_mechanism of a struct subsampled_gaussian. */
+bool subsampled_gaussian_outcomes(const void *parameters, const struct pld_grid *grid,
+                                  struct pld_outcomes *out);
+
+#endif
