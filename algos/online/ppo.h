@@ -1,0 +1,95 @@
+/* Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) in any world, single
+ * threaded: several copies of the world are played side by side, then the clipped surrogate is
+ * improved by a few epochs of minibatches. Policy and value are two networks in one flat vector of
+ * parameters, so that clipping and Adam are one loop.
+ *
+ * No privacy here: what it makes is an expert, or a public agent. A run is a function of its
+ * settings and its generator alone. */
+#ifndef TACET_ALGOS_ONLINE_PPO_H
+#define TACET_ALGOS_ONLINE_PPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/nn/mlp.h"
+#include "envs/env.h"
+#include "envs/rng.h"
+
+#define PPO_MAX_WORLDS     1024
+#define PPO_MAX_STEPS      65536      /* of one world in one roll-out */
+#define PPO_MAX_TRANSITION (1U << 22) /* worlds * steps */
+
+struct ppo_settings {
+    uint32_t hidden_count; /* 0 .. MLP_MAX_LAYERS - 1, of policy and value alike */
+    uint32_t hidden[MLP_MAX_LAYERS - 1];
+    enum mlp_activation activation;
+    uint32_t worlds;     /* copies played side by side */
+    uint32_t steps;      /* of each world in a roll-out */
+    uint32_t epochs;     /* passes over a roll-out */
+    uint32_t minibatch;  /* transitions per gradient step; at most worlds * steps */
+    uint32_t step_limit; /* an episode of that many steps is truncated */
+    double discount;
+    double lambda; /* of the generalised advantage estimate */
+    double clip;   /* the ratio's trust interval is 1 +- clip */
+    double entropy_bonus;
+    double value_weight;
+    double max_gradient_norm; /* of policy and value jointly */
+    double reward_scale;      /* inside only; reports are in the world's own rewards */
+};
+
+/* CleanRL's defaults, a little smaller: tanh 64-64, 4 worlds x 128 steps, 4 epochs in minibatches
+ * of 128, discount 0.99, lambda 0.95, clip 0.2, entropy bonus 0.01, value weight 0.5, norm 0.5. */
+struct ppo_settings ppo_defaults(void);
+
+/* NULL when usable, else a static sentence that says what is not. */
+const char *ppo_settings_problem(const struct ppo_settings *settings, const struct env *env);
+
+struct ppo;
+
+/* A fresh agent with orthogonal weights (gain sqrt 2; 0.01 for the policy's output, 1 for the
+ * value's) in worlds of those PARAMETERS (env_defaults order, copied), or NULL: no memory.
+ * SETTINGS must be usable. RNG is copied: weights, starts and actions are drawn from the copy.
+ * ENV must outlive the agent. Free with ppo_free, which takes NULL too. */
+struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
+                    const double *parameters, const struct rng *rng);
+void ppo_free(struct ppo *ppo);
+
+/* What is known after an update. */
+struct ppo_report {
+    uint64_t transitions; /* played since the beginning, over all worlds */
+    uint64_t episodes;    /* ended since the beginning */
+    double mean_return;   /* undiscounted, of the last PPO_RECENT ended episodes; 0 before any */
+    double entropy;       /* of the policy, nats, mean over the update */
+    double clip_fraction; /* transitions whose ratio left the trust interval */
+    double kl;            /* E[r - 1 - log r], from the roll-out's policy to the present one */
+};
+#define PPO_RECENT 20
+
+/* One roll-out and its epochs, with Adam at LEARNING_RATE (the caller may schedule it). */
+void ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out);
+
+/* The policy network: its shape (outputs are logits) and its parameters, borrowed until ppo_free;
+ * ppo_update changes them. */
+const struct mlp_shape *ppo_policy_shape(const struct ppo *ppo);
+const float *ppo_policy_parameters(const struct ppo *ppo);
+
+/* Generalised advantage estimates (Schulman et al. 2016, arXiv 1506.02438, eq. 16) of STEPS x
+ * WORLDS transitions, arrays in that order:
+ *   delta = reward + discount next_value - value,  A_t = delta_t + discount lambda A_(t+1)
+ * where A_(t+1) is dropped behind a step that ENDED its episode. NEXT_VALUE is 0 after termination
+ * and the last observation's value after truncation. TARGET = A + value. */
+void ppo_advantages(uint32_t steps, uint32_t worlds, const float *reward, const float *value,
+                    const float *next_value, const uint8_t *ended, double discount, double lambda,
+                    float *advantage, float *target);
+
+/* One transition's policy loss and its gradient with respect to LOGITS[actions]:
+ *   -min(r A, clamp(r, 1 - clip, 1 + clip) A) - entropy_bonus H,  r = p(action) / exp(old_log) */
+struct ppo_loss {
+    double loss, ratio, entropy;
+};
+struct ppo_loss ppo_policy_loss(const float *logits, uint32_t actions, uint32_t action,
+                                double old_log_probability, double advantage, double clip,
+                                double entropy_bonus, float *gradient);
+
+#endif
