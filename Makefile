@@ -79,6 +79,10 @@ $(call room_lib,$(1)): $(call room_obj,$(1))
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
+# Files inside the program: the compiler does not see .incbin, and link-time optimisation would lose the symbols.
+$(OUT)/api/embedded.c.o: web/index.html web/status.js web/status.css openapi.yaml
+$(OUT)/api/embedded.c.o: CFLAGS += -fno-lto
+
 include tests/tests.mk
 
 # What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.

@@ -27,7 +27,7 @@ void call_init(struct call *call, struct app *app, struct db *db, const struct a
     /* The arena's kilobytes and the hash need no clearing. */
     memset(call, 0, offsetof(struct call, arena));
     arena_init(&call->arena);
-    memset(&call->reply, 0, offsetof(struct call, body_hash_state) - offsetof(struct call, reply));
+    memset(&call->reply, 0, offsetof(struct call, body_hash) - offsetof(struct call, reply));
     call->app = app;
     call->db = db;
     call->request = request;

@@ -14,6 +14,7 @@
 #include "api/arena.h"
 #include "api/problem.h"
 #include "api/route.h"
+#include "storage/db.h"
 
 struct call_deferred;
 
@@ -42,9 +43,10 @@ struct call {
     json_t *violated; /* array for "violated", or NULL */
     json_t *extra;    /* further members of the problem, or NULL */
     unsigned error_count;
+    int db_failure; /* the db_status behind a problem, so that the transaction is run again */
     bool answered;
-    bool body_hash_open;
-    unsigned char body_hash_state[512]; /* running hash of a streamed body; idempotency.c */
+    /* Running hash of a streamed body (idempotency.c): libsodium's state of 384 bytes. */
+    _Alignas(64) unsigned char body_hash[384];
 };
 
 /* ---- the request */
@@ -132,6 +134,10 @@ unsigned call_error_count(const struct call *call);
 
 /* Adds one element of "violated" (budget-exhausted, budget-reserved); takes the reference. */
 void call_violated(struct call *call, json_t *violation);
+
+/* What a failed storage call means for the caller (STATUS is neither DB_OK nor DB_NONE):
+ * return call_db(call, status); the transaction is run again where that can help. */
+enum problem call_db(struct call *call, enum db_status status);
 
 /* Adds any other member to the problem document, e.g. "accepts" for 415; takes the reference. */
 void call_problem_member(struct call *call, const char *name, json_t *value);

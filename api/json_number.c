@@ -7,6 +7,7 @@
 #include "api/json_text.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,8 @@ static bool short_decimal(double value, struct decimal *out)
 static void long_decimal(double value, struct decimal *out)
 {
     char text[40];
-    for (int precision = 14; precision <= 16; precision++) {
+    /* Fifteen digits are too many only where doubles thin out, below DBL_MIN. */
+    for (int precision = value < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
         snprintf(text, sizeof text, "%.*e", precision, value);
         if (precision == 16 || strtod(text, NULL) == value) {
             break;

@@ -1,0 +1,90 @@
+/* Bearer tokens.
+ *
+ * The secret is 256 bits from the operating system, so a plain BLAKE2b of it is enough: there is
+ * nothing to guess that a slow hash would slow down. A wrong secret and an unknown client take the
+ * same way and give the same answer. */
+#include "api/auth.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "storage/clients.h"
+
+#define SECRET_BYTES 32
+#define SECRET_HEX   (2 * SECRET_BYTES)
+
+static void hash_secret(const char *secret, unsigned char hash[TOKEN_SECRET_HASH])
+{
+    crypto_generichash(hash, TOKEN_SECRET_HASH, (const unsigned char *)secret, SECRET_HEX, NULL, 0);
+}
+
+void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
+                    unsigned char hash[TOKEN_SECRET_HASH])
+{
+    unsigned char secret[SECRET_BYTES];
+    char hex[SECRET_HEX + 1];
+    randombytes_buf(secret, sizeof secret);
+    sodium_bin2hex(hex, sizeof hex, secret, sizeof secret);
+    hash_secret(hex, hash);
+    const char *id = strncmp(client_id, "cli_", 4) == 0 ? client_id + 4 : client_id;
+    snprintf(token, TOKEN_SIZE, "tct_%s_%s", id, hex);
+    sodium_memzero(secret, sizeof secret);
+    sodium_memzero(hex, sizeof hex);
+}
+
+static enum problem unauthorized(struct call *call, bool had_token)
+{
+    call_header(call, "WWW-Authenticate", "Bearer realm=\"tacet\"%s",
+                had_token ? ", error=\"invalid_token\"" : "");
+    return call_problem(call, PROBLEM_UNAUTHORIZED, "%s",
+                        had_token ? "The token is not valid."
+                                  : "Send Authorization: Bearer tct_...");
+}
+
+/* Splits "Bearer tct_<id>_<secret>" into ID ("cli_...") and the secret; NULL when it is not one. */
+static const char *read_token(const char *header, char *id, size_t id_size)
+{
+    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0) {
+        return NULL;
+    }
+    const char *token = header + 7 + strspn(header + 7, " ");
+    const char *secret = strrchr(token, '_');
+    if (strncmp(token, "tct_", 4) != 0 || secret <= token + 4 || strlen(secret + 1) != SECRET_HEX) {
+        return NULL;
+    }
+    int length = snprintf(id, id_size, "cli_%.*s", (int)(secret - token - 4), token + 4);
+    return length > 0 && (size_t)length < id_size ? secret + 1 : NULL;
+}
+
+enum problem auth_check(struct call *call)
+{
+    const char *header = call_request_header(call, "Authorization");
+    struct client client;
+    char id[sizeof call->caller.id];
+    const char *secret = read_token(header, id, sizeof id);
+    if (secret == NULL) {
+        return unauthorized(call, header != NULL);
+    }
+    enum db_status status = clients_find(call->db, id, &client);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    if (status == DB_NONE) {
+        memset(&client, 0, sizeof client);
+    }
+    unsigned char hash[TOKEN_SECRET_HASH];
+    hash_secret(secret, hash);
+    bool same = sodium_memcmp(hash, client.secret_hash, sizeof hash) == 0;
+    enum role role = role_find(client.role);
+    if (status == DB_NONE || !same || client.revoked_ms != 0 || role == ROLE_NONE) {
+        return unauthorized(call, true);
+    }
+    memcpy(call->caller.id, id, sizeof id);
+    call->caller.role = role;
+    if (!call_is(call, call->route->roles)) {
+        return call_problem(call, PROBLEM_FORBIDDEN, "The role %s may not do that.", client.role);
+    }
+    return PROBLEM_NONE;
+}

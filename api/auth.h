@@ -1,0 +1,23 @@
+/* Who is asking. A token is "tct_<id>_<secret>": the id finds the client, the secret is 256 random
+ * bits of which only a hash is stored. */
+#ifndef TACET_API_AUTH_H
+#define TACET_API_AUTH_H
+
+#include <stddef.h>
+
+#include "api/call.h"
+
+#define TOKEN_SIZE        160
+#define TOKEN_SECRET_HASH 32
+
+/* A new token for the client CLIENT_ID ("cli_..."): writes the text that is shown once and the hash
+ * that is stored. */
+void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
+                    unsigned char hash[TOKEN_SECRET_HASH]);
+
+/* Reads the Authorization header, fills call->caller and holds its role against the route's.
+ * PROBLEM_NONE, PROBLEM_UNAUTHORIZED (with WWW-Authenticate), PROBLEM_FORBIDDEN, or what the
+ * database gave. */
+enum problem auth_check(struct call *call);
+
+#endif

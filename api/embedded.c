@@ -1,0 +1,39 @@
+/* Takes the files in with the assembler's .incbin. The Makefile names them as prerequisites of this
+ * object and keeps it out of link-time optimisation, which moves such symbols about. */
+#include "api/embedded.h"
+
+#include <assert.h>
+
+#define EMBED(symbol, path)                                                                        \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".balign 16\n"                                                                         \
+            ".global tacet_" #symbol "\n"                                                          \
+            "tacet_" #symbol ":\n"                                                                 \
+            ".incbin \"" path "\"\n"                                                               \
+            ".global tacet_" #symbol "_end\n"                                                      \
+            "tacet_" #symbol "_end:\n"                                                             \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char tacet_##symbol[] __attribute__((visibility("hidden")));                      \
+    extern const char tacet_##symbol##_end[] __attribute__((visibility("hidden")))
+
+EMBED(home, "web/index.html");
+EMBED(script, "web/status.js");
+EMBED(style, "web/status.css");
+EMBED(openapi, "openapi.yaml");
+
+struct embedded_file embedded_file(enum embedded which)
+{
+    const struct {
+        const char *bytes, *end, *content_type;
+    } files[EMBEDDED_COUNT] = {
+        [EMBEDDED_HOME] = {tacet_home, tacet_home_end, "text/html; charset=utf-8"},
+        [EMBEDDED_SCRIPT] = {tacet_script, tacet_script_end, "text/javascript; charset=utf-8"},
+        [EMBEDDED_STYLE] = {tacet_style, tacet_style_end, "text/css; charset=utf-8"},
+        [EMBEDDED_OPENAPI] = {tacet_openapi, tacet_openapi_end, "application/yaml; charset=utf-8"},
+    };
+    assert(which < EMBEDDED_COUNT);
+    return (struct embedded_file){.bytes = files[which].bytes,
+                                  .size = (size_t)(files[which].end - files[which].bytes),
+                                  .content_type = files[which].content_type};
+}

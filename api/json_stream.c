@@ -1,0 +1,151 @@
+/* The document around the trajectories: lines or an array, and where the next one begins. What is
+ * not JSON costs the line that it stands on, or the rest of the array. */
+#include "api/json_stream.h"
+
+#include <stdlib.h>
+
+#include "api/json_scan.h"
+#include "api/json_trajectory.h"
+
+enum form { FORM_UNKNOWN, FORM_LINES, FORM_ARRAY };
+
+struct json_stream {
+    struct json_scan scan;
+    struct json_trajectory hand;
+    enum form form;
+    bool over; /* nothing more can be read */
+};
+
+struct json_stream *json_stream_new(const struct json_stream_shape *shape, struct api_reader reader,
+                                    struct json_stream_faults faults)
+{
+    struct json_stream *stream = malloc(sizeof *stream);
+    if (stream == NULL) {
+        return NULL;
+    }
+    if (!json_scan_open(&stream->scan, reader)) {
+        free(stream);
+        return NULL;
+    }
+    if (!json_trajectory_open(&stream->hand, &stream->scan, shape, faults)) {
+        json_scan_close(&stream->scan);
+        free(stream);
+        return NULL;
+    }
+    stream->form = FORM_UNKNOWN;
+    stream->over = false;
+    return stream;
+}
+
+void json_stream_free(struct json_stream *stream)
+{
+    if (stream == NULL) {
+        return;
+    }
+    json_trajectory_close(&stream->hand);
+    json_scan_close(&stream->scan);
+    free(stream);
+}
+
+/* ---- the document */
+
+/* What is not JSON: reported; the line, or the whole array, is lost. */
+static enum json_stream_status lose(struct json_stream *stream)
+{
+    struct json_scan *scan = &stream->scan;
+    if (scan->gone) {
+        return JSON_STREAM_GONE;
+    }
+    stream->hand.start = scan->line;
+    json_trajectory_fault(&stream->hand, scan->fault);
+    stream->over = stream->form == FORM_ARRAY || !json_scan_next_line(scan);
+    return scan->gone ? JSON_STREAM_GONE : JSON_STREAM_FAULTY;
+}
+
+/* Goes to the next line that holds something; false at the end. */
+static bool next_line(struct json_scan *scan)
+{
+    while (json_scan_peek(scan) == '\n') {
+        json_scan_next_line(scan);
+    }
+    return !json_scan_at_end(scan);
+}
+
+/* Goes to the next element; false at the array's end or a fault. */
+static bool next_element(struct json_stream *stream, bool first)
+{
+    struct json_scan *scan = &stream->scan;
+    if (first) {
+        scan->at++;
+    }
+    unsigned char c = json_scan_peek(scan);
+    if (c == ']') {
+        scan->at++;
+        if (!json_scan_at_end(scan)) {
+            json_scan_fault(scan, "Something follows the array.");
+        }
+        return false;
+    }
+    return first || json_scan_expect(scan, ',', "A ',' or ']' was expected.");
+}
+
+/* Goes to where the next trajectory must begin; false at the end or a fault. */
+static bool advance(struct json_stream *stream)
+{
+    struct json_scan *scan = &stream->scan;
+    bool first = stream->form == FORM_UNKNOWN;
+    if (first) {
+        bool array = json_scan_peek(scan) == '[';
+        stream->form = array ? FORM_ARRAY : FORM_LINES;
+        stream->hand.in_array = array;
+        scan->line_is_token = !array;
+    }
+    if (stream->form == FORM_LINES) {
+        return next_line(scan);
+    }
+    stream->hand.element += !first;
+    return next_element(stream, first);
+}
+
+static bool ends_line(struct json_scan *scan)
+{
+    return json_scan_peek(scan) == '\n' || json_scan_at_end(scan);
+}
+
+enum json_stream_status json_stream_next(struct json_stream *stream, struct trajectory *out,
+                                         const char **out_expert)
+{
+    struct json_scan *scan = &stream->scan;
+    if (stream->over) {
+        return JSON_STREAM_END;
+    }
+    if (!advance(stream)) {
+        if (scan->fault == NULL) {
+            stream->over = true;
+            return scan->gone ? JSON_STREAM_GONE : JSON_STREAM_END;
+        }
+        return lose(stream);
+    }
+    if (!json_trajectory_read(&stream->hand)) {
+        return lose(stream);
+    }
+    if (stream->form == FORM_LINES && !ends_line(scan)) {
+        json_scan_fault(scan, "A line holds one trajectory and nothing else.");
+        return lose(stream);
+    }
+    if (scan->gone) {
+        return JSON_STREAM_GONE;
+    }
+    if (stream->hand.faulty) {
+        return JSON_STREAM_FAULTY;
+    }
+    const struct json_trajectory *hand = &stream->hand;
+    *out = (struct trajectory){.length = hand->actions_count,
+                               .terminated = hand->terminated,
+                               .truncated = hand->truncated,
+                               .states = hand->states,
+                               .actions = hand->actions,
+                               .rewards = hand->rewards};
+    *out_expert = hand->expert;
+    return JSON_STREAM_TRAJECTORY;
+}

@@ -1,0 +1,53 @@
+/* Reads an upload: trajectories as NDJSON (one to a line) or as one JSON array, whichever the first
+ * byte says, in memory bounded by the longest trajectory that the dataset declares. A faulty
+ * trajectory is reported and the reading goes on behind it.
+ *
+ * A trajectory is {"expert","states":[[...] x (T+1)],"actions":[...] x T,"rewards":[...] x
+ * T,"terminated","truncated"}, members in any order, all required, no others. */
+#ifndef TACET_API_JSON_STREAM_H
+#define TACET_API_JSON_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/data/trajectory.h"
+#include "api/api.h"
+
+#define EXPERT_NAME_MAX 64 /* bytes: letters, digits and . _ : @ + - */
+
+struct json_stream_shape {
+    uint32_t state_dim, action_count;
+    uint32_t max_episode_steps;
+};
+
+/* Called for each fault. POINTER leads into the line's object, or into the whole array
+ * ("/17/states/3"). Both texts live for the call only. */
+struct json_stream_faults {
+    void *context;
+    void (*report)(void *context, uint64_t line, const char *pointer, const char *detail);
+};
+
+enum json_stream_status {
+    JSON_STREAM_TRAJECTORY, /* *out holds one */
+    JSON_STREAM_FAULTY,     /* one was faulty and is skipped; its faults were reported */
+    JSON_STREAM_END,
+    JSON_STREAM_GONE, /* the reader failed */
+};
+
+struct json_stream;
+
+/* NULL: no memory. READER is asked for bytes from now on; FAULTS is told. */
+struct json_stream *json_stream_new(const struct json_stream_shape *shape, struct api_reader reader,
+                                    struct json_stream_faults faults);
+void json_stream_free(struct json_stream *stream); /* takes NULL */
+
+/* The next trajectory. OUT (its number of the expert is 0) and *out_expert point into the stream
+ * until the next call. Numbers are the float32 nearest to the text. */
+enum json_stream_status json_stream_next(struct json_stream *stream, struct trajectory *out,
+                                         const char **out_expert);
+
+/* NULL when NAME may be an expert's, else a sentence. */
+const char *expert_name_problem(const char *name, size_t size);
+
+#endif

@@ -1,0 +1,393 @@
+/* One trajectory out of tokens.
+ *
+ * DESIGN. What is not JSON ends the reading: nothing after it can be trusted. What is JSON but no
+ * trajectory is reported with its pointer, the offending value is skipped and reading goes on, so
+ * that one upload tells many faults. Counts stop one above what is allowed. */
+#include "api/json_trajectory.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum member { EXPERT, STATES, ACTIONS, REWARDS, TERMINATED, TRUNCATED, MEMBER_COUNT };
+
+static const char *const member_names[MEMBER_COUNT] = {"expert",  "states",     "actions",
+                                                       "rewards", "terminated", "truncated"};
+
+bool json_trajectory_open(struct json_trajectory *hand, struct json_scan *scan,
+                          const struct json_stream_shape *shape, struct json_stream_faults faults)
+{
+    *hand = (struct json_trajectory){.scan = scan, .shape = *shape, .faults = faults};
+    size_t steps = shape->max_episode_steps, numbers = 0;
+    bool fits = !__builtin_mul_overflow(steps + 1, (size_t)shape->state_dim, &numbers);
+    hand->states = fits ? calloc(numbers, sizeof(float)) : NULL;
+    hand->rewards = calloc(steps, sizeof(float));
+    hand->actions = calloc(steps, sizeof(uint16_t));
+    if (hand->states == NULL || hand->rewards == NULL || hand->actions == NULL) {
+        json_trajectory_close(hand);
+        return false;
+    }
+    return true;
+}
+
+void json_trajectory_close(struct json_trajectory *hand)
+{
+    free(hand->states);
+    free(hand->rewards);
+    free(hand->actions);
+}
+
+/* ---- faults */
+
+/* Reports DETAIL at the pointer that the format makes. */
+__attribute__((format(printf, 3, 4))) static void fault(struct json_trajectory *hand,
+                                                        const char *detail, const char *format, ...)
+{
+    char pointer[256];
+    int used = 0;
+    if (hand->in_array) {
+        used = snprintf(pointer, sizeof pointer, "/%llu", (unsigned long long)hand->element);
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(pointer + used, sizeof pointer - (size_t)used, format, arguments);
+    va_end(arguments);
+    hand->faulty = true;
+    hand->faults.report(hand->faults.context, hand->start, pointer, detail);
+}
+
+/* Reports the value that comes at that pointer and skips it. */
+__attribute__((format(printf, 3, 4))) static bool
+fault_value(struct json_trajectory *hand, const char *detail, const char *format, ...)
+{
+    char pointer[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(pointer, sizeof pointer, format, arguments);
+    va_end(arguments);
+    if (!json_scan_skip(hand->scan, 3)) {
+        return false;
+    }
+    fault(hand, detail, "%s", pointer);
+    return true;
+}
+
+/* TEXT as a member of a JSON pointer (RFC 6901). */
+static void pointer_escape(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    for (; *text != '\0' && used + 3 < size; text++) {
+        if (*text == '~' || *text == '/') {
+            out[used++] = '~';
+            out[used++] = *text == '~' ? '0' : '1';
+        } else {
+            out[used++] = *text;
+        }
+    }
+    out[used] = '\0';
+}
+
+/* ---- values */
+
+const char *expert_name_problem(const char *name, size_t size)
+{
+    if (size == 0 || size > EXPERT_NAME_MAX) {
+        return "must have 1 to 64 characters";
+    }
+    for (size_t i = 0; i < size; i++) {
+        char c = name[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && (c == '\0' || strchr("._:@+-", c) == NULL)) {
+            return "may have letters, digits and . _ : @ + - only";
+        }
+    }
+    return NULL;
+}
+
+static bool is_number(unsigned char c)
+{
+    return c == '-' || (c >= '0' && c <= '9');
+}
+
+/* After an element: true when another follows, false at the closing bracket or a fault. */
+static inline bool another(struct json_scan *scan)
+{
+    unsigned char c = *scan->at == ',' ? ',' : json_scan_peek(scan);
+    if (c == ',') {
+        scan->at++;
+        return true;
+    }
+    json_scan_expect(scan, ']', "A ',' or ']' was expected.");
+    return false;
+}
+
+/* True when an array begins that has an element; else *out_good says whether it was an empty one.
+ */
+static bool open_array(struct json_scan *scan, bool *out_good)
+{
+    *out_good = json_scan_expect(scan, '[', "A '[' was expected.");
+    if (*out_good && json_scan_peek(scan) == ']') {
+        scan->at++;
+        return false;
+    }
+    return *out_good;
+}
+
+static bool read_expert(struct json_trajectory *hand)
+{
+    if (json_scan_peek(hand->scan) != '"') {
+        return fault_value(hand, "must be a string", "/expert");
+    }
+    size_t size;
+    bool cut;
+    if (!json_scan_string(hand->scan, hand->expert, sizeof hand->expert, &size, &cut)) {
+        return false;
+    }
+    const char *problem = expert_name_problem(hand->expert, cut ? EXPERT_NAME_MAX + 1 : size);
+    if (problem != NULL) {
+        fault(hand, problem, "/expert");
+    }
+    return true;
+}
+
+/* One state into ROW, which is NULL when there are too many of them. */
+static bool read_row(struct json_trajectory *hand, float *row, uint32_t index)
+{
+    struct json_scan *scan = hand->scan;
+    uint32_t dim = hand->shape.state_dim, count = 0;
+    bool good;
+    if (open_array(scan, &good)) {
+        do {
+            if (!is_number(json_scan_peek(scan))) {
+                good = fault_value(hand, "must be a number", "/states/%u/%u", index, count);
+                count += count <= dim;
+                continue;
+            }
+            struct json_number_token number;
+            good = json_scan_number(scan, &number);
+            if (good && !isfinite(number.value)) {
+                fault(hand, "is beyond the range of a 32-bit float", "/states/%u/%u", index, count);
+            }
+            if (good && count < dim && row != NULL) {
+                row[count] = number.value;
+            }
+            count += count <= dim;
+        } while (good && another(scan));
+    }
+    if (!good || scan->fault != NULL) {
+        return false;
+    }
+    if (count != dim) {
+        char detail[80];
+        snprintf(detail, sizeof detail, "must have %u numbers, the dataset's state_dim", dim);
+        fault(hand, detail, "/states/%u", index);
+    }
+    return true;
+}
+
+static bool read_states(struct json_trajectory *hand)
+{
+    struct json_scan *scan = hand->scan;
+    uint32_t most = hand->shape.max_episode_steps + 1;
+    if (json_scan_peek(scan) != '[') {
+        hand->rows_faulty = true;
+        return fault_value(hand, "must be an array of states", "/states");
+    }
+    bool good;
+    if (open_array(scan, &good)) {
+        do {
+            uint32_t index = hand->rows;
+            float *row = index < most ? hand->states + (size_t)index * hand->shape.state_dim : NULL;
+            if (json_scan_peek(scan) == '[') {
+                good = read_row(hand, row, index);
+            } else {
+                good = fault_value(hand, "must be an array of numbers", "/states/%u", index);
+            }
+            hand->rows += hand->rows <= most;
+        } while (good && another(scan));
+    }
+    if (good && hand->rows > most) {
+        hand->rows_faulty = true;
+        fault(hand, "has more states than the dataset's max_episode_steps + 1", "/states");
+    }
+    return good && scan->fault == NULL;
+}
+
+/* One action or reward at INDEX; those past the end are counted by the caller, not kept. */
+static bool read_item(struct json_trajectory *hand, enum member member, uint32_t index)
+{
+    struct json_number_token number = {0};
+    const char *name = member_names[member];
+    if (!is_number(json_scan_peek(hand->scan))) {
+        return fault_value(hand, "must be a number", "/%s/%u", name, index);
+    }
+    if (!json_scan_number(hand->scan, &number)) {
+        return false;
+    }
+    bool keep = index < hand->shape.max_episode_steps;
+    if (member == REWARDS) {
+        if (!isfinite(number.value)) {
+            fault(hand, "is beyond the range of a 32-bit float", "/rewards/%u", index);
+        } else if (keep) {
+            hand->rewards[index] = number.value;
+        }
+        return true;
+    }
+    if (!number.integer || number.digits >= hand->shape.action_count) {
+        char detail[64];
+        snprintf(detail, sizeof detail, "must be an integer from 0 to %u",
+                 hand->shape.action_count - 1);
+        fault(hand, detail, "/actions/%u", index);
+    } else if (keep) {
+        hand->actions[index] = (uint16_t)number.digits;
+    }
+    return true;
+}
+
+static bool read_list(struct json_trajectory *hand, enum member member, uint32_t *out_count)
+{
+    struct json_scan *scan = hand->scan;
+    uint32_t most = hand->shape.max_episode_steps;
+    const char *name = member_names[member];
+    if (json_scan_peek(scan) != '[') {
+        hand->lists_faulty = true;
+        return fault_value(hand, "must be an array of numbers", "/%s", name);
+    }
+    bool good;
+    if (open_array(scan, &good)) {
+        do {
+            good = read_item(hand, member, *out_count);
+            *out_count += *out_count <= most;
+        } while (good && another(scan));
+    }
+    if (good && *out_count > most) {
+        hand->lists_faulty = true;
+        fault(hand, "has more elements than the dataset's max_episode_steps", "/%s", name);
+    }
+    return good && scan->fault == NULL;
+}
+
+static bool read_flag(struct json_trajectory *hand, enum member member, bool *out)
+{
+    unsigned char c = json_scan_peek(hand->scan);
+    if (c == 't' || c == 'f') {
+        return json_scan_bool(hand->scan, out);
+    }
+    return fault_value(hand, "must be true or false", "/%s", member_names[member]);
+}
+
+static bool read_value(struct json_trajectory *hand, enum member member)
+{
+    switch (member) {
+    case EXPERT:
+        return read_expert(hand);
+    case STATES:
+        return read_states(hand);
+    case ACTIONS:
+        return read_list(hand, member, &hand->actions_count);
+    case REWARDS:
+        return read_list(hand, member, &hand->rewards_count);
+    case TERMINATED:
+        return read_flag(hand, member, &hand->terminated);
+    default:
+        return read_flag(hand, member, &hand->truncated);
+    }
+}
+
+/* ---- the object */
+
+static bool read_member(struct json_trajectory *hand)
+{
+    struct json_scan *scan = hand->scan;
+    char name[EXPERT_NAME_MAX + 1];
+    size_t size;
+    bool cut;
+    if (!json_scan_string(scan, name, sizeof name, &size, &cut) ||
+        !json_scan_expect(scan, ':', "A ':' was expected after a name.")) {
+        return false;
+    }
+    for (unsigned i = 0; i < MEMBER_COUNT; i++) {
+        if (strcmp(name, member_names[i]) != 0) {
+            continue;
+        }
+        if (hand->seen & 1U << i) {
+            return fault_value(hand, "is given twice", "/%s", name);
+        }
+        hand->seen |= 1U << i;
+        return read_value(hand, (enum member)i);
+    }
+    char escaped[2 * EXPERT_NAME_MAX + 4];
+    pointer_escape(name, escaped, sizeof escaped);
+    return fault_value(hand, "is no member of a trajectory", "/%s", escaped);
+}
+
+/* The lengths must agree: T >= 1 actions and rewards, T + 1 states. */
+static void check_lengths(struct json_trajectory *hand)
+{
+    char detail[120];
+    for (unsigned i = 0; i < MEMBER_COUNT; i++) {
+        if (!(hand->seen & 1U << i)) {
+            fault(hand, "is missing", "/%s", member_names[i]);
+        }
+    }
+    unsigned lists = 1U << ACTIONS | 1U << REWARDS;
+    if (hand->lists_faulty || (hand->seen & lists) != lists) {
+        return;
+    }
+    if (hand->actions_count == 0) {
+        fault(hand, "must have at least one element", "/actions");
+        return;
+    }
+    if (hand->rewards_count != hand->actions_count) {
+        snprintf(detail, sizeof detail, "must have as many elements as actions: %u, not %u",
+                 hand->actions_count, hand->rewards_count);
+        fault(hand, detail, "/rewards");
+    }
+    if (!hand->rows_faulty && (hand->seen & 1U << STATES) &&
+        hand->rows != hand->actions_count + 1) {
+        snprintf(detail, sizeof detail, "must have one state more than actions: %u, not %u",
+                 hand->actions_count + 1, hand->rows);
+        fault(hand, detail, "/states");
+    }
+}
+
+/* Reads one trajectory; false when it is not JSON. */
+bool json_trajectory_read(struct json_trajectory *hand)
+{
+    struct json_scan *scan = hand->scan;
+    hand->seen = 0;
+    hand->rows = hand->actions_count = hand->rewards_count = 0;
+    hand->terminated = hand->truncated = false;
+    hand->faulty = hand->rows_faulty = hand->lists_faulty = false;
+    hand->start = scan->line;
+    if (json_scan_peek(scan) != '{') {
+        return fault_value(hand, "must be an object", "%s", "");
+    }
+    scan->at++;
+    if (json_scan_peek(scan) == '}') {
+        scan->at++;
+        check_lengths(hand);
+        return true;
+    }
+    for (;;) {
+        if (!read_member(hand)) {
+            return false;
+        }
+        if (json_scan_peek(scan) != ',') {
+            break;
+        }
+        scan->at++;
+    }
+    if (!json_scan_expect(scan, '}', "A ',' or '}' was expected.")) {
+        return false;
+    }
+    check_lengths(hand);
+    return true;
+}
+
+void json_trajectory_fault(struct json_trajectory *hand, const char *detail)
+{
+    fault(hand, detail, "%s", "");
+}

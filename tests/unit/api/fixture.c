@@ -1,0 +1,339 @@
+/* The fixture of the api's tests. */
+#include "tests/unit/api/fixture.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "api/problem.h"
+#include "api/route.h"
+
+#define RESPONSES_MAX 20000
+#define TOKENS_MAX    64
+
+struct fixture {
+    char directory[64];
+    char path[96];
+    struct app *app;
+    struct db_store *store;
+    struct db *db;
+    unsigned token_count;
+    char roles[TOKENS_MAX][16];
+    char tokens[TOKENS_MAX][160];
+    char clients[TOKENS_MAX][32];
+    unsigned key_count;
+    unsigned response_count;
+    struct response *responses[RESPONSES_MAX];
+};
+
+static int64_t clock_ms = 1800000000000; /* 2027-01-15 */
+
+static int64_t now(void)
+{
+    return clock_ms;
+}
+
+void fixture_advance(int64_t ms)
+{
+    clock_ms += ms;
+}
+
+struct app *fixture_app(struct fixture *fixture)
+{
+    return fixture->app;
+}
+
+struct db *fixture_db(struct fixture *fixture)
+{
+    return fixture->db;
+}
+
+const char *fixture_path(const struct fixture *fixture)
+{
+    return fixture->path;
+}
+
+/* ---- clients */
+
+static unsigned make_client(struct fixture *fixture, const char *role)
+{
+    unsigned i = fixture->token_count++;
+    cr_assert(i < TOKENS_MAX);
+    snprintf(fixture->roles[i], sizeof fixture->roles[i], "%s", role);
+    const char *wrong =
+        api_client_create(fixture->app, fixture->db, role, role, fixture->tokens[i]);
+    cr_assert(wrong == NULL, "no client of role %s: %s", role, wrong);
+    const char *secret = strrchr(fixture->tokens[i], '_');
+    snprintf(fixture->clients[i], sizeof fixture->clients[i], "cli_%.*s",
+             (int)(secret - fixture->tokens[i] - 4), fixture->tokens[i] + 4);
+    return i;
+}
+
+static unsigned client_of_role(struct fixture *fixture, const char *role)
+{
+    for (unsigned i = 0; i < fixture->token_count; i++) {
+        if (strcmp(fixture->roles[i], role) == 0) {
+            return i;
+        }
+    }
+    return make_client(fixture, role);
+}
+
+const char *fixture_token(struct fixture *fixture, const char *role)
+{
+    return fixture->tokens[client_of_role(fixture, role)];
+}
+
+const char *fixture_client(struct fixture *fixture, const char *role)
+{
+    return fixture->clients[client_of_role(fixture, role)];
+}
+
+const char *fixture_new_token(struct fixture *fixture, const char *role)
+{
+    return fixture->tokens[make_client(fixture, role)];
+}
+
+const char *fixture_token_client(struct fixture *fixture, const char *token)
+{
+    for (unsigned i = 0; i < fixture->token_count; i++) {
+        if (strcmp(fixture->tokens[i], token) == 0) {
+            return fixture->clients[i];
+        }
+    }
+    return "";
+}
+
+/* ---- requests */
+
+struct sent {
+    const struct ask *ask;
+    char authorization[200];
+    const char *content_type;
+    size_t body_size, read_so_far;
+};
+
+static const char *find_header(void *context, const char *name)
+{
+    const struct sent *sent = context;
+    const struct ask *ask = sent->ask;
+    for (size_t i = 0; i < sizeof ask->headers / sizeof ask->headers[0]; i++) {
+        if (ask->headers[i][0] != NULL && strcasecmp(ask->headers[i][0], name) == 0) {
+            return ask->headers[i][1];
+        }
+    }
+    if (strcasecmp(name, "Authorization") == 0) {
+        return ask->token == NULL ? NULL : sent->authorization;
+    }
+    if (strcasecmp(name, "Idempotency-Key") == 0) {
+        return ask->key;
+    }
+    if (strcasecmp(name, "Content-Type") == 0) {
+        return sent->content_type;
+    }
+    return strcasecmp(name, "Accept") == 0 ? ask->accept : NULL;
+}
+
+static long read_body(void *context, unsigned char *buffer, size_t size)
+{
+    struct sent *sent = context;
+    size_t left = sent->body_size - sent->read_so_far;
+    if (left == 0) {
+        return sent->ask->hang_up ? -1 : 0;
+    }
+    size = left < size ? left : size;
+    if (sent->ask->read_at_once != 0 && sent->ask->read_at_once < size) {
+        size = sent->ask->read_at_once;
+    }
+    memcpy(buffer, sent->ask->body + sent->read_so_far, size);
+    sent->read_so_far += size;
+    return (long)size;
+}
+
+/* Takes the body out of REPLY. */
+static struct response *keep(struct fixture *fixture, struct api_reply *reply)
+{
+    struct response *response = calloc(1, sizeof *response);
+    cr_assert(response != NULL && fixture->response_count < RESPONSES_MAX);
+    fixture->responses[fixture->response_count++] = response;
+    response->status = reply->status;
+    response->content_type = reply->content_type == NULL ? "" : reply->content_type;
+    response->size = reply->body_size;
+    char *body = calloc(1, reply->body_size + 1);
+    const char *from = reply->body != NULL ? reply->body : reply->static_body;
+    cr_assert(body != NULL);
+    if (reply->body_size > 0) {
+        memcpy(body, from, reply->body_size);
+    }
+    free(reply->body);
+    reply->body = NULL;
+    response->body = body;
+    response->reply = *reply;
+    if (strstr(response->content_type, "json") != NULL) {
+        response->json = json_loadb(body, response->size, JSON_REJECT_DUPLICATES, NULL);
+        cr_assert(response->json != NULL, "not JSON: %s", body);
+    }
+    return response;
+}
+
+struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
+{
+    const char *method = ask->method != NULL ? ask->method : ask->body != NULL ? "POST" : "GET";
+    char path[8192], *query = "";
+    cr_assert(strlen(ask->path) < sizeof path);
+    strcpy(path, ask->path);
+    char *mark = strchr(path, '?');
+    if (mark != NULL) {
+        *mark = '\0';
+        query = mark + 1;
+    }
+    struct sent sent = {.ask = ask, .content_type = ask->content_type};
+    if (ask->token != NULL) {
+        snprintf(sent.authorization, sizeof sent.authorization, "Bearer %s", ask->token);
+    }
+    if (ask->body != NULL) {
+        sent.body_size = ask->body_size != 0 ? ask->body_size : strlen(ask->body);
+        if (sent.content_type == NULL) {
+            sent.content_type = "application/json";
+        }
+    }
+    if (sent.content_type != NULL && *sent.content_type == '\0') {
+        sent.content_type = NULL;
+    }
+    struct api_route_info info = api_route(fixture->app, method, path);
+    struct api_request request = {.method = method,
+                                  .path = path,
+                                  .query = query,
+                                  .header_context = &sent,
+                                  .header = find_header,
+                                  .body = (const unsigned char *)ask->body,
+                                  .body_size = sent.body_size,
+                                  .request_id = "req-test"};
+    if (info.lane == API_LANE_STREAM) {
+        request.body = NULL;
+        request.body_size = 0;
+        request.reader = (struct api_reader){&sent, read_body};
+    }
+    bool batch = info.lane == API_LANE_BATCH;
+    struct api_reply reply;
+    if (batch) {
+        cr_assert(db_begin_batch(fixture->db, info.writes) == DB_OK);
+    }
+    api_serve(fixture->app, info.lane == API_LANE_INLINE ? NULL : fixture->db, &request, &reply);
+    if (batch) {
+        cr_assert(db_commit_batch(fixture->db) == DB_OK);
+    }
+    return keep(fixture, &reply);
+}
+
+static struct response *ask_as(struct fixture *fixture, const char *method, const char *role,
+                               const char *path, const char *body)
+{
+    char key[32];
+    snprintf(key, sizeof key, "key-%u", ++fixture->key_count);
+    struct ask ask = {.method = method,
+                      .path = path,
+                      .body = body,
+                      .token = role == NULL ? NULL : fixture_token(fixture, role),
+                      .key = strcmp(method, "POST") == 0 ? key : NULL};
+    return fixture_ask(fixture, &ask);
+}
+
+struct response *fixture_get(struct fixture *fixture, const char *role, const char *path)
+{
+    return ask_as(fixture, "GET", role, path, NULL);
+}
+
+struct response *fixture_post(struct fixture *fixture, const char *role, const char *path,
+                              const char *body)
+{
+    return ask_as(fixture, "POST", role, path, body);
+}
+
+struct response *fixture_put(struct fixture *fixture, const char *role, const char *path,
+                             const char *body)
+{
+    return ask_as(fixture, "PUT", role, path, body);
+}
+
+struct response *fixture_delete(struct fixture *fixture, const char *role, const char *path)
+{
+    return ask_as(fixture, "DELETE", role, path, NULL);
+}
+
+/* ---- responses */
+
+const char *response_header(const struct response *response, const char *name)
+{
+    for (unsigned i = 0; i < response->reply.header_count; i++) {
+        if (strcasecmp(response->reply.headers[i].name, name) == 0) {
+            return response->reply.headers[i].value;
+        }
+    }
+    return NULL;
+}
+
+json_t *response_at(const struct response *response, const char *pointer)
+{
+    json_t *at = response->json;
+    char name[128];
+    while (at != NULL && *pointer == '/') {
+        size_t size = strcspn(pointer + 1, "/");
+        snprintf(name, sizeof name, "%.*s", (int)size, pointer + 1);
+        pointer += size + 1;
+        at = json_is_array(at) ? json_array_get(at, (size_t)atoi(name)) : json_object_get(at, name);
+    }
+    return at;
+}
+
+const char *response_text(const struct response *response, const char *pointer)
+{
+    const char *text = json_string_value(response_at(response, pointer));
+    return text == NULL ? "" : text;
+}
+
+double response_number(const struct response *response, const char *pointer)
+{
+    const json_t *at = response_at(response, pointer);
+    return json_is_number(at) ? json_number_value(at) : (double)NAN;
+}
+
+void expect_status(const struct response *response, int status)
+{
+    cr_assert(response->status == status, "status %d, not %d: %s", response->status, status,
+              response->body);
+}
+
+void expect_problem(const struct response *response, const char *slug)
+{
+    enum problem problem = problem_find(slug);
+    char type[80];
+    cr_assert(problem != PROBLEM_NONE, "no problem is called %s", slug);
+    snprintf(type, sizeof type, "/problems/%s", slug);
+    cr_assert(strcmp(response_text(response, "/type"), type) == 0, "not %s but %d %s", slug,
+              response->status, response->body);
+    expect_status(response, problem_info(problem)->status);
+    cr_assert_eq(response_number(response, "/status"), response->status);
+    cr_assert(strcmp(response->content_type, "application/problem+json") == 0);
+    cr_assert(strlen(response_text(response, "/title")) > 0);
+    cr_assert(strlen(response_text(response, "/detail")) > 0);
+    cr_assert(strcmp(response_text(response, "/request_id"), "req-test") == 0);
+}
+
+void expect_invalid(const struct response *response, const char *pointer)
+{
+    expect_problem(response, "validation");
+    json_t *errors = response_at(response, "/errors");
+    for (size_t i = 0; i < json_array_size(errors); i++) {
+        const json_t *at = json_object_get(json_array_get(errors, i), "pointer");
+        if (json_is_string(at) && strcmp(json_string_value(at), pointer) == 0) {
+            return;
+        }
+    }
+    cr_fail("no error points to \"%s\": %s", pointer, response->body);
+}

@@ -1,0 +1,176 @@
+/* JSON in and out: what is refused, and numbers and texts as RFC 8785 wants them. */
+#include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_text.h"
+
+TestSuite(json_text);
+
+/* Samples of RFC 8785, appendix B, and a few of our own kind. */
+Test(json_text, writes_numbers_as_ecmascript_does)
+{
+    const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "0"},
+        {5e-324, "5e-324"},
+        {-5e-324, "-5e-324"},
+        {DBL_MAX, "1.7976931348623157e+308"},
+        {9007199254740992, "9007199254740992"},
+        {-9007199254740992, "-9007199254740992"},
+        {295147905179352830000.0, "295147905179352830000"},
+        {9.999999999999997e22, "9.999999999999997e+22"},
+        {1e23, "1e+23"},
+        {1.0000000000000001e23, "1.0000000000000001e+23"},
+        {999999999999999700000.0, "999999999999999700000"},
+        {999999999999999900000.0, "999999999999999900000"},
+        {1e21, "1e+21"},
+        {9.999999999999997e-7, "9.999999999999997e-7"},
+        {0.000001, "0.000001"},
+        {333333333.3333332, "333333333.3333332"},
+        {333333333.33333325, "333333333.33333325"},
+        {-0.0000033333333333333333, "-0.0000033333333333333333"},
+        {1424953923781206.2, "1424953923781206.2"},
+        {0.1, "0.1"},
+        {20, "20"},
+        {1e-5, "0.00001"},
+        {1e-7, "1e-7"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {-12.5, "-12.5"},
+        {100, "100"},
+        {1e20, "100000000000000000000"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[32];
+        size_t size = json_text_number(cases[i].value, text);
+        cr_expect_str_eq(text, cases[i].text);
+        cr_expect_eq(size, strlen(text));
+    }
+}
+
+Test(json_text, every_number_reads_back_as_itself)
+{
+    uint64_t state = 88172645463325252u;
+    for (int i = 0; i < 200000; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        double value;
+        memcpy(&value, &state, sizeof value);
+        if (i % 3 == 1) {
+            value = (double)(int64_t)(state >> 20) / 1e9;
+        } else if (i % 3 == 2) {
+            value = (float)((double)(state >> 11) / 9007199254740992.0);
+        }
+        if (!isfinite(value)) {
+            continue;
+        }
+        char text[32];
+        json_text_number(value, text);
+        cr_assert(strtod(text, NULL) == value, "%.17g became %s", value, text);
+    }
+}
+
+Test(json_text, canonical_form_sorts_and_escapes)
+{
+    json_t *value = json_loads("{\"b\":[1,2.50,true,null,{}],\"a\":\"\\u20ac$\\u000f\\nA'\\\"\\\\/"
+                               "\",\"B\":{\"z\":1e2,\"y\":[]}}",
+                               0, NULL);
+    size_t size;
+    char *text = json_text_write(value, true, &size);
+    cr_expect_str_eq(text,
+                     "{\"B\":{\"y\":[],\"z\":100},\"a\":\"\xe2\x82\xac$\\u000f\\nA'\\\"\\\\/\","
+                     "\"b\":[1,2.5,true,null,{}]}");
+    cr_expect_eq(size, strlen(text));
+    free(text);
+    text = json_text_write(value, false, &size);
+    cr_expect(text[2] == 'b', "insertion order is kept: %s", text);
+    free(text);
+    json_decref(value);
+}
+
+static enum problem parse(const char *text, size_t size)
+{
+    json_t *value = NULL;
+    char detail[160] = "";
+    enum problem problem = json_text_parse(text, size, &value, detail, sizeof detail);
+    cr_assert((problem == PROBLEM_NONE) == (value != NULL));
+    cr_assert((problem == PROBLEM_NONE) == (detail[0] == '\0'));
+    json_decref(value);
+    return problem;
+}
+
+Test(json_text, refuses_what_is_not_json)
+{
+    const char *bad[] = {"",
+                         " ",
+                         "{",
+                         "{\"a\":1",
+                         "{\"a\":1,}",
+                         "[1,]",
+                         "{'a':1}",
+                         "{a:1}",
+                         "{\"a\":1}{",
+                         "{\"a\":1} x",
+                         "NaN",
+                         "{\"a\":NaN}",
+                         "{\"a\":Infinity}",
+                         "{\"a\":-Infinity}",
+                         "{\"a\":01}",
+                         "{\"a\":+1}",
+                         "{\"a\":.5}",
+                         "{\"a\":1.}",
+                         "{\"a\":0x10}",
+                         "{\"a\":1,\"a\":2}",
+                         "\"\xff\"",
+                         "\"\xc0\xaf\"",
+                         "\"\xed\xa0\x80\"",
+                         "\"\\ud800\"",
+                         "\"\\x\"",
+                         "\"a\nb\"",
+                         "tru",
+                         "// c\n1",
+                         "\xef\xbb\xbf{}"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cr_expect(parse(bad[i], strlen(bad[i])) == PROBLEM_NOT_JSON, "%s", bad[i]);
+    }
+    cr_expect(parse("{}\0{}", 5) == PROBLEM_NOT_JSON);
+    cr_expect(parse("[\0]", 3) == PROBLEM_NOT_JSON);
+}
+
+Test(json_text, refuses_json_that_no_double_holds)
+{
+    const char *bad[] = {"1e999", "[-1e400]", "99999999999999999999999", "{\"a\":\"\\u0000\"}",
+                         "{\"\\u0000\":1}"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cr_expect(parse(bad[i], strlen(bad[i])) == PROBLEM_VALIDATION, "%s", bad[i]);
+    }
+}
+
+Test(json_text, bounds_the_depth)
+{
+    char text[2 * 100000 + 1];
+    for (size_t depth = 1; depth <= 100000; depth = depth < 40 ? depth + 1 : depth * 10) {
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+        enum problem want = depth <= JSON_DEPTH_MAX ? PROBLEM_NONE : PROBLEM_NOT_JSON;
+        cr_expect(parse(text, 2 * depth) == want, "depth %zu", depth);
+    }
+    const char *brackets = "[\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[[[[[[[[[[[[\"]";
+    cr_expect(parse(brackets, strlen(brackets)) == PROBLEM_NONE, "brackets in a text do not nest");
+}
+
+Test(json_text, times_are_rfc_3339)
+{
+    json_t *time = json_time(1800000000123);
+    cr_expect_str_eq(json_string_value(time), "2027-01-15T08:00:00.123Z");
+    json_decref(time);
+    time = json_time(0);
+    cr_expect(json_is_null(time));
+    json_decref(time);
+}
