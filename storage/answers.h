@@ -1,27 +1,29 @@
-/* One key, one answer: what was replied to a call that carried an Idempotency-Key. Never deleted. */
+/* One key, one answer: what a call with an Idempotency-Key was answered, byte for byte. The answer
+ * is stored in the transaction that does what it says, and is never deleted. */
 #ifndef TACET_STORAGE_ANSWERS_H
 #define TACET_STORAGE_ANSWERS_H
 
-#include <stdint.h>
-
 #include "storage/db.h"
-#include "storage/id.h"
 
 #define ANSWER_FINGERPRINT_SIZE 32
 
-struct answer {
-    unsigned char fingerprint[ANSWER_FINGERPRINT_SIZE]; /* of method, path, query, body */
+struct answer_row {
+    unsigned char fingerprint[ANSWER_FINGERPRINT_SIZE]; /* of the request; made by the caller */
     int status;
-    char content_type[64];
-    char location[128]; /* "" for none */
-    unsigned char *body; /* malloc'ed by answers_find (caller frees), borrowed by answers_store */
+    char content_type[80];
+    char location[240]; /* "" for none */
+    char *body;         /* malloc'ed by answers_find, ends in a NUL that is not counted */
     size_t body_size;
     int64_t created_ms;
 };
 
-/* DB_NONE: the key is free. */
-enum db_status answers_find(struct db *db, const char *client, const char *key, struct answer *out);
-/* DB_NONE: the key was taken meanwhile; nothing was stored. */
-enum db_status answers_store(struct db *db, const char *client, const char *key, const struct answer *answer);
+/* The answer stored for CLIENT and KEY. DB_NONE: the key is new. Free with answer_done. */
+enum db_status answers_find(struct db *db, const char *client, const char *key,
+                            struct answer_row *out);
+void answer_done(struct answer_row *answer); /* frees the body; NULL body allowed */
+
+/* Stores ANSWER. DB_NONE when the key was taken meanwhile: roll back and replay. */
+enum db_status answers_store(struct db *db, const char *client, const char *key,
+                             const struct answer_row *answer);
 
 #endif

@@ -1,31 +1,36 @@
-/* Who may call. Tokens are not here, only a hash of their secret. */
+/* Who may call: one row per client. Rows are never removed, because entries of the ledger name
+ * them. */
 #ifndef TACET_STORAGE_CLIENTS_H
 #define TACET_STORAGE_CLIENTS_H
-
-#include <stdint.h>
 
 #include "storage/db.h"
 #include "storage/id.h"
 
-#define NAME_SIZE 204 /* a name of at most 200 bytes and its NUL */
+#define CLIENT_ROLE_SIZE 24
 #define CLIENT_HASH_SIZE 32
 
-struct client {
-    char id[ID_SIZE];
+struct client_row {
+    char id[ID_SIZE]; /* cli_ */
     char name[NAME_SIZE];
-    char role[16];
-    unsigned char secret_hash[CLIENT_HASH_SIZE];
+    char role[CLIENT_ROLE_SIZE];
+    unsigned char secret_hash[CLIENT_HASH_SIZE]; /* of the token's secret; made by the caller */
     int64_t created_ms;
-    int64_t revoked_ms; /* 0: valid */
+    int64_t revoked_ms; /* 0: may still call */
 };
 
-enum db_status clients_insert(struct db *db, const struct client *client);
-enum db_status clients_find(struct db *db, const char *id, struct client *out);
-/* DB_NONE: no such client, or revoked already. The row stays: the ledger names it. */
+/* Stores CLIENT (its id from id_new). DB_NONE when the id exists. */
+enum db_status clients_insert(struct db *db, const struct client_row *client);
+
+/* One lookup by primary key, revoked ones included. DB_NONE: unknown. */
+enum db_status clients_find(struct db *db, const char *id, struct client_row *out);
+
+/* Shows at most LIMIT clients in order of creation, revoked ones included, from after the client
+ * AFTER (NULL: from the first). EACH may stop by false. */
+typedef bool client_fn(void *context, const struct client_row *client);
+enum db_status clients_list(struct db *db, const char *after, unsigned limit, client_fn *each,
+                            void *context);
+
+/* Marks the client as revoked; doing it twice keeps the first time. DB_NONE: unknown. */
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms);
-/* At most LIMIT clients that are not revoked, in order of creation, after the one that (AFTER_MS, AFTER_ID) names
- * (0, "" for the first). */
-enum db_status clients_list(struct db *db, int64_t after_ms, const char *after_id, unsigned limit, struct client *out,
-                            unsigned *out_count);
 
 #endif

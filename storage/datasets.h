@@ -1,86 +1,102 @@
-/* Datasets, the staged uploads that fill them, and their experts. Raw data live in chunks of about a MiB, so that a large
- * upload never holds the writer for long; what they contain is the caller's business. */
+/* Datasets: what was declared, who contributed which experts, and how much there is. Their bytes
+ * are uploads.h's. */
 #ifndef TACET_STORAGE_DATASETS_H
 #define TACET_STORAGE_DATASETS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "storage/clients.h"
 #include "storage/db.h"
 #include "storage/id.h"
 
-#define EXPERT_NAME_SIZE 68 /* at most 64 bytes */
+#define DATASET_ENVIRONMENT_SIZE 64
+#define DATASET_EXPERT_SIZE      65 /* bytes of an expert's name, NUL included */
+
+enum dataset_state { DATASET_OPEN, DATASET_SEALED, DATASET_DELETED };
+const char *dataset_state_name(enum dataset_state state); /* "open", "sealed", "deleted" */
 
 struct dataset_row {
-    char id[ID_SIZE];
-    char owner[ID_SIZE];
+    char id[ID_SIZE];    /* ds_ */
+    char owner[ID_SIZE]; /* the steward */
     char name[NAME_SIZE];
-    char environment[32]; /* "" when the dimensions were declared */
-    int64_t state_dim, action_count, max_episode_steps;
-    double discount, min_action_probability;
-    char sensitivity[8]; /* "private", "public" */
-    int64_t nominal_experts; /* 0: not declared */
-    char state[8];           /* "open", "sealed", "deleted" */
-    int64_t experts, trajectories, transitions;
-    char account[ID_SIZE]; /* "" for a public dataset without a budget */
-    int64_t created_ms, sealed_ms;
+    char environment[DATASET_ENVIRONMENT_SIZE]; /* "" when the dimensions were declared */
+    uint32_t state_dim, action_count, max_episode_steps;
+    double discount;
+    double min_action_probability;
+    bool is_public;          /* "sensitivity":"public": holds nobody's secrets */
+    int64_t nominal_experts; /* the declared, public number of experts; 0: not declared */
+    enum dataset_state state;
+    int64_t experts, trajectories, transitions; /* stored so far: private unless is_public */
+    char account[ID_SIZE];                      /* of the ledger; "" for none */
+    int64_t created_ms;
 };
 
-enum db_status datasets_insert(struct db *db, const struct dataset_row *row);
+enum dataset_verdict {
+    DATASET_OK,
+    DATASET_UNKNOWN,       /* no such dataset (or upload), or it was deleted */
+    DATASET_NOT_OPEN,      /* sealed */
+    DATASET_EXPERT_TAKEN,  /* the expert belongs to another contributor */
+    DATASET_EXPERTS_LIMIT, /* more experts than allowed */
+    DATASET_INCOMPLETE,    /* chunks are missing */
+};
+
+/* Stores a new dataset as open with counts of 0, whatever DATASET says of them. DB_NONE: the id
+ * exists. */
+enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset);
+
+/* Deleted ones are found too: look at the state. DB_NONE: unknown. */
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out);
-/* Not the deleted ones; newest last. OWNER NULL for all. */
-enum db_status datasets_list(struct db *db, const char *owner, int64_t after_ms, const char *after_id, unsigned limit,
-                             struct dataset_row *out, unsigned *out_count);
-/* open -> sealed; DB_NONE when it is not open. */
-enum db_status datasets_seal(struct db *db, const char *id, int64_t now_ms);
-/* Removes chunks, expert names and policies (their pages are overwritten); keeps the row as "deleted". DB_NONE: not there. */
-enum db_status datasets_delete(struct db *db, const char *id);
 
-/* ---- uploads: begin, chunks, then commit or abort. Each of these but the commit is a transaction of its own. */
+/* Shows at most LIMIT datasets that are not deleted, in order of creation, from after the dataset
+ * AFTER (NULL: the first), of OWNER (NULL: of any). EACH may stop by false. */
+typedef bool dataset_fn(void *context, const struct dataset_row *dataset);
+enum db_status datasets_list(struct db *db, const char *owner, const char *after, unsigned limit,
+                             dataset_fn *each, void *context);
 
-enum db_status uploads_begin(struct db *db, const char *upload, const char *dataset, const char *client,
-                             int64_t now_ms);
-enum db_status uploads_chunk(struct db *db, const char *upload, int64_t sequence, const void *bytes, size_t size);
-void uploads_abort(struct db *db, const char *upload);
+/* open -> sealed. Verdicts: OK, UNKNOWN, NOT_OPEN (it was sealed before). */
+enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict);
 
-enum upload_verdict {
-    UPLOAD_OK,
-    UPLOAD_NOT_OPEN,         /* the dataset was sealed or deleted meanwhile */
-    UPLOAD_FOREIGN_EXPERT,   /* an expert belongs to another client */
-    UPLOAD_TOO_MANY_EXPERTS, /* of the dataset */
+/* Marks the dataset as deleted and removes its experts' names and policies; the row and its ledger
+ * account stay. From then on nothing reads its trajectories, which uploads_purge overwrites in
+ * small steps. Verdicts: OK, UNKNOWN. Jobs that use it are the caller's to refuse. */
+enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdict *out_verdict);
+
+/* ---- experts: numbered 0, 1, ... within a dataset in the order they came */
+
+struct expert_row {
+    uint32_t number;
+    char name[DATASET_EXPERT_SIZE];
+    char owner[ID_SIZE]; /* the client that first brought it */
+    bool has_policy;
 };
-struct upload_summary {
-    const char *const *experts; /* names in the order of the upload's own numbers 0, 1, ... */
-    uint32_t expert_count;
-    bool steward; /* the dataset's owner may add to anybody's experts */
-    int64_t trajectories, transitions;
+
+/* Finds CLIENT's expert NAME, or registers it with the next number. Verdicts: OK (*OUT_NUMBER),
+ * EXPERT_TAKEN, EXPERTS_LIMIT (MAX_EXPERTS reached), UNKNOWN, NOT_OPEN. */
+enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,
+                                        const char *client, int64_t max_experts,
+                                        uint32_t *out_number, enum dataset_verdict *out_verdict);
+
+/* Shows at most LIMIT experts from number FROM on, in order. */
+typedef bool expert_fn(void *context, const struct expert_row *expert);
+enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t from, unsigned limit,
+                                expert_fn *each, void *context);
+
+/* Stores (or replaces) the policy of an expert, registering the expert when it is new. BYTES are
+ * opaque. Verdicts as datasets_register_expert. */
+struct expert_policy {
+    const char *dataset, *expert, *client;
+    const void *bytes;
+    size_t size;
     int64_t max_experts;
+    int64_t now_ms;
 };
-/* Everything at once: experts get their numbers in the dataset, counts grow, the upload is stored. With a verdict other
- * than UPLOAD_OK the status is DB_NONE and nothing happened. *out_expert is the number of a foreign expert. */
-enum db_status uploads_commit(struct db *db, const char *upload, const char *dataset, const char *client,
-                              const struct upload_summary *summary, enum upload_verdict *out_verdict,
-                              uint32_t *out_expert);
+enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy,
+                                   enum dataset_verdict *out_verdict);
 
-/* Removes what crashed uploads left. Only for a process that owns the database alone. */
-enum db_status uploads_sweep(struct db *db);
+/* The policy of expert NUMBER: malloc'ed. DB_NONE: it has none. */
+enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t number,
+                                   void **out_bytes, size_t *out_size);
 
-/* Gives the stored chunks of a dataset in order. EXPERTS[expert_count] maps the upload's own expert numbers to those of
- * the dataset. False from CHUNK ends the reading. */
-typedef bool (*upload_chunk_reader)(void *context, const uint32_t *experts, uint32_t expert_count,
-                                    const unsigned char *bytes, size_t size);
-enum db_status datasets_read(struct db *db, const char *dataset, upload_chunk_reader chunk, void *context);
-
-/* ---- experts */
-
-/* Number of the expert of that name and its owner; DB_NONE. */
-enum db_status experts_find(struct db *db, const char *dataset, const char *name, int64_t *out_number,
-                            char owner[ID_SIZE]);
-/* Stores or replaces an expert's own policy; the expert is made when it is new (owner CLIENT). DB_NONE: the dataset is
- * not open, or the expert is another client's (see STEWARD in upload_summary), or there would be too many. */
-enum db_status experts_put_policy(struct db *db, const char *dataset, const char *name, const char *client,
-                                  bool steward, const void *bytes, size_t size, int64_t max_experts,
-                                  enum upload_verdict *out_verdict);
+/* Shows every policy in order of expert; BYTES are borrowed and 8-byte aligned. */
+typedef bool expert_policy_fn(void *context, uint32_t number, const void *bytes, size_t size);
+enum db_status datasets_policies(struct db *db, const char *dataset, expert_policy_fn *each,
+                                 void *context);
 
 #endif

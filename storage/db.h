@@ -1,5 +1,11 @@
-/* The waist: one connection to a database, six driver functions below it, four kinds of outcome above. Every query is
- * written once, in the SQL that SQLite and PostgreSQL share; a second database is a second driver file. */
+/* The waist between what storage/ says and the database that keeps it.
+ *
+ * SQL is written once, in the dialect that SQLite and PostgreSQL share ($1, ON CONFLICT DO NOTHING,
+ * RETURNING, row values); a driver runs it. A store is one database shared by all threads of the
+ * process, a db is one connection to it, used by one thread at a time.
+ *
+ * Writers of one process queue at the store's gate in the order they came, so that none sleeps in
+ * the database's own back-off. A thread must not write through two connections at once. */
 #ifndef TACET_STORAGE_DB_H
 #define TACET_STORAGE_DB_H
 
@@ -9,102 +15,166 @@
 
 enum db_status {
     DB_OK,
-    DB_NONE,   /* no row; or a condition of the statement did not hold */
-    DB_RETRY,  /* another writer was in the way: nothing happened, the transaction may run again */
-    DB_FULL,   /* the disk is full or read-only: nothing was stored, the process may go on */
-    DB_FAILED, /* anything else; db_broken tells whether the process must stop */
+    DB_NONE,   /* no such row, or it was taken, or the work asked for its own roll-back: not a
+                  failure */
+    DB_RETRY,  /* another transaction was in the way; nothing was stored, the same may be tried
+                  again */
+    DB_FULL,   /* disk full, or not writable; nothing was stored, the process may go on */
+    DB_FAILED, /* anything else; nothing was stored, unless db_broken says that nobody knows */
 };
+
+#define DB_ERROR_SIZE  256 /* bytes of an error text */
+#define DB_COLUMNS_MAX 48
+#define DB_VALUES_MAX  48
+
+/* ---- values */
 
 enum db_type { DB_NULL, DB_INTEGER, DB_REAL, DB_TEXT, DB_BYTES };
 
-/* An argument of a statement or a column of a row. Texts and bytes are borrowed; those of a row live until the row
- * function returns. */
+/* One parameter or one column. Text and bytes are borrowed; text ends in a NUL that SIZE does not
+ * count. */
 struct db_value {
     enum db_type type;
-    int64_t integer;
-    double real;
-    const void *bytes; /* text is NUL-terminated too */
-    size_t size;       /* without the NUL */
+    union {
+        int64_t integer;
+        double real;
+        const void *data;
+    };
+    size_t size; /* bytes of text or bytes */
 };
 
 struct db_value db_null(void);
-struct db_value db_integer(int64_t integer);
-struct db_value db_real(double real);
-struct db_value db_text(const char *text); /* NULL gives DB_NULL */
-struct db_value db_bytes(const void *bytes, size_t size);
+struct db_value db_integer(int64_t value);
+struct db_value db_real(double value);     /* must be finite: databases disagree about the rest */
+struct db_value db_text(const char *text); /* not NULL */
+struct db_value db_text_or_null(const char *text); /* NULL or "": SQL's NULL */
+struct db_value db_bytes(const void *data, size_t size);
 
-/* One row; false ends the reading early (the outcome is DB_OK still). */
-typedef bool (*db_row)(void *context, const struct db_value *columns, unsigned count);
-
-struct db; /* a connection: used by one thread at a time */
-
-/* What a database must be able to do. `connection` is the driver's own. */
-struct db_driver {
-    const char *name;
-    enum db_status (*open)(const char *location, void *shared, void **out_connection, char *error, size_t error_size);
-    void (*close)(void *connection);
-    enum db_status (*begin)(void *connection, bool will_write);
-    enum db_status (*commit)(void *connection);
-    void (*rollback)(void *connection);
-    /* Runs one statement; SQL has the life of the process (it keys the cache of prepared statements). DB_NONE when
-     * no row was returned and none was changed. */
-    enum db_status (*run)(void *connection, const char *sql, const struct db_value *arguments, unsigned count,
-                          db_row row, void *context);
-    bool (*broken)(const void *connection); /* an fsync or commit failed in a way that leaves durability unknown */
-    const char *(*last_error)(const void *connection); /* for the log; never holds values of arguments */
-    void *(*shared_new)(void); /* state that connections of one process share, e.g. the queue of writers */
-    void (*shared_free)(void *shared);
+/* A row of a result; lives until the row function returns. */
+struct db_row {
+    const struct db_value *values;
+    unsigned count;
 };
 
-extern const struct db_driver db_sqlite;
+/* Column INDEX as a type. NULL reads as 0, "" or no bytes. A column of another type than the schema
+ * says is our bug and asserts (an integer may be read as real). */
+int64_t db_row_integer(const struct db_row *row, unsigned index);
+double db_row_real(const struct db_row *row, unsigned index);
+const char *db_row_text(const struct db_row *row, unsigned index);
+const void *db_row_bytes(const struct db_row *row, unsigned index, size_t *out_size);
+bool db_row_is_null(const struct db_row *row, unsigned index);
 
-/* One database as this process sees it; connections are opened from it by any thread. */
+/* Copies a text column into OUT of SIZE bytes; false when it does not fit (OUT is then ""). */
+bool db_row_copy(const struct db_row *row, unsigned index, char *out, size_t size);
+
+/* Sees one row; anything but DB_OK ends the statement and is what db_run gives. It may run other
+ * statements on the same connection, but not the one it is called from. */
+typedef enum db_status db_row_fn(void *context, const struct db_row *row);
+
+/* ---- the driver: what another database has to bring */
+
+struct db_settings {
+    const char *location;     /* SQLite: path of the file; its folder must exist */
+    unsigned busy_timeout_ms; /* wait for writers of other processes; 0 means 10 s */
+    unsigned cache_kib;       /* page cache of one connection; 0 means 64 MiB */
+    int64_t max_pages;        /* the file may not grow past this; 0 means no limit */
+    bool not_durable;         /* tests only: commits without fsync */
+};
+
+/* How a driver tells what went wrong. */
+struct db_fault {
+    char text[DB_ERROR_SIZE]; /* for the log; never carries a parameter's value */
+    bool broken;              /* sticky: a commit or fsync failed with an I/O error */
+};
+
+struct db_driver {
+    const char *name;
+    const char *const *migrations; /* SQL of version 1, 2, ... in this database's types; ends in
+                                      NULL; statements end in ";\n" */
+    /* Opens one connection. DB_FAILED with a sentence in FAULT when the location holds something
+     * that is not ours; the file is then untouched. */
+    enum db_status (*open)(const struct db_settings *settings, void **out_connection,
+                           struct db_fault *fault);
+    void (*close)(void *connection);
+    enum db_status (*begin)(void *connection, bool will_write, struct db_fault *fault);
+    /* Anything but DB_OK: nothing of the transaction is stored (or fault->broken), it is over. */
+    enum db_status (*commit)(void *connection, struct db_fault *fault);
+    void (*rollback)(void *connection);
+    /* Runs one statement to its end; EACH may be NULL. SQL is keyed by address and text. */
+    enum db_status (*run)(void *connection, const char *sql, const struct db_value *values,
+                          unsigned count, db_row_fn *each, void *context, struct db_fault *fault);
+    /* Whether begin's transaction still stands: some failures end it. */
+    bool (*in_transaction)(void *connection);
+};
+
+extern const struct db_driver db_driver_sqlite;
+
+/* ---- stores and connections */
+
 struct db_store;
-struct db_store *db_store_new(const struct db_driver *driver, const char *location);
-void db_store_free(struct db_store *store); /* after its connections */
+struct db;
 
-/* Opens a connection. On anything but DB_OK *out_db is untouched and ERROR holds a sentence: not a database, another
- * program's, of a newer schema. */
-enum db_status db_open(struct db_store *store, struct db **out_db, char *error, size_t error_size);
+/* A store for DRIVER and SETTINGS (copied, LOCATION included); opens nothing yet. NULL: memory. */
+struct db_store *db_store_new(const struct db_driver *driver, const struct db_settings *settings);
+/* All its connections must be closed. NULL is allowed. */
+void db_store_free(struct db_store *store);
+
+/* Opens a connection. DB_OK, or a sentence for the operator in ERROR. The schema is migrate.h's:
+ * the first connection of a process calls migrate() before anything else is asked. */
+enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ERROR_SIZE]);
+/* Rolls back what is open. NULL is allowed. */
 void db_close(struct db *db);
 
-bool db_broken(const struct db *db);
+const struct db_driver *db_driver_of(const struct db *db);
+
+/* What the last failure on this connection was, for the log; "" when there was none. */
 const char *db_last_error(const struct db *db);
+
+/* A commit gave an I/O error: nobody knows what is on disk. The process must stop without another
+ * reply. Never goes back to false. */
+bool db_broken(const struct db *db);
 
 /* ---- statements */
 
-enum db_status db_run(struct db *db, const char *sql, const struct db_value *arguments, unsigned count, db_row row,
-                      void *context);
-/* A statement without rows. */
-enum db_status db_exec(struct db *db, const char *sql, const struct db_value *arguments, unsigned count);
+/* Runs SQL with COUNT values; EACH (or NULL) sees every row. DB_OK whether or not there were rows.
+ * SQL should be a literal: prepared statements are kept by its address.
+ * Writing needs a transaction: see db_change and db_transact. */
+enum db_status db_run(struct db *db, const char *sql, const struct db_value *values, unsigned count,
+                      db_row_fn *each, void *context);
 
-#define DB_COUNT(arguments) ((unsigned)(sizeof(arguments) / sizeof((arguments)[0])))
+/* The same for at most one row: DB_NONE when there was none. */
+enum db_status db_one(struct db *db, const char *sql, const struct db_value *values, unsigned count,
+                      db_row_fn *each, void *context);
 
-/* Copies a text column into a fixed array; a longer text is cut (columns are bounded where they are written). */
-void db_copy_text(char *out, size_t size, const struct db_value *column);
-int64_t db_as_integer(const struct db_value *column);
-double db_as_real(const struct db_value *column);
-/* malloc'ed copy of bytes (at least 1 byte long, NUL-terminated); NULL when memory is short. */
-unsigned char *db_take_bytes(const struct db_value *column, size_t *out_size);
+/* A single writing statement: in the open transaction, or else in one of its own (at the gate).
+ * With EACH, DB_NONE when no row came back (RETURNING); without, DB_OK. */
+enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,
+                         unsigned count, db_row_fn *each, void *context);
 
 /* ---- transactions */
 
-/* WORK inside a transaction: DB_OK commits; anything else rolls back and is given back. With a transaction already
- * open on this connection (a batch, or an outer db_transact) it becomes a savepoint, rolled back alone. Outside, it is
- * run again on DB_RETRY, a bounded number of times: WORK changes nothing but the database and CONTEXT. */
-typedef enum db_status (*db_work)(struct db *db, void *context);
-enum db_status db_transact(struct db *db, db_work work, void *context);
+/* The work of one transaction. DB_OK keeps it, everything else rolls it back; a verdict of another
+ * kind lives in CONTEXT. It may be called again from the start (DB_RETRY). */
+typedef enum db_status db_work_fn(struct db *db, void *context);
 
-/* One transaction for many requests: each uses db_transact inside, replies leave after db_commit_batch gave DB_OK.
- * After a failed commit call db_rollback_batch. */
+/* Runs WORK in one writing transaction and commits it; gives what WORK gave, or how the commit
+ * failed. DB_RETRY is tried again a few times. Inside an open transaction or batch: in a savepoint,
+ * which is rolled back alone when WORK fails, and without retries (the outermost one retries). */
+enum db_status db_transact(struct db *db, db_work_fn *work, void *context);
+
+/* Runs WORK against one unchanging view of the database (reading only); nests in anything. */
+enum db_status db_view(struct db *db, db_work_fn *work, void *context);
+
+bool db_in_transaction(const struct db *db);
+
+/* A batch: one transaction on one thread that carries many requests, each in its db_transact. When
+ * a failure (full disk, I/O error) ends the whole transaction early, every later call in the batch
+ * gives that failure, and so does db_commit_batch.
+ * db_begin_batch: DB_OK, or nothing is open. Without WILL_WRITE, db_transact and db_change fail.
+ * db_commit_batch: DB_OK: durable. Anything else: nothing of the batch is stored (unless
+ * db_broken). The batch is over in both cases; db_rollback_batch after it does nothing. */
 enum db_status db_begin_batch(struct db *db, bool will_write);
 enum db_status db_commit_batch(struct db *db);
 void db_rollback_batch(struct db *db);
-
-/* ---- schema */
-
-/* Brings the schema to this program's version in one transaction each; DB_FAILED with ERROR when the database is of a
- * newer one. */
-enum db_status db_migrate(struct db *db, char *error, size_t error_size);
 
 #endif

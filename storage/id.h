@@ -1,10 +1,20 @@
-/* Opaque names of things: a prefix and 26 random base32 characters (130 bits). */
+/* Opaque identifiers: a prefix that names the kind ("job_") and 100 random bits in base 32. */
 #ifndef TACET_STORAGE_ID_H
 #define TACET_STORAGE_ID_H
 
-#define ID_SIZE 32 /* with the NUL */
+#include <stdbool.h>
 
-/* Fills ID with PREFIX ("cli_", "ds_", ... at most 4 characters) and fresh random characters. */
-void id_new(char id[ID_SIZE], const char *prefix);
+#define ID_SIZE   32  /* bytes of any id, its NUL included */
+#define NAME_SIZE 201 /* bytes of a short text: names of at most 200 bytes */
+
+/* Kinds in use: cli_ clients, ds_ datasets, upl_ uploads, job_ jobs, pol_ policies, tch_ teachers,
+ * acc_ ledger accounts, crt_ certificates, qry_ queries. */
+
+/* PREFIX (with its underscore, at most 8 bytes) and 20 characters of Crockford's base 32, drawn
+ * from the system's generator (libsodium, which the program has initialised). */
+void id_new(const char *prefix, char out[ID_SIZE]);
+
+/* Whether TEXT has the form of an id of that kind. */
+bool id_valid(const char *prefix, const char *text);
 
 #endif

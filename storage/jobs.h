@@ -1,76 +1,143 @@
-/* The queue is the database: jobs wait in it, workers claim them with a lease, checkpoints are kept in it. */
+/* Jobs: the queue, who works on what, and checkpoints.
+ *
+ * A job goes queued -> running -> succeeded | failed | cancelled. A worker claims it with a lease
+ * and renews that; whoever lost the lease changes nothing any more. A job whose lease has run out
+ * may be claimed again and goes on from its checkpoint, under its hold. A job that was paused or
+ * whose process died stays "running"; only a job that never started is "queued". */
 #ifndef TACET_STORAGE_JOBS_H
 #define TACET_STORAGE_JOBS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "storage/clients.h"
 #include "storage/db.h"
 #include "storage/id.h"
 
-struct job {
-    char id[ID_SIZE];
+#define JOB_WORD_SIZE   40  /* algorithm, mechanism, slug, worker */
+#define JOB_DETAIL_SIZE 320 /* bytes of an error's detail */
+
+enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELLED };
+#define JOB_STATES 5
+const char *job_state_name(enum job_state state); /* "queued", ... */
+bool job_state_named(const char *name, enum job_state *out);
+
+struct job_row {
+    char id[ID_SIZE]; /* job_ */
     char owner[ID_SIZE];
-    char algorithm[32];
-    char mechanism[32];
-    char dataset[ID_SIZE];     /* "" for none */
-    char environment[32];      /* "" for none */
-    char *request;             /* JSON text of the api's; malloc'ed, see job_clear */
-    char *plan;                /* JSON text of the api's; malloc'ed */
-    char state[12];            /* "queued", "running", "succeeded", "failed", "cancelled" */
-    int64_t step, total_steps;
-    bool holds;                /* a ledger hold of this job's id exists */
+    char algorithm[JOB_WORD_SIZE], mechanism[JOB_WORD_SIZE];
+    char dataset[ID_SIZE]; /* "" for none */
+    char environment[64];  /* "" for none */
+    char *request;         /* the request's JSON. malloc'ed by jobs_find and jobs_claim */
+    char *plan;            /* opaque text of the caller, "" for none. malloc'ed likewise */
+    enum job_state state;
+    int64_t step, total_steps; /* as of the last heartbeat */
+    char account[ID_SIZE];     /* the account that holds the price; "" for none */
+    int64_t hold_units, hold_delta;
+    char lease_owner[JOB_WORD_SIZE]; /* "" for none */
+    int64_t lease_until_ms;
     bool cancel_requested;
-    double epsilon_requested, delta_requested, epsilon_spent;
-    char policy[ID_SIZE];      /* "" until succeeded */
-    bool evaluated;
+    char policy[ID_SIZE]; /* "" for none */
+    bool has_evaluation;
     double mean_return, std_return;
     int64_t episodes;
-    char problem[32];          /* slug of the failure, "" for none */
-    char problem_detail[200];
+    char problem_slug[JOB_WORD_SIZE]; /* "" unless failed */
+    char problem_detail[JOB_DETAIL_SIZE];
+    double epsilon_spent;                        /* once it is over */
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
-    char lease_owner[64];
-    int64_t lease_until_ms;
 };
-void job_clear(struct job *job); /* frees the texts */
 
-/* Queues JOB (state and times are set here). In the caller's transaction, beside its hold. */
-enum db_status jobs_submit(struct db *db, const struct job *job);
-enum db_status jobs_find(struct db *db, const char *id, struct job *out);
-/* NULL filters match all. Newest first: after (before in time) the job that (AFTER_MS, AFTER_ID) names; 0, "" starts.
- * Each of OUT is to be cleared. */
-enum db_status jobs_list(struct db *db, const char *owner, const char *state, const char *algorithm, int64_t after_ms,
-                         const char *after_id, unsigned limit, struct job *out, unsigned *out_count);
-/* Jobs queued before this one. */
-enum db_status jobs_queue_place(struct db *db, const struct job *job, int64_t *out_place);
+void job_done(struct job_row *job); /* frees request and plan; zeroed rows allowed */
 
-/* Takes the oldest job that is queued, or running under a lease that ran out, for WORKER. DB_NONE: nothing to do. */
-enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms, struct job *out);
+/* Stores a new job as queued, in the caller's transaction with its hold. Taken from JOB: id, owner,
+ * algorithm, mechanism, dataset, environment, request, plan, total_steps, account, hold_units,
+ * hold_delta, created_ms. DB_NONE: the id exists. */
+enum db_status jobs_submit(struct db *db, const struct job_row *job);
 
-/* Renews the lease and records the step. DB_NONE: the lease is no longer WORKER's; it must write nothing more. */
-enum db_status jobs_heartbeat(struct db *db, const char *job, const char *worker, int64_t step, int64_t now_ms,
-                              int64_t lease_ms, bool *out_cancel_requested);
-/* Heartbeat and checkpoint in one transaction, while the lease is WORKER's. */
-enum db_status jobs_save_checkpoint(struct db *db, const char *job, const char *worker, int64_t step,
-                                    const void *bytes, size_t size, int64_t now_ms, int64_t lease_ms);
-/* The last checkpoint, malloc'ed. DB_NONE: none. */
-enum db_status jobs_checkpoint(struct db *db, const char *job, unsigned char **out_bytes, size_t *out_size,
-                               int64_t *out_step);
-/* Ends the job (state, step, policy, evaluation, problem, epsilon_spent of JOB) while the lease is WORKER's; its checkpoint
- * goes. In the caller's transaction, beside policy and settlement. DB_NONE: the lease is lost. */
-enum db_status jobs_finish(struct db *db, const struct job *job, const char *worker, int64_t now_ms);
+/* DB_NONE: unknown. Free with job_done. */
+enum db_status jobs_find(struct db *db, const char *id, struct job_row *out);
 
-enum job_cancel_verdict { JOB_CANCELLED, JOB_CANCEL_REQUESTED, JOB_ENDED_ALREADY };
-/* A queued job that never started ends at once (the caller settles its hold with 0); one that started is asked to stop.
- * A job that was started and waits again after a shutdown counts as started. */
-enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum job_cancel_verdict *out_verdict);
+struct job_filter {
+    const char *owner, *algorithm, *dataset; /* NULL: any */
+    const enum job_state *state;             /* NULL: any */
+};
+/* Shows at most LIMIT jobs, newest first, from after the job AFTER (NULL: the newest). Request and
+ * plan are borrowed here. EACH may stop by false. */
+typedef bool job_fn(void *context, const struct job_row *job);
+enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
+                         unsigned limit, job_fn *each, void *context);
 
-/* At a clean shutdown: WORKER's running jobs may be claimed at once. */
+/* How many jobs are in each state, for metrics. */
+enum db_status jobs_count(struct db *db, int64_t out_counts[JOB_STATES]);
+
+/* Whether any job that is queued or running uses the dataset. */
+enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used);
+
+/* 1 for the next queued job to be claimed; 0 when the job is not queued. DB_NONE: unknown. */
+enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place);
+
+/* ---- workers */
+
+/* Claims the oldest job that is queued, or running with a lease that ended by NOW. DB_NONE: there
+ * is none. Free with job_done. */
+enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms,
+                          struct job_row *out);
+
+struct job_lease {
+    bool ours;             /* false: another worker has the job, or it is over: write nothing */
+    bool cancel_requested; /* stop, settle, finish as cancelled */
+};
+
+/* Renews WORKER's lease and notes the progress. */
+enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker, int64_t step,
+                              int64_t now_ms, int64_t lease_ms, struct job_lease *out);
+
+/* Heartbeat and checkpoint in one transaction, durable on DB_OK; nothing is stored unless the lease
+ * is ours. The checkpoint replaces the one before. */
+struct job_checkpoint {
+    const char *id, *worker;
+    int64_t step;
+    const void *bytes;
+    size_t size;
+    int64_t now_ms, lease_ms;
+};
+enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *checkpoint,
+                                    struct job_lease *out);
+
+/* The checkpoint of a job: malloc'ed. DB_NONE: it has none. */
+enum db_status jobs_load_checkpoint(struct db *db, const char *id, int64_t *out_step,
+                                    void **out_bytes, size_t *out_size);
+
+/* How a job ended. */
+struct job_end {
+    const char *id, *worker;
+    enum job_state state; /* JOB_SUCCEEDED, JOB_FAILED or JOB_CANCELLED */
+    int64_t step;
+    const char *policy; /* NULL for none */
+    bool has_evaluation;
+    double mean_return, std_return;
+    int64_t episodes;
+    const char *problem_slug, *problem_detail; /* NULL unless failed */
+    double epsilon_spent;
+    int64_t now_ms;
+};
+/* Ends the job if the lease is still ours (*OUT_OURS; otherwise nothing changes) and removes its
+ * checkpoint. The caller adds the policy and settles the hold in the same transaction. */
+enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_ours);
+
+/* Gives back all leases of WORKER at once, so that its jobs can go on elsewhere without waiting:
+ * at a clean stop. */
 enum db_status jobs_release_leases(struct db *db, const char *worker);
-/* At start, by a process that owns the database alone: every lease is over. */
+
+/* Ends every lease: at the start of a server that has the database for itself, whose leases are
+ * those of its former self. */
 enum db_status jobs_expire_leases(struct db *db);
-/* True in *out_any when a job on that dataset is queued or running. */
-enum db_status jobs_any_on_dataset(struct db *db, const char *dataset, bool *out_any);
+
+/* ---- cancelling */
+
+enum job_cancel {
+    JOB_CANCEL_DONE, /* it was queued and is cancelled: it provably did not run, settle its hold
+                        at 0 in the same transaction */
+    JOB_CANCEL_REQUESTED, /* it is running; its worker will hear of it */
+    JOB_CANCEL_TOO_LATE,  /* it is over */
+    JOB_CANCEL_UNKNOWN,
+};
+enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum job_cancel *out);
 
 #endif

@@ -1,36 +1,59 @@
-/* Teachers and how far each client is in its roll-outs. */
+/* Teachers: policies that answer queries for a price, and who may ask them. */
 #ifndef TACET_STORAGE_TEACHERS_H
 #define TACET_STORAGE_TEACHERS_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "storage/db.h"
 #include "storage/id.h"
 
+/* A teacher never changes; numbers mean what algos/release says. */
 struct teacher_row {
-    char id[ID_SIZE];
+    char id[ID_SIZE]; /* tch_ */
     char owner[ID_SIZE];
     char policy[ID_SIZE];
-    char mechanism[24]; /* "dirichlet" */
-    char unit[16];      /* "observation" */
-    double concentration, min_probability, vanishing, temperature, radius;
-    double lipschitz, sensitivity; /* certified at creation */
-    double renyi_order;            /* of all its accounts */
-    char account[ID_SIZE];         /* the cap over all clients */
-    bool has_client_budget;        /* else only clients with a grant may ask */
+    char mechanism[40]; /* "dirichlet" */
+    char adjacency[24]; /* "observation" */
+    double concentration, min_probability, vanishing, temperature;
+    double radius, lipschitz, sensitivity;
+    double renyi_order;     /* of all its accounts */
+    char account[ID_SIZE];  /* the cap over all clients */
+    bool has_client_budget; /* false: only clients with a grant may ask */
     double client_epsilon, client_delta;
     int64_t created_ms;
 };
 
-enum db_status teachers_insert(struct db *db, const struct teacher_row *row);
+/* DB_NONE: the id exists. */
+enum db_status teachers_insert(struct db *db, const struct teacher_row *teacher);
+/* One lookup by primary key. DB_NONE: unknown. */
 enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *out);
-/* OWNER NULL: anybody's. Oldest first. */
-enum db_status teachers_list(struct db *db, const char *owner, int64_t after_ms, const char *after_id, unsigned limit,
-                             struct teacher_row *out, unsigned *out_count);
 
-/* Roll-outs that CLIENT has begun at TEACHER (0 at first); begin_rollout adds one and gives the new number. */
-enum db_status teachers_rollout(struct db *db, const char *teacher, const char *client, int64_t *out_rollout);
-enum db_status teachers_begin_rollout(struct db *db, const char *teacher, const char *client, int64_t *out_rollout);
+/* Shows at most LIMIT teachers in order of creation, from after the teacher AFTER (NULL: the
+ * first): those of OWNER (NULL: of any) that CLIENT may ask (NULL: whether or not), by its own
+ * account or by the default budget. EACH may stop by false. */
+typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
+enum db_status teachers_list(struct db *db, const char *owner, const char *client,
+                             const char *after, unsigned limit, teacher_fn *each, void *context);
+
+/* ---- a client's standing with a teacher */
+
+struct teacher_client_row {
+    char teacher[ID_SIZE], client[ID_SIZE];
+    char account[ID_SIZE]; /* what the client spends from */
+    int64_t rollout;       /* 0, 1, ...: the vanishing schedule's position */
+    int64_t revision;      /* 1, 2, ...: of the grant, for If-Match */
+};
+
+/* DB_NONE: the client has no account with this teacher yet. */
+enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
+                                    struct teacher_client_row *out);
+/* Gives CLIENT an account, roll-out 0 and revision 1. DB_NONE: it has one. */
+enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
+                                      const char *account, int64_t now_ms);
+/* Next roll-out; *OUT_ROLLOUT is its number. DB_NONE: no account. */
+enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, const char *client,
+                                            int64_t *out_rollout);
+/* Counts one change of the grant if its revision is still EXPECTED; *OUT_REVISION is the new one.
+ * DB_NONE: it is not, or there is none. The caller changes the limit in the same transaction. */
+enum db_status teachers_client_revise(struct db *db, const char *teacher, const char *client,
+                                      int64_t expected, int64_t *out_revision);
 
 #endif

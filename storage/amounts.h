@@ -1,0 +1,27 @@
+/* What the ledger counts in: integers. Epsilon and Renyi divergence are counted in 1e-9, delta in
+ * 1e-18. Every rounding goes against the spender: a price is rounded up, a limit down. A double
+ * that is the nearest one to k units counts as exactly k, so that 0.1 is 100000000 both ways.
+ *
+ * The functions give false, and leave *out alone, for a number that is negative, not finite or more
+ * than LEDGER_UNITS_MAX units. */
+#ifndef TACET_STORAGE_AMOUNTS_H
+#define TACET_STORAGE_AMOUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The largest amount: balance + held + request of such amounts cannot overflow. 4e9 epsilon. */
+#define LEDGER_UNITS_MAX INT64_C(4000000000000000000)
+
+bool ledger_units_up(double epsilon, int64_t *out);   /* a price; also of Renyi divergence */
+bool ledger_units_down(double epsilon, int64_t *out); /* a limit */
+bool ledger_delta_up(double delta, int64_t *out);
+bool ledger_delta_down(double delta, int64_t *out);
+
+/* UNITS times COUNT; false on overflow past LEDGER_UNITS_MAX. Neither may be negative. */
+bool ledger_units_times(int64_t units, int64_t count, int64_t *out);
+
+double ledger_units_value(int64_t units);       /* epsilon, or Renyi divergence */
+double ledger_delta_value(int64_t delta_units); /* delta */
+
+#endif
