@@ -2,8 +2,8 @@
  *
  * A basic account counts nano-epsilon and 1e-18 of delta. A Renyi account counts nano of Renyi
  * divergence at its one order; its epsilon is converted at the account's delta, all of which the
- * conversion uses (0 is spent as long as no query was). What is reserved is shown as what it would
- * add to what is spent. */
+ * conversion uses: as long as nothing was asked 0 of it is spent, and what remains is stated at it.
+ * What is reserved is shown as what it would add to what is spent. */
 #ifndef TACET_API_BUDGET_H
 #define TACET_API_BUDGET_H
 
@@ -11,13 +11,15 @@
 #include <stdint.h>
 
 #include "api/problem.h"
+#include "storage/ledger.h"
 
 struct call;
-struct ledger_account;
 
-/* Epsilon (and delta) that UNITS of ACCOUNT's spending amount to. */
+/* Epsilon that UNITS, all that is spent of ACCOUNT, amount to; 0 for 0. */
 double budget_epsilon(const struct ledger_account *account, int64_t units);
-double budget_delta(const struct ledger_account *account, int64_t units, int64_t delta_units);
+
+/* What UNITS add to the epsilon of BEFORE units; never negative. */
+double budget_epsilon_added(const struct ledger_account *account, int64_t before, int64_t units);
 
 /* {"epsilon","delta"}. New reference; NULL: memory. */
 json_t *budget_amount(double epsilon, double delta);
@@ -29,5 +31,11 @@ json_t *budget_remaining(const struct ledger_account *account);
 /* {"account","unit","limit","spent","reserved","remaining","accounting"[,"order"]}. New reference.
  */
 json_t *budget_json(const struct ledger_account *account);
+
+/* The refusal that a ledger verdict other than LEDGER_OK stands for: 403 budget-exhausted or 409
+ * budget-reserved with "violated", 403 no-budget, or 409 conflict. VIOLATIONS may be NULL unless
+ * the verdict is EXHAUSTED or RESERVED. */
+enum problem budget_refused(struct call *call, enum ledger_verdict verdict,
+                            const struct ledger_violations *violations);
 
 #endif

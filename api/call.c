@@ -49,6 +49,7 @@ void call_reset(struct call *call)
 {
     forget_problem(call);
     api_reply_clear(call->reply);
+    call->stored_body = NULL;
     call->answered = false;
 }
 
@@ -160,6 +161,17 @@ enum problem call_reply_static(struct call *call, int status, const char *conten
     call->reply->static_body = body;
     call->reply->body_size = size;
     return PROBLEM_NONE;
+}
+
+enum problem call_store_instead(struct call *call, json_t *json)
+{
+    size_t size = 0;
+    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    json_decref(json);
+    call->stored_body = text == NULL ? NULL : arena_copy(&call->arena, text, size);
+    call->stored_size = size;
+    free(text);
+    return call->stored_body == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
 }
 
 enum problem call_reply_empty(struct call *call, int status)

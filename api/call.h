@@ -43,6 +43,8 @@ struct call {
     json_t *violated; /* array for "violated", or NULL */
     json_t *extra;    /* further members of the problem, or NULL */
     unsigned error_count;
+    const char *stored_body; /* see call_store_instead; arena */
+    size_t stored_size;
     int db_failure; /* the db_status behind a problem, so that the transaction is run again */
     bool answered;
     /* Running hash of a streamed body (idempotency.c): libsodium's state of 384 bytes. */
@@ -93,6 +95,10 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
 /* BODY lives as long as the process. */
 enum problem call_reply_static(struct call *call, int status, const char *content_type,
                                const char *body, size_t size);
+
+/* What is stored for repeats of the call instead of its answer, when that holds a secret. JSON is a
+ * new reference that the call takes. Before the reply itself. */
+enum problem call_store_instead(struct call *call, json_t *json);
 
 /* No body (204). */
 enum problem call_reply_empty(struct call *call, int status);

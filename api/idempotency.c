@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <sodium.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@
 #include "storage/answers.h"
 
 #define KEY_MAX           255
-#define FINGERPRINT_BYTES 32
+#define FINGERPRINT_BYTES ANSWER_FINGERPRINT_SIZE
 
 _Static_assert(sizeof(crypto_generichash_state) <= sizeof((struct call *)0)->body_hash,
                "the call has room for the running hash");
@@ -81,4 +83,78 @@ static void fingerprint(struct call *call, unsigned char out[FINGERPRINT_BYTES])
         crypto_generichash_update(&state, request->body, request->body_size);
     }
     crypto_generichash_final(&state, out, FINGERPRINT_BYTES);
+}
+
+/* The stored text of a content type, as static text. */
+static const char *static_type(const char *type)
+{
+    static const char *const known[] = {"application/json", "text/plain; charset=utf-8"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(type, known[i]) == 0) {
+            return known[i];
+        }
+    }
+    return *type == '\0' ? NULL : "application/octet-stream";
+}
+
+static enum problem reply_stored(struct call *call, struct answer *answer)
+{
+    call_header(call, "Idempotency-Replayed", "true");
+    if (answer->location[0] != '\0') {
+        call_location(call, "%s", answer->location);
+    }
+    if (answer->body_size == 0) {
+        free(answer->body);
+        return call_reply_empty(call, answer->status);
+    }
+    return call_reply_bytes(call, answer->status, static_type(answer->content_type),
+                            (char *)answer->body, answer->body_size);
+}
+
+enum problem idempotency_replay(struct call *call, const char *key, bool *out_replayed)
+{
+    struct answer answer;
+    unsigned char ours[FINGERPRINT_BYTES];
+    enum db_status status = answers_find(call->db, call->caller.id, key, &answer);
+    if (status == DB_NONE) {
+        return PROBLEM_NONE;
+    }
+    if (status != DB_OK) {
+        return call_db(call, status);
+    }
+    fingerprint(call, ours);
+    if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {
+        free(answer.body);
+        return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_REUSED,
+                            "This client has used the key for another call.");
+    }
+    *out_replayed = true;
+    return reply_stored(call, &answer);
+}
+
+enum problem idempotency_store(struct call *call, const char *key)
+{
+    const struct api_reply *reply = call->reply;
+    const char *location = reply_header_value(reply, "Location");
+    const char *body = call->stored_body != NULL    ? call->stored_body
+                       : reply->static_body != NULL ? reply->static_body
+                                                    : reply->body;
+    size_t size = call->stored_body != NULL ? call->stored_size : reply->body_size;
+    struct answer answer = {.status = reply->status,
+                            .body = (unsigned char *)(uintptr_t)body,
+                            .body_size = size,
+                            .created_ms = call->now_ms};
+    assert(reply->events.next == NULL);
+    fingerprint(call, answer.fingerprint);
+    int length = snprintf(answer.content_type, sizeof answer.content_type, "%s",
+                          reply->content_type == NULL ? "" : reply->content_type);
+    assert(length >= 0 && (size_t)length < sizeof answer.content_type);
+    length =
+        snprintf(answer.location, sizeof answer.location, "%s", location == NULL ? "" : location);
+    assert(length >= 0 && (size_t)length < sizeof answer.location);
+    enum db_status status = answers_store(call->db, call->caller.id, key, &answer);
+    if (status == DB_NONE) { /* looked for it in this very transaction */
+        return call_db(call, DB_RETRY);
+    }
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/accounts.h"
+#include "api/certificates.h"
 #include "api/clients.h"
 #include "api/environments.h"
 #include "api/health.h"
@@ -33,6 +34,9 @@ static const struct route routes[] = {
     {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
     {"GET", "/v1/ledger/accounts/{id}/entries", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
     {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
+
+    /* certificates.h */
+    {"GET", "/v1/certificates/{id}", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_certificates_get, "Shows a signed certificate."},
 
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},

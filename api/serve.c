@@ -281,10 +281,13 @@ static void add_common_headers(struct call *call)
     if (reply_header_value(reply, "Cache-Control") == NULL) {
         reply_header(reply, "Cache-Control", "no-store");
     }
-    if (origin != NULL && cors_allows(call->app->settings.cors_origins, origin)) {
+    bool fits = origin != NULL && strlen(origin) < sizeof reply->headers[0].value;
+    if (fits && cors_allows(call->app->settings.cors_origins, origin)) {
         reply_header(reply, "Access-Control-Allow-Origin", "%s", origin);
-        if (reply_header_value(reply, "Vary") == NULL) {
-            reply_header(reply, "Vary", "Origin");
+        reply_header(reply, "Vary", "Origin");
+        if (reply->header_count < API_REPLY_HEADERS) {
+            reply_header(reply, "Access-Control-Expose-Headers",
+                         "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed");
         }
     }
 }

@@ -43,6 +43,72 @@ void fixture_advance(int64_t ms)
     clock_ms += ms;
 }
 
+static void default_settings(struct api_settings *settings)
+{
+    *settings = (struct api_settings){.now_ms = now,
+                                      .max_body_bytes = (uint64_t)1 << 20,
+                                      .max_upload_bytes = (uint64_t)1 << 32,
+                                      .max_policy_bytes = (uint64_t)64 << 20,
+                                      .max_states_per_query = 1024,
+                                      .max_experts_per_dataset = 100000,
+                                      .cors_origins = "",
+                                      .version = "test"};
+    memset(settings->signing_seed, 7, sizeof settings->signing_seed);
+}
+
+struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct api_settings settings;
+    char error[200] = "";
+    cr_assert(fixture != NULL);
+    strcpy(fixture->directory, "/tmp/tacet-api-XXXXXX");
+    cr_assert(mkdtemp(fixture->directory) != NULL);
+    snprintf(fixture->path, sizeof fixture->path, "%s/tacet.db", fixture->directory);
+    fixture->store = db_store_new(&db_sqlite, fixture->path);
+    cr_assert(fixture->store != NULL);
+    cr_assert(db_open(fixture->store, &fixture->db, error, sizeof error) == DB_OK, "%s", error);
+    cr_assert(db_migrate(fixture->db, error, sizeof error) == DB_OK, "%s", error);
+    default_settings(&settings);
+    if (change != NULL) {
+        change(&settings);
+    }
+    fixture->app = api_open(&settings);
+    cr_assert(fixture->app != NULL);
+    return fixture;
+}
+
+struct fixture *fixture_open(void)
+{
+    return fixture_open_with(NULL);
+}
+
+static void forget(struct response *response)
+{
+    api_reply_clear(&response->reply);
+    json_decref(response->json);
+    free((char *)(uintptr_t)response->body);
+    free(response);
+}
+
+void fixture_close(struct fixture *fixture)
+{
+    for (unsigned i = 0; i < fixture->response_count; i++) {
+        forget(fixture->responses[i]);
+    }
+    db_close(fixture->db);
+    db_store_free(fixture->store);
+    api_close(fixture->app);
+    const char *ends[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s%s", fixture->path, ends[i]);
+        unlink(path);
+    }
+    rmdir(fixture->directory);
+    free(fixture);
+}
+
 struct app *fixture_app(struct fixture *fixture)
 {
     return fixture->app;
@@ -174,6 +240,7 @@ static struct response *keep(struct fixture *fixture, struct api_reply *reply)
     reply->body = NULL;
     response->body = body;
     response->reply = *reply;
+    response->reply.static_body = NULL;
     if (strstr(response->content_type, "json") != NULL) {
         response->json = json_loadb(body, response->size, JSON_REJECT_DUPLICATES, NULL);
         cr_assert(response->json != NULL, "not JSON: %s", body);

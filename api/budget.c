@@ -1,0 +1,128 @@
+/* Budgets in epsilon. */
+#include "api/budget.h"
+
+#include <math.h>
+
+#include "algos/privacy/renyi.h"
+#include "api/call.h"
+#include "api/json_text.h"
+
+static bool is_renyi(const struct ledger_account *account)
+{
+    return account->renyi_order > 1;
+}
+
+double budget_epsilon(const struct ledger_account *account, int64_t units)
+{
+    if (units <= 0) {
+        return 0;
+    }
+    double amount = (double)units / LEDGER_UNITS_PER_ONE;
+    return is_renyi(account) ? renyi_to_epsilon(account->renyi_order, amount, account->delta)
+                             : amount;
+}
+
+double budget_epsilon_added(const struct ledger_account *account, int64_t before, int64_t units)
+{
+    return fmax(0, budget_epsilon(account, before + units) - budget_epsilon(account, before));
+}
+
+json_t *budget_amount(double epsilon, double delta)
+{
+    return json_pack("{s:o, s:o}", "epsilon", json_number(epsilon), "delta", json_number(delta));
+}
+
+/* Delta of UNITS and DELTA_UNITS that are spent, held or asked for. */
+static double delta_of(const struct ledger_account *account, int64_t units, int64_t delta_units)
+{
+    if (is_renyi(account)) {
+        return units > 0 ? account->delta : 0;
+    }
+    return (double)delta_units / (double)LEDGER_DELTA_UNITS_PER_ONE;
+}
+
+json_t *budget_spent(const struct ledger_account *account)
+{
+    return budget_amount(budget_epsilon(account, account->spent_units),
+                         delta_of(account, account->spent_units, account->spent_delta));
+}
+
+static json_t *reserved(const struct ledger_account *account)
+{
+    return budget_amount(budget_epsilon_added(account, account->spent_units, account->held_units),
+                         delta_of(account, account->held_units, account->held_delta));
+}
+
+json_t *budget_remaining(const struct ledger_account *account)
+{
+    int64_t used = account->spent_units + account->held_units;
+    int64_t left_delta = account->limit_delta - account->spent_delta - account->held_delta;
+    /* A basic account subtracts integers, so that 10 - 9.9 is 0.1. */
+    double epsilon = is_renyi(account) ? account->epsilon - budget_epsilon(account, used)
+                                       : budget_epsilon(account, account->limit_units - used);
+    double delta = is_renyi(account) ? account->delta : delta_of(account, 0, left_delta);
+    return budget_amount(fmax(0, epsilon), fmax(0, delta));
+}
+
+static json_t *limit(const struct ledger_account *account)
+{
+    return budget_amount(account->epsilon, account->delta);
+}
+
+json_t *budget_json(const struct ledger_account *account)
+{
+    json_t *budget =
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "account", account->id, "unit",
+                  account->unit, "limit", limit(account), "spent", budget_spent(account),
+                  "reserved", reserved(account), "remaining", budget_remaining(account),
+                  "accounting", is_renyi(account) ? "renyi" : "basic");
+    if (budget != NULL && is_renyi(account) &&
+        json_object_set_new(budget, "order", json_number(account->renyi_order)) != 0) {
+        json_decref(budget);
+        return NULL;
+    }
+    return budget;
+}
+
+static void add_violation(struct call *call, const struct ledger_account *account, int64_t units,
+                          int64_t delta_units)
+{
+    int64_t used = account->spent_units + account->held_units;
+    double more = budget_epsilon_added(account, used, units);
+    call_violated(call, json_pack("{s:s, s:o, s:o, s:o, s:o}", "account", account->id, "limit",
+                                  limit(account), "spent", budget_spent(account), "reserved",
+                                  reserved(account), "requested",
+                                  budget_amount(more, delta_of(account, units, delta_units))));
+}
+
+enum problem budget_refused(struct call *call, enum ledger_verdict verdict,
+                            const struct ledger_violations *violations)
+{
+    switch (verdict) {
+    case LEDGER_EXHAUSTED:
+    case LEDGER_RESERVED:
+        for (unsigned i = 0; i < violations->count; i++) {
+            add_violation(call, &violations->item[i].account, violations->item[i].requested_units,
+                          violations->item[i].requested_delta);
+        }
+        return verdict == LEDGER_EXHAUSTED
+                   ? call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
+                                  "The accounts under violated cannot pay. Nothing was charged.")
+                   : call_problem(call, PROBLEM_BUDGET_RESERVED,
+                                  "Jobs hold what the accounts under violated lack. Nothing was "
+                                  "charged.");
+    case LEDGER_NO_ACCOUNT:
+        return call_problem(call, PROBLEM_NO_BUDGET, "There is no account that could pay.");
+    case LEDGER_BELOW_SPENT:
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The limit cannot be below what is spent and reserved.");
+    case LEDGER_BAD_AMOUNT:
+        return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
+                            "The amount is too large to be counted. Nothing was charged.");
+    case LEDGER_NO_HOLD:
+        return call_problem(call, PROBLEM_CONFLICT, "What was reserved has been settled already.");
+    case LEDGER_OK:
+        break;
+    }
+    return call_problem(call, PROBLEM_INTERNAL_ERROR, "The ledger gave no verdict.");
+}

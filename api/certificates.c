@@ -1,0 +1,44 @@
+/* Serving stored certificates. */
+#include "api/certificates.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/policies.h"
+
+static enum problem reply_certificate(struct call *call, const char *id, char *text)
+{
+    /* The text of a certificate never changes, so its id is its tag. */
+    const char *known = call_request_header(call, "If-None-Match");
+    call_header(call, "ETag", "\"%s\"", id);
+    call_header(call, "Cache-Control", "private, max-age=86400");
+    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, id) != NULL)) {
+        free(text);
+        return call_reply_empty(call, 304);
+    }
+    return call_reply_bytes(call, 200, "application/json", text, strlen(text));
+}
+
+enum problem api_certificates_get(struct call *call)
+{
+    char *text = NULL;
+    char policy_id[ID_SIZE];
+    struct policy_row policy;
+    const char *id = call_parameter(call, "id");
+    enum db_status status = policies_certificate(call->db, id, &text, policy_id);
+    if (status == DB_OK) {
+        status = policies_find(call->db, policy_id, &policy);
+    }
+    if (status != DB_OK && status != DB_NONE) {
+        free(text);
+        return call_db(call, status);
+    }
+    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || policy.released ||
+                                   strcmp(policy.owner, call->caller.id) == 0);
+    if (!may) {
+        free(text);
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.");
+    }
+    return reply_certificate(call, id, text);
+}

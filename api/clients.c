@@ -1,0 +1,160 @@
+/* Clients and their tokens. */
+#include "api/clients.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/auth.h"
+#include "api/cursor.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "api/page.h"
+#include "storage/clients.h"
+
+#define NAME_MAX_BYTES 100
+
+/* Stores a new client and writes its token. */
+static enum db_status make_client(struct db *db, const char *name, const char *role, int64_t now_ms,
+                                  struct client *out, char token[TOKEN_SIZE])
+{
+    memset(out, 0, sizeof *out);
+    id_new(out->id, "cli_");
+    snprintf(out->name, sizeof out->name, "%s", name);
+    snprintf(out->role, sizeof out->role, "%s", role);
+    out->created_ms = now_ms;
+    auth_token_new(out->id, token, out->secret_hash);
+    return clients_insert(db, out);
+}
+
+struct creation {
+    const char *name, *role;
+    int64_t now_ms;
+    char *token;
+};
+
+static enum db_status create_work(struct db *db, void *context)
+{
+    struct creation *creation = context;
+    struct client client;
+    return make_client(db, creation->name, creation->role, creation->now_ms, &client,
+                       creation->token);
+}
+
+const char *api_client_create(struct app *app, struct db *db, const char *name, const char *role,
+                              char token[160])
+{
+    size_t length = strlen(name);
+    if (length < 1 || length > NAME_MAX_BYTES) {
+        return "the name must be 1 to 100 bytes long";
+    }
+    if (role_find(role) == ROLE_NONE) {
+        return "the role must be admin, steward, contributor, student, agent or auditor";
+    }
+    struct creation creation = {name, role, app->settings.now_ms(), token};
+    enum db_status status = db_transact(db, create_work, &creation);
+    if (status != DB_OK) {
+        sodium_memzero(token, TOKEN_SIZE);
+    }
+    return status == DB_OK     ? NULL
+           : status == DB_FULL ? "the disk is full or read-only"
+                               : "the database failed";
+}
+
+static json_t *client_json(const struct client *client)
+{
+    return json_pack("{s:s, s:s, s:s, s:o}", "id", client->id, "name", client->name, "role",
+                     client->role, "created_at", json_time(client->created_ms));
+}
+
+/* The same with the member "token"; NULL when memory is short. */
+static json_t *new_client_json(const struct client *client, const char *token)
+{
+    json_t *json = client_json(client);
+    json_t *text = token == NULL ? json_null() : json_string(token);
+    if (json_object_set_new(json, "token", text) != 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+enum problem api_clients_create(struct call *call)
+{
+    static const char *const roles[] = {"admin", "steward", "contributor", "student",
+                                        "agent", "auditor", NULL};
+    const char *name = NULL;
+    int role = 0;
+    const struct field fields[] = {field_text("name", &name, 1, NAME_MAX_BYTES),
+                                   field_choice("role", &role, roles)};
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
+        return PROBLEM_VALIDATION;
+    }
+    struct client client;
+    char token[TOKEN_SIZE];
+    enum db_status status = make_client(call->db, name, roles[role], call->now_ms, &client, token);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    /* The token is not kept anywhere, so a repeat of the call cannot show it again. */
+    if (call_store_instead(call, new_client_json(&client, NULL)) != PROBLEM_NONE) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    call_location(call, "/v1/clients/%s", client.id);
+    enum problem problem = call_reply_json(call, 201, new_client_json(&client, token));
+    sodium_memzero(token, sizeof token);
+    return problem;
+}
+
+enum problem api_clients_list(struct call *call)
+{
+    struct page page;
+    struct cursor after;
+    unsigned count = 0;
+    enum problem problem = page_read(call, &page);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!cursor_read(call, &page, &after)) {
+        return PROBLEM_VALIDATION;
+    }
+    struct client *clients = arena_array(&call->arena, page.size + 1, sizeof *clients);
+    if (clients == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    enum db_status status =
+        clients_list(call->db, after.ms, after.id, page.size + 1, clients, &count);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    json_t *items = call_own(call, json_array());
+    unsigned shown = count > page.size ? page.size : count;
+    for (unsigned i = 0; i < shown; i++) {
+        if (json_array_append_new(items, client_json(&clients[i])) != 0) {
+            return PROBLEM_INTERNAL_ERROR;
+        }
+    }
+    const struct client *last = shown == 0 ? NULL : &clients[shown - 1];
+    const char *next = count > page.size ? cursor_write(call, last->created_ms, last->id) : NULL;
+    return page_reply(call, json_incref(items), next);
+}
+
+enum problem api_clients_revoke(struct call *call)
+{
+    const char *id = call_parameter(call, "id");
+    struct client client;
+    if (strcmp(id, call->caller.id) == 0) {
+        return call_problem(call, PROBLEM_CONFLICT, "A client cannot revoke itself.");
+    }
+    enum db_status status = clients_find(call->db, id, &client);
+    if (status == DB_NONE) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
+    }
+    if (status == DB_OK && client.revoked_ms == 0) {
+        status = clients_revoke(call->db, id, call->now_ms);
+    }
+    return status == DB_OK ? call_reply_empty(call, 204)
+                           : call_db(call, status == DB_NONE ? DB_FAILED : status);
+}
