@@ -2,13 +2,14 @@
 #include "api/accounts.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/budget.h"
-#include "api/cursor.h"
 #include "api/json_text.h"
 #include "api/page.h"
 #include "storage/ledger.h"
+#include "storage/ledger_verify.h"
 
 static json_t *hash_json(const unsigned char hash[LEDGER_HASH_SIZE])
 {
@@ -25,10 +26,10 @@ static json_t *account_json(const struct ledger_account *account)
         (json_int_t)account->limit_delta, "spent_delta", (json_int_t)account->spent_delta,
         "held_delta", (json_int_t)account->held_delta);
     json_t *more =
-        json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o}", "kind", account->kind, "resource",
-                  account->resource, "client", json_text_or_null(account->client), "entries",
-                  (json_int_t)account->entries, "head", hash_json(account->head), "units", units,
-                  "created_at", json_time(account->created_ms));
+        json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o}", "kind", ledger_kind_name(account->kind),
+                  "resource", account->resource, "client", json_text_or_null(account->client),
+                  "entries", (json_int_t)account->entries, "head", hash_json(account->head),
+                  "units", units, "created_at", json_time(account->created_ms));
     json_t *whole = budget_json(account);
     if (more == NULL || whole == NULL || json_object_update(whole, more) != 0) {
         json_decref(whole);
@@ -38,55 +39,35 @@ static json_t *account_json(const struct ledger_account *account)
     return whole;
 }
 
-/* Accounts that the caller may see: both NULL is all. */
-static void visible(const struct call *call, const char **owner, const char **client)
+static bool add_account(void *page, const struct ledger_account *account)
 {
-    *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
-    *client = call_is(call, ROLE_STEWARD | ROLE_STUDENT) ? call->caller.id : NULL;
+    return page_add(page, account_json(account), account->id);
 }
 
 enum problem api_accounts_list(struct call *call)
 {
     struct page page;
-    const char *owner, *client;
-    unsigned count = 0;
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE) {
         return problem;
     }
-    visible(call, &owner, &client);
-    struct ledger_account *accounts = arena_array(&call->arena, page.size + 1, sizeof *accounts);
-    if (accounts == NULL) {
-        return PROBLEM_INTERNAL_ERROR;
-    }
+    const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
+    const char *client = call_is(call, ROLE_STUDENT) ? call->caller.id : NULL;
     enum db_status status =
-        ledger_list(call->db, owner, client, page.after == NULL ? "" : page.after, page.size + 1,
-                    accounts, &count);
-    if (status != DB_OK && status != DB_NONE) {
-        return call_db(call, status);
-    }
-    json_t *items = call_own(call, json_array());
-    unsigned shown = count > page.size ? page.size : count;
-    for (unsigned i = 0; i < shown; i++) {
-        if (json_array_append_new(items, account_json(&accounts[i])) != 0) {
-            return PROBLEM_INTERNAL_ERROR;
-        }
-    }
-    return page_reply(call, json_incref(items), count > page.size ? accounts[shown - 1].id : NULL);
+        ledger_list(call->db, owner, client, page.after, page.limit, add_account, &page);
+    return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
 
-/* Finds the account {id} if the caller may know of it. */
+/* Finds the account {id} if the caller may know of it: its owner, its client, an auditor. */
 static enum problem find_account(struct call *call, struct ledger_account *out)
 {
-    const char *owner, *client;
     enum db_status status = ledger_find(call->db, call_parameter(call, "id"), out);
     if (status != DB_OK && status != DB_NONE) {
         return call_db(call, status);
     }
-    visible(call, &owner, &client);
-    bool all = owner == NULL && client == NULL;
-    bool may = status == DB_OK && (all || (owner != NULL && strcmp(out->owner, owner) == 0) ||
-                                   (client != NULL && strcmp(out->client, client) == 0));
+    const char *me = call->caller.id;
+    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || strcmp(out->owner, me) == 0 ||
+                                   strcmp(out->client, me) == 0);
     return may ? PROBLEM_NONE : call_problem(call, PROBLEM_NOT_FOUND, "There is no such account.");
 }
 
@@ -103,14 +84,24 @@ static json_t *entry_json(const struct ledger_entry *entry)
     if (event == NULL) {
         event = json_text_or_null(entry->event);
     }
-    return json_pack(
-        "{s:s, s:I, s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "account",
-        entry->account, "sequence", (json_int_t)entry->sequence, "time", json_time(entry->time_ms),
-        "kind", entry->kind, "units", (json_int_t)entry->units, "delta_units",
-        (json_int_t)entry->delta_units, "held_units", (json_int_t)entry->held_units,
-        "held_delta_units", (json_int_t)entry->held_delta, "client",
-        json_text_or_null(entry->client), "resource", json_text_or_null(entry->resource), "event",
-        event, "previous_hash", hash_json(entry->previous_hash), "hash", hash_json(entry->hash));
+    json_t *effects =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)entry->limit_units,
+                  "spent", (json_int_t)entry->spent_units, "held", (json_int_t)entry->held_units,
+                  "limit_delta", (json_int_t)entry->limit_delta, "spent_delta",
+                  (json_int_t)entry->spent_delta, "held_delta", (json_int_t)entry->held_delta);
+    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "account",
+                     entry->account, "sequence", (json_int_t)entry->sequence, "time",
+                     json_time(entry->time_ms), "kind", ledger_entry_kind_name(entry->kind),
+                     "units", effects, "client", json_text_or_null(entry->client), "resource",
+                     json_text_or_null(entry->resource), "event", event, "previous_hash",
+                     hash_json(entry->previous_hash), "hash", hash_json(entry->hash));
+}
+
+static bool add_entry(void *page, const struct ledger_entry *entry)
+{
+    char cursor[24];
+    snprintf(cursor, sizeof cursor, "%lld", (long long)entry->sequence);
+    return page_add(page, entry_json(entry), cursor);
 }
 
 enum problem api_accounts_entries(struct call *call)
@@ -118,36 +109,34 @@ enum problem api_accounts_entries(struct call *call)
     struct page page;
     struct ledger_account account;
     int64_t after;
-    unsigned count = 0;
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE) {
         return problem;
     }
-    if (!cursor_read_number(call, &page, &after)) {
+    if (!page_after_number(&page, &after)) {
         return PROBLEM_VALIDATION;
     }
     if ((problem = find_account(call, &account)) != PROBLEM_NONE) {
         return problem;
     }
-    struct ledger_entry *entries = arena_array(&call->arena, page.size + 1, sizeof *entries);
-    if (entries == NULL) {
-        return PROBLEM_INTERNAL_ERROR;
-    }
     enum db_status status =
-        ledger_entries(call->db, account.id, after, page.size + 1, entries, &count);
-    if (status != DB_OK && status != DB_NONE) {
-        return call_db(call, status);
-    }
-    json_t *items = call_own(call, json_array());
-    unsigned shown = count > page.size ? page.size : count;
-    for (unsigned i = 0; i < shown; i++) {
-        if (json_array_append_new(items, entry_json(&entries[i])) != 0) {
-            return PROBLEM_INTERNAL_ERROR;
+        ledger_entries(call->db, account.id, after, page.limit, add_entry, &page);
+    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+}
+
+static json_t *faults_json(const struct ledger_report *report)
+{
+    json_t *faults = json_array();
+    for (unsigned i = 0; i < report->described; i++) {
+        const struct ledger_fault *fault = &report->faults[i];
+        json_t *one = json_pack("{s:s, s:I, s:s}", "account", fault->account, "sequence",
+                                (json_int_t)fault->sequence, "what", fault->what);
+        if (json_array_append_new(faults, one) != 0) {
+            json_decref(faults);
+            return NULL;
         }
     }
-    bool more = count > page.size;
-    return page_reply(call, json_incref(items),
-                      more ? cursor_write_number(call, entries[shown - 1].sequence) : NULL);
+    return faults;
 }
 
 enum problem api_ledger_verify(struct call *call)
@@ -159,8 +148,8 @@ enum problem api_ledger_verify(struct call *call)
     }
     return call_reply_json(
         call, 200,
-        json_pack("{s:b, s:I, s:I, s:I, s:o}", "ok", report.faults == 0, "accounts",
-                  (json_int_t)report.accounts, "entries", (json_int_t)report.entries, "faults",
-                  (json_int_t)report.faults, "first_fault",
-                  report.faults == 0 ? json_null() : json_string(report.first_fault)));
+        json_pack("{s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "ok", report.fault_count == 0, "accounts",
+                  (json_int_t)report.accounts, "entries", (json_int_t)report.entries, "open_holds",
+                  (json_int_t)report.open_holds, "fault_count", (json_int_t)report.fault_count,
+                  "faults", faults_json(&report), "head", hash_json(report.head)));
 }

@@ -61,7 +61,7 @@ static const char *read_token(const char *header, char *id, size_t id_size)
 enum problem auth_check(struct call *call)
 {
     const char *header = call_request_header(call, "Authorization");
-    struct client client;
+    struct client_row client;
     char id[sizeof call->caller.id];
     const char *secret = read_token(header, id, sizeof id);
     if (secret == NULL) {

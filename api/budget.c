@@ -17,7 +17,7 @@ double budget_epsilon(const struct ledger_account *account, int64_t units)
     if (units <= 0) {
         return 0;
     }
-    double amount = (double)units / LEDGER_UNITS_PER_ONE;
+    double amount = ledger_units_value(units);
     return is_renyi(account) ? renyi_to_epsilon(account->renyi_order, amount, account->delta)
                              : amount;
 }
@@ -38,7 +38,7 @@ static double delta_of(const struct ledger_account *account, int64_t units, int6
     if (is_renyi(account)) {
         return units > 0 ? account->delta : 0;
     }
-    return (double)delta_units / (double)LEDGER_DELTA_UNITS_PER_ONE;
+    return ledger_delta_value(delta_units);
 }
 
 json_t *budget_spent(const struct ledger_account *account)
@@ -84,42 +84,40 @@ json_t *budget_json(const struct ledger_account *account)
     return budget;
 }
 
-static void add_violation(struct call *call, const struct ledger_account *account, int64_t units,
-                          int64_t delta_units)
+static void add_violation(struct call *call, const struct ledger_part *part)
 {
+    const struct ledger_account *account = &part->account;
     int64_t used = account->spent_units + account->held_units;
-    double more = budget_epsilon_added(account, used, units);
+    double more = budget_epsilon_added(account, used, part->requested_units);
+    double delta = delta_of(account, part->requested_units, part->requested_delta);
     call_violated(call, json_pack("{s:s, s:o, s:o, s:o, s:o}", "account", account->id, "limit",
                                   limit(account), "spent", budget_spent(account), "reserved",
-                                  reserved(account), "requested",
-                                  budget_amount(more, delta_of(account, units, delta_units))));
+                                  reserved(account), "requested", budget_amount(more, delta)));
 }
 
-enum problem budget_refused(struct call *call, enum ledger_verdict verdict,
-                            const struct ledger_violations *violations)
+enum problem budget_refused(struct call *call, const struct ledger_outcome *outcome)
 {
-    switch (verdict) {
-    case LEDGER_EXHAUSTED:
-    case LEDGER_RESERVED:
-        for (unsigned i = 0; i < violations->count; i++) {
-            add_violation(call, &violations->item[i].account, violations->item[i].requested_units,
-                          violations->item[i].requested_delta);
+    for (unsigned i = 0; i < outcome->count; i++) {
+        if (outcome->parts[i].violated) {
+            add_violation(call, &outcome->parts[i]);
         }
-        return verdict == LEDGER_EXHAUSTED
-                   ? call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
-                                  "The accounts under violated cannot pay. Nothing was charged.")
-                   : call_problem(call, PROBLEM_BUDGET_RESERVED,
-                                  "Jobs hold what the accounts under violated lack. Nothing was "
-                                  "charged.");
+    }
+    switch (outcome->verdict) {
+    case LEDGER_EXHAUSTED:
+        return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
+                            "The accounts under violated cannot pay. Nothing was charged.");
+    case LEDGER_RESERVED:
+        return call_problem(call, PROBLEM_BUDGET_RESERVED,
+                            "Jobs hold what the accounts under violated lack. Nothing was "
+                            "charged.");
     case LEDGER_NO_ACCOUNT:
         return call_problem(call, PROBLEM_NO_BUDGET, "There is no account that could pay.");
-    case LEDGER_BELOW_SPENT:
+    case LEDGER_TOO_LOW:
         return call_problem(call, PROBLEM_CONFLICT,
                             "The limit cannot be below what is spent and reserved.");
-    case LEDGER_BAD_AMOUNT:
-        return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
-                            "The amount is too large to be counted. Nothing was charged.");
     case LEDGER_NO_HOLD:
+    case LEDGER_HOLD_TAKEN:
+    case LEDGER_OVER_HOLD:
         return call_problem(call, PROBLEM_CONFLICT, "What was reserved has been settled already.");
     case LEDGER_OK:
         break;

@@ -32,10 +32,8 @@ json_t *budget_remaining(const struct ledger_account *account);
  */
 json_t *budget_json(const struct ledger_account *account);
 
-/* The refusal that a ledger verdict other than LEDGER_OK stands for: 403 budget-exhausted or 409
- * budget-reserved with "violated", 403 no-budget, or 409 conflict. VIOLATIONS may be NULL unless
- * the verdict is EXHAUSTED or RESERVED. */
-enum problem budget_refused(struct call *call, enum ledger_verdict verdict,
-                            const struct ledger_violations *violations);
+/* The refusal that a verdict other than LEDGER_OK stands for: 403 budget-exhausted or 409
+ * budget-reserved with "violated", 403 no-budget, 409 conflict. */
+enum problem budget_refused(struct call *call, const struct ledger_outcome *outcome);
 
 #endif

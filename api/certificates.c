@@ -22,23 +22,21 @@ static enum problem reply_certificate(struct call *call, const char *id, char *t
 
 enum problem api_certificates_get(struct call *call)
 {
-    char *text = NULL;
-    char policy_id[ID_SIZE];
+    struct certificate_row certificate = {.text = NULL};
     struct policy_row policy;
-    const char *id = call_parameter(call, "id");
-    enum db_status status = policies_certificate(call->db, id, &text, policy_id);
+    enum db_status status = certificates_find(call->db, call_parameter(call, "id"), &certificate);
     if (status == DB_OK) {
-        status = policies_find(call->db, policy_id, &policy);
+        status = policies_find(call->db, certificate.policy, &policy);
     }
     if (status != DB_OK && status != DB_NONE) {
-        free(text);
+        free(certificate.text);
         return call_db(call, status);
     }
     bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || policy.released ||
-                                   strcmp(policy.owner, call->caller.id) == 0);
+                                   strcmp(certificate.owner, call->caller.id) == 0);
     if (!may) {
-        free(text);
+        free(certificate.text);
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.");
     }
-    return reply_certificate(call, id, text);
+    return reply_certificate(call, certificate.id, certificate.text);
 }

@@ -8,7 +8,6 @@
 
 #include "api/app.h"
 #include "api/auth.h"
-#include "api/cursor.h"
 #include "api/fields.h"
 #include "api/json_text.h"
 #include "api/page.h"
@@ -18,10 +17,10 @@
 
 /* Stores a new client and writes its token. */
 static enum db_status make_client(struct db *db, const char *name, const char *role, int64_t now_ms,
-                                  struct client *out, char token[TOKEN_SIZE])
+                                  struct client_row *out, char token[TOKEN_SIZE])
 {
     memset(out, 0, sizeof *out);
-    id_new(out->id, "cli_");
+    id_new("cli_", out->id);
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->role, sizeof out->role, "%s", role);
     out->created_ms = now_ms;
@@ -38,7 +37,7 @@ struct creation {
 static enum db_status create_work(struct db *db, void *context)
 {
     struct creation *creation = context;
-    struct client client;
+    struct client_row client;
     return make_client(db, creation->name, creation->role, creation->now_ms, &client,
                        creation->token);
 }
@@ -63,14 +62,15 @@ const char *api_client_create(struct app *app, struct db *db, const char *name, 
                                : "the database failed";
 }
 
-static json_t *client_json(const struct client *client)
+static json_t *client_json(const struct client_row *client)
 {
-    return json_pack("{s:s, s:s, s:s, s:o}", "id", client->id, "name", client->name, "role",
-                     client->role, "created_at", json_time(client->created_ms));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "id", client->id, "name", client->name, "role",
+                     client->role, "created_at", json_time(client->created_ms), "revoked_at",
+                     json_time(client->revoked_ms));
 }
 
 /* The same with the member "token"; NULL when memory is short. */
-static json_t *new_client_json(const struct client *client, const char *token)
+static json_t *new_client_json(const struct client_row *client, const char *token)
 {
     json_t *json = client_json(client);
     json_t *text = token == NULL ? json_null() : json_string(token);
@@ -92,7 +92,7 @@ enum problem api_clients_create(struct call *call)
     if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
         return PROBLEM_VALIDATION;
     }
-    struct client client;
+    struct client_row client;
     char token[TOKEN_SIZE];
     enum db_status status = make_client(call->db, name, roles[role], call->now_ms, &client, token);
     if (status != DB_OK) {
@@ -108,53 +108,31 @@ enum problem api_clients_create(struct call *call)
     return problem;
 }
 
+static bool add_client(void *page, const struct client_row *client)
+{
+    return page_add(page, client_json(client), client->id);
+}
+
 enum problem api_clients_list(struct call *call)
 {
     struct page page;
-    struct cursor after;
-    unsigned count = 0;
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE) {
         return problem;
     }
-    if (!cursor_read(call, &page, &after)) {
-        return PROBLEM_VALIDATION;
-    }
-    struct client *clients = arena_array(&call->arena, page.size + 1, sizeof *clients);
-    if (clients == NULL) {
-        return PROBLEM_INTERNAL_ERROR;
-    }
-    enum db_status status =
-        clients_list(call->db, after.ms, after.id, page.size + 1, clients, &count);
-    if (status != DB_OK && status != DB_NONE) {
-        return call_db(call, status);
-    }
-    json_t *items = call_own(call, json_array());
-    unsigned shown = count > page.size ? page.size : count;
-    for (unsigned i = 0; i < shown; i++) {
-        if (json_array_append_new(items, client_json(&clients[i])) != 0) {
-            return PROBLEM_INTERNAL_ERROR;
-        }
-    }
-    const struct client *last = shown == 0 ? NULL : &clients[shown - 1];
-    const char *next = count > page.size ? cursor_write(call, last->created_ms, last->id) : NULL;
-    return page_reply(call, json_incref(items), next);
+    enum db_status status = clients_list(call->db, page.after, page.limit, add_client, &page);
+    return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
 
 enum problem api_clients_revoke(struct call *call)
 {
     const char *id = call_parameter(call, "id");
-    struct client client;
     if (strcmp(id, call->caller.id) == 0) {
         return call_problem(call, PROBLEM_CONFLICT, "A client cannot revoke itself.");
     }
-    enum db_status status = clients_find(call->db, id, &client);
+    enum db_status status = clients_revoke(call->db, id, call->now_ms);
     if (status == DB_NONE) {
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
     }
-    if (status == DB_OK && client.revoked_ms == 0) {
-        status = clients_revoke(call->db, id, call->now_ms);
-    }
-    return status == DB_OK ? call_reply_empty(call, 204)
-                           : call_db(call, status == DB_NONE ? DB_FAILED : status);
+    return status == DB_OK ? call_reply_empty(call, 204) : call_db(call, status);
 }

@@ -97,23 +97,23 @@ static const char *static_type(const char *type)
     return *type == '\0' ? NULL : "application/octet-stream";
 }
 
-static enum problem reply_stored(struct call *call, struct answer *answer)
+static enum problem reply_stored(struct call *call, struct answer_row *answer)
 {
     call_header(call, "Idempotency-Replayed", "true");
     if (answer->location[0] != '\0') {
         call_location(call, "%s", answer->location);
     }
     if (answer->body_size == 0) {
-        free(answer->body);
+        answer_done(answer);
         return call_reply_empty(call, answer->status);
     }
-    return call_reply_bytes(call, answer->status, static_type(answer->content_type),
-                            (char *)answer->body, answer->body_size);
+    return call_reply_bytes(call, answer->status, static_type(answer->content_type), answer->body,
+                            answer->body_size);
 }
 
 enum problem idempotency_replay(struct call *call, const char *key, bool *out_replayed)
 {
-    struct answer answer;
+    struct answer_row answer;
     unsigned char ours[FINGERPRINT_BYTES];
     enum db_status status = answers_find(call->db, call->caller.id, key, &answer);
     if (status == DB_NONE) {
@@ -124,7 +124,7 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
     }
     fingerprint(call, ours);
     if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {
-        free(answer.body);
+        answer_done(&answer);
         return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_REUSED,
                             "This client has used the key for another call.");
     }
@@ -140,10 +140,10 @@ enum problem idempotency_store(struct call *call, const char *key)
                        : reply->static_body != NULL ? reply->static_body
                                                     : reply->body;
     size_t size = call->stored_body != NULL ? call->stored_size : reply->body_size;
-    struct answer answer = {.status = reply->status,
-                            .body = (unsigned char *)(uintptr_t)body,
-                            .body_size = size,
-                            .created_ms = call->now_ms};
+    struct answer_row answer = {.status = reply->status,
+                                .body = (char *)(uintptr_t)body,
+                                .body_size = size,
+                                .created_ms = call->now_ms};
     assert(reply->events.next == NULL);
     fingerprint(call, answer.fingerprint);
     int length = snprintf(answer.content_type, sizeof answer.content_type, "%s",

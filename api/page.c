@@ -2,7 +2,9 @@
  * to a forger, because what is listed is filtered by the caller's rights on every page. */
 #include "api/page.h"
 
+#include <errno.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,44 +12,102 @@
 
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
-enum problem page_read(struct call *call, struct page *out)
+static enum problem read_size(struct call *call, unsigned *out)
 {
-    *out = (struct page){.size = PAGE_SIZE_DEFAULT};
     const char *size = call_query(call, "page_size");
-    if (size != NULL) {
-        char *end;
-        long value = strtol(size, &end, 10);
-        if (*size < '0' || *size > '9' || *end != '\0' || value < 1 || value > PAGE_SIZE_MAX) {
-            return call_invalid_query(call, "page_size", "must be an integer from 1 to %d",
-                                      PAGE_SIZE_MAX);
-        }
-        out->size = (unsigned)value;
+    if (size == NULL) {
+        *out = PAGE_SIZE_DEFAULT;
+        return PROBLEM_NONE;
     }
+    char *end;
+    long value = strtol(size, &end, 10);
+    if (*size < '0' || *size > '9' || *end != '\0' || value < 1 || value > PAGE_SIZE_MAX) {
+        return call_invalid_query(call, "page_size", "must be an integer from 1 to %d",
+                                  PAGE_SIZE_MAX);
+    }
+    *out = (unsigned)value;
+    return PROBLEM_NONE;
+}
+
+static enum problem bad_token(struct call *call)
+{
+    return call_invalid_query(call, "page_token", "is not a token of an earlier page");
+}
+
+static enum problem read_token(struct call *call, const char **out)
+{
     const char *token = call_query(call, "page_token");
+    *out = NULL;
     if (token == NULL) {
         return PROBLEM_NONE;
     }
-    char cursor[PAGE_CURSOR_MAX + 1];
+    char cursor[PAGE_CURSOR_SIZE - 1];
     size_t length = 0;
-    bool good = *token != '\0' &&
-                sodium_base642bin((unsigned char *)cursor, PAGE_CURSOR_MAX, token, strlen(token),
+    bool good = sodium_base642bin((unsigned char *)cursor, sizeof cursor, token, strlen(token),
                                   NULL, &length, NULL, VARIANT) == 0 &&
                 length > 0 && memchr(cursor, '\0', length) == NULL && uri_is_utf8(cursor, length);
     if (!good) {
-        return call_invalid_query(call, "page_token", "is not a token of an earlier page");
+        return bad_token(call);
     }
-    out->after = arena_copy(&call->arena, cursor, length);
-    return out->after == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+    *out = arena_copy(&call->arena, cursor, length);
+    return *out == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
 }
 
-enum problem page_reply(struct call *call, json_t *items, const char *next)
+enum problem page_read(struct call *call, struct page *out)
 {
-    char token[sodium_base64_ENCODED_LEN(PAGE_CURSOR_MAX, VARIANT)];
-    if (next != NULL) {
-        sodium_bin2base64(token, sizeof token, (const unsigned char *)next,
-                          strnlen(next, PAGE_CURSOR_MAX), VARIANT);
+    memset(out, 0, sizeof *out);
+    out->call = call;
+    enum problem size = read_size(call, &out->size);
+    enum problem token = read_token(call, &out->after);
+    if (size != PROBLEM_NONE || token != PROBLEM_NONE) {
+        return size != PROBLEM_NONE ? size : token;
     }
-    json_t *after = next == NULL ? json_null() : json_string(token);
-    return call_reply_json(call, 200,
-                           json_pack("{s:o, s:o}", "items", items, "next_page_token", after));
+    out->limit = out->size + 1;
+    out->items = call_own(call, json_array());
+    return out->items == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+}
+
+bool page_after_number(const struct page *page, int64_t *out)
+{
+    *out = 0;
+    if (page->after == NULL) {
+        return true;
+    }
+    char *end;
+    errno = 0;
+    long long value = strtoll(page->after, &end, 10);
+    if (*page->after < '0' || *page->after > '9' || *end != '\0' || errno != 0) {
+        bad_token(page->call);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool page_add(struct page *page, json_t *item, const char *cursor)
+{
+    page->count++;
+    if (page->count > page->size) {
+        json_decref(item);
+        return false;
+    }
+    snprintf(page->last, sizeof page->last, "%s", cursor);
+    page->failed = json_array_append_new(page->items, item) != 0 || page->failed;
+    return !page->failed;
+}
+
+enum problem page_reply(struct page *page)
+{
+    if (page->failed) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    json_t *next = json_null();
+    if (page->count > page->size) {
+        char token[sodium_base64_ENCODED_LEN(PAGE_CURSOR_SIZE, VARIANT)];
+        sodium_bin2base64(token, sizeof token, (const unsigned char *)page->last,
+                          strlen(page->last), VARIANT);
+        next = json_string(token);
+    }
+    return call_reply_json(page->call, 200,
+                           json_pack("{s:O, s:o}", "items", page->items, "next_page_token", next));
 }

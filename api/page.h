@@ -1,27 +1,52 @@
-/* Lists come in pages: ?page_size= (default 50, at most 1000) and an opaque ?page_token=. */
+/* Lists come in pages: ?page_size= (default 50, at most 1000) and an opaque ?page_token=.
+ *
+ *     struct page page;
+ *     enum problem problem = page_read(call, &page);
+ *     if (problem != PROBLEM_NONE) {
+ *         return problem;
+ *     }
+ *     status = things_list(call->db, page.after, page.limit, add_thing, &page);
+ *     return status == DB_OK ? page_reply(&page) : call_db(call, status);
+ *
+ * where add_thing(void *page, const struct thing *thing) is
+ *     return page_add(page, thing_json(thing), thing->id); */
 #ifndef TACET_API_PAGE_H
 #define TACET_API_PAGE_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "api/call.h"
 
 #define PAGE_SIZE_DEFAULT 50
 #define PAGE_SIZE_MAX     1000
-#define PAGE_CURSOR_MAX   120 /* bytes of a cursor */
+#define PAGE_CURSOR_SIZE  64 /* bytes of a cursor, its NUL included */
 
 struct page {
-    unsigned size;
-    const char *after; /* cursor of the last element of the page before; NULL on the first page */
+    struct call *call;
+    unsigned limit;    /* one more than fits, so that the end is known: what to ask storage for */
+    const char *after; /* cursor of the last item of the page before; NULL on the first page */
+
+    /* private */
+    json_t *items;
+    unsigned size, count;
+    bool failed;
+    char last[PAGE_CURSOR_SIZE];
 };
 
-/* Reads both parameters (the route's query list must name them: "page_size page_token").
- * PROBLEM_NONE or PROBLEM_VALIDATION. */
+/* Reads both parameters (the route's query list must name them: "page_size page_token"). */
 enum problem page_read(struct call *call, struct page *out);
 
-/* Answers {"items":[...],"next_page_token":...}. ITEMS is a new reference that is taken. NEXT is
- * the cursor of the last item when there are more (plain text, e.g. an id or "time,id"; it is
- * encoded here), or NULL. */
-enum problem page_reply(struct call *call, json_t *items, const char *next);
+/* The cursor as a number, for lists by sequence: 0 on the first page; false after saying that the
+ * token is none. */
+bool page_after_number(const struct page *page, int64_t *out);
+
+/* Adds ITEM (a new reference, taken; NULL: memory was short), which CURSOR names. False: the page
+ * is full, or failed. */
+bool page_add(struct page *page, json_t *item, const char *cursor);
+
+/* Answers {"items":[...],"next_page_token":...}. */
+enum problem page_reply(struct page *page);
 
 #endif

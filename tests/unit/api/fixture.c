@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "api/problem.h"
-#include "api/route.h"
+#include "storage/migrate.h"
 
 #define RESPONSES_MAX 20000
 #define TOKENS_MAX    64
@@ -60,15 +60,16 @@ struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
     struct api_settings settings;
-    char error[200] = "";
+    char error[DB_ERROR_SIZE] = "";
     cr_assert(fixture != NULL);
     strcpy(fixture->directory, "/tmp/tacet-api-XXXXXX");
     cr_assert(mkdtemp(fixture->directory) != NULL);
     snprintf(fixture->path, sizeof fixture->path, "%s/tacet.db", fixture->directory);
-    fixture->store = db_store_new(&db_sqlite, fixture->path);
+    struct db_settings database = {.location = fixture->path, .not_durable = true};
+    fixture->store = db_store_new(&db_driver_sqlite, &database);
     cr_assert(fixture->store != NULL);
-    cr_assert(db_open(fixture->store, &fixture->db, error, sizeof error) == DB_OK, "%s", error);
-    cr_assert(db_migrate(fixture->db, error, sizeof error) == DB_OK, "%s", error);
+    cr_assert(db_open(fixture->store, &fixture->db, error) == DB_OK, "%s", error);
+    cr_assert(migrate(fixture->db, error) == DB_OK, "%s", error);
     default_settings(&settings);
     if (change != NULL) {
         change(&settings);
@@ -131,12 +132,12 @@ static unsigned make_client(struct fixture *fixture, const char *role)
     unsigned i = fixture->token_count++;
     cr_assert(i < TOKENS_MAX);
     snprintf(fixture->roles[i], sizeof fixture->roles[i], "%s", role);
-    const char *wrong =
-        api_client_create(fixture->app, fixture->db, role, role, fixture->tokens[i]);
+    char token[160];
+    const char *wrong = api_client_create(fixture->app, fixture->db, role, role, token);
     cr_assert(wrong == NULL, "no client of role %s: %s", role, wrong);
-    const char *secret = strrchr(fixture->tokens[i], '_');
-    snprintf(fixture->clients[i], sizeof fixture->clients[i], "cli_%.*s",
-             (int)(secret - fixture->tokens[i] - 4), fixture->tokens[i] + 4);
+    strcpy(fixture->tokens[i], token);
+    int length = (int)(strrchr(token, '_') - token) - 4;
+    snprintf(fixture->clients[i], sizeof fixture->clients[i], "cli_%.*s", length, token + 4);
     return i;
 }
 
@@ -402,5 +403,5 @@ void expect_invalid(const struct response *response, const char *pointer)
             return;
         }
     }
-    cr_fail("no error points to \"%s\": %s", pointer, response->body);
+    cr_assert_fail("no error points to \"%s\": %s", pointer, response->body);
 }
