@@ -1,0 +1,49 @@
+/* A bounded buffer between the socket thread, which writes a body as it arrives, and a pool thread,
+ * which reads it: the socket waits when it is full, so that an upload of any size needs 256 KiB.
+ *
+ * DESIGN. The writer never blocks: what does not fit stays with it, and its connection is suspended
+ * ("held") by the writer itself, under the lock, before the reader can see it. The reader resumes a
+ * held connection when it has made room, when it reads for the first time (a body is not asked for
+ * before somebody wants it), and when it is done. One writer, one reader. */
+#ifndef TACET_SERVER_BODY_PIPE_H
+#define TACET_SERVER_BODY_PIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BODY_PIPE_BYTES ((size_t)256 * 1024)
+
+struct body_pipe;
+
+struct body_pipe_hooks { /* called with the pipe's lock held; must not call the pipe */
+    void *context;
+    void (*suspend)(void *context);
+    void (*resume)(void *context);
+};
+
+/* NULL when memory is short. */
+struct body_pipe *body_pipe_new(struct body_pipe_hooks hooks);
+void body_pipe_free(struct body_pipe *pipe);
+
+/* ---- writer */
+
+/* Suspends the connection until the reader wants something or is done. */
+void body_pipe_hold(struct body_pipe *pipe);
+/* Takes what fits and gives its count; when that is less than SIZE the connection is held. When the
+ * reader is done everything is taken and dropped. */
+size_t body_pipe_write(struct body_pipe *pipe, const void *bytes, size_t size);
+/* The body is complete. True: the reader is done; false: the connection is held until it is. */
+bool body_pipe_end(struct body_pipe *pipe);
+/* The body ends here without being complete: the reader gets -1 after what is there. */
+void body_pipe_break(struct body_pipe *pipe);
+/* True when the reader is done. */
+bool body_pipe_is_done(struct body_pipe *pipe);
+
+/* ---- reader */
+
+/* Blocks until there is something: bytes read, 0 at the end, -1 when the body broke off. */
+long body_pipe_read(struct body_pipe *pipe, unsigned char *buffer, size_t size);
+/* The reader wants no more; a held connection goes on. */
+void body_pipe_done(struct body_pipe *pipe);
+
+#endif

@@ -1,0 +1,167 @@
+/* Group commit.
+ *
+ * DESIGN. A batch is a list of requests. begin, serve each (its own savepoint, made by the api),
+ * commit, let all go. What the database says decides:
+ *
+ *   ok      every reply leaves
+ *   retry   the replies are forgotten and the same requests are served again: their bodies are
+ *           still here, and what was drawn was seen by nobody
+ *   full, failed   nothing was stored. Requests that write are told so; requests that only read are
+ *           served again alone, because they may have seen what was just rolled back
+ *   broken  whether the commit is durable is unknown. The process stops at once and says nothing:
+ *           the next start finds out. */
+#include "server/committer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/log.h"
+#include "storage/db.h"
+
+#define BATCH_ATTEMPTS 50
+#define RETRY_PAUSE_MS 5
+
+struct committer {
+    struct lane lane;
+    pthread_t thread;
+    struct app *app;
+    struct db *db;
+    struct metrics *metrics;
+    unsigned batch;
+};
+
+static void forget_reply(struct exchange *exchange)
+{
+    api_reply_clear(&exchange->reply);
+    exchange->reply = (struct api_reply){0};
+}
+
+static void answer_problem(struct committer *committer, struct exchange *exchange, const char *slug,
+                           const char *detail)
+{
+    forget_reply(exchange);
+    api_problem_reply(committer->app, slug, detail, exchange->request.request_id, &exchange->reply);
+}
+
+static bool any_writes(const struct exchange *list)
+{
+    for (; list != NULL; list = list->next)
+        if (list->route.writes)
+            return true;
+    return false;
+}
+
+static void stop_if_broken(struct committer *committer)
+{
+    if (!db_broken(committer->db))
+        return;
+    log_event(LOG_LEVEL_ERROR, "database-broken",
+              "why=\"%s\" note=\"a commit may or may not be on disk; stopping without answering\"",
+              db_last_error(committer->db));
+    _exit(1);
+}
+
+/* One attempt; all replies are filled when it gives DB_OK. */
+static enum db_status serve_batch(struct committer *committer, struct exchange *list)
+{
+    enum db_status status = db_begin_batch(committer->db, any_writes(list));
+    if (status != DB_OK)
+        return status;
+    for (struct exchange *x = list; x != NULL; x = x->next) {
+        forget_reply(x);
+        api_serve(committer->app, committer->db, &x->request, &x->reply);
+    }
+    status = db_commit_batch(committer->db);
+    stop_if_broken(committer);
+    if (status != DB_OK)
+        db_rollback_batch(committer->db);
+    return status;
+}
+
+static enum db_status serve_with_retries(struct committer *committer, struct exchange *list)
+{
+    enum db_status status = DB_RETRY;
+    for (int attempt = 0; attempt < BATCH_ATTEMPTS && status == DB_RETRY; attempt++) {
+        if (attempt > 0) {
+            nanosleep(&(struct timespec){.tv_nsec = RETRY_PAUSE_MS * 1000000L}, NULL);
+            metrics_add(committer->metrics, METRICS_BATCH_RETRIES, 1);
+        }
+        status = serve_batch(committer, list);
+        stop_if_broken(committer);
+    }
+    return status;
+}
+
+/* Nothing of the batch was stored. */
+static void answer_failure(struct committer *committer, struct exchange *list,
+                           enum db_status status)
+{
+    metrics_add(committer->metrics, METRICS_BATCH_FAILURES, 1);
+    log_event(LOG_LEVEL_ERROR, "batch-not-stored", "status=%d why=\"%s\"", (int)status,
+              db_last_error(committer->db));
+    const char *slug = status == DB_FULL    ? "storage-full"
+                       : status == DB_RETRY ? "overloaded"
+                                            : "internal-error";
+    for (struct exchange *x = list; x != NULL; x = x->next) {
+        struct exchange *rest = x->next;
+        x->next = NULL;
+        if (x->route.writes || serve_with_retries(committer, x) != DB_OK)
+            answer_problem(committer, x, slug, "Nothing was stored and nothing was charged.");
+        x->next = rest;
+    }
+}
+
+static void *committer_run(void *context)
+{
+    struct committer *committer = context;
+    unsigned count = 0;
+    struct exchange *list;
+    while ((list = lane_take(&committer->lane, committer->batch, &count)) != NULL) {
+        enum db_status status = serve_with_retries(committer, list);
+        if (status != DB_OK)
+            answer_failure(committer, list, status);
+        metrics_add(committer->metrics, METRICS_BATCHES, 1);
+        metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, count);
+        lane_release(&committer->lane, count);
+        while (list != NULL) {
+            struct exchange *rest = list->next;
+            exchange_finish(list);
+            list = rest;
+        }
+    }
+    return NULL;
+}
+
+struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
+                                  unsigned queue, unsigned batch)
+{
+    assert(queue > 0 && batch > 0);
+    struct committer *committer = malloc(sizeof *committer);
+    if (committer == NULL)
+        return NULL;
+    *committer = (struct committer){.app = app, .db = db, .metrics = metrics, .batch = batch};
+    lane_init(&committer->lane, queue);
+    if (pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
+        lane_destroy(&committer->lane);
+        free(committer);
+        return NULL;
+    }
+    return committer;
+}
+
+struct lane *committer_lane(struct committer *committer)
+{
+    return &committer->lane;
+}
+
+void committer_stop(struct committer *committer)
+{
+    if (committer == NULL)
+        return;
+    lane_stop(&committer->lane);
+    pthread_join(committer->thread, NULL);
+    lane_destroy(&committer->lane);
+    free(committer);
+}

@@ -1,0 +1,23 @@
+/* The batch lane: one thread serves whatever is waiting inside one transaction, commits once, and
+ * only then lets the replies go. One fsync pays for all of them. */
+#ifndef TACET_SERVER_COMMITTER_H
+#define TACET_SERVER_COMMITTER_H
+
+#include "api/api.h"
+#include "server/lane.h"
+#include "server/metrics.h"
+
+struct committer;
+
+/* Starts the thread. APP, DB (for this thread alone) and METRICS outlive it. At most QUEUE requests
+ * wait and at most BATCH share a commit. NULL when memory or threads are short. */
+struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
+                                  unsigned queue, unsigned batch);
+
+/* Where to reserve and push. */
+struct lane *committer_lane(struct committer *committer);
+
+/* Serves what is queued, ends the thread and frees. NULL is fine. */
+void committer_stop(struct committer *committer);
+
+#endif

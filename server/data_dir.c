@@ -1,0 +1,177 @@
+/* The data directory. Files that must appear whole are written beside their place and renamed or
+ * linked into it. */
+#include "server/data_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+#define SEED_BYTES 32
+
+static bool fail(char *error, size_t size, const char *path, const char *what)
+{
+    snprintf(error, size, "%s: %s: %s", path, what, strerror(errno));
+    return false;
+}
+
+bool data_dir_path(const char *directory, const char *name, char *out, size_t size)
+{
+    int n = snprintf(out, size, "%s/%s", directory, name);
+    return n > 0 && (size_t)n < size;
+}
+
+bool data_dir_make(const char *directory, char *error, size_t error_size)
+{
+    struct stat status;
+    if (mkdir(directory, 0700) == 0)
+        return true;
+    if (errno != EEXIST)
+        return fail(error, error_size, directory, "cannot be made");
+    if (stat(directory, &status) != 0)
+        return fail(error, error_size, directory, "cannot be read");
+    if (!S_ISDIR(status.st_mode)) {
+        snprintf(error, error_size, "%s is not a directory", directory);
+        return false;
+    }
+    return true;
+}
+
+bool data_dir_lock(const char *directory, int *out_lock, char *error, size_t error_size)
+{
+    char path[PATH_BYTES];
+    if (!data_dir_path(directory, "lock", path, sizeof path)) {
+        snprintf(error, error_size, "the name of the data directory is too long");
+        return false;
+    }
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0)
+        return fail(error, error_size, path, "cannot be opened");
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK)
+            snprintf(error, error_size, "%s is in use by another server", directory);
+        else
+            fail(error, error_size, path, "cannot be locked");
+        close(lock);
+        return false;
+    }
+    *out_lock = lock;
+    return true;
+}
+
+static bool write_all(int file, const void *bytes, size_t size)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        ssize_t n = write(file, from, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        from += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static void sync_directory(const char *directory)
+{
+    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle < 0)
+        return;
+    fsync(handle);
+    close(handle);
+}
+
+/* Writes a new seed beside its place and links it there: the link is taken by one caller only. */
+static bool make_seed(const char *directory, const char *path, char *error, size_t error_size)
+{
+    char draft[PATH_BYTES];
+    unsigned char seed[SEED_BYTES];
+    char name[48];
+    snprintf(name, sizeof name, "signing.key.%ld", (long)getpid());
+    if (!data_dir_path(directory, name, draft, sizeof draft)) {
+        snprintf(error, error_size, "the name of the data directory is too long");
+        return false;
+    }
+    int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return fail(error, error_size, draft, "cannot be made");
+    randombytes_buf(seed, sizeof seed);
+    bool written = write_all(file, seed, sizeof seed) && fsync(file) == 0;
+    int write_errno = errno;
+    sodium_memzero(seed, sizeof seed);
+    close(file);
+    bool linked = written && (link(draft, path) == 0 || errno == EEXIST);
+    if (!written)
+        errno = write_errno;
+    if (!linked)
+        fail(error, error_size, path, "cannot be written");
+    unlink(draft);
+    sync_directory(directory);
+    return linked;
+}
+
+bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], char *error,
+                           size_t error_size)
+{
+    char path[PATH_BYTES];
+    if (!data_dir_path(directory, "signing.key", path, sizeof path)) {
+        snprintf(error, error_size, "the name of the data directory is too long");
+        return false;
+    }
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT) {
+        if (!make_seed(directory, path, error, error_size))
+            return false;
+        file = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (file < 0)
+        return fail(error, error_size, path, "cannot be opened");
+    unsigned char bytes[SEED_BYTES + 1];
+    ssize_t n = read(file, bytes, sizeof bytes);
+    close(file);
+    if (n != SEED_BYTES) {
+        snprintf(error, error_size, "%s is not a signing key: it must hold %d bytes", path,
+                 SEED_BYTES);
+        return false;
+    }
+    memcpy(out_seed, bytes, SEED_BYTES);
+    sodium_memzero(bytes, sizeof bytes);
+    return true;
+}
+
+bool data_dir_write_whole(const char *path, const char *text, char *error, size_t error_size)
+{
+    char draft[PATH_BYTES];
+    int n = snprintf(draft, sizeof draft, "%s.%ld", path, (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof draft) {
+        snprintf(error, error_size, "the name of a file is too long");
+        return false;
+    }
+    int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file < 0)
+        return fail(error, error_size, draft, "cannot be made");
+    bool written = write_all(file, text, strlen(text));
+    if (close(file) != 0)
+        written = false;
+    if (written && rename(draft, path) == 0)
+        return true;
+    fail(error, error_size, path, "cannot be written");
+    unlink(draft);
+    return false;
+}
+
+bool data_dir_has_room(const char *directory, unsigned long long min_free_bytes)
+{
+    struct statvfs space;
+    if (access(directory, W_OK) != 0 || statvfs(directory, &space) != 0)
+        return false;
+    return (unsigned long long)space.f_bavail * space.f_frsize >= min_free_bytes;
+}

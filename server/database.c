@@ -1,0 +1,109 @@
+/* Which driver, which file, and who closes which connection. */
+#include "server/database.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/data_dir.h"
+#include "storage/db.h"
+#include "storage/jobs.h"
+#include "storage/ledger_verify.h"
+#include "storage/migrate.h"
+#include "storage/uploads.h"
+
+#define CONNECTIONS_MAX 256
+#define PATH_BYTES      4096
+/* Of one connection; there are a dozen or two, and the system caches the file once more. */
+#define CACHE_KIB 8192
+
+struct database {
+    struct db_store *store;
+    char path[PATH_BYTES];
+    unsigned count;
+    struct db *connections[CONNECTIONS_MAX];
+};
+
+struct db *database_connect(struct database *database, char *error, size_t error_size)
+{
+    char why[DB_ERROR_SIZE] = "";
+    struct db *db = NULL;
+    if (database->count == CONNECTIONS_MAX) {
+        snprintf(error, error_size, "more than %d connections to the database", CONNECTIONS_MAX);
+        return NULL;
+    }
+    if (db_open(database->store, &db, why) != DB_OK) {
+        snprintf(error, error_size, "%.200s: %s", database->path, why);
+        return NULL;
+    }
+    database->connections[database->count++] = db;
+    return db;
+}
+
+struct database *database_open(const char *directory, char *error, size_t error_size)
+{
+    char why[DB_ERROR_SIZE] = "";
+    struct database *database = calloc(1, sizeof *database);
+    if (database == NULL) {
+        snprintf(error, error_size, "memory is short");
+        return NULL;
+    }
+    if (!data_dir_path(directory, "tacet.db", database->path, sizeof database->path)) {
+        snprintf(error, error_size, "the name of the data directory is too long");
+        goto cleanup;
+    }
+    struct db_settings settings = {.location = database->path, .cache_kib = CACHE_KIB};
+    database->store = db_store_new(&db_driver_sqlite, &settings);
+    if (database->store == NULL) {
+        snprintf(error, error_size, "memory is short");
+        goto cleanup;
+    }
+    struct db *db = database_connect(database, error, error_size);
+    if (db == NULL)
+        goto cleanup;
+    if (migrate(db, why) == DB_OK)
+        return database;
+    snprintf(error, error_size, "%.200s: %s", database->path, why);
+cleanup:
+    database_close(database);
+    return NULL;
+}
+
+bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,
+                            size_t error_size)
+{
+    struct ledger_report report = {0};
+    if (ledger_verify(db, &report) != DB_OK) {
+        snprintf(error, error_size, "the ledger cannot be read: %s", db_last_error(db));
+        return false;
+    }
+    if (report.fault_count != 0) {
+        snprintf(error, error_size, "the ledger does not add up (%" PRId64 " faults): %s %s",
+                 report.fault_count, report.faults[0].account, report.faults[0].what);
+        return false;
+    }
+    *out_entries = (unsigned long long)report.entries;
+    return true;
+}
+
+bool database_sweep(struct db *db, char *error, size_t error_size)
+{
+    enum db_status swept = uploads_sweep(db);
+    enum db_status expired = jobs_expire_leases(db);
+    bool good = (swept == DB_OK || swept == DB_NONE) && (expired == DB_OK || expired == DB_NONE);
+    if (!good)
+        snprintf(error, error_size, "what a former run left cannot be swept: %s",
+                 db_last_error(db));
+    return good;
+}
+
+void database_close(struct database *database)
+{
+    if (database == NULL)
+        return;
+    while (database->count > 0)
+        db_close(database->connections[--database->count]);
+    if (database->store != NULL)
+        db_store_free(database->store);
+    free(database);
+}

@@ -1,0 +1,30 @@
+/* The database of a data directory, opened and brought to the newest schema. */
+#ifndef TACET_SERVER_DATABASE_H
+#define TACET_SERVER_DATABASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct db;
+struct database;
+
+/* Opens DIRECTORY/tacet.db, makes it when it is missing, migrates it. NULL: ERROR holds a sentence;
+ * a file that is not ours is left as it was. */
+struct database *database_open(const char *directory, char *error, size_t error_size);
+
+/* A connection for one thread; the database closes it. NULL: ERROR holds a sentence. */
+struct db *database_connect(struct database *database, char *error, size_t error_size);
+
+/* Recomputes the whole ledger; false: ERROR says what does not add up. *out_entries: their number.
+ */
+bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,
+                            size_t error_size);
+
+/* What a crash left behind: half-received uploads, and leases of a process that is no more. Only
+ * the holder of the directory's lock may call it. */
+bool database_sweep(struct db *db, char *error, size_t error_size);
+
+/* Closes every connection. NULL is fine. */
+void database_close(struct database *database);
+
+#endif

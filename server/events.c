@@ -1,0 +1,242 @@
+/* DESIGN. One lock for the list and all streams. The ticker marks a stream busy, asks it for news
+ * without the lock (that reads the database), and stores the bytes in the stream's own buffer. The
+ * socket thread takes them out. A stream that is closed while busy is freed by the ticker.
+ *
+ * A suspended connection does not notice that its client is gone: so a comment is sent into every
+ * stream that was silent for a while, and the failing write closes it. */
+#include "server/events.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STREAM_BYTES     8192
+#define TICK_MS          1000
+#define SILENT_TICKS_MAX 15
+
+struct event_stream {
+    struct events *hub;
+    struct event_stream *next;
+    struct api_events source;
+    struct event_hooks hooks;
+    bool busy;      /* the ticker is asking its source */
+    bool closed;    /* nobody will take from it any more */
+    bool over;      /* the source has ended, or we are stopping */
+    bool suspended; /* the connection waits for us */
+    unsigned silent_ticks;
+    size_t used, sent;
+    char bytes[STREAM_BYTES];
+};
+
+struct events {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    struct app *app;
+    struct db *db;
+    struct metrics *metrics;
+    struct event_stream *streams;
+    unsigned count, limit;
+    bool ending, stopping, fresh;
+};
+
+static void free_stream(struct event_stream *stream)
+{
+    if (stream->source.free != NULL)
+        stream->source.free(stream->source.context);
+    free(stream);
+}
+
+/* With the lock. */
+static void unlink_stream(struct events *events, struct event_stream *stream)
+{
+    struct event_stream **link = &events->streams;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    events->count--;
+    metrics_add(events->metrics, METRICS_EVENT_STREAMS, -1);
+}
+
+static void resume_if_due(struct event_stream *stream)
+{
+    if (stream->suspended && !stream->closed && (stream->used > 0 || stream->over)) {
+        stream->suspended = false;
+        stream->hooks.resume(stream->hooks.connection);
+    }
+}
+
+/* Asks one stream's source; with the lock, which is let go while the source works. */
+static void tick_stream(struct events *events, struct event_stream *stream)
+{
+    if (stream->used > 0 || stream->over || stream->closed)
+        return;
+    stream->busy = true;
+    pthread_mutex_unlock(&events->lock);
+    long n = stream->source.next(stream->source.context, events->app, events->db, stream->bytes,
+                                 sizeof stream->bytes);
+    pthread_mutex_lock(&events->lock);
+    stream->busy = false;
+    stream->silent_ticks = n == 0 ? stream->silent_ticks + 1 : 0;
+    if (n < 0) {
+        stream->over = true;
+    } else if (n > 0) {
+        assert((size_t)n <= sizeof stream->bytes);
+        stream->used = (size_t)n;
+    } else if (stream->silent_ticks >= SILENT_TICKS_MAX) {
+        static const char comment[] = ": still here\n\n";
+        memcpy(stream->bytes, comment, sizeof comment - 1);
+        stream->used = sizeof comment - 1;
+        stream->silent_ticks = 0;
+    }
+    resume_if_due(stream);
+}
+
+static void sleep_a_tick(struct events *events)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += TICK_MS / 1000;
+    int status = 0;
+    while (status == 0 && !events->stopping && !events->fresh)
+        status = pthread_cond_timedwait(&events->changed, &events->lock, &until);
+    events->fresh = false;
+}
+
+static void *events_run(void *context)
+{
+    struct events *events = context;
+    pthread_mutex_lock(&events->lock);
+    while (!events->stopping) {
+        struct event_stream *stream = events->streams;
+        while (stream != NULL) {
+            tick_stream(events, stream);
+            /* Only this thread unlinks a busy stream, so its link is still good. */
+            struct event_stream *following = stream->next;
+            if (stream->closed) {
+                unlink_stream(events, stream);
+                free_stream(stream);
+            }
+            stream = following;
+        }
+        sleep_a_tick(events);
+    }
+    pthread_mutex_unlock(&events->lock);
+    return NULL;
+}
+
+struct events *events_start(struct app *app, struct db *db, struct metrics *metrics, unsigned limit)
+{
+    struct events *events = calloc(1, sizeof *events);
+    if (events == NULL)
+        return NULL;
+    events->app = app;
+    events->db = db;
+    events->metrics = metrics;
+    events->limit = limit;
+    pthread_mutex_init(&events->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&events->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&events->thread, NULL, events_run, events) != 0) {
+        pthread_cond_destroy(&events->changed);
+        pthread_mutex_destroy(&events->lock);
+        free(events);
+        return NULL;
+    }
+    return events;
+}
+
+struct event_stream *events_open(struct events *events, struct api_events *source,
+                                 struct event_hooks hooks)
+{
+    struct event_stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL)
+        return NULL;
+    pthread_mutex_lock(&events->lock);
+    if (events->count >= events->limit || events->ending) {
+        pthread_mutex_unlock(&events->lock);
+        free(stream);
+        return NULL;
+    }
+    stream->hub = events;
+    stream->source = *source;
+    stream->hooks = hooks;
+    stream->next = events->streams;
+    events->streams = stream;
+    events->count++;
+    events->fresh = true;
+    *source = (struct api_events){0};
+    metrics_add(events->metrics, METRICS_EVENT_STREAMS, 1);
+    pthread_cond_signal(&events->changed);
+    pthread_mutex_unlock(&events->lock);
+    return stream;
+}
+
+long event_stream_take(struct event_stream *stream, char *buffer, size_t size)
+{
+    struct events *events = stream->hub;
+    pthread_mutex_lock(&events->lock);
+    long result = stream->over ? -1 : 0;
+    if (stream->used > 0 && !stream->busy) {
+        size_t rest = stream->used - stream->sent;
+        size_t n = rest < size ? rest : size;
+        memcpy(buffer, stream->bytes + stream->sent, n);
+        stream->sent += n;
+        if (stream->sent == stream->used)
+            stream->used = stream->sent = 0;
+        result = (long)n;
+    } else if (!stream->over) {
+        stream->hooks.suspend(stream->hooks.connection);
+        stream->suspended = true;
+    }
+    pthread_mutex_unlock(&events->lock);
+    return result;
+}
+
+void event_stream_close(struct event_stream *stream)
+{
+    struct events *events = stream->hub;
+    pthread_mutex_lock(&events->lock);
+    assert(!stream->suspended);
+    stream->closed = true;
+    /* The ticker may hold a link to a neighbour: it alone takes streams out of the list. */
+    events->fresh = true;
+    pthread_cond_signal(&events->changed);
+    pthread_mutex_unlock(&events->lock);
+}
+
+void events_end_all(struct events *events)
+{
+    pthread_mutex_lock(&events->lock);
+    events->ending = true;
+    for (struct event_stream *s = events->streams; s != NULL; s = s->next) {
+        s->over = true;
+        resume_if_due(s);
+    }
+    pthread_mutex_unlock(&events->lock);
+}
+
+void events_stop(struct events *events)
+{
+    if (events == NULL)
+        return;
+    pthread_mutex_lock(&events->lock);
+    events->stopping = true;
+    pthread_cond_signal(&events->changed);
+    pthread_mutex_unlock(&events->lock);
+    pthread_join(events->thread, NULL);
+    while (events->streams != NULL) {
+        struct event_stream *stream = events->streams;
+        assert(stream->closed);
+        unlink_stream(events, stream);
+        free_stream(stream);
+    }
+    pthread_cond_destroy(&events->changed);
+    pthread_mutex_destroy(&events->lock);
+    free(events);
+}

@@ -1,0 +1,96 @@
+/* One HTTP request on its way: what was received, where it runs, what will be answered. It is made
+ * by the socket thread, handed to a lane, and comes back with its reply.
+ *
+ * Two parties may hold one: the connection and the lane. The last to let go frees it, so a client
+ * that hangs up in the middle of its upload harms nobody. */
+#ifndef TACET_SERVER_EXCHANGE_H
+#define TACET_SERVER_EXCHANGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "server/body_pipe.h"
+
+#define EXCHANGE_HEADER_BYTES 16384 /* names and values of one request */
+#define EXCHANGE_URI_BYTES    8192
+
+enum exchange_stage {                /* only the socket thread looks at it */
+                      STAGE_NEW,     /* the headers were not looked at yet */
+                      STAGE_BODY,    /* collecting the body in memory */
+                      STAGE_DISCARD, /* the reply is known; the rest of the body is thrown away
+                                        first */
+                      STAGE_HELD,   /* stream: suspended behind its headers until somebody wants the
+                                       body */
+                      STAGE_STREAM, /* stream: the body flows through the pipe */
+                      STAGE_WAITING, /* suspended, or about to be resumed: a lane makes the reply */
+};
+
+struct exchange {
+    struct api_request request;
+    struct api_reply reply;
+    struct api_route_info route;
+    struct exchange *next;  /* in a lane's queue */
+    struct body_pipe *pipe; /* stream lane only */
+    void *connection;
+    void (*resume)(void *connection);
+    atomic_uint holders;
+    atomic_bool reply_ready;
+
+    /* the socket thread's own */
+    enum exchange_stage stage;
+    bool answered;  /* the reply was handed to the socket */
+    bool too_large; /* a streamed body grew past its limit: the reply will say that */
+    bool expects_continue;
+    bool headers_lost; /* they were too many */
+    bool counted;      /* among the requests in flight */
+    bool must_close;
+    uint64_t received;
+    uint64_t announced; /* Content-Length; UINT64_MAX when there is none */
+    int64_t started_us; /* of the monotonic clock; moved on by the time we held it up */
+    int64_t begun_us;   /* never moved */
+    int64_t suspended_us;
+    unsigned char *body;
+    size_t body_capacity;
+    atomic_uint_fast64_t *body_account; /* sum of all bodies in memory */
+    char method[24];
+    char *uri;
+    size_t header_bytes;
+    char *headers; /* name NUL value NUL, again and again */
+};
+
+/* A new exchange for URI ("/v1/x?y", also "http://host/v1/x?y"), held once; NULL when memory is
+ * short. REQUEST_ID is copied. */
+struct exchange *exchange_new(const char *uri, const char *request_id);
+void exchange_hold(struct exchange *exchange);
+void exchange_let_go(struct exchange *exchange);
+
+/* Keeps a header. False: they are more than EXCHANGE_HEADER_BYTES, or memory is short. */
+bool exchange_add_header(struct exchange *exchange, const char *name, const char *value);
+/* The first header of that name, whatever its case; NULL when absent. */
+const char *exchange_header(const struct exchange *exchange, const char *name);
+/* How often the header was sent. */
+unsigned exchange_header_count(const struct exchange *exchange, const char *name);
+
+/* Reads from the headers how the body comes (announced, expects_continue). False: two lengths, or a
+ * length beside chunks: a proxy before us could see another end of the body. */
+bool exchange_read_framing(struct exchange *exchange);
+
+/* The body takes longer than PATIENCE_S and one second for each KiB of it. What we held up
+ * ourselves does not count. */
+bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s);
+
+/* Adds to the body in memory. False: memory is short, or all bodies together pass MOST_OF_ALL. */
+bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,
+                       uint64_t most_of_all);
+
+/* The lane has filled exchange->reply: lets the connection go on and lets go of the exchange. The
+ * caller touches it no more. */
+void exchange_finish(struct exchange *exchange);
+
+/* Microseconds of the monotonic clock. */
+int64_t exchange_now_us(void);
+
+#endif

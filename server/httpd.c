@@ -1,0 +1,468 @@
+/* libmicrohttpd with one poll thread.
+ *
+ * DESIGN. The library calls on_request again and again for one request: once with the headers, for
+ * each piece of the body, at its end, and after each resume. exchange->stage says where we are.
+ *
+ *   NEW -> BODY -> WAITING -> reply          a lane works on a complete body
+ *   NEW -> HELD -> STREAM -> WAITING -> ...  an upload: suspended until its body is wanted
+ *   any -> DISCARD -> reply                  the answer is known before the body is over
+ *
+ * This version of the library can answer only before the body or after it. So an early answer
+ * (too large, not allowed, overloaded) goes out at once when the client waits for "100 Continue" or
+ * announces more than we care to discard; otherwise the rest is read and thrown away, which costs
+ * no memory and lets every client see its answer.
+ *
+ * A connection is suspended before another thread can see its exchange, and after it is resumed
+ * that thread touches nothing of the connection. Poll, not epoll: epoll with suspended connections
+ * stalled at 256 of them. */
+#include "server/httpd.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <sodium.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/exchange.h"
+#include "server/log.h"
+
+#define CONNECTION_MEMORY_BYTES ((size_t)64 * 1024)
+#define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
+#define SLOWEST_BYTES_PER_S     1024
+#define EVENT_BLOCK_BYTES       8192
+#define ID_BYTES                12
+#define IDS_DRAWN               64
+
+struct httpd {
+    struct httpd_settings settings;
+    struct MHD_Daemon *daemon;
+    atomic_bool draining;
+    atomic_uint in_flight;
+    atomic_uint_fast64_t buffered_bytes;
+    unsigned ids_left; /* the socket thread's stock of randomness for request ids */
+    unsigned char ids[IDS_DRAWN][ID_BYTES];
+};
+
+static void suspend(void *connection)
+{
+    MHD_suspend_connection(connection);
+}
+
+static void resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
+
+/* ---- replies */
+
+static ssize_t read_events(void *context, uint64_t position, char *buffer, size_t size)
+{
+    (void)position;
+    long n = event_stream_take(context, buffer, size);
+    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
+}
+
+static void close_events(void *context)
+{
+    event_stream_close(context);
+}
+
+static struct MHD_Response *event_response(struct httpd *httpd, struct exchange *exchange)
+{
+    struct event_hooks hooks = {exchange->connection, suspend, resume};
+    struct event_stream *stream =
+        events_open(httpd->settings.events, &exchange->reply.events, hooks);
+    if (stream == NULL)
+        return NULL;
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_events, stream, close_events);
+    if (response == NULL)
+        event_stream_close(stream);
+    return response;
+}
+
+/* Gives the reply's body away to the response. */
+static struct MHD_Response *body_response(struct api_reply *reply)
+{
+    if (reply->body == NULL) {
+        const char *text = reply->static_body != NULL ? reply->static_body : "";
+        size_t size = reply->static_body != NULL ? reply->body_size : 0;
+        return MHD_create_response_from_buffer(size, (void *)(uintptr_t)text,
+                                               MHD_RESPMEM_PERSISTENT);
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->body_size, reply->body, MHD_RESPMEM_MUST_FREE);
+    if (response != NULL)
+        reply->body = NULL;
+    return response;
+}
+
+static void fill_problem(struct httpd *httpd, struct exchange *exchange, const char *slug,
+                         const char *detail)
+{
+    api_reply_clear(&exchange->reply);
+    exchange->reply = (struct api_reply){0};
+    api_problem_reply(httpd->settings.app, slug, detail, exchange->request.request_id,
+                      &exchange->reply);
+}
+
+static void note_reply(struct httpd *httpd, const struct exchange *exchange)
+{
+    const struct httpd_settings *settings = &httpd->settings;
+    int64_t us = exchange_now_us() - exchange->begun_us;
+    int status = exchange->reply.status;
+    metrics_request(settings->metrics, exchange->route.pattern, status, us > 0 ? (uint64_t)us : 0);
+    if (status == 202 && settings->accepted != NULL)
+        settings->accepted(settings->accepted_context);
+    if (settings->access_log)
+        log_event(LOG_LEVEL_INFO, "request",
+                  "id=%s method=%.16s route=%s status=%d bytes=%zu us=%" PRId64,
+                  exchange->request.request_id, exchange->method,
+                  exchange->route.pattern != NULL ? exchange->route.pattern : "-", status,
+                  exchange->reply.body_size, us);
+}
+
+static enum MHD_Result send_reply(struct httpd *httpd, struct exchange *exchange)
+{
+    struct api_reply *reply = &exchange->reply;
+    struct MHD_Response *response = NULL;
+    assert(atomic_load(&exchange->reply_ready) && !exchange->answered);
+    if (exchange->too_large)
+        fill_problem(httpd, exchange, "body-too-large", "The upload is larger than allowed.");
+    if (reply->events.next != NULL) {
+        response = event_response(httpd, exchange);
+        if (response == NULL)
+            fill_problem(httpd, exchange, "overloaded", "Too many event streams are open.");
+    }
+    if (response == NULL)
+        response = body_response(reply);
+    if (response == NULL)
+        return MHD_NO;
+    exchange->answered = true;
+    if (reply->content_type != NULL)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
+    for (unsigned i = 0; i < reply->header_count; i++)
+        MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
+    if (exchange->must_close || atomic_load(&httpd->draining))
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    note_reply(httpd, exchange);
+    enum MHD_Result result =
+        MHD_queue_response(exchange->connection, (unsigned)reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* The answer is a problem and no lane is needed for it. It goes out now, or after the rest of the
+ * body; NOW is for clients with whom we do not agree where the body ends. */
+static enum MHD_Result refuse(struct httpd *httpd, struct exchange *exchange, bool now,
+                              const char *slug, const char *detail)
+{
+    uint64_t most = exchange->route.max_body_bytes + DISCARD_BYTES;
+    bool hopeless = exchange->announced != UINT64_MAX && exchange->announced > most;
+    fill_problem(httpd, exchange, slug, detail);
+    atomic_store(&exchange->reply_ready, true);
+    if (now || hopeless || exchange->expects_continue) {
+        exchange->must_close = true;
+        return send_reply(httpd, exchange);
+    }
+    exchange->stage = STAGE_DISCARD;
+    return MHD_YES;
+}
+
+static const char OVERLOADED[] = "The server has more work than it can queue; come again soon.";
+
+static void note_overload(struct httpd *httpd)
+{
+    metrics_add(httpd->settings.metrics, METRICS_OVERLOADED, 1);
+}
+
+/* ---- headers */
+
+static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    (void)kind;
+    struct exchange *exchange = context;
+    exchange->headers_lost = !exchange_add_header(exchange, name, value != NULL ? value : "");
+    return exchange->headers_lost ? MHD_NO : MHD_YES;
+}
+
+static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchange)
+{
+    struct lane *lane = httpd->settings.uploads;
+    struct body_pipe_hooks hooks = {exchange->connection, suspend, resume};
+    exchange->pipe = body_pipe_new(hooks);
+    if (exchange->pipe == NULL || !lane_reserve(lane)) {
+        body_pipe_free(exchange->pipe);
+        exchange->pipe = NULL;
+        note_overload(httpd);
+        return refuse(httpd, exchange, false, "overloaded",
+                      "As many uploads as allowed are under way; come again soon.");
+    }
+    metrics_add(httpd->settings.metrics, METRICS_UPLOADS, 1);
+    exchange->request.reader.context = exchange->pipe;
+    exchange->stage = STAGE_HELD;
+    exchange->suspended_us = exchange_now_us();
+    body_pipe_hold(exchange->pipe);
+    exchange_hold(exchange);
+    lane_push(lane, exchange);
+    return MHD_YES;
+}
+
+static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
+                             struct MHD_Connection *connection, const char *method)
+{
+    struct api_request *request = &exchange->request;
+    exchange->connection = connection;
+    exchange->resume = resume;
+    exchange->body_account = &httpd->buffered_bytes;
+    exchange->counted = true;
+    atomic_fetch_add(&httpd->in_flight, 1);
+    metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, 1);
+    snprintf(exchange->method, sizeof exchange->method, "%s", method);
+    request->method = exchange->method;
+    exchange->route = api_route(httpd->settings.app, request->method, request->path);
+
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, exchange);
+    if (!exchange_read_framing(exchange))
+        return refuse(httpd, exchange, true, "bad-request",
+                      "Content-Length and Transfer-Encoding do not say where the body ends.");
+    if (atomic_load(&httpd->draining))
+        return refuse(httpd, exchange, false, "shutting-down", "The server is shutting down.");
+    if (strlen(request->path) + strlen(request->query) > EXCHANGE_URI_BYTES)
+        return refuse(httpd, exchange, false, "uri-too-long", "The address is over 8 KiB.");
+    if (exchange->headers_lost)
+        return refuse(httpd, exchange, false, "headers-too-large", "The headers are over 16 KiB.");
+    if (exchange->announced != UINT64_MAX && exchange->announced > exchange->route.max_body_bytes)
+        return refuse(httpd, exchange, false, "body-too-large",
+                      "The body is larger than this call allows.");
+    if (exchange->route.lane == API_LANE_STREAM)
+        return start_upload(httpd, exchange);
+    exchange->stage = STAGE_BODY;
+    return MHD_YES;
+}
+
+/* ---- bodies */
+
+/* An upload's first resume: somebody wants the body, or it was answered without being read. */
+static enum MHD_Result after_hold(struct httpd *httpd, struct exchange *exchange)
+{
+    if (!body_pipe_is_done(exchange->pipe)) {
+        exchange->stage = STAGE_STREAM;
+        return MHD_YES;
+    }
+    if (exchange->expects_continue) {
+        exchange->must_close = true;
+        return send_reply(httpd, exchange);
+    }
+    exchange->stage = STAGE_DISCARD;
+    return MHD_YES;
+}
+
+static enum MHD_Result take_streamed(struct exchange *exchange, const char *bytes, size_t *size)
+{
+    if (exchange->received + *size > exchange->route.max_body_bytes) {
+        exchange->too_large = true;
+        exchange->stage = STAGE_DISCARD;
+        body_pipe_break(exchange->pipe);
+        return MHD_YES;
+    }
+    size_t taken = body_pipe_write(exchange->pipe, bytes, *size);
+    exchange->received += taken;
+    *size -= taken;
+    if (*size > 0)
+        exchange->suspended_us = exchange_now_us();
+    return MHD_YES;
+}
+
+static enum MHD_Result take_body(struct httpd *httpd, struct exchange *exchange, const char *bytes,
+                                 size_t *size)
+{
+    if (exchange_is_slow(exchange, httpd->settings.body_timeout_s))
+        return MHD_NO;
+    if (exchange->stage == STAGE_STREAM)
+        return take_streamed(exchange, bytes, size);
+    size_t arrived = *size;
+    uint64_t limit = exchange->route.max_body_bytes;
+    *size = 0;
+    exchange->received += arrived;
+    if (exchange->stage == STAGE_DISCARD)
+        return exchange->received <= limit + DISCARD_BYTES ? MHD_YES : MHD_NO;
+    exchange->expects_continue = false; /* it is sending */
+    if (exchange->received > limit)
+        return refuse(httpd, exchange, false, "body-too-large",
+                      "The body is larger than this call allows.");
+    if (exchange_add_body(exchange, bytes, arrived, httpd->settings.max_buffered_bytes))
+        return MHD_YES;
+    note_overload(httpd);
+    return refuse(httpd, exchange, false, "overloaded", OVERLOADED);
+}
+
+/* The body is complete in memory: to its lane. */
+static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
+{
+    struct httpd_settings *settings = &httpd->settings;
+    if (exchange->route.lane == API_LANE_INLINE) {
+        api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
+        atomic_store(&exchange->reply_ready, true);
+        return send_reply(httpd, exchange);
+    }
+    struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
+    if (!lane_reserve(lane)) {
+        note_overload(httpd);
+        fill_problem(httpd, exchange, "overloaded", OVERLOADED);
+        atomic_store(&exchange->reply_ready, true);
+        return send_reply(httpd, exchange);
+    }
+    exchange->stage = STAGE_WAITING;
+    suspend(exchange->connection);
+    exchange_hold(exchange);
+    lane_push(lane, exchange);
+    return MHD_YES;
+}
+
+static enum MHD_Result end_of_body(struct httpd *httpd, struct exchange *exchange)
+{
+    if (exchange->stage == STAGE_BODY)
+        return dispatch(httpd, exchange);
+    if (exchange->pipe == NULL || body_pipe_end(exchange->pipe))
+        return send_reply(httpd, exchange);
+    exchange->stage = STAGE_WAITING;
+    return MHD_YES;
+}
+
+/* ---- the library's callbacks */
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *bytes,
+                                  size_t *size, void **request_context)
+{
+    struct httpd *httpd = context;
+    struct exchange *exchange = *request_context;
+    (void)url;
+    (void)version;
+    if (exchange == NULL)
+        return MHD_NO; /* memory was short */
+    if (exchange->suspended_us != 0) {
+        exchange->started_us += exchange_now_us() - exchange->suspended_us;
+        exchange->suspended_us = 0;
+    }
+    switch (exchange->stage) {
+    case STAGE_NEW:
+        return begin(httpd, exchange, connection, method);
+    case STAGE_HELD:
+        return after_hold(httpd, exchange);
+    case STAGE_WAITING:
+        return send_reply(httpd, exchange);
+    case STAGE_BODY:
+    case STAGE_DISCARD:
+    case STAGE_STREAM:
+        break;
+    }
+    return *size > 0 ? take_body(httpd, exchange, bytes, size) : end_of_body(httpd, exchange);
+}
+
+/* Sees the request line as it was sent, before the library decodes it. */
+static void *on_request_line(void *context, const char *uri, struct MHD_Connection *connection)
+{
+    struct httpd *httpd = context;
+    char id[40] = "req_";
+    (void)connection;
+    if (httpd->ids_left == 0) {
+        randombytes_buf(httpd->ids, sizeof httpd->ids);
+        httpd->ids_left = IDS_DRAWN;
+    }
+    sodium_bin2hex(id + 4, sizeof id - 4, httpd->ids[--httpd->ids_left], ID_BYTES);
+    return exchange_new(uri, id);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **request_context,
+                         enum MHD_RequestTerminationCode why)
+{
+    struct httpd *httpd = context;
+    struct exchange *exchange = *request_context;
+    (void)connection;
+    (void)why;
+    if (exchange == NULL)
+        return;
+    *request_context = NULL;
+    if (exchange->pipe != NULL) {
+        body_pipe_break(exchange->pipe);
+        metrics_add(httpd->settings.metrics, METRICS_UPLOADS, -1);
+    }
+    if (exchange->counted) {
+        atomic_fetch_sub(&httpd->in_flight, 1);
+        metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, -1);
+    }
+    exchange_let_go(exchange);
+}
+
+/* Paths stay as they were sent: the api decodes them. */
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- life */
+
+struct httpd *httpd_start(const struct httpd_settings *settings, int listen_socket, char *error,
+                          size_t error_size)
+{
+    struct httpd *httpd = calloc(1, sizeof *httpd);
+    if (httpd == NULL) {
+        snprintf(error, error_size, "memory is short");
+        return NULL;
+    }
+    httpd->settings = *settings;
+    bool tls = settings->tls_cert != NULL;
+    struct MHD_OptionItem tls_options[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)settings->tls_cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)settings->tls_key},
+        {MHD_OPTION_END, 0, NULL}};
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    httpd->daemon = MHD_start_daemon(
+        flags | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, httpd, MHD_OPTION_LISTEN_SOCKET,
+        listen_socket, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
+        MHD_OPTION_CONNECTION_LIMIT, settings->connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        settings->connections_per_ip, MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_timeout_s,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd, MHD_OPTION_URI_LOG_CALLBACK,
+        on_request_line, httpd, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, tls ? tls_options : &tls_options[2],
+        MHD_OPTION_END);
+    if (httpd->daemon == NULL) {
+        snprintf(error, error_size,
+                 tls ? "the web server did not start: is the certificate in "
+                       "--tls-cert and its key in --tls-key, both in PEM?"
+                     : "the web server did not start");
+        free(httpd);
+        return NULL;
+    }
+    return httpd;
+}
+
+void httpd_drain(struct httpd *httpd)
+{
+    atomic_store(&httpd->draining, true);
+    MHD_socket listening = MHD_quiesce_daemon(httpd->daemon);
+    if (listening != MHD_INVALID_SOCKET)
+        close(listening);
+}
+
+unsigned httpd_in_flight(const struct httpd *httpd)
+{
+    return atomic_load(&httpd->in_flight);
+}
+
+void httpd_stop(struct httpd *httpd)
+{
+    if (httpd == NULL)
+        return;
+    MHD_stop_daemon(httpd->daemon);
+    free(httpd);
+}

@@ -1,0 +1,48 @@
+/* The socket thread: HTTP in, exchanges out to their lanes, replies back. The only door to
+ * libmicrohttpd. */
+#ifndef TACET_SERVER_HTTPD_H
+#define TACET_SERVER_HTTPD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "server/events.h"
+#include "server/lane.h"
+#include "server/metrics.h"
+
+struct httpd;
+
+/* Everything pointed to outlives the httpd. */
+struct httpd_settings {
+    struct app *app;
+    struct lane *batch, *pool, *uploads;
+    struct events *events;
+    struct metrics *metrics;
+    void (*accepted)(void *context); /* work for later was accepted (202); NULL for nobody */
+    void *accepted_context;
+    const char *tls_cert, *tls_key; /* PEM texts; NULL for plain HTTP */
+    unsigned connections;           /* open at most */
+    unsigned connections_per_ip;    /* 0: no limit of its own */
+    unsigned idle_timeout_s;        /* a silent connection is closed */
+    unsigned body_timeout_s;        /* for a body, and a second more for each KiB of it */
+    uint64_t max_buffered_bytes;    /* bodies in memory, all requests together */
+    bool access_log;
+};
+
+/* Starts the thread on LISTEN_SOCKET, which it takes. NULL: the socket is still the caller's, and
+ * ERROR says why. */
+struct httpd *httpd_start(const struct httpd_settings *settings, int listen_socket, char *error,
+                          size_t error_size);
+
+/* No new connections; new requests on open ones are told that we are shutting down. */
+void httpd_drain(struct httpd *httpd);
+
+/* Requests whose replies have not left yet. */
+unsigned httpd_in_flight(const struct httpd *httpd);
+
+/* Closes all connections and frees. No request may be in a lane, and no event stream open. */
+void httpd_stop(struct httpd *httpd);
+
+#endif

@@ -1,0 +1,36 @@
+/* A bounded queue of exchanges between the socket thread and the threads of one lane. A place is
+ * reserved before the connection is suspended, so that what was suspended always finds its place.
+ */
+#ifndef TACET_SERVER_LANE_H
+#define TACET_SERVER_LANE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "server/exchange.h"
+
+struct lane {
+    pthread_mutex_t lock;
+    pthread_cond_t arrived;
+    struct exchange *oldest, *newest;
+    unsigned in_hand; /* reserved, queued or being served */
+    unsigned limit;   /* of in_hand */
+    bool stopping;
+};
+
+void lane_init(struct lane *lane, unsigned limit);
+void lane_destroy(struct lane *lane); /* it is empty */
+
+/* Takes a place; false when there is none. Then exactly one lane_push. */
+bool lane_reserve(struct lane *lane);
+/* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */
+void lane_push(struct lane *lane, struct exchange *exchange);
+/* Blocks until there is something; gives at most MOST of the oldest as a list, their number in
+ * *out_count. NULL when the lane is stopping and empty. */
+struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count);
+/* COUNT places are free again. */
+void lane_release(struct lane *lane, unsigned count);
+/* What is queued is still served; then lane_take gives NULL. */
+void lane_stop(struct lane *lane);
+
+#endif

@@ -1,0 +1,91 @@
+/* Opens the listening socket ourselves, so that a taken port is a sentence and not a null. */
+#include "server/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LISTEN_BACKLOG 1024
+
+/* Splits "HOST:PORT"; an IPv6 host is in brackets, which BARE goes without. */
+static bool split_address(const char *address, char *host, char *bare, size_t size,
+                          const char **out_port)
+{
+    const char *colon = strrchr(address, ':');
+    if (colon == NULL || colon == address || (size_t)(colon - address) >= size)
+        return false;
+    size_t length = (size_t)(colon - address);
+    memcpy(host, address, length);
+    host[length] = '\0';
+    bool bracketed = host[0] == '[' && host[length - 1] == ']';
+    if (!bracketed && strchr(host, ':') != NULL)
+        return false;
+    snprintf(bare, size, "%.*s", (int)(bracketed ? length - 2 : length), host + bracketed);
+    char *end = NULL;
+    long port = strtol(colon + 1, &end, 10);
+    if (colon[1] == '\0' || *end != '\0' || port < 0 || port > 65535)
+        return false;
+    *out_port = colon + 1;
+    return true;
+}
+
+static int bind_first(const struct addrinfo *list)
+{
+    int saved = EADDRNOTAVAIL;
+    for (const struct addrinfo *a = list; a != NULL; a = a->ai_next) {
+        int handle = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        int on = 1;
+        if (handle >= 0 && setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+            bind(handle, a->ai_addr, a->ai_addrlen) == 0 && listen(handle, LISTEN_BACKLOG) == 0)
+            return handle;
+        saved = errno;
+        if (handle >= 0)
+            close(handle);
+    }
+    errno = saved;
+    return -1;
+}
+
+static unsigned port_of(int handle)
+{
+    struct sockaddr_storage name = {0};
+    socklen_t size = sizeof name;
+    if (getsockname(handle, (struct sockaddr *)&name, &size) != 0)
+        return 0;
+    if (name.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&name)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&name)->sin_port);
+}
+
+bool listen_open(const char *address, struct listen_socket *out, char *error, size_t error_size)
+{
+    struct listen_socket opened = {.handle = -1};
+    char bare[sizeof opened.host];
+    const char *port = NULL;
+    if (!split_address(address, opened.host, bare, sizeof bare, &port)) {
+        snprintf(error, error_size, "--listen: \"%s\" is not HOST:PORT", address);
+        return false;
+    }
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list = NULL;
+    int status = getaddrinfo(bare, port, &hints, &list);
+    if (status != 0) {
+        snprintf(error, error_size, "--listen: %s: %s", address, gai_strerror(status));
+        return false;
+    }
+    opened.handle = bind_first(list);
+    freeaddrinfo(list);
+    if (opened.handle < 0) {
+        snprintf(error, error_size, "cannot listen on %s: %s", address, strerror(errno));
+        return false;
+    }
+    opened.port = port_of(opened.handle);
+    *out = opened;
+    return true;
+}

@@ -1,0 +1,18 @@
+/* The listening socket: parsing HOST:PORT, binding, and saying which port it became. */
+#ifndef TACET_SERVER_LISTEN_H
+#define TACET_SERVER_LISTEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct listen_socket {
+    int handle;     /* the caller closes it */
+    char host[128]; /* as the user wrote it, IPv6 in brackets: for the URL */
+    unsigned port;  /* the one that was taken when port 0 was asked for */
+};
+
+/* Opens ADDRESS ("127.0.0.1:8080", "[::1]:0", "localhost:8080"). False: ERROR holds a sentence,
+ * and *out is untouched. */
+bool listen_open(const char *address, struct listen_socket *out, char *error, size_t error_size);
+
+#endif

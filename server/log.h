@@ -1,0 +1,22 @@
+/* One line per event to standard error, in logfmt: time, level, event, then what the caller adds.
+ * Never a body, a query string, a token or an observation: callers pass public facts only. */
+#ifndef TACET_SERVER_LOG_H
+#define TACET_SERVER_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* The level is the process's one setting of the log; INFO until it is set. */
+void log_set_level(enum log_level level);
+
+/* Reads "error", "warn", "info" or "debug"; false when NAME is none of them. */
+bool log_level_from_name(const char *name, enum log_level *out_level);
+
+/* Writes `time=... level=... event=EVENT <formatted>` in one write, so that lines of several
+ * threads do not mix; longer than about 1000 bytes is cut. Control characters become spaces. Quote
+ * values that may hold blanks: "why=\"%s\"". Keeps errno. */
+void log_event(enum log_level level, const char *event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,70 @@
+/* tacet: one program, a table of subcommands. */
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/cli.h"
+#include "server/cli_experts.h"
+
+static int cli_help(int argc, char **argv);
+static int cli_version(int argc, char **argv);
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} COMMANDS[] = {
+    {"serve", cli_serve, "run the service on a data directory"},
+    {"client", cli_client, "make a client and print its token"},
+    {"experts", cli_experts, "train simulated experts and write their trajectories"},
+    {"help", cli_help, "this list"},
+    {"version", cli_version, "print the version"},
+};
+#define COMMAND_COUNT (sizeof COMMANDS / sizeof COMMANDS[0])
+
+static void print_commands(FILE *out)
+{
+    fprintf(out, "tacet releases reinforcement-learning policies under differential privacy.\n\n"
+                 "usage: tacet COMMAND [flags]\n\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-9s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
+    fprintf(out, "\nEvery command has --help.\n");
+}
+
+static int cli_help(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    print_commands(stdout);
+    return 0;
+}
+
+static int cli_version(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    printf("tacet %s\n", TACET_VERSION);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (sodium_init() < 0) {
+        fprintf(stderr, "tacet: the system's randomness is not available\n");
+        return 1;
+    }
+    if (argc < 2) {
+        print_commands(stderr);
+        return 2;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(name, COMMANDS[i].name) == 0)
+            return COMMANDS[i].run(argc - 2, argv + 2);
+    fprintf(stderr, "tacet: no command \"%s\"; tacet help lists them\n", name);
+    return 2;
+}

@@ -1,0 +1,41 @@
+/* Counters of public facts in Prometheus's text form: how often which route answered how, how long
+ * it took, how full the queues are. Nothing here depends on data, and paths appear only as their
+ * patterns. All functions may be called by any thread at any time; none of them locks. */
+#ifndef TACET_SERVER_METRICS_H
+#define TACET_SERVER_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct metrics;
+
+enum metrics_value { /* a new one is a name here and a row in metrics.c */
+                     METRICS_REQUESTS_IN_FLIGHT,
+                     METRICS_EVENT_STREAMS,
+                     METRICS_UPLOADS,
+                     METRICS_JOBS_RUNNING,
+                     METRICS_JOB_TURNS,
+                     METRICS_BATCHES,
+                     METRICS_BATCHED_REQUESTS,
+                     METRICS_BATCH_RETRIES,
+                     METRICS_BATCH_FAILURES,
+                     METRICS_OVERLOADED,
+                     METRICS_VALUE_COUNT
+};
+
+/* NULL when memory is short. */
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *metrics);
+
+void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amount);
+int64_t metrics_get(const struct metrics *metrics, enum metrics_value value);
+
+/* One answered request. PATTERN is static text of the route table, NULL when no route matched. */
+void metrics_request(struct metrics *metrics, const char *pattern, int status,
+                     uint64_t microseconds);
+
+/* Writes the text; gives its length (what does not fit is left out at a line's end). The signature
+ * is that of api_settings.metrics, METRICS is the context. */
+size_t metrics_write(void *metrics, char *buffer, size_t size);
+
+#endif

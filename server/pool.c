@@ -1,0 +1,81 @@
+/* Threads that take one request at a time from a lane. */
+#include "server/pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/log.h"
+#include "storage/db.h"
+
+struct pool_thread {
+    pthread_t thread;
+    struct pool *pool;
+    struct db *db;
+};
+
+struct pool {
+    struct lane lane;
+    struct app *app;
+    unsigned count;
+    struct pool_thread threads[];
+};
+
+static void *pool_run(void *context)
+{
+    struct pool_thread *self = context;
+    struct pool *pool = self->pool;
+    unsigned count = 0;
+    struct exchange *exchange;
+    while ((exchange = lane_take(&pool->lane, 1, &count)) != NULL) {
+        api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
+        if (db_broken(self->db)) {
+            /* As in the committer: whether the commit is durable is unknown. */
+            log_event(LOG_LEVEL_ERROR, "database-broken", "why=\"%s\"", db_last_error(self->db));
+            _exit(1);
+        }
+        lane_release(&pool->lane, 1);
+        exchange_finish(exchange);
+    }
+    return NULL;
+}
+
+static void end_threads(struct pool *pool)
+{
+    lane_stop(&pool->lane);
+    for (unsigned i = 0; i < pool->count; i++)
+        pthread_join(pool->threads[i].thread, NULL);
+    lane_destroy(&pool->lane);
+    free(pool);
+}
+
+struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit)
+{
+    assert(count > 0 && limit > 0);
+    struct pool *pool = calloc(1, sizeof *pool + count * sizeof pool->threads[0]);
+    if (pool == NULL)
+        return NULL;
+    pool->app = app;
+    lane_init(&pool->lane, limit);
+    for (; pool->count < count; pool->count++) {
+        struct pool_thread *self = &pool->threads[pool->count];
+        self->pool = pool;
+        self->db = dbs[pool->count];
+        if (pthread_create(&self->thread, NULL, pool_run, self) != 0) {
+            end_threads(pool);
+            return NULL;
+        }
+    }
+    return pool;
+}
+
+struct lane *pool_lane(struct pool *pool)
+{
+    return &pool->lane;
+}
+
+void pool_stop(struct pool *pool)
+{
+    if (pool != NULL)
+        end_threads(pool);
+}

@@ -1,0 +1,22 @@
+/* A few threads with connections of their own, for calls that compute for a while and, in a second
+ * pool, for calls that read their body as it arrives. Each call commits for itself before its reply
+ * leaves. */
+#ifndef TACET_SERVER_POOL_H
+#define TACET_SERVER_POOL_H
+
+#include "api/api.h"
+#include "server/lane.h"
+
+struct pool;
+
+/* Starts COUNT threads, the i-th with DBS[i] (the array is copied, the connections stay the
+ * caller's). At most LIMIT requests wait or run. NULL when memory or threads are short. */
+struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit);
+
+/* Where to reserve and push. */
+struct lane *pool_lane(struct pool *pool);
+
+/* Serves what is queued, ends the threads and frees. NULL is fine. */
+void pool_stop(struct pool *pool);
+
+#endif

@@ -1,0 +1,210 @@
+/* The workers' loop. A job's life (claim, lease, checkpoint, end) is the api's and the storage's.
+ */
+#include "server/runner.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/log.h"
+#include "storage/db.h"
+#include "storage/uploads.h"
+
+#define IDLE_MS          500
+#define FAILURE_PAUSE_MS 2000
+#define WORKER_NICENESS  10
+
+struct worker {
+    pthread_t thread;
+    struct runner *runner;
+    struct db *db;
+    char name[48]; /* owner of leases: unique in this run of the process */
+};
+
+struct runner {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned wakes;   /* how often somebody called runner_wake */
+    unsigned running; /* threads that have not ended */
+    atomic_bool stopping;
+    struct app *app;
+    struct metrics *metrics;
+    unsigned count;
+    struct worker workers[];
+};
+
+/* Requests are answered first: a job's thread is nice, and a batch thread to the scheduler. */
+static void lower_priority(void)
+{
+    struct sched_param none = {0};
+    sched_setscheduler(0, SCHED_BATCH, &none);
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WORKER_NICENESS);
+}
+
+static bool stop_requested(void *context)
+{
+    struct runner *runner = context;
+    return atomic_load(&runner->stopping);
+}
+
+static struct timespec in_ms(long ms)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_nsec += ms % 1000 * 1000000;
+    at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    return at;
+}
+
+/* Sleeps for MS or until there was a wake since *seen, or a stop. */
+static void sleep_until_woken(struct runner *runner, unsigned *seen, long ms)
+{
+    struct timespec until = in_ms(ms);
+    int status = 0;
+    pthread_mutex_lock(&runner->lock);
+    while (status == 0 && runner->wakes == *seen && !atomic_load(&runner->stopping))
+        status = pthread_cond_timedwait(&runner->changed, &runner->lock, &until);
+    *seen = runner->wakes;
+    pthread_mutex_unlock(&runner->lock);
+}
+
+/* Whether a commit is durable is unknown: as in the committer, the process ends at once. */
+static void stop_if_broken(const struct db *db)
+{
+    if (!db_broken(db))
+        return;
+    log_event(LOG_LEVEL_ERROR, "database-broken", "why=\"%s\"", db_last_error(db));
+    _exit(1);
+}
+
+static enum api_job_turn take_turn(struct worker *self)
+{
+    struct runner *runner = self->runner;
+    struct api_job_control control = {
+        .worker = self->name, .stop_requested = stop_requested, .context = runner};
+    char note[256] = "";
+    metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
+    enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
+    metrics_add(runner->metrics, METRICS_JOBS_RUNNING, -1);
+    stop_if_broken(self->db);
+    if (turn == API_JOB_FAILED_STORAGE)
+        log_event(LOG_LEVEL_ERROR, "job-storage-failed", "why=\"%s\" %s", db_last_error(self->db),
+                  note);
+    else if (turn != API_JOB_NONE) {
+        metrics_add(runner->metrics, METRICS_JOB_TURNS, 1);
+        log_event(LOG_LEVEL_INFO, turn == API_JOB_PAUSED ? "job-paused" : "job-ended",
+                  "note=\"%s\"", note);
+    }
+    return turn;
+}
+
+/* Overwrites a part of what deleted datasets left; true when there is more. */
+static bool purge_some(struct worker *self)
+{
+    bool more = false;
+    if (uploads_purge(self->db, &more) == DB_OK)
+        return more;
+    log_event(LOG_LEVEL_WARN, "purge-failed", "why=\"%s\"", db_last_error(self->db));
+    return false;
+}
+
+static void *worker_run(void *context)
+{
+    struct worker *self = context;
+    struct runner *runner = self->runner;
+    unsigned seen = 0;
+    lower_priority();
+    while (!atomic_load(&runner->stopping)) {
+        enum api_job_turn turn = take_turn(self);
+        bool more = purge_some(self);
+        stop_if_broken(self->db);
+        if (turn == API_JOB_NONE && !more)
+            sleep_until_woken(runner, &seen, IDLE_MS);
+        else if (turn == API_JOB_FAILED_STORAGE)
+            sleep_until_woken(runner, &seen, FAILURE_PAUSE_MS);
+    }
+    pthread_mutex_lock(&runner->lock);
+    runner->running--;
+    pthread_cond_broadcast(&runner->changed);
+    pthread_mutex_unlock(&runner->lock);
+    return NULL;
+}
+
+struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned count,
+                            struct metrics *metrics)
+{
+    assert(count > 0);
+    struct runner *runner = calloc(1, sizeof *runner + count * sizeof runner->workers[0]);
+    if (runner == NULL)
+        return NULL;
+    runner->app = app;
+    runner->metrics = metrics;
+    atomic_init(&runner->stopping, false);
+    pthread_mutex_init(&runner->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&runner->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    for (; runner->count < count; runner->count++) {
+        struct worker *self = &runner->workers[runner->count];
+        self->runner = runner;
+        self->db = dbs[runner->count];
+        snprintf(self->name, sizeof self->name, "%ld-%lld-%u", (long)getpid(),
+                 (long long)time(NULL), runner->count);
+        pthread_mutex_lock(&runner->lock);
+        runner->running++;
+        pthread_mutex_unlock(&runner->lock);
+        if (pthread_create(&self->thread, NULL, worker_run, self) != 0) {
+            runner_stop(runner);
+            return NULL;
+        }
+    }
+    return runner;
+}
+
+void runner_wake(struct runner *runner)
+{
+    pthread_mutex_lock(&runner->lock);
+    runner->wakes++;
+    pthread_cond_broadcast(&runner->changed);
+    pthread_mutex_unlock(&runner->lock);
+}
+
+void runner_ask_to_stop(struct runner *runner)
+{
+    atomic_store(&runner->stopping, true);
+    runner_wake(runner);
+}
+
+bool runner_wait(struct runner *runner, unsigned timeout_s)
+{
+    struct timespec until = in_ms((long)timeout_s * 1000);
+    int status = 0;
+    pthread_mutex_lock(&runner->lock);
+    while (runner->running > 0 && status == 0)
+        status = pthread_cond_timedwait(&runner->changed, &runner->lock, &until);
+    bool all = runner->running == 0;
+    pthread_mutex_unlock(&runner->lock);
+    return all;
+}
+
+void runner_stop(struct runner *runner)
+{
+    if (runner == NULL)
+        return;
+    runner_ask_to_stop(runner);
+    for (unsigned i = 0; i < runner->count; i++)
+        pthread_join(runner->workers[i].thread, NULL);
+    pthread_cond_destroy(&runner->changed);
+    pthread_mutex_destroy(&runner->lock);
+    free(runner);
+}

@@ -1,0 +1,30 @@
+/* Job workers: threads at lower priority, each with a connection of its own, that take the oldest
+ * job that may run. They sleep when there is nothing and are woken when a job is submitted. */
+#ifndef TACET_SERVER_RUNNER_H
+#define TACET_SERVER_RUNNER_H
+
+#include <stdbool.h>
+
+#include "api/api.h"
+#include "server/metrics.h"
+
+struct runner;
+
+/* Starts COUNT workers, the i-th with DBS[i] (the array is copied). NULL when memory or threads are
+ * short. */
+struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned count,
+                            struct metrics *metrics);
+
+/* There may be something to do. */
+void runner_wake(struct runner *runner);
+
+/* Asks running jobs to save themselves and pause. Does not wait. */
+void runner_ask_to_stop(struct runner *runner);
+
+/* Waits until all workers have stopped, TIMEOUT_S seconds at most; false when some still run. */
+bool runner_wait(struct runner *runner, unsigned timeout_s);
+
+/* Asks to stop, waits for the threads without limit, frees. NULL is fine. */
+void runner_stop(struct runner *runner);
+
+#endif

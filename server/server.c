@@ -1,0 +1,303 @@
+/* Puts the parts together. server_stop undoes them in reverse and accepts a half-built server. */
+#include "server/server.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "server/cli.h"
+#include "server/committer.h"
+#include "server/data_dir.h"
+#include "server/database.h"
+#include "server/events.h"
+#include "server/exchange.h"
+#include "server/httpd.h"
+#include "server/listen.h"
+#include "server/log.h"
+#include "server/metrics.h"
+#include "server/pool.h"
+#include "server/runner.h"
+
+#define THREADS_MAX   64
+#define SPARE_BYTES   ((unsigned long long)16 * 1024 * 1024)
+#define PEM_BYTES_MAX ((size_t)1024 * 1024)
+
+struct server {
+    const struct config *config;
+    int lock; /* of the data directory; -1 when not held */
+    struct listen_socket listening;
+    char url[192];
+    char *tls_cert, *tls_key;
+    struct database *database;
+    struct metrics *metrics;
+    struct app *app;
+    struct committer *committer;
+    struct pool *pool, *uploads;
+    struct events *events;
+    struct runner *runner;
+    struct httpd *httpd;
+    atomic_bool draining;
+};
+
+struct trouble { /* where a start-up step says what went wrong */
+    char *text;
+    size_t size;
+};
+
+static bool ready(void *context, const char **why_not)
+{
+    struct server *server = context;
+    *why_not = NULL;
+    if (atomic_load(&server->draining))
+        *why_not = "The server is shutting down.";
+    else if (!data_dir_has_room(server->config->data, SPARE_BYTES))
+        *why_not = "The data directory is full or cannot be written to.";
+    return *why_not == NULL;
+}
+
+static void job_accepted(void *context)
+{
+    struct server *server = context;
+    runner_wake(server->runner);
+}
+
+/* ---- start-up, step by step */
+
+/* Every connection needs a descriptor. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static char *read_pem(const char *path, struct trouble trouble)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file != NULL ? calloc(1, PEM_BYTES_MAX + 1) : NULL;
+    size_t n = text != NULL ? fread(text, 1, PEM_BYTES_MAX + 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    if (n == 0 || n > PEM_BYTES_MAX) {
+        snprintf(trouble.text, trouble.size, "%s: no PEM file that can be read", path);
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static bool read_tls(struct server *server, struct trouble trouble)
+{
+    const struct config *config = server->config;
+    if (config->tls_cert[0] == '\0')
+        return true;
+    server->tls_cert = read_pem(config->tls_cert, trouble);
+    if (server->tls_cert == NULL)
+        return false;
+    server->tls_key = read_pem(config->tls_key, trouble);
+    return server->tls_key != NULL;
+}
+
+static bool open_database(struct server *server, struct trouble trouble)
+{
+    unsigned long long entries = 0;
+    int64_t begun = exchange_now_us();
+    server->database = database_open(server->config->data, trouble.text, trouble.size);
+    if (server->database == NULL)
+        return false;
+    struct db *db = database_connect(server->database, trouble.text, trouble.size);
+    if (db == NULL || !database_sweep(db, trouble.text, trouble.size) ||
+        !database_verify_ledger(db, &entries, trouble.text, trouble.size))
+        return false;
+    log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
+              (exchange_now_us() - begun) / 1000);
+    return true;
+}
+
+static bool open_app(struct server *server, struct trouble trouble)
+{
+    const struct config *config = server->config;
+    struct api_settings settings = {
+        .now_ms = cli_now_ms,
+        .max_body_bytes = config->max_body_bytes,
+        .max_upload_bytes = config->max_upload_bytes,
+        .max_policy_bytes = config->max_policy_bytes,
+        .max_states_per_query = (uint32_t)config->max_states_per_query,
+        .max_experts_per_dataset = (uint32_t)config->max_experts_per_dataset,
+        .cors_origins = config->cors_origins,
+        .version = TACET_VERSION,
+        .metrics = metrics_write,
+        .metrics_context = server->metrics,
+        .ready = ready,
+        .ready_context = server,
+    };
+    if (!data_dir_signing_seed(config->data, settings.signing_seed, trouble.text, trouble.size))
+        return false;
+    server->app = api_open(&settings);
+    sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
+    if (server->app == NULL)
+        snprintf(trouble.text, trouble.size, "memory or randomness is short");
+    return server->app != NULL;
+}
+
+static bool connect_many(struct server *server, struct db **out, unsigned count,
+                         struct trouble trouble)
+{
+    for (unsigned i = 0; i < count; i++) {
+        out[i] = database_connect(server->database, trouble.text, trouble.size);
+        if (out[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static unsigned worker_count(const struct config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (config->workers > 0)
+        return (unsigned)config->workers;
+    return cores <= 2 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (unsigned)cores - 1;
+}
+
+static bool start_lanes(struct server *server, struct trouble trouble)
+{
+    const struct config *config = server->config;
+    struct app *app = server->app;
+    unsigned queue = (unsigned)config->queue;
+    unsigned threads = (unsigned)config->pool_threads;
+    unsigned uploads = (unsigned)config->uploads;
+    unsigned workers = worker_count(config);
+    struct db *single[2], *many[THREADS_MAX];
+    if (!connect_many(server, single, 2, trouble))
+        return false;
+    server->committer =
+        committer_start(app, single[0], server->metrics, queue, (unsigned)config->batch);
+    server->events = events_start(app, single[1], server->metrics, (unsigned)config->event_streams);
+    if (!connect_many(server, many, threads, trouble))
+        return false;
+    server->pool = pool_start(app, many, threads, queue);
+    if (!connect_many(server, many, uploads, trouble))
+        return false;
+    server->uploads = pool_start(app, many, uploads, uploads);
+    if (!connect_many(server, many, workers, trouble))
+        return false;
+    server->runner = runner_start(app, many, workers, server->metrics);
+    bool started = server->committer != NULL && server->events != NULL && server->pool != NULL &&
+                   server->uploads != NULL && server->runner != NULL;
+    if (!started)
+        snprintf(trouble.text, trouble.size, "memory or threads are short");
+    return started;
+}
+
+static bool start_httpd(struct server *server, struct trouble trouble)
+{
+    const struct config *config = server->config;
+    struct httpd_settings settings = {
+        .app = server->app,
+        .batch = committer_lane(server->committer),
+        .pool = pool_lane(server->pool),
+        .uploads = pool_lane(server->uploads),
+        .events = server->events,
+        .metrics = server->metrics,
+        .accepted = job_accepted,
+        .accepted_context = server,
+        .tls_cert = server->tls_cert,
+        .tls_key = server->tls_key,
+        .connections = (unsigned)config->connections,
+        .connections_per_ip = (unsigned)config->connections_per_ip,
+        .idle_timeout_s = (unsigned)config->idle_timeout_s,
+        .body_timeout_s = (unsigned)config->body_timeout_s,
+        .max_buffered_bytes = config->max_buffered_bytes,
+        .access_log = config->access_log != 0,
+    };
+    server->httpd = httpd_start(&settings, server->listening.handle, trouble.text, trouble.size);
+    if (server->httpd == NULL)
+        return false;
+    server->listening.handle = -1;
+    snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls_cert != NULL ? "s" : "",
+             server->listening.host, server->listening.port);
+    return true;
+}
+
+struct server *server_start(const struct config *config, char *error, size_t error_size)
+{
+    struct trouble trouble = {error, error_size};
+    struct server *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        snprintf(error, error_size, "memory is short");
+        return NULL;
+    }
+    server->config = config;
+    server->lock = server->listening.handle = -1;
+    server->metrics = metrics_new();
+    atomic_init(&server->draining, false);
+    raise_descriptor_limit();
+    if (server->metrics == NULL)
+        snprintf(error, error_size, "memory is short");
+    if (server->metrics != NULL && data_dir_make(config->data, error, error_size) &&
+        data_dir_lock(config->data, &server->lock, error, error_size) &&
+        read_tls(server, trouble) &&
+        listen_open(config->listen, &server->listening, error, error_size) &&
+        open_database(server, trouble) && open_app(server, trouble) &&
+        start_lanes(server, trouble) && start_httpd(server, trouble))
+        return server;
+    server_stop(server);
+    return NULL;
+}
+
+const char *server_url(const struct server *server)
+{
+    return server->url;
+}
+
+unsigned server_port(const struct server *server)
+{
+    return server->listening.port;
+}
+
+void server_drain(struct server *server)
+{
+    atomic_store(&server->draining, true);
+    httpd_drain(server->httpd);
+    events_end_all(server->events);
+    runner_ask_to_stop(server->runner);
+}
+
+bool server_is_quiet(struct server *server)
+{
+    return httpd_in_flight(server->httpd) == 0 && runner_wait(server->runner, 0);
+}
+
+void server_stop(struct server *server)
+{
+    if (server == NULL)
+        return;
+    httpd_stop(server->httpd);
+    committer_stop(server->committer);
+    pool_stop(server->pool);
+    pool_stop(server->uploads);
+    events_stop(server->events);
+    runner_stop(server->runner);
+    if (server->app != NULL)
+        api_close(server->app);
+    database_close(server->database);
+    metrics_free(server->metrics);
+    if (server->tls_key != NULL)
+        sodium_memzero(server->tls_key, strlen(server->tls_key));
+    free(server->tls_key);
+    free(server->tls_cert);
+    if (server->listening.handle >= 0)
+        close(server->listening.handle);
+    if (server->lock >= 0)
+        close(server->lock);
+    free(server);
+}

@@ -1,0 +1,30 @@
+/* The running service: everything `tacet serve` starts, in the order in which it must stop. */
+#ifndef TACET_SERVER_SERVER_H
+#define TACET_SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/config.h"
+
+struct server;
+
+/* Takes the data directory, migrates, verifies the ledger, opens the socket, starts every thread.
+ * CONFIG is borrowed for the server's life. NULL: everything is undone and ERROR holds a sentence.
+ * The signals that the caller waits for must be blocked before: threads inherit that. */
+struct server *server_start(const struct config *config, char *error, size_t error_size);
+
+/* "http://127.0.0.1:8080" and its port. */
+const char *server_url(const struct server *server);
+unsigned server_port(const struct server *server);
+
+/* No new work: sockets close, event streams end, jobs save themselves and pause. Does not wait. */
+void server_drain(struct server *server);
+
+/* True when nothing is running any more after server_drain. */
+bool server_is_quiet(struct server *server);
+
+/* Ends every thread and frees. The server is quiet. */
+void server_stop(struct server *server);
+
+#endif
