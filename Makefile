@@ -28,9 +28,10 @@ AR  := $(if $(findstring clang,$(CC)),ar,gcc-ar)
 COMMON  := -march=$(MARCH) -ffp-contract=off -fno-math-errno -fstack-protector-strong -pthread -I. $(CFLAGS_$(VARIANT))
 # -D_GNU_SOURCE: getrandom, M_PI, sched; the code is C17 on POSIX.
 CPPFLAGS += -D_GNU_SOURCE -MMD -MP
-# BLAS is the single-threaded build: every job brings its own thread.
+# BLAS is the single-threaded build: every job brings its own thread.  That build does not lock its buffers; algos/nn/matrix.c does.
 BLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-serial /usr/lib/openblas-serial))
-LDLIBS   := -lmicrohttpd -ljansson -lsqlite3 -lsodium -lz -lzstd $(BLAS_DIR)/libopenblas.a -lstdc++ -lm
+BLAS     := -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free $(BLAS_DIR)/libopenblas.a
+LDLIBS   := -lmicrohttpd -ljansson -lsqlite3 -lsodium -lz -lzstd $(BLAS) -lstdc++ -lm
 TEST_LIBS := -lcriterion -lcurl
 
 ROOMS := envs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos storage api server

@@ -9,11 +9,38 @@
 #include <assert.h>
 #include <cblas.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 enum { NARROW = 16, TILE = 64, LANES = 8 };
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+
+/* A single-threaded OpenBLAS built without USE_LOCKING (Debian's) looks for a free work buffer
+ * without a lock: two threads that multiply at once may be given the same one, and each gets sums
+ * of the other's numbers. The linker sends those two calls here (--wrap in the Makefile; without it
+ * the link fails), and the lock is held for nanoseconds, not for the product. */
+void *real_buffer_take(int position) __asm__("__real_blas_memory_alloc");
+void real_buffer_return(void *buffer) __asm__("__real_blas_memory_free");
+void *locked_buffer_take(int position) __asm__("__wrap_blas_memory_alloc");
+void locked_buffer_return(void *buffer) __asm__("__wrap_blas_memory_free");
+
+static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((used, externally_visible)) void *locked_buffer_take(int position)
+{
+    pthread_mutex_lock(&buffers_lock);
+    void *buffer = real_buffer_take(position);
+    pthread_mutex_unlock(&buffers_lock);
+    return buffer;
+}
+
+__attribute__((used, externally_visible)) void locked_buffer_return(void *buffer)
+{
+    pthread_mutex_lock(&buffers_lock);
+    real_buffer_return(buffer);
+    pthread_mutex_unlock(&buffers_lock);
+}
 
 static void check_sizes(size_t rows, size_t inner, size_t columns)
 {
