@@ -13,12 +13,16 @@
 
 #define TAIL          1e-12
 #define MIN_LOG2_SIZE 12
+#define MAX_TILT      400.0
 #define FIRST_GAP     0.25 /* of the variance per relative gap wanted: the first guess of the size */
 
-/* The tilt t at which t n K'(t) - n K(t) = ln(1/delta). */
+/* The tilt t at which t n K'(t) - n K(t) = ln(1/delta), or MAX_TILT over the greatest loss if that
+ * is less: no loss is worth more cells than that. */
 static double best_tilt(const struct pld_outcomes *outcomes, double n, double delta)
 {
-    double low = -20.0, high = 60.0; /* of ln t */
+    double greatest =
+        fmax(fabs(outcomes->outcome[0].loss), fabs(outcomes->outcome[outcomes->count - 1].loss));
+    double low = -20.0, high = log(MAX_TILT / fmax(greatest, 1e-20)); /* of ln t */
     for (int i = 0; i < 50; i++) {
         double middle = 0.5 * (low + high), t = exp(middle), mean;
         double k = pld_outcomes_cumulant(outcomes, t, &mean, NULL);
@@ -39,7 +43,7 @@ static double window_end(const struct pld_outcomes *outcomes, double n, double t
 {
     double mean, variance, best = INFINITY;
     double k = pld_outcomes_cumulant(outcomes, tilt, &mean, &variance);
-    double unit = 1.0 / sqrt(n * fmax(variance, 1e-300));
+    double unit = 1.0 / sqrt(n * fmax(variance, 1e-12 * mean * mean + 1e-200));
     *out_change = unit;
     int since = 0;
     for (int i = -16; i <= 48 && since < 12; i++) {
@@ -93,10 +97,11 @@ static unsigned first_log2_size(double variance, double width, double relative_g
 }
 
 bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_t times,
-                        double delta, double relative_gap, unsigned max_log2_size,
+                        double delta, const struct accountant_effort *effort,
                         struct accountant_interval *out)
 {
-    assert(times > 0 && delta > 0.0 && delta < 1.0 && relative_gap > 0.0);
+    unsigned max_log2_size = effort->max_log2_size;
+    assert(times > 0 && delta > 0.0 && delta < 1.0 && effort->relative_gap > 0.0);
     assert(max_log2_size >= MIN_LOG2_SIZE && max_log2_size <= ACCOUNTANT_MAX_LOG2_SIZE);
     struct pld_outcomes coarse = {0};
     bool done = mechanism(parameters, NULL, &coarse);
@@ -112,7 +117,7 @@ bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_
         double bottom = window_end(&coarse, n, window.tilt, -1.0, &window.tilt_below);
         pld_outcomes_cumulant(&coarse, window.tilt, NULL, &variance);
         if (!log2_size)
-            log2_size = first_log2_size(variance, top - bottom, relative_gap);
+            log2_size = first_log2_size(variance, top - bottom, effort->relative_gap);
         log2_size = log2_size < max_log2_size ? log2_size : max_log2_size;
         window.size = (size_t)1 << log2_size;
         struct accountant_interval now;
@@ -121,7 +126,8 @@ bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_
             break;
         best.lower = fmax(best.lower, now.lower);
         best.upper = fmin(best.upper, now.upper);
-        if (best.upper - best.lower <= relative_gap * best.upper)
+        if (best.upper <= effort->irrelevant ||
+            best.upper - best.lower <= effort->relative_gap * best.upper)
             break;
         if (now.lower == 0.0 && now.upper > 0.0 && bottom > 0.0 && window.tilt > 1e-3) {
             window.tilt *= 0.5; /* epsilon lies below the window */

@@ -7,6 +7,13 @@
 
 #include "algos/privacy/pld.h"
 
+/* How closely to look. */
+struct accountant_effort {
+    double relative_gap;    /* stop when upper - lower <= relative_gap * upper, */
+    double irrelevant;      /* or when upper <= irrelevant (another direction costs more), */
+    unsigned max_log2_size; /* or when the window has 2^max_log2_size points (12 .. 20) */
+};
+
 struct accountant_interval {
     double lower, upper; /* the least epsilon lies between; upper may be INFINITY */
 };
@@ -14,10 +21,11 @@ struct accountant_interval {
 #define ACCOUNTANT_MAX_LOG2_SIZE 20 /* window of at most 2^20 points: 0.2 s, 120 MB */
 
 /* The interval of MECHANISM, with its PARAMETERS, run TIMES >= 1 at DELTA in (0, 1). The window is
- * doubled until upper - lower <= RELATIVE_GAP * upper or 2^max_log2_size points are reached (12 ..
- * ACCOUNTANT_MAX_LOG2_SIZE). False when memory is short. */
+ * doubled until EFFORT is satisfied. False when memory is short or the mechanism is beyond any
+ * grid.
+ */
 bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_t times,
-                        double delta, double relative_gap, unsigned max_log2_size,
+                        double delta, const struct accountant_effort *effort,
                         struct accountant_interval *out);
 
 #endif

@@ -12,8 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-#define PAIRS 1024 /* normals come in pairs; a block's words and coordinates stay in the L1 cache  \
-                    */
+#define PAIRS                                                                                      \
+    1024 /* normals come in pairs; a block's words and coordinates stay in the L1 cache            \
+          */
 
 static inline float float_from_bits(uint32_t bits)
 {

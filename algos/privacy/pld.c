@@ -78,8 +78,11 @@ bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid 
     if (!allocate(grid, out))
         return false;
     size_t cell = 0;
-    out->mass[0] = outcomes->low_mass;
     out->infinite_mass = outcomes->high_mass;
+    if (outcomes->count && find_cell(out, outcomes->outcome[0].loss, &cell))
+        out->mass[cell + 1] += outcomes->low_mass; /* no loss there is larger */
+    else
+        out->infinite_mass += outcomes->low_mass;
     for (size_t i = 0; i < outcomes->count; i++) {
         double loss = outcomes->outcome[i].loss, mass = outcomes->outcome[i].mass;
         if (!find_cell(out, loss, &cell)) {

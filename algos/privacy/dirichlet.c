@@ -1,0 +1,144 @@
+/* The certified Renyi price of the Dirichlet mechanism.
+ *
+ * Names are those of docs/privacy.md: k concentration, eta least probability, X = 1 - m eta,
+ * De = min(Delta, sqrt(2) X) the largest 2-norm change, Di = min(De sqrt((m-1)/m), X) the largest
+ * change of one coordinate. Every price is a combination of ln Gamma that nearly cancels when Di is
+ * small; what rounding may have taken is added, so the price stays an upper bound. */
+#include "algos/privacy/dirichlet.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "algos/privacy/renyi.h"
+#include "algos/privacy/special.h"
+
+#define LOG_GAMMA_ERROR 4e-16 /* relative, of libm's ln Gamma, with a margin */
+#define NANO            1e-9  /* the ledger's unit of account */
+
+const char *dirichlet_problem(const struct dirichlet *d)
+{
+    if (d->actions < 2 || d->actions > DIRICHLET_MAX_ACTIONS)
+        return "the number of actions must be from 2 to 64";
+    if (!(d->min_probability > 1e-9 && d->min_probability * d->actions < 1.0 - 1e-9))
+        return "min_probability must be above 0 and below 1 / actions";
+    if (!(d->concentration * d->min_probability >= 1.0 - 1e-12 && d->concentration <= 1e9))
+        return "concentration must be at least 1 / min_probability (less costs the same and says "
+               "less) and at most 1e9";
+    if (!(d->sensitivity > 0.0 && isfinite(d->sensitivity)))
+        return "sensitivity must be positive and finite";
+    return NULL;
+}
+
+struct shift {
+    double k, eta, x, de, di;
+    uint32_t m;
+};
+
+static struct shift shift_of(const struct dirichlet *d)
+{
+    double m = d->actions, x = 1.0 - m * d->min_probability;
+    double de = fmin(d->sensitivity, M_SQRT2 * x);
+    double di = fmin(de * sqrt((m - 1.0) / m), x);
+    return (struct shift){d->concentration, d->min_probability, x, de, di, d->actions};
+}
+
+double dirichlet_order_limit(const struct dirichlet *mechanism)
+{
+    return 1.0 + mechanism->min_probability / shift_of(mechanism).di;
+}
+
+/* The Jensen gap of ln Gamma between coordinates a (of P) and b (of Q), divided by order - 1:
+ *   [lG(l a - (l-1) b) - l lG(a) + (l-1) lG(b)] / (l - 1),
+ * rounded up. Never above (l/2) (a-b)^2 psi'(least argument), which does not cancel. */
+static double gap(double l, double a, double b)
+{
+    double c = l * a - (l - 1.0) * b;
+    if (c <= 0.0)
+        return INFINITY;
+    double gc = special_log_gamma(c), ga = special_log_gamma(a), gb = special_log_gamma(b);
+    double size = fabs(gc) + l * fabs(ga) + (l - 1.0) * fabs(gb);
+    /* The arguments are rounded too: each moves ln Gamma by its slope, at most ln + 1/argument. */
+    double slope = fabs(log(c)) + 1.0 / c + fabs(log(a)) + 1.0 / a + fabs(log(b)) + 1.0 / b;
+    double rounding = LOG_GAMMA_ERROR * (size + l * slope * (l * a + (l - 1.0) * b));
+    double direct = (gc - l * ga + (l - 1.0) * gb + rounding) / (l - 1.0);
+    double least = fmin(c, fmin(a, b));
+    double taylor = 0.5 * l * (a - b) * (a - b) * special_trigamma(least) * (1.0 + 1e-12);
+    return fmin(direct, taylor);
+}
+
+/* Two actions: one shift, so the worst pair is an end of the interval (docs/privacy.md). */
+static double two_actions(const struct shift *s, double l)
+{
+    double low = s->k * s->eta, low2 = s->k * (s->eta + s->di);
+    double high = s->k * (1.0 - s->eta), high2 = s->k * (1.0 - s->eta - s->di);
+    double forward = gap(l, low, low2) + gap(l, high, high2);
+    double back = gap(l, low2, low) + gap(l, high2, high);
+    return fmax(forward, back);
+}
+
+/* Upper bound of hd(y)/y over 0 < y <= X, hd the gap of a coordinate that goes down by y to eta: on
+ * a grid of ratio 1.01, where hd increases, and t y for the y below it. */
+static double steepest_down(const struct shift *s, double l, double t)
+{
+    double bottom = 1e-6 * s->x, best = t * bottom;
+    for (double y = bottom; y < s->x; y *= 1.01) {
+        double next = fmin(1.01 * y, s->x);
+        best = fmax(best, gap(l, s->k * (s->eta + next), s->k * s->eta) / y);
+    }
+    return best;
+}
+
+double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
+{
+    /* Holds for any concentration; that it be worth its price is dirichlet_problem's question. */
+    assert(mechanism->actions >= 2 && mechanism->concentration > 0.0 && order > 1.0);
+    assert(mechanism->min_probability > 0.0 && mechanism->sensitivity > 0.0);
+    const struct shift s = shift_of(mechanism);
+    if (order >= dirichlet_order_limit(mechanism))
+        return INFINITY;
+    if (s.m == 2)
+        return two_actions(&s, order);
+    double m = s.m, l = order;
+    double t = 0.5 * l * s.k * s.k * special_trigamma(s.k * s.eta) * (1.0 + 1e-12);
+    double g = gap(l, s.k * s.eta, s.k * (s.eta + s.di));
+    double curved = t * s.di * s.di;
+    double simple = t * fmax(0.0, s.de * s.de - s.di * s.di) * (1.0 + 1e-12) + fmax(g, curved);
+
+    double sum_max = fmin(s.x, s.de * sqrt(floor(m / 2.0) * ceil(m / 2.0) / m));
+    double up = fmin(fmax(g, curved), g * fmax(1.0, sum_max / s.di));
+    if (up >= simple) /* the refinement cannot win */
+        return simple;
+    double down = fmin(curved, steepest_down(&s, l, t) * sum_max);
+    return fmin(simple, (up + down) * (1.0 + 1e-12));
+}
+
+double dirichlet_best_order(const struct dirichlet *mechanism, double epsilon, double delta,
+                            uint64_t *out_queries)
+{
+    double limit = dirichlet_order_limit(mechanism), best_order = 1.0 + 0.5 * (limit - 1.0);
+    double best_ratio = -INFINITY, best_queries = 0;
+    /* Where the shift is tiny the limit is astronomic, and the best order is of the size of
+     * ln(1/delta)/epsilon: the grid is geometric in order - 1. */
+    double least = log(fmin(0.02 * (limit - 1.0), 1e-3)), greatest = log(0.98 * (limit - 1.0));
+    for (int i = 0; i <= 200; i++) {
+        double order = 1.0 + exp(least + (greatest - least) * i / 200.0);
+        double budget = floor(renyi_budget(order, epsilon, delta) / NANO);
+        double price = fmax(1.0, ceil(dirichlet_renyi_bound(mechanism, order) / NANO));
+        if (!(budget / price > best_ratio))
+            continue;
+        best_ratio = budget / price;
+        best_order = order;
+        best_queries = fmax(0.0, floor(best_ratio));
+    }
+    if (out_queries)
+        *out_queries = (uint64_t)fmin(best_queries, 0x1p53);
+    return best_order;
+}
+
+double dirichlet_error_radius(const struct dirichlet *mechanism, double beta)
+{
+    assert(beta > 0.0 && beta < 1.0);
+    double d = mechanism->actions - 1.0, t = -log(beta);
+    return sqrt((d + 2.0 * sqrt(d * t) + 2.0 * t) / (4.0 * (mechanism->concentration + 1.0)));
+}

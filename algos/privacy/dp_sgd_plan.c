@@ -1,0 +1,121 @@
+/* Accounting of a plan, and the only batches and noise that a plan gives. */
+#include "algos/privacy/dp_sgd_plan.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "algos/privacy/accountant.h"
+#include "algos/privacy/dp_sgd_accounting.h"
+#include "algos/privacy/renyi.h"
+#include "algos/privacy/subsampled_gaussian.h"
+
+static bool between(double value, double low, double high)
+{
+    return value >= low && value <= high; /* false for NaN */
+}
+
+bool dp_sgd_accounting_valid(const struct dp_sgd_plan *plan)
+{
+    if (!plan->batch_size || plan->batch_size > plan->nominal_experts)
+        return false;
+    double rate = (double)plan->batch_size / (double)plan->nominal_experts;
+    return between(plan->sampling_rate, rate * (1.0 - 1e-9), fmin(1.0, rate * (1.0 + 1e-9))) &&
+           between(plan->noise_multiplier, DP_SGD_MIN_NOISE, DP_SGD_MAX_NOISE) &&
+           between(plan->clip_norm, 1e-12, 1e12) && between(plan->delta, DP_SGD_MIN_DELTA, 0.5) &&
+           plan->steps >= 1 && plan->steps <= DP_SGD_MAX_STEPS;
+}
+
+enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *plan,
+                                                   const struct accountant_effort *effort,
+                                                   struct accountant_interval *out)
+{
+    double n = (double)plan->steps;
+    /* Mass beyond the tail is paid for in delta: at most 1e-10 of it, over all steps. */
+    double tail = sqrt(2.0 * log(n / (1e-10 * plan->delta)));
+    struct subsampled_gaussian step = {.sampling_rate = plan->sampling_rate,
+                                       .noise_multiplier = plan->noise_multiplier,
+                                       .tail = fmin(fmax(tail, 6.0), 37.0)};
+    struct accountant_interval removed, added;
+    struct accountant_effort second = *effort;
+    if (!accountant_epsilon(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, effort,
+                            &removed))
+        return DP_SGD_PLAN_NO_MEMORY;
+    step.add = true;
+    second.irrelevant = removed.lower;
+    if (!accountant_epsilon(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, &second,
+                            &added))
+        return DP_SGD_PLAN_NO_MEMORY;
+    out->upper = fmax(removed.upper, added.upper);
+    out->lower = fmax(removed.lower, added.lower);
+    return isfinite(out->upper) ? DP_SGD_PLAN_OK : DP_SGD_PLAN_INFEASIBLE;
+}
+
+/* The least over a geometric grid of orders 1.03 .. 10^4. Any order is valid; more is only tighter.
+ */
+static double renyi_epsilon(const struct dp_sgd_plan *plan)
+{
+    double best = INFINITY;
+    for (int i = 0; i <= 64; i++) {
+        double order = 1.0 + 0.03 * pow(10.0, i * (5.5 / 64.0));
+        double one = renyi_subsampled_gaussian(plan->sampling_rate, plan->noise_multiplier, order);
+        if (!isfinite(one))
+            break;
+        best = fmin(best, renyi_to_epsilon(order, (double)plan->steps * one, plan->delta));
+    }
+    return best;
+}
+
+enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan)
+{
+    if (!dp_sgd_accounting_valid(plan))
+        return DP_SGD_PLAN_BAD;
+    struct accountant_interval interval;
+    enum dp_sgd_plan_status status =
+        dp_sgd_accounting_interval(plan, &DP_SGD_CERTIFICATE, &interval);
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    plan->epsilon = interval.upper;
+    plan->epsilon_lower = interval.lower;
+    plan->epsilon_renyi = renyi_epsilon(plan);
+    return DP_SGD_PLAN_OK;
+}
+
+enum dp_sgd_plan_status dp_sgd_plan_epsilon_after(const struct dp_sgd_plan *plan, uint64_t steps,
+                                                  double *out_epsilon)
+{
+    if (!dp_sgd_accounting_valid(plan) || steps > plan->steps)
+        return DP_SGD_PLAN_BAD;
+    if (steps == 0) {
+        *out_epsilon = 0.0;
+        return DP_SGD_PLAN_OK;
+    }
+    struct dp_sgd_plan part = *plan;
+    struct accountant_interval interval;
+    part.steps = steps;
+    enum dp_sgd_plan_status status =
+        dp_sgd_accounting_interval(&part, &DP_SGD_CERTIFICATE, &interval);
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    /* Fewer steps never cost more, so the whole plan's figure is a bound as well. */
+    bool accounted = plan->epsilon > 0.0 && isfinite(plan->epsilon);
+    *out_epsilon = accounted ? fmin(interval.upper, plan->epsilon) : interval.upper;
+    return DP_SGD_PLAN_OK;
+}
+
+uint32_t dp_sgd_plan_draw_batch(const struct dp_sgd_plan *plan, struct noise_source *noise,
+                                uint32_t expert_count, uint32_t *chosen)
+{
+    return noise_poisson_sample(noise, plan->sampling_rate, expert_count, chosen);
+}
+
+void dp_sgd_plan_finish_sum(const struct dp_sgd_plan *plan, struct noise_source *noise, float *sum,
+                            uint64_t count)
+{
+    assert(plan->batch_size > 0 && plan->noise_multiplier > 0.0 && plan->clip_norm > 0.0);
+    /* Rounded up: the noise is never less than what was accounted. */
+    float stddev = nextafterf((float)(plan->noise_multiplier * plan->clip_norm), INFINITY);
+    noise_gaussian_add(noise, sum, count, stddev);
+    float scale = 1.0f / (float)plan->batch_size;
+    for (uint64_t i = 0; i < count; i++)
+        sum[i] *= scale;
+}

@@ -1,0 +1,187 @@
+/* The least noise, or the most steps, that a budget allows.
+ *
+ * DESIGN. Both searches move one coordinate x along which epsilon falls: ln noise_multiplier, or
+ * -ln steps. ln epsilon is nearly a straight line in it, so false position (Illinois form) needs
+ * few evaluations. A first search looks at coarse grids; its result is bracketed and refined on
+ * fine ones. What is returned was itself certified to cost at most the target. */
+#include <assert.h>
+#include <math.h>
+
+#include "algos/privacy/dp_sgd_accounting.h"
+
+#define RELATIVE_END 1e-3 /* width of the final bracket */
+
+static const struct accountant_effort COARSE = {.relative_gap = 5e-3, .max_log2_size = 18};
+
+struct search {
+    struct dp_sgd_plan plan;
+    bool for_steps;
+    double target;
+    bool certify;             /* fine grids and upper bounds, not guesses */
+    double least, greatest;   /* range of x */
+    double good, good_excess; /* affordable: ln(epsilon / target) <= 0 */
+    double bad, bad_excess;   /* too dear; bad < good */
+};
+
+static double steps_at(double x)
+{
+    return floor(exp(-x) * (1.0 + 1e-12));
+}
+
+/* Sets the plan to X; a number of steps is whole and differs from those already tried. Gives the x
+ * that this amounts to. */
+static double place(struct search *search, double x)
+{
+    if (!search->for_steps) {
+        search->plan.noise_multiplier = fmin(DP_SGD_MAX_NOISE, fmax(DP_SGD_MIN_NOISE, exp(x)));
+        return x;
+    }
+    double steps = fmax(1.0, steps_at(x));
+    if (isfinite(search->good))
+        steps = fmax(steps, steps_at(search->good) + 1.0);
+    if (isfinite(search->bad))
+        steps = fmin(steps, steps_at(search->bad) - 1.0);
+    search->plan.steps = (uint64_t)steps;
+    return -log(steps);
+}
+
+/* Evaluates at X and tightens the bracket. */
+static enum dp_sgd_plan_status look(struct search *search, double x)
+{
+    struct accountant_interval interval;
+    x = place(search, x);
+    enum dp_sgd_plan_status status = dp_sgd_accounting_interval(
+        &search->plan, search->certify ? &DP_SGD_CERTIFICATE : &COARSE, &interval);
+    if (status == DP_SGD_PLAN_INFEASIBLE) /* no finite epsilon: surely too dear */
+        interval = (struct accountant_interval){1e9 * search->target, 1e9 * search->target};
+    else if (status != DP_SGD_PLAN_OK)
+        return status;
+    /* The upper law's variance errs twice as much as the lower one's. */
+    double epsilon = (2.0 * interval.lower + interval.upper) / 3.0;
+    if (search->certify)
+        epsilon = interval.upper;
+    double excess = fmax(-20.0, log(epsilon / search->target));
+    if (excess <= 0.0) {
+        search->good = x;
+        search->good_excess = excess;
+    } else {
+        search->bad = x;
+        search->bad_excess = excess;
+    }
+    return DP_SGD_PLAN_OK;
+}
+
+/* Widens from X by growing steps until both a good and a bad point are known, or an end of the
+ * range is reached: then good (or bad) is that end, as it proves to be. */
+static enum dp_sgd_plan_status bracket(struct search *search, double x, double step)
+{
+    search->good = INFINITY;
+    search->bad = -INFINITY;
+    enum dp_sgd_plan_status status = look(search, x);
+    while (status == DP_SGD_PLAN_OK && isinf(search->good) && search->bad < search->greatest) {
+        status = look(search, fmin(search->greatest, search->bad + step));
+        step *= 2.0;
+    }
+    while (status == DP_SGD_PLAN_OK && isinf(search->bad) && search->good > search->least) {
+        status = look(search, fmax(search->least, search->good - step));
+        step *= 2.0;
+    }
+    return status;
+}
+
+static bool narrow_enough(const struct search *search, double width)
+{
+    return search->good - search->bad <= width ||
+           (search->for_steps && steps_at(search->bad) - steps_at(search->good) <= 1.0);
+}
+
+static enum dp_sgd_plan_status close_in(struct search *search, double width)
+{
+    int side = 0;
+    for (int i = 0; i < 60 && !narrow_enough(search, width); i++) {
+        double good = search->good_excess, bad = search->bad_excess;
+        /* Illinois: the end that stayed twice counts half. */
+        good = side < -1 ? 0.5 * good : good;
+        bad = side > 1 ? 0.5 * bad : bad;
+        double span = search->good - search->bad;
+        double x = search->bad + span * (bad / (bad - good));
+        /* A third of the wanted width beside the root, on the affordable side; and where the good
+         * end is the root already, just far enough below it to end the search. */
+        x = fmin(fmax(x + width / 3.0, search->bad + 0.01 * span), search->good - 0.9 * width);
+        double before = search->good;
+        enum dp_sgd_plan_status status = look(search, x);
+        if (status != DP_SGD_PLAN_OK)
+            return status;
+        bool moved_good = search->good != before;
+        side = moved_good ? (side > 0 ? side + 1 : 1) : (side < 0 ? side - 1 : -1);
+    }
+    return DP_SGD_PLAN_OK;
+}
+
+/* From a guess X to the best affordable x; INFEASIBLE when there is none in the range. */
+static enum dp_sgd_plan_status find(struct search *search, double x)
+{
+    search->certify = false;
+    enum dp_sgd_plan_status status =
+        bracket(search, fmin(search->greatest, fmax(search->least, x)), 0.5);
+    if (status == DP_SGD_PLAN_OK && isfinite(search->good) && isfinite(search->bad))
+        status = close_in(search, 0.3 * RELATIVE_END);
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    search->certify = true;
+    x = isfinite(search->good) ? search->good + 0.3 * RELATIVE_END : search->greatest;
+    status = bracket(search, fmin(x, search->greatest), 0.9 * RELATIVE_END);
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    if (isinf(search->good))
+        return DP_SGD_PLAN_INFEASIBLE;
+    return isfinite(search->bad) ? close_in(search, RELATIVE_END) : DP_SGD_PLAN_OK;
+}
+
+static enum dp_sgd_plan_status finish(struct search *search, enum dp_sgd_plan_status status,
+                                      struct dp_sgd_plan *plan)
+{
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    if (search->for_steps)
+        search->plan.steps = (uint64_t)steps_at(search->good);
+    else
+        place(search, search->good);
+    status = dp_sgd_plan_account(&search->plan);
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    assert(search->plan.epsilon <= search->target);
+    *plan = search->plan;
+    return DP_SGD_PLAN_OK;
+}
+
+enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double target_epsilon)
+{
+    struct search search = {.plan = *plan, .target = target_epsilon};
+    search.plan.noise_multiplier = 1.0; /* an output: whatever stood there does not matter */
+    if (!dp_sgd_accounting_valid(&search.plan) || !(target_epsilon > 0.0) ||
+        !isfinite(target_epsilon))
+        return DP_SGD_PLAN_BAD;
+    search.least = log(DP_SGD_MIN_NOISE);
+    search.greatest = log(DP_SGD_MAX_NOISE);
+    double guess = plan->sampling_rate * sqrt(2.0 * (double)plan->steps * -log(plan->delta));
+    double x = log(fmax(0.3, guess / target_epsilon));
+    return finish(&search, find(&search, x), plan);
+}
+
+enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double target_epsilon,
+                                               uint64_t max_steps)
+{
+    struct search search = {.plan = *plan, .for_steps = true, .target = target_epsilon};
+    search.plan.steps = 1;
+    if (!dp_sgd_accounting_valid(&search.plan) || !(target_epsilon > 0.0) ||
+        !isfinite(target_epsilon) || max_steps == 0)
+        return DP_SGD_PLAN_BAD;
+    if (max_steps > DP_SGD_MAX_STEPS)
+        max_steps = DP_SGD_MAX_STEPS;
+    search.least = -log((double)max_steps);
+    search.greatest = 0.0;
+    double scale = target_epsilon * plan->noise_multiplier / plan->sampling_rate;
+    double x = -log(fmax(1.0, scale * scale / (2.0 * -log(plan->delta))));
+    return finish(&search, find(&search, x), plan);
+}
