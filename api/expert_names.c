@@ -1,0 +1,111 @@
+/* A hash table with open addressing whose slots hold numbers; the hash is keyed at random, so that
+ * nobody can choose names that collide (crypto_shorthash, SipHash-2-4). */
+#include "api/expert_names.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct expert_names {
+    unsigned char key[crypto_shorthash_KEYBYTES];
+    char **names; /* names[number], each owned */
+    uint32_t count, room;
+    uint32_t *slots; /* number + 1; 0: free */
+    uint32_t mask;   /* of the slots; at most half of them are taken */
+};
+
+static bool grow(struct expert_names *names)
+{
+    uint32_t room = names->room == 0 ? 64 : 2 * names->room;
+    char **larger = realloc(names->names, room * sizeof *larger);
+    if (larger == NULL) {
+        return false;
+    }
+    names->names = larger;
+    uint32_t *slots = calloc((size_t)room * 2, sizeof *slots);
+    if (slots == NULL) {
+        return false;
+    }
+    free(names->slots);
+    names->slots = slots;
+    names->room = room;
+    names->mask = 2 * room - 1;
+    return true;
+}
+
+static uint32_t slot_of(const struct expert_names *names, const char *name)
+{
+    uint64_t hash;
+    crypto_shorthash((unsigned char *)&hash, (const unsigned char *)name, strlen(name), names->key);
+    uint32_t slot = (uint32_t)hash & names->mask;
+    while (names->slots[slot] != 0 && strcmp(names->names[names->slots[slot] - 1], name) != 0) {
+        slot = (slot + 1) & names->mask;
+    }
+    return slot;
+}
+
+struct expert_names *expert_names_new(void)
+{
+    struct expert_names *names = calloc(1, sizeof *names);
+    if (names != NULL && !grow(names)) {
+        expert_names_free(names);
+        return NULL;
+    }
+    if (names != NULL) {
+        crypto_shorthash_keygen(names->key);
+    }
+    return names;
+}
+
+void expert_names_free(struct expert_names *names)
+{
+    if (names == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < names->count; i++) {
+        free(names->names[i]);
+    }
+    free(names->names);
+    free(names->slots);
+    free(names);
+}
+
+bool expert_names_number(struct expert_names *names, const char *name, uint32_t most,
+                         uint32_t *out_number)
+{
+    uint32_t slot = slot_of(names, name);
+    if (names->slots[slot] != 0) {
+        *out_number = names->slots[slot] - 1;
+        return true;
+    }
+    if (names->count >= most) {
+        return false;
+    }
+    if (names->count == names->room) {
+        if (!grow(names)) {
+            return false;
+        }
+        for (uint32_t i = 0; i < names->count; i++) {
+            names->slots[slot_of(names, names->names[i])] = i + 1;
+        }
+        slot = slot_of(names, name);
+    }
+    char *copy = strdup(name);
+    if (copy == NULL) {
+        return false;
+    }
+    names->names[names->count] = copy;
+    *out_number = names->count++;
+    names->slots[slot] = names->count;
+    return true;
+}
+
+uint32_t expert_names_count(const struct expert_names *names)
+{
+    return names->count;
+}
+
+const char *const *expert_names_all(const struct expert_names *names)
+{
+    return (const char *const *)names->names;
+}

@@ -1,0 +1,23 @@
+/* The experts of one upload: names to numbers 0, 1, ... in the order they came. */
+#ifndef TACET_API_EXPERT_NAMES_H
+#define TACET_API_EXPERT_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct expert_names;
+
+struct expert_names *expert_names_new(void); /* NULL: no memory */
+void expert_names_free(struct expert_names *names);
+
+/* The number of NAME, which is new when it was not there. False: it would be one more than MOST, or
+ * memory is short. */
+bool expert_names_number(struct expert_names *names, const char *name, uint32_t most,
+                         uint32_t *out_number);
+
+uint32_t expert_names_count(const struct expert_names *names);
+
+/* All names in order of their numbers; lives until the next call of expert_names_number. */
+const char *const *expert_names_all(const struct expert_names *names);
+
+#endif

@@ -1,0 +1,37 @@
+/* Content-Encoding of an upload: a reader that decodes gzip (RFC 1952) or zstd (RFC 8878) in front
+ * of another reader, in constant memory and with a lid on what comes out. */
+#ifndef TACET_API_INFLATE_H
+#define TACET_API_INFLATE_H
+
+#include <stdint.h>
+
+#include "api/api.h"
+
+enum inflate_encoding { INFLATE_IDENTITY, INFLATE_GZIP, INFLATE_ZSTD, INFLATE_UNKNOWN };
+
+/* The encoding that a Content-Encoding header names (NULL: identity). A list of several is unknown.
+ */
+enum inflate_encoding inflate_encoding_find(const char *header);
+
+/* Why a read failed. */
+enum inflate_status {
+    INFLATE_OK,
+    INFLATE_GONE,      /* the reader below failed */
+    INFLATE_CORRUPT,   /* damaged or cut off */
+    INFLATE_TOO_LARGE, /* more came out than allowed */
+    INFLATE_NO_MEMORY,
+};
+
+struct inflate;
+
+/* Decodes what READER gives, at most MAX_BYTES. What has grown past 16 MiB may also be at most 1100
+ * times as large as it was sent: deflate cannot do more, only bombs do. NULL: no memory. */
+struct inflate *inflate_new(enum inflate_encoding encoding, struct api_reader reader,
+                            uint64_t max_bytes);
+void inflate_free(struct inflate *stream); /* takes NULL */
+
+/* The decoded bytes as a reader; -1 on any failure, of which inflate_status tells the kind. */
+struct api_reader inflate_reader(struct inflate *stream);
+enum inflate_status inflate_status(const struct inflate *stream);
+
+#endif
