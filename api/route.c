@@ -6,9 +6,12 @@
 #include "api/accounts.h"
 #include "api/certificates.h"
 #include "api/clients.h"
+#include "api/datasets.h"
 #include "api/environments.h"
+#include "api/experts.h"
 #include "api/health.h"
 #include "api/pages.h"
+#include "api/trajectories.h"
 
 #define BATCH  API_LANE_BATCH
 #define POOL   API_LANE_POOL
@@ -37,6 +40,16 @@ static const struct route routes[] = {
 
     /* certificates.h */
     {"GET", "/v1/certificates/{id}", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_certificates_get, "Shows a signed certificate."},
+
+    /* datasets.h, trajectories.h, experts.h */
+    {"POST", "/v1/datasets", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_datasets_create, "Declares a dataset and its budget."},
+    {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, PAGED, NULL, api_datasets_list, "Lists datasets."},
+    {"GET", "/v1/datasets/{id}", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, "", NULL, api_datasets_get, "Shows a dataset; its counts to its steward only."},
+    {"DELETE", "/v1/datasets/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
+    {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
+    {"GET", "/v1/datasets/{id}/budget", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_datasets_budget, "Shows what is spent and what remains."},
+    {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
+    {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
 
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},

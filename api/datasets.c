@@ -1,0 +1,350 @@
+/* Datasets as a steward makes, shows, seals and deletes them. */
+#include "api/datasets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algos/data/trajectory.h"
+#include "api/app.h"
+#include "api/budget.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "api/page.h"
+#include "envs/env.h"
+#include "storage/jobs.h"
+#include "storage/ledger.h"
+
+#define STATE_DIM_MAX     1024
+#define ACTIONS_MAX       1024
+#define EPISODE_STEPS_MAX 1000000
+#define RECORD_SIZE_MAX   (8U << 20) /* of the longest trajectory that a dataset may declare */
+#define EPSILON_MAX       1e6
+
+static const char *const sensitivities[] = {"private", "public", NULL};
+
+/* ---- as JSON */
+
+json_t *dataset_json(const struct dataset_row *row, bool with_counts)
+{
+    json_t *nominal = row->nominal_experts > 0 ? json_integer(row->nominal_experts) : json_null();
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o, s:o}", "id", row->id, "name",
+        row->name, "state", dataset_state_name(row->state), "environment",
+        json_text_or_null(row->environment), "state_dim", (json_int_t)row->state_dim,
+        "action_count", (json_int_t)row->action_count, "max_episode_steps",
+        (json_int_t)row->max_episode_steps, "discount", json_number(row->discount),
+        "min_action_probability", json_number(row->min_action_probability), "sensitivity",
+        sensitivities[row->is_public], "nominal_experts", nominal, "account",
+        json_text_or_null(row->account), "created_at", json_time(row->created_ms));
+    if (json == NULL || !with_counts) {
+        return json;
+    }
+    json_object_set_new(json, "experts", json_integer(row->experts));
+    json_object_set_new(json, "trajectories", json_integer(row->trajectories));
+    json_object_set_new(json, "transitions", json_integer(row->transitions));
+    return json;
+}
+
+/* ---- who may see what */
+
+static enum problem unknown_dataset(struct call *call)
+{
+    return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
+}
+
+static enum problem find(struct call *call, const char *id, struct dataset_row *out)
+{
+    enum db_status status = datasets_find(call->db, id, out);
+    if (status == DB_NONE || (status == DB_OK && out->state == DATASET_DELETED)) {
+        return unknown_dataset(call);
+    }
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+}
+
+enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out)
+{
+    enum problem problem = find(call, id, out);
+    if (problem == PROBLEM_NONE && strcmp(out->owner, call->caller.id) != 0) {
+        return unknown_dataset(call);
+    }
+    return problem;
+}
+
+enum problem dataset_of_call(struct call *call, struct dataset_row *out)
+{
+    const char *id = call_parameter(call, "id");
+    return call_is(call, ROLE_STEWARD) ? dataset_of_owner(call, id, out) : find(call, id, out);
+}
+
+/* ---- creating */
+
+struct wish {
+    const char *name, *environment;
+    int64_t state_dim, action_count, max_episode_steps, nominal_experts;
+    double discount, min_action_probability;
+    json_t *budget;
+    int sensitivity;
+    double epsilon, delta;
+};
+
+/* Dimensions come from a world or from the caller, never from both. */
+static void check_dimensions(struct call *call, struct wish *wish)
+{
+    if (wish->environment == NULL) {
+        const int64_t given[] = {wish->state_dim, wish->action_count, wish->max_episode_steps};
+        const char *const pointers[] = {"/state_dim", "/action_count", "/max_episode_steps"};
+        for (size_t i = 0; i < 3; i++) {
+            if (given[i] == 0) {
+                call_invalid(call, pointers[i], "is required when no environment is named");
+            }
+        }
+        if (wish->discount < 0) {
+            call_invalid(call, "/discount", "is required when no environment is named");
+        }
+        return;
+    }
+    if (wish->state_dim != 0) {
+        call_invalid(call, "/state_dim", "comes with the environment: leave it out");
+    }
+    if (wish->action_count != 0) {
+        call_invalid(call, "/action_count", "comes with the environment: leave it out");
+    }
+    const struct env *env = env_find(wish->environment);
+    if (env == NULL) {
+        call_invalid(call, "/environment", "is not known: see GET /v1/environments");
+        return;
+    }
+    wish->state_dim = env->state_dim;
+    wish->action_count = env->action_count;
+    if (wish->max_episode_steps == 0) {
+        wish->max_episode_steps = env->max_episode_steps;
+    }
+    wish->discount = wish->discount < 0 ? 0.99 : wish->discount;
+}
+
+static void check_sizes(struct call *call, const struct wish *wish)
+{
+    if (wish->state_dim == 0 || wish->max_episode_steps == 0 || wish->action_count == 0) {
+        return;
+    }
+    size_t size =
+        trajectory_record_size((uint32_t)wish->max_episode_steps, (uint32_t)wish->state_dim);
+    if (size == 0 || size > RECORD_SIZE_MAX) {
+        call_invalid(call, "/max_episode_steps",
+                     "times state_dim is too large: the longest trajectory would need %zu bytes of "
+                     "at most %u",
+                     size, RECORD_SIZE_MAX);
+    }
+    if (wish->min_action_probability * (double)wish->action_count > 1) {
+        call_invalid(call, "/min_action_probability", "must be at most 1 / action_count");
+    }
+}
+
+static void check_budget(struct call *call, struct wish *wish)
+{
+    if (wish->budget == NULL) {
+        if (wish->sensitivity == 0) {
+            call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
+        }
+        return;
+    }
+    const struct field fields[] = {
+        field_positive("epsilon", &wish->epsilon, EPSILON_MAX),
+        field_positive("delta", &wish->delta, 1),
+    };
+    if (!fields_read(call, wish->budget, "/budget", fields, 2)) {
+        return;
+    }
+    int64_t units = 0, delta_units = 0;
+    if (!ledger_units_down(wish->epsilon, &units) || units < 1) {
+        call_invalid(call, "/budget/epsilon", "is below 1e-9, the least that is counted");
+    }
+    if (wish->delta >= 1 || !ledger_delta_down(wish->delta, &delta_units) || delta_units < 1) {
+        call_invalid(call, "/budget/delta", "must be below 1 and at least 1e-18");
+    }
+}
+
+static bool read_wish(struct call *call, struct wish *wish)
+{
+    *wish = (struct wish){.discount = -1, .min_action_probability = 0.02};
+    const struct field fields[] = {
+        field_text("name", &wish->name, 1, 200),
+        field_optional(field_text("environment", &wish->environment, 1, 31)),
+        field_optional(field_integer("state_dim", &wish->state_dim, 1, STATE_DIM_MAX)),
+        field_optional(field_integer("action_count", &wish->action_count, 2, ACTIONS_MAX)),
+        field_optional(
+            field_integer("max_episode_steps", &wish->max_episode_steps, 1, EPISODE_STEPS_MAX)),
+        field_optional(field_positive("discount", &wish->discount, 1)),
+        field_optional(field_positive("min_action_probability", &wish->min_action_probability, 1)),
+        field_optional(field_choice("sensitivity", &wish->sensitivity, sensitivities)),
+        field_optional(field_integer("nominal_experts", &wish->nominal_experts, 1, 1000000000)),
+        field_optional(field_object("budget", &wish->budget)),
+    };
+    if (fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
+        check_dimensions(call, wish);
+        check_sizes(call, wish);
+        check_budget(call, wish);
+    }
+    return call_error_count(call) == 0;
+}
+
+/* Opens the account of a new dataset that has a budget. */
+static enum problem open_account(struct call *call, struct dataset_row *row,
+                                 const struct wish *wish)
+{
+    struct ledger_opening opening = {.kind = LEDGER_DATASET,
+                                     .resource = row->id,
+                                     .owner = row->owner,
+                                     .unit = "expert",
+                                     .epsilon = wish->epsilon,
+                                     .delta = wish->delta,
+                                     .event = "{}",
+                                     .now_ms = call->now_ms};
+    struct ledger_account account;
+    enum db_status status = DB_FAILED;
+    if (ledger_units_down(wish->epsilon, &opening.limit_units) &&
+        ledger_delta_down(wish->delta, &opening.limit_delta)) {
+        status = ledger_open_account(call->db, &opening, &account);
+    }
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    memcpy(row->account, account.id, ID_SIZE);
+    return PROBLEM_NONE;
+}
+
+enum problem api_datasets_create(struct call *call)
+{
+    struct wish wish;
+    if (!read_wish(call, &wish)) {
+        return PROBLEM_VALIDATION;
+    }
+    struct dataset_row row = {.state_dim = (uint32_t)wish.state_dim,
+                              .action_count = (uint32_t)wish.action_count,
+                              .max_episode_steps = (uint32_t)wish.max_episode_steps,
+                              .discount = wish.discount,
+                              .min_action_probability = wish.min_action_probability,
+                              .nominal_experts = wish.nominal_experts,
+                              .is_public = wish.sensitivity == 1,
+                              .state = DATASET_OPEN,
+                              .created_ms = call->now_ms};
+    id_new("ds_", row.id);
+    memcpy(row.owner, call->caller.id, ID_SIZE);
+    snprintf(row.name, sizeof row.name, "%s", wish.name);
+    snprintf(row.environment, sizeof row.environment, "%s",
+             wish.environment == NULL ? "" : wish.environment);
+    enum problem problem = PROBLEM_NONE;
+    if (wish.budget != NULL) {
+        problem = open_account(call, &row, &wish);
+    }
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    enum db_status status = datasets_insert(call->db, &row);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    call_location(call, "/v1/datasets/%s", row.id);
+    return call_reply_json(call, 201, dataset_json(&row, true));
+}
+
+/* ---- showing */
+
+static bool list_one(void *context, const struct dataset_row *row)
+{
+    struct page *page = context;
+    return page_add(page, dataset_json(row, call_is(page->call, ROLE_STEWARD)), row->id);
+}
+
+enum problem api_datasets_list(struct call *call)
+{
+    struct page page;
+    enum problem problem = page_read(call, &page);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
+    enum db_status status = datasets_list(call->db, owner, page.after, page.limit, list_one, &page);
+    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+}
+
+enum problem api_datasets_get(struct call *call)
+{
+    struct dataset_row row;
+    enum problem problem = dataset_of_call(call, &row);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    return call_reply_json(call, 200, dataset_json(&row, call_is(call, ROLE_STEWARD)));
+}
+
+enum problem api_datasets_budget(struct call *call)
+{
+    struct dataset_row row;
+    enum problem problem = dataset_of_call(call, &row);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    if (row.account[0] == '\0') {
+        return call_problem(call, PROBLEM_NOT_FOUND,
+                            "This dataset is public and was made without a budget.");
+    }
+    struct ledger_account account;
+    enum db_status status = ledger_find(call->db, row.account, &account);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return call_reply_json(call, 200, budget_json(&account));
+}
+
+/* ---- ending */
+
+enum problem api_datasets_seal(struct call *call)
+{
+    struct dataset_row row;
+    enum problem problem = dataset_of_call(call, &row);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    if (row.state == DATASET_OPEN && row.trajectories == 0) {
+        return call_problem(call, PROBLEM_DATASET_EMPTY,
+                            "Nothing was uploaded: a sealed dataset could not be used.");
+    }
+    enum dataset_verdict verdict = DATASET_UNKNOWN;
+    enum db_status status = datasets_seal(call->db, row.id, &verdict);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (verdict == DATASET_NOT_OPEN) {
+        return call_problem(call, PROBLEM_DATASET_NOT_OPEN, "The dataset is sealed already.");
+    }
+    if (verdict != DATASET_OK) {
+        return unknown_dataset(call);
+    }
+    row.state = DATASET_SEALED;
+    return call_reply_json(call, 200, dataset_json(&row, true));
+}
+
+enum problem api_datasets_delete(struct call *call)
+{
+    struct dataset_row row;
+    enum problem problem = dataset_of_call(call, &row);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    bool used = false;
+    enum dataset_verdict verdict = DATASET_UNKNOWN;
+    enum db_status status = jobs_use_dataset(call->db, row.id, &used);
+    if (status == DB_OK && used) {
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "A job on this dataset is queued or running: cancel it first.");
+    }
+    if (status == DB_OK) {
+        status = datasets_delete(call->db, row.id, &verdict);
+    }
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return verdict == DATASET_OK ? call_reply_empty(call, 204) : unknown_dataset(call);
+}

@@ -1,0 +1,65 @@
+/* Experts' own policies. */
+#include "api/experts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/datasets.h"
+#include "api/json_stream.h"
+#include "api/network_json.h"
+
+static enum problem refused(struct call *call, enum dataset_verdict verdict)
+{
+    switch (verdict) {
+    case DATASET_NOT_OPEN:
+        return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
+                            "The dataset is sealed: nothing can be changed.");
+    case DATASET_EXPERT_TAKEN:
+        return call_problem(call, PROBLEM_EXPERT_TAKEN, "The expert belongs to another client.");
+    case DATASET_EXPERTS_LIMIT:
+        return call_problem(call, PROBLEM_CONFLICT, "The dataset has as many experts as it may.");
+    default:
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
+    }
+}
+
+enum problem api_experts_put_policy(struct call *call)
+{
+    struct dataset_row dataset;
+    enum problem problem = dataset_of_call(call, &dataset);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    const char *expert = call_parameter(call, "expert");
+    const char *wrong = expert_name_problem(expert, strlen(expert));
+    if (wrong != NULL) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "The name of an expert %s.", wrong);
+    }
+    struct policy *policy =
+        network_read(call, call->body, "", dataset.state_dim, dataset.action_count);
+    if (policy == NULL) {
+        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+    }
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    bool written = policy_to_bytes(policy, &bytes, &size);
+    policy_free(policy);
+    if (!written) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    const struct expert_policy put = {.dataset = dataset.id,
+                                      .expert = expert,
+                                      .client = call->caller.id,
+                                      .bytes = bytes,
+                                      .size = size,
+                                      .max_experts = call->app->settings.max_experts_per_dataset,
+                                      .now_ms = call->now_ms};
+    enum dataset_verdict verdict = DATASET_UNKNOWN;
+    enum db_status status = datasets_put_policy(call->db, &put, &verdict);
+    free(bytes);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return verdict == DATASET_OK ? call_reply_empty(call, 204) : refused(call, verdict);
+}

@@ -1,0 +1,9 @@
+/* An expert's own policy: PUT /v1/datasets/{id}/experts/{expert}/policy. */
+#ifndef TACET_API_EXPERTS_H
+#define TACET_API_EXPERTS_H
+
+#include "api/call.h"
+
+enum problem api_experts_put_policy(struct call *call);
+
+#endif

@@ -1,0 +1,26 @@
+/* Networks as JSON:
+ * {"activation":"relu"|"tanh","layers":[{"weight":[[out x in]],"bias":[out]}],
+ *  "output":"softmax"|"argmax"|"q"}. */
+#ifndef TACET_API_NETWORK_JSON_H
+#define TACET_API_NETWORK_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/policy.h"
+
+struct call;
+
+/* Reads the network OBJECT that stands at POINTER in the body, which must map STATE_DIM numbers to
+ * ACTION_COUNT; all faults are gathered. Weights become the nearest float32 and must be finite
+ * there. NULL: faults, or no memory. The caller frees it with policy_free. */
+struct policy *network_read(struct call *call, const json_t *object, const char *pointer,
+                            uint32_t state_dim, uint32_t action_count);
+
+/* POLICY as text of that form, one line; numbers read back as the same float32. malloc'ed;
+ * NULL: memory. */
+char *network_write(const struct policy *policy, size_t *out_size);
+
+#endif

@@ -1,0 +1,299 @@
+/* An upload on its way from the socket to the disk.
+ *
+ * DESIGN. The body is read once, in this order: call_read -> inflate -> json_stream -> records ->
+ * chunks of about a MiB. Memory is one chunk, one trajectory, the buffers of the decoders and the
+ * names of the upload's experts, whatever the size of the body. Chunks are staged in transactions
+ * of their own, so that an upload of hours keeps nobody waiting; HANDLE makes them part of the
+ * dataset at once. Whatever goes wrong before that, the deferred abort removes them. */
+#include "api/trajectories.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/app.h"
+#include "api/datasets.h"
+#include "api/expert_names.h"
+#include "api/inflate.h"
+#include "api/json_stream.h"
+#include "storage/uploads.h"
+
+#define CHUNK_BYTES   (1U << 20)
+#define FAULTS_ENOUGH 100 /* reported; the rest of the body is not read */
+
+struct upload {
+    struct call *call;
+    struct dataset_row dataset;
+    char id[ID_SIZE]; /* "" until it has begun */
+    struct inflate *inflate;
+    struct json_stream *stream;
+    struct expert_names *names;
+    unsigned char *chunk; /* records, back to back */
+    size_t used, room;
+    uint32_t chunks;
+    int64_t trajectories, transitions;
+};
+
+static void upload_end(void *context)
+{
+    struct upload *upload = context;
+    if (upload->id[0] != '\0') {
+        /* Of an upload that was committed nothing is staged any more. */
+        (void)uploads_abort(upload->call->db, upload->id);
+    }
+    json_stream_free(upload->stream);
+    inflate_free(upload->inflate);
+    expert_names_free(upload->names);
+    free(upload->chunk);
+}
+
+/* ---- the form of the request */
+
+static enum problem check_type(struct call *call)
+{
+    static const char *const types[] = {"application/x-ndjson", "application/ndjson",
+                                        "application/json"};
+    const char *type = call_request_header(call, "Content-Type");
+    size_t length = type == NULL ? 0 : strcspn(type, "; \t");
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (length == strlen(types[i]) && strncasecmp(type, types[i], length) == 0) {
+            return PROBLEM_NONE;
+        }
+    }
+    call_problem_member(call, "accepts", json_pack("[s, s]", types[0], types[2]));
+    return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "Trajectories are taken as application/x-ndjson, one to a line, or as an "
+                        "array in application/json.");
+}
+
+static enum problem check_encoding(struct call *call, enum inflate_encoding *out)
+{
+    *out = inflate_encoding_find(call_request_header(call, "Content-Encoding"));
+    if (*out != INFLATE_UNKNOWN) {
+        return PROBLEM_NONE;
+    }
+    call_problem_member(call, "accepts", json_pack("[s, s, s]", "gzip", "zstd", "identity"));
+    return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "A Content-Encoding of gzip, zstd or identity is understood.");
+}
+
+/* ---- opening */
+
+static long read_body(void *context, unsigned char *buffer, size_t size)
+{
+    return call_read(context, buffer, size);
+}
+
+static void report_fault(void *context, uint64_t line, const char *pointer, const char *detail)
+{
+    struct upload *upload = context;
+    call_invalid_line(upload->call, line, pointer, detail);
+}
+
+static enum problem begin(struct upload *upload)
+{
+    struct call *call = upload->call;
+    enum dataset_verdict verdict = DATASET_UNKNOWN;
+    char id[ID_SIZE];
+    enum db_status status =
+        uploads_begin(call->db, upload->dataset.id, call->caller.id, call->now_ms, id, &verdict);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (verdict == DATASET_NOT_OPEN) {
+        return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
+                            "The dataset is sealed: nothing can be added.");
+    }
+    if (verdict != DATASET_OK) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
+    }
+    memcpy(upload->id, id, ID_SIZE);
+    return PROBLEM_NONE;
+}
+
+static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
+{
+    struct call *call = upload->call;
+    const struct dataset_row *dataset = &upload->dataset;
+    const struct json_stream_shape shape = {.state_dim = dataset->state_dim,
+                                            .action_count = dataset->action_count,
+                                            .max_episode_steps = dataset->max_episode_steps};
+    struct api_reader body = {.context = call, .read = read_body};
+    upload->names = expert_names_new();
+    upload->room = CHUNK_BYTES;
+    upload->chunk = malloc(upload->room);
+    upload->inflate = inflate_new(encoding, body, call->app->settings.max_upload_bytes);
+    if (upload->names == NULL || upload->chunk == NULL || upload->inflate == NULL) {
+        return false;
+    }
+    upload->stream = json_stream_new(&shape, inflate_reader(upload->inflate),
+                                     (struct json_stream_faults){upload, report_fault});
+    return upload->stream != NULL;
+}
+
+/* ---- storing */
+
+static enum problem flush(struct upload *upload)
+{
+    if (upload->used == 0) {
+        return PROBLEM_NONE;
+    }
+    struct call *call = upload->call;
+    enum db_status status =
+        uploads_chunk(call->db, upload->id, upload->chunks, upload->chunk, upload->used);
+    upload->chunks++;
+    upload->used = 0;
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status == DB_NONE ? DB_FAILED : status);
+}
+
+static enum problem store(struct upload *upload, struct trajectory *trajectory, const char *expert)
+{
+    struct call *call = upload->call;
+    uint32_t most = call->app->settings.max_experts_per_dataset;
+    if (!expert_names_number(upload->names, expert, most, &trajectory->expert)) {
+        return expert_names_count(upload->names) < most
+                   ? PROBLEM_INTERNAL_ERROR
+                   : call_invalid(call, "", "The upload has more than %u experts.", most);
+    }
+    size_t size = trajectory_record_size(trajectory->length, upload->dataset.state_dim);
+    if (size > upload->room - upload->used) {
+        enum problem problem = flush(upload);
+        if (problem != PROBLEM_NONE) {
+            return problem;
+        }
+    }
+    if (size > upload->room) { /* one longer than a chunk is a chunk of its own */
+        unsigned char *larger = realloc(upload->chunk, size);
+        if (larger == NULL) {
+            return PROBLEM_INTERNAL_ERROR;
+        }
+        upload->chunk = larger;
+        upload->room = size;
+    }
+    trajectory_record_write(trajectory, upload->dataset.state_dim, upload->chunk + upload->used);
+    upload->used += size;
+    upload->trajectories++;
+    upload->transitions += trajectory->length;
+    return PROBLEM_NONE;
+}
+
+/* Why the body could not be read to its end. */
+static enum problem broken_off(struct upload *upload)
+{
+    struct call *call = upload->call;
+    switch (inflate_status(upload->inflate)) {
+    case INFLATE_CORRUPT:
+        return call_problem(
+            call, PROBLEM_CORRUPT_ENCODING,
+            "The compressed body is damaged or ends too early. Nothing was stored.");
+    case INFLATE_TOO_LARGE:
+        return call_problem(call, PROBLEM_BODY_TOO_LARGE,
+                            "The body decodes to more than is allowed. Nothing was stored.");
+    case INFLATE_NO_MEMORY:
+        return PROBLEM_INTERNAL_ERROR;
+    default:
+        return call_problem(call, PROBLEM_BAD_REQUEST,
+                            "The body ended before it was complete. Nothing was stored.");
+    }
+}
+
+static enum problem read_all(struct upload *upload)
+{
+    struct call *call = upload->call;
+    struct trajectory trajectory;
+    const char *expert;
+    for (;;) {
+        enum problem problem = PROBLEM_NONE;
+        switch (json_stream_next(upload->stream, &trajectory, &expert)) {
+        case JSON_STREAM_TRAJECTORY:
+            /* After the first fault the rest is only checked. */
+            problem =
+                call_error_count(call) > 0 ? PROBLEM_NONE : store(upload, &trajectory, expert);
+            break;
+        case JSON_STREAM_FAULTY:
+            problem = call_error_count(call) >= FAULTS_ENOUGH ? PROBLEM_VALIDATION : PROBLEM_NONE;
+            break;
+        case JSON_STREAM_GONE:
+            return broken_off(upload);
+        case JSON_STREAM_END:
+            return call_error_count(call) > 0 ? PROBLEM_VALIDATION : flush(upload);
+        }
+        if (problem != PROBLEM_NONE) {
+            return problem;
+        }
+    }
+}
+
+enum problem api_trajectories_prepare(struct call *call)
+{
+    struct upload *upload = arena_array(&call->arena, 1, sizeof *upload);
+    if (upload == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    upload->call = call;
+    enum inflate_encoding encoding;
+    enum problem problem = dataset_of_call(call, &upload->dataset);
+    if (problem != PROBLEM_NONE || (problem = check_type(call)) != PROBLEM_NONE ||
+        (problem = check_encoding(call, &encoding)) != PROBLEM_NONE ||
+        (problem = begin(upload)) != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!call_defer(call, upload_end, upload) || !open_readers(upload, encoding)) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    call->plan = upload;
+    problem = read_all(upload);
+    if (problem == PROBLEM_NONE && upload->trajectories == 0) {
+        return call_invalid(call, "", "The upload holds no trajectory.");
+    }
+    return problem;
+}
+
+/* ---- making it part of the dataset */
+
+static enum problem refused(struct upload *upload, const struct upload_outcome *outcome)
+{
+    struct call *call = upload->call;
+    switch (outcome->verdict) {
+    case DATASET_NOT_OPEN:
+        return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
+                            "The dataset was sealed while the upload arrived. Nothing was stored.");
+    case DATASET_EXPERT_TAKEN:
+        return call_problem(call, PROBLEM_EXPERT_TAKEN,
+                            "The expert \"%s\" belongs to another client. Nothing was stored.",
+                            expert_names_all(upload->names)[outcome->expert]);
+    case DATASET_EXPERTS_LIMIT:
+        return call_invalid(call, "", "The dataset would have more than %u experts.",
+                            call->app->settings.max_experts_per_dataset);
+    case DATASET_UNKNOWN:
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
+    default:
+        return PROBLEM_INTERNAL_ERROR;
+    }
+}
+
+enum problem api_trajectories_upload(struct call *call)
+{
+    struct upload *upload = call->plan;
+    const struct upload_summary summary = {
+        .chunks = upload->chunks,
+        .trajectories = upload->trajectories,
+        .transitions = upload->transitions,
+        .experts = expert_names_all(upload->names),
+        .expert_count = expert_names_count(upload->names),
+        .max_experts = call->app->settings.max_experts_per_dataset,
+    };
+    struct upload_outcome outcome = {.verdict = DATASET_UNKNOWN};
+    enum db_status status = uploads_commit(call->db, upload->id, &summary, &outcome);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (outcome.verdict != DATASET_OK) {
+        return refused(upload, &outcome);
+    }
+    return call_reply_json(call, 201,
+                           json_pack("{s:I, s:I, s:I}", "trajectories",
+                                     (json_int_t)upload->trajectories, "transitions",
+                                     (json_int_t)upload->transitions, "experts",
+                                     (json_int_t)expert_names_count(upload->names)));
+}

@@ -1,0 +1,13 @@
+/* Uploading trajectories: POST /v1/datasets/{id}/trajectories, NDJSON or a JSON array, plain, gzip
+ * or zstd, in constant memory, all or nothing. */
+#ifndef TACET_API_TRAJECTORIES_H
+#define TACET_API_TRAJECTORIES_H
+
+#include "api/call.h"
+
+/* Reads the body and stages its trajectories, chunk by chunk, each in a transaction of its own. */
+enum problem api_trajectories_prepare(struct call *call);
+/* Makes what was staged part of the dataset, in one transaction. */
+enum problem api_trajectories_upload(struct call *call);
+
+#endif
