@@ -1,3 +1,5 @@
+# Tests: unit programs, HTTP tests against a real server process, the crash test.
+#
 # A folder below tests/unit is one Criterion program of the same name: build/<variant>/test_<folder>.
 # It links the rooms it speaks of and those below them, so that a floor can be tested while one above it is rebuilt.
 FLOOR_algos     := $(filter envs algos%,$(ROOMS))
@@ -9,13 +11,59 @@ NEEDS_storage   := storage
 NEEDS_api       := $(FLOOR_algos) storage api
 NEEDS_server    := $(ROOMS)
 
+.PHONY: test test-sanitizers test-programs test-run
+
+# Criterion's sandbox finds no room for its arena under ThreadSanitizer: there a small runner takes its place.
+ifeq ($(VARIANT),tsan)
+TEST_RUNNER := $(OUT)/tests/serial_runner.c.o
+TEST_LIBS   := -lcurl
+else
+TEST_RUNNER :=
+endif
+
 UNIT_TESTS := $(filter $(patsubst NEEDS_%,%,$(filter NEEDS_%,$(.VARIABLES))),$(notdir $(patsubst %/,%,$(wildcard tests/unit/*/))))
+UNIT_TESTS := $(foreach t,$(UNIT_TESTS),$(if $(wildcard tests/unit/$(t)/*.c),$(t)))
 unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c))
 unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
 define unit_rule
-$(OUT)/test_$(1): $(call unit_obj,$(1)) $(call unit_lib,$(1))
-	$(CC) $(COMMON) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) \
-	  -Wl,--start-group $(call unit_lib,$(1)) -Wl,--end-group $(TEST_LIBS) $(LDLIBS)
+$(OUT)/test_$(1): $(call unit_obj,$(1)) $(call unit_lib,$(1)) $(TEST_RUNNER)
+	$(CC) $(COMMON) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) $(TEST_RUNNER) \
+	  -Wl,--start-group $(call unit_lib,$(1)) -Wl,--end-group $(TEST_LIBS) $(UNIT_LIBS_$(1)) $(LDLIBS)
 endef
+# openapi.yaml is read with libyaml.
+UNIT_LIBS_api := -lyaml
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
+
+# These two talk to a server process and link no room of ours.
+HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
+# What the crash test borrows of the HTTP tests: the process and the client.
+HTTP_KIT  := $(OUT)/tests/http/server_process.c.o $(OUT)/tests/http/http_client.c.o
+CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
+
+$(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER)
+	$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
+
+$(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
+	$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
+
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) http crash)
+
+test-programs: $(TEST_PROGRAMS) $(OUT)/tacet
+
+test-run: test-programs
+	@TACET=$(OUT)/tacet scripts/run-tests $(TEST_PROGRAMS)
+
+# What a bare machine lacks is installed first; make then starts anew, because it looks for libraries when it reads its files.
+# All cores, unless make was told otherwise.
+ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+test:
+	@scripts/install-deps build test
+	@python3 scripts/check_rooms.py rooms.txt .
+	@$(MAKE) $(ALL_CORES) --no-print-directory test-run
+
+test-sanitizers:
+	@scripts/install-deps build test
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=asan test-run
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=tsan test-run
