@@ -85,10 +85,11 @@ $(OUT)/api/embedded.c.o: web/index.html web/status.js web/status.css openapi.yam
 $(OUT)/api/embedded.c.o: CFLAGS += -fno-lto
 
 include tests/tests.mk
+include tests/fuzz/fuzz.mk
 
 # What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.
 demo:
-	@scripts/install-deps run build
+	@scripts/install-deps build demo
 	@$(MAKE) --no-print-directory $(BUILD)/tacet
 	@TACET=$(BUILD)/tacet examples/demo.sh
 

@@ -1,0 +1,197 @@
+/* Any request against a whole service without a socket.
+ *
+ * An input is text: "ROLE METHOD TARGET", then header lines "Name: value", an empty line, and the
+ * body. ROLE is the name of a role, whose token is sent, or "-". Whatever comes, the answer must
+ * have a status that is not 500, problems must be problem documents, and nothing may leak or crash.
+ * The database lives as long as the process; what one input stores the next may meet. */
+#include <assert.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/api.h"
+#include "storage/db.h"
+#include "storage/migrate.h"
+
+#define HEADERS_MAX 12
+#define ROLES       6
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Kept between inputs, as libFuzzer wants it. */
+static struct {
+    struct db_store *store;
+    struct db *db;
+    struct app *app;
+    char authorization[ROLES][176];
+} service;
+
+static const char *const roles[ROLES] = {"admin",   "steward", "contributor",
+                                         "student", "agent",   "auditor"};
+
+static int64_t now(void)
+{
+    return 1800000000000;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    char directory[] = "/tmp/tacet-fuzz-XXXXXX", path[64], error[DB_ERROR_SIZE];
+    if (mkdtemp(directory) == NULL) {
+        abort();
+    }
+    snprintf(path, sizeof path, "%s/tacet.db", directory);
+    struct db_settings database = {.location = path, .not_durable = true, .max_pages = 50000};
+    struct api_settings settings = {.now_ms = now,
+                                    .max_body_bytes = 1 << 20,
+                                    .max_upload_bytes = 1 << 20,
+                                    .max_policy_bytes = 1 << 20,
+                                    .max_states_per_query = 64,
+                                    .max_experts_per_dataset = 100,
+                                    .cors_origins = "https://a.example",
+                                    .version = "fuzz"};
+    service.store = db_store_new(&db_driver_sqlite, &database);
+    if (service.store == NULL || db_open(service.store, &service.db, error) != DB_OK ||
+        migrate(service.db, error) != DB_OK || (service.app = api_open(&settings)) == NULL) {
+        abort();
+    }
+    for (int i = 0; i < ROLES; i++) {
+        char token[160];
+        if (api_client_create(service.app, service.db, roles[i], roles[i], token) != NULL) {
+            abort();
+        }
+        snprintf(service.authorization[i], sizeof service.authorization[i], "Bearer %s", token);
+    }
+    return 0;
+}
+
+struct input {
+    char *text; /* cut into NUL-terminated pieces */
+    const char *names[HEADERS_MAX], *values[HEADERS_MAX];
+    int header_count;
+    const char *authorization;
+    const unsigned char *body;
+    size_t body_size, read;
+};
+
+static const char *find_header(void *context, const char *name)
+{
+    const struct input *input = context;
+    for (int i = 0; i < input->header_count; i++) {
+        if (strcasecmp(input->names[i], name) == 0) {
+            return input->values[i];
+        }
+    }
+    return strcasecmp(name, "Authorization") == 0 ? input->authorization : NULL;
+}
+
+static long read_body(void *context, unsigned char *buffer, size_t size)
+{
+    struct input *input = context;
+    size_t left = input->body_size - input->read;
+    size = size < 37 ? size : 37; /* short reads */
+    size = left < size ? left : size;
+    memcpy(buffer, input->body + input->read, size);
+    input->read += size;
+    return (long)size;
+}
+
+/* Ends the line at *AT and steps behind it; NULL at the end of the text. */
+static char *next_line(char **at)
+{
+    char *line = *at;
+    if (line == NULL) {
+        return NULL;
+    }
+    char *end = strchr(line, '\n');
+    *at = end == NULL ? NULL : end + 1;
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return line;
+}
+
+static void read_headers(struct input *input, char **at)
+{
+    for (char *line = next_line(at); line != NULL && *line != '\0'; line = next_line(at)) {
+        char *colon = strstr(line, ": ");
+        if (colon != NULL && input->header_count < HEADERS_MAX) {
+            *colon = '\0';
+            input->names[input->header_count] = line;
+            input->values[input->header_count++] = colon + 2;
+        }
+    }
+}
+
+static void check(const struct api_reply *reply)
+{
+    assert(reply->status >= 200 && reply->status < 600 && reply->status != 500);
+    const char *body = reply->body != NULL ? reply->body : reply->static_body;
+    if (reply->content_type == NULL || strstr(reply->content_type, "json") == NULL) {
+        assert(reply->status < 400);
+        return;
+    }
+    json_t *json = json_loadb(body, reply->body_size, JSON_REJECT_DUPLICATES, NULL);
+    assert(json != NULL);
+    json_int_t status = json_integer_value(json_object_get(json, "status"));
+    assert(reply->status < 400 || status == reply->status);
+    json_decref(json);
+}
+
+static void serve(struct input *input, const char *method, char *target)
+{
+    char *query = strchr(target, '?');
+    if (query != NULL) {
+        *query++ = '\0';
+    }
+    struct api_request request = {.method = method,
+                                  .path = target,
+                                  .query = query == NULL ? "" : query,
+                                  .header_context = input,
+                                  .header = find_header,
+                                  .request_id = "fuzz"};
+    struct api_route_info info = api_route(service.app, method, target);
+    if (info.lane == API_LANE_STREAM) {
+        request.reader = (struct api_reader){input, read_body};
+    } else {
+        request.body = input->body;
+        request.body_size = input->body_size;
+    }
+    struct api_reply reply;
+    api_serve(service.app, service.db, &request, &reply);
+    check(&reply);
+    api_reply_clear(&reply);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input input = {.text = malloc(size + 1)};
+    if (input.text == NULL) {
+        return 0;
+    }
+    memcpy(input.text, data, size);
+    input.text[size] = '\0';
+    char *at = input.text, *rest = NULL;
+    char *line = next_line(&at);
+    char *role = strtok_r(line, " ", &rest), *method = strtok_r(NULL, " ", &rest);
+    if (role != NULL && method != NULL && rest != NULL) {
+        for (int i = 0; i < ROLES; i++) {
+            input.authorization =
+                strcmp(role, roles[i]) == 0 ? service.authorization[i] : input.authorization;
+        }
+        read_headers(&input, &at);
+        if (at != NULL) {
+            input.body = (unsigned char *)at;
+            input.body_size = size - (size_t)(at - input.text);
+        }
+        serve(&input, method, rest);
+    }
+    free(input.text);
+    return 0;
+}

@@ -1,0 +1,227 @@
+/* The published contract against the router's own table, in both directions: every row is described
+ * and nothing else is; roles, required keys and query parameters are those of the row. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "api/embedded.h"
+#include "api/problem.h"
+#include "api/route.h"
+
+static yaml_document_t document;
+
+static void load(void)
+{
+    struct embedded_file file = embedded_file(EMBEDDED_OPENAPI);
+    yaml_parser_t parser;
+    cr_assert(yaml_parser_initialize(&parser));
+    yaml_parser_set_input_string(&parser, (const unsigned char *)file.bytes, file.size);
+    cr_assert(yaml_parser_load(&parser, &document), "line %zu: %s", parser.problem_mark.line + 1,
+              parser.problem);
+    yaml_parser_delete(&parser);
+}
+
+static void unload(void)
+{
+    yaml_document_delete(&document);
+}
+
+TestSuite(openapi, .init = load, .fini = unload);
+
+static const char *text(const yaml_node_t *node)
+{
+    return node != NULL && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value
+                                                          : "";
+}
+
+/* Pair INDEX of a mapping: its name, and its value in *out; NULL past the end. */
+static const char *pair(const yaml_node_t *mapping, size_t index, yaml_node_t **out)
+{
+    if (mapping == NULL || mapping->type != YAML_MAPPING_NODE) {
+        return NULL;
+    }
+    yaml_node_pair_t *at = mapping->data.mapping.pairs.start + index;
+    if (at >= mapping->data.mapping.pairs.top) {
+        return NULL;
+    }
+    *out = yaml_document_get_node(&document, at->value);
+    return text(yaml_document_get_node(&document, at->key));
+}
+
+static yaml_node_t *member(const yaml_node_t *mapping, const char *name)
+{
+    yaml_node_t *value;
+    const char *at;
+    for (size_t i = 0; (at = pair(mapping, i, &value)) != NULL; i++) {
+        if (strcmp(at, name) == 0) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* Element INDEX of a sequence, NULL past the end. */
+static yaml_node_t *element(const yaml_node_t *sequence, size_t index)
+{
+    if (sequence == NULL || sequence->type != YAML_SEQUENCE_NODE) {
+        return NULL;
+    }
+    yaml_node_item_t *at = sequence->data.sequence.items.start + index;
+    return at < sequence->data.sequence.items.top ? yaml_document_get_node(&document, *at) : NULL;
+}
+
+static yaml_node_t *paths(void)
+{
+    return member(yaml_document_get_root_node(&document), "paths");
+}
+
+/* The operation of a row; NULL when it is not described. */
+static yaml_node_t *operation(const struct route *route)
+{
+    static const char *const names[][2] = {
+        {"GET", "get"}, {"POST", "post"}, {"PUT", "put"}, {"DELETE", "delete"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i][0], route->method) == 0) {
+            return member(member(paths(), route->pattern), names[i][1]);
+        }
+    }
+    return NULL;
+}
+
+/* The definition behind {$ref: "#/components/<kind>/<name>"}. */
+static yaml_node_t *follow(yaml_node_t *node)
+{
+    const char *reference = text(member(node, "$ref"));
+    char kind[40] = "", name[60] = "";
+    if (sscanf(reference, "#/components/%39[^/]/%59s", kind, name) != 2) {
+        return node;
+    }
+    yaml_node_t *components = member(yaml_document_get_root_node(&document), "components");
+    return member(member(components, kind), name);
+}
+
+/* The parameter NAME of an operation that stands IN header, path or query. */
+static yaml_node_t *parameter(yaml_node_t *of, const char *in, const char *name)
+{
+    yaml_node_t *one;
+    for (size_t i = 0; (one = element(member(of, "parameters"), i)) != NULL; i++) {
+        yaml_node_t *found = follow(one);
+        cr_assert(found != NULL, "a parameter refers to nothing");
+        if (strcmp(text(member(found, "in")), in) == 0 &&
+            strcmp(text(member(found, "name")), name) == 0) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+Test(openapi, describes_every_route)
+{
+    const char *method, *pattern;
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; api_route_at(i, &method, &pattern); i++) {
+        cr_assert(i < count);
+        cr_expect(operation(&routes[i]) != NULL, "%s %s is not described", method, pattern);
+    }
+}
+
+Test(openapi, describes_nothing_else)
+{
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    yaml_node_t *path, *of;
+    const char *pattern, *method;
+    for (size_t p = 0; (pattern = pair(paths(), p, &path)) != NULL; p++) {
+        for (size_t m = 0; (method = pair(path, m, &of)) != NULL; m++) {
+            bool found = false;
+            for (unsigned i = 0; i < count && !found; i++) {
+                found = operation(&routes[i]) == of;
+            }
+            cr_expect(found, "%s %s is described but not served", method, pattern);
+        }
+    }
+}
+
+Test(openapi, names_the_roles)
+{
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        yaml_node_t *of = operation(&routes[i]), *one;
+        unsigned roles = 0;
+        for (size_t r = 0; (one = element(member(of, "x-roles"), r)) != NULL; r++) {
+            cr_expect(role_find(text(one)) != ROLE_NONE);
+            roles |= role_find(text(one));
+        }
+        cr_expect_eq(roles, routes[i].roles, "%s %s", routes[i].method, routes[i].pattern);
+        bool open = member(of, "security") != NULL;
+        cr_expect_eq(open, routes[i].roles == ROLE_NONE, "%s", routes[i].pattern);
+    }
+}
+
+Test(openapi, says_where_a_key_is_needed)
+{
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct route *r = &routes[i];
+        yaml_node_t *key = parameter(operation(r), "header", "Idempotency-Key");
+        bool needed = strcmp(text(member(key, "required")), "true") == 0;
+        bool works = route_writes(r) && strcmp(r->method, "DELETE") != 0;
+        cr_expect_eq(needed, (r->flags & ROUTE_KEY_REQUIRED) != 0, "%s", r->pattern);
+        cr_expect_eq(key != NULL, works, "%s %s", r->method, r->pattern);
+    }
+}
+
+Test(openapi, lists_path_and_query_parameters)
+{
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        yaml_node_t *of = operation(&routes[i]), *one;
+        char name[64];
+        for (const char *c = routes[i].pattern; (c = strchr(c, '{')) != NULL; c++) {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(c + 1, "}"), c + 1);
+            cr_expect(parameter(of, "path", name) != NULL, "%s: %s", routes[i].pattern, name);
+        }
+        unsigned known = 0, described = 0;
+        for (const char *c = routes[i].query; *c != '\0'; c += strspn(c, " ")) {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(c, " "), c);
+            cr_expect(parameter(of, "query", name) != NULL, "%s: %s", routes[i].pattern, name);
+            c += strcspn(c, " ");
+            known++;
+        }
+        for (size_t p = 0; (one = element(member(of, "parameters"), p)) != NULL; p++) {
+            described += strcmp(text(member(follow(one), "in")), "query") == 0;
+        }
+        cr_expect_eq(known, described, "%s", routes[i].pattern);
+    }
+}
+
+Test(openapi, names_only_problems_that_exist)
+{
+    unsigned count, named = 0;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        yaml_node_t *one;
+        for (size_t p = 0; (one = element(member(operation(&routes[i]), "x-problems"), p)) != NULL;
+             p++) {
+            cr_expect(problem_find(text(one)) != PROBLEM_NONE, "%s", text(one));
+            named++;
+        }
+    }
+    cr_expect(named > 0);
+}
+
+Test(openapi, every_body_is_described)
+{
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        yaml_node_t *body = member(operation(&routes[i]), "requestBody");
+        cr_expect_eq(body != NULL, routes[i].body != BODY_NONE, "%s %s", routes[i].method,
+                     routes[i].pattern);
+    }
+}

@@ -1,0 +1,458 @@
+/* The contract's first section, held against api_serve: who may call, what form a request must
+ * have, and what every answer carries. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/problem.h"
+#include "api/route.h"
+#include "tests/unit/api/fixture.h"
+
+TestSuite(serve);
+
+static const char *const roles[] = {"admin",   "steward", "contributor",
+                                    "student", "agent",   "auditor"};
+
+#define ROLES (sizeof roles / sizeof roles[0])
+
+Test(serve, every_answer_has_an_id_and_is_not_kept)
+{
+    struct fixture *f = fixture_open();
+    struct response *all[] = {
+        fixture_get(f, NULL, "/healthz/live"), fixture_get(f, NULL, "/v1/clients"),
+        fixture_get(f, "admin", "/v1/clients"), fixture_get(f, NULL, "/nothing"),
+        fixture_post(f, "admin", "/v1/clients", "{")};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        cr_expect_str_eq(response_header(all[i], "Request-Id"), "req-test");
+        cr_expect_str_eq(response_header(all[i], "Cache-Control"), "no-store");
+    }
+    fixture_close(f);
+}
+
+/* ---- tokens */
+
+Test(serve, a_missing_or_wrong_token_is_401)
+{
+    struct fixture *f = fixture_open();
+    char good[160], other[160];
+    strcpy(good, fixture_token(f, "admin"));
+    strcpy(other, fixture_token(f, "student"));
+    expect_status(fixture_get(f, "admin", "/v1/clients"), 200);
+
+    char wrong_secret[160], mixed[160], cut[160], upper[160];
+    strcpy(wrong_secret, good);
+    char *last = &wrong_secret[strlen(wrong_secret) - 1];
+    *last = *last == 'a' ? 'b' : 'a';
+    snprintf(mixed, sizeof mixed, "%.*s%s", (int)(strrchr(good, '_') - good), good,
+             strrchr(other, '_'));
+    strcpy(cut, good);
+    cut[strlen(cut) - 1] = '\0';
+    strcpy(upper, good);
+    memcpy(upper, "TCT", 3);
+    const char *bad[] = {wrong_secret,
+                         mixed,
+                         cut,
+                         upper,
+                         "",
+                         "tct_",
+                         "tct__",
+                         "x",
+                         "tct_a_b",
+                         "tct_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_"
+                         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct response *r = fixture_ask(f, &(struct ask){.path = "/v1/clients", .token = bad[i]});
+        expect_problem(r, "unauthorized");
+        cr_expect_str_eq(response_header(r, "WWW-Authenticate"),
+                         "Bearer realm=\"tacet\", error=\"invalid_token\"");
+        cr_expect(*bad[i] == '\0' || strlen(bad[i]) < 4 || strstr(r->body, bad[i]) == NULL);
+    }
+    struct response *none = fixture_get(f, NULL, "/v1/clients");
+    expect_problem(none, "unauthorized");
+    cr_expect_str_eq(response_header(none, "WWW-Authenticate"), "Bearer realm=\"tacet\"");
+    struct response *basic = fixture_ask(
+        f, &(struct ask){.path = "/v1/clients", .headers = {{"Authorization", "Basic YTpi"}}});
+    expect_problem(basic, "unauthorized");
+    fixture_close(f);
+}
+
+Test(serve, every_route_keeps_out_the_roles_it_does_not_name)
+{
+    struct fixture *f = fixture_open();
+    unsigned count, refused = 0;
+    const struct route *all = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        if (all[i].roles == ROLE_NONE) {
+            continue;
+        }
+        char path[200];
+        size_t size = 0;
+        for (const char *c = all[i].pattern; *c != '\0'; c++) {
+            path[size++] = *c == '{' ? 'x' : *c;
+            c = *c == '{' ? strchr(c, '}') : c;
+        }
+        path[size] = '\0';
+        struct ask ask = {.method = all[i].method, .path = path, .key = "k"};
+        expect_problem(fixture_ask(f, &ask), "unauthorized");
+        for (size_t r = 0; r < ROLES; r++) {
+            if (all[i].roles & role_find(roles[r])) {
+                continue;
+            }
+            ask.token = fixture_token(f, roles[r]);
+            expect_problem(fixture_ask(f, &ask), "forbidden");
+            refused++;
+        }
+    }
+    cr_expect(refused > 10);
+    fixture_close(f);
+}
+
+/* ---- paths and methods */
+
+Test(serve, unknown_paths_and_methods)
+{
+    struct fixture *f = fixture_open();
+    expect_problem(fixture_get(f, "admin", "/v1/nothing"), "not-found");
+    expect_problem(fixture_get(f, "admin", "/v1/clients/"), "not-found");
+    expect_problem(fixture_get(f, "admin", ""), "not-found");
+    expect_problem(fixture_get(f, "admin", "v1/clients"), "not-found");
+    expect_problem(fixture_delete(f, "admin", "/v1/clients/%zz"), "bad-request");
+    struct response *r = fixture_put(f, "admin", "/v1/clients", "{}");
+    expect_problem(r, "method-not-allowed");
+    cr_expect_str_eq(response_header(r, "Allow"), "POST, GET, HEAD, OPTIONS");
+    struct ask head = {.method = "HEAD", .path = "/v1/clients", .token = fixture_token(f, "admin")};
+    struct response *get = fixture_get(f, "admin", "/v1/clients");
+    r = fixture_ask(f, &head);
+    expect_status(r, 200);
+    cr_expect_eq(r->size, get->size, "the server sends the length and no body");
+    r = fixture_ask(f, &(struct ask){.method = "OPTIONS", .path = "/v1/clients"});
+    expect_status(r, 204);
+    cr_expect_str_eq(response_header(r, "Allow"), "POST, GET, HEAD, OPTIONS");
+    cr_expect(response_header(r, "Access-Control-Allow-Origin") == NULL);
+    expect_problem(fixture_ask(f, &(struct ask){.method = "OPTIONS", .path = "/v1/none"}),
+                   "not-found");
+    fixture_close(f);
+}
+
+Test(serve, a_path_that_is_not_text_is_answered)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_get(f, NULL, "/\xff\xfe\"\\<script>");
+    expect_problem(r, "not-found");
+    cr_expect(response_at(r, "/instance") == NULL);
+    r = fixture_get(f, NULL, "/a\"b");
+    expect_problem(r, "not-found");
+    cr_expect_str_eq(response_text(r, "/instance"), "/a\"b");
+    fixture_close(f);
+}
+
+Test(serve, query_parameters_are_known_or_refused)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_get(f, "admin", "/v1/clients?page_sise=3");
+    expect_problem(r, "validation");
+    cr_expect_str_eq(response_text(r, "/errors/0/parameter"), "page_sise");
+    expect_problem(fixture_get(f, "admin", "/v1/clients?page_size=3&page_size=3"), "validation");
+    expect_problem(fixture_get(f, "admin", "/v1/clients?page_size=%"), "bad-request");
+    expect_problem(fixture_get(f, "admin", "/v1/environments?x"), "validation");
+    const char *sizes[] = {"0",   "-1",  "1001", "x", "", "1e2", "99999999999999999999",
+                           "5.0", "%205"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char path[80];
+        snprintf(path, sizeof path, "/v1/clients?page_size=%s", sizes[i]);
+        expect_problem(fixture_get(f, "admin", path), "validation");
+    }
+    expect_problem(fixture_get(f, "admin", "/v1/clients?page_token=*"), "validation");
+    expect_problem(fixture_get(f, "admin", "/v1/clients?page_token="), "validation");
+    fixture_close(f);
+}
+
+/* ---- bodies */
+
+Test(serve, a_body_must_be_json_and_say_so)
+{
+    struct fixture *f = fixture_open();
+    const char *token = fixture_token(f, "admin");
+    const char *good = "{\"name\":\"n\",\"role\":\"agent\"}";
+    struct ask ask = {.path = "/v1/clients", .token = token, .body = good};
+    const char *types[] = {"",
+                           "text/plain",
+                           "application/jsonx",
+                           "application/x-ndjson",
+                           "application/json; charset=latin1",
+                           "multipart/form-data"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        ask.content_type = types[i];
+        expect_problem(fixture_ask(f, &ask), "unsupported-media-type");
+    }
+    const char *fine[] = {"application/json", "Application/JSON", "application/json;charset=UTF-8",
+                          "application/json ; charset=\"utf-8\""};
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        ask.content_type = fine[i];
+        expect_status(fixture_ask(f, &ask), 201);
+    }
+    ask.content_type = NULL;
+    ask.headers[0][0] = "Content-Encoding";
+    ask.headers[0][1] = "gzip";
+    expect_problem(fixture_ask(f, &ask), "unsupported-media-type");
+
+    struct response *none =
+        fixture_ask(f, &(struct ask){.method = "POST", .path = "/v1/clients", .token = token});
+    expect_problem(none, "not-json");
+    const char *broken[] = {"{",
+                            "{\"name\":\"n\",\"role\":\"agent\"",
+                            "nul",
+                            "{\"name\":NaN}",
+                            "{\"name\":\"a\",\"name\":\"b\"}",
+                            "{\"name\":\"\xff\"}"};
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        expect_problem(fixture_post(f, "admin", "/v1/clients", broken[i]), "not-json");
+    }
+    char deep[4001];
+    memset(deep, '[', 4000);
+    deep[4000] = '\0';
+    expect_problem(fixture_post(f, "admin", "/v1/clients", deep), "not-json");
+    expect_problem(fixture_post(f, "admin", "/v1/clients", "{\"name\":1e999}"), "validation");
+    fixture_close(f);
+}
+
+Test(serve, members_are_checked_one_by_one)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_post(f, "admin", "/v1/clients", "{}");
+    expect_invalid(r, "/name");
+    expect_invalid(r, "/role");
+    const char *objects[] = {"[]", "3", "\"x\"", "null", "true"};
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+        expect_invalid(fixture_post(f, "admin", "/v1/clients", objects[i]), "");
+    }
+    const char *names[] = {"3", "null", "\"\"", "[]", "{}", "\"a\\nb\"", "\"\\u007f\""};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char body[100];
+        snprintf(body, sizeof body, "{\"name\":%s,\"role\":\"agent\"}", names[i]);
+        expect_invalid(fixture_post(f, "admin", "/v1/clients", body), "/name");
+    }
+    char body[200], name[102];
+    memset(name, 'n', 101);
+    name[101] = '\0';
+    snprintf(body, sizeof body, "{\"name\":\"%s\",\"role\":\"agent\"}", name);
+    expect_invalid(fixture_post(f, "admin", "/v1/clients", body), "/name");
+    snprintf(body, sizeof body, "{\"name\":\"%s\",\"role\":\"agent\"}", name + 1);
+    expect_status(fixture_post(f, "admin", "/v1/clients", body), 201);
+    expect_invalid(fixture_post(f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"king\"}"),
+                   "/role");
+    r = fixture_post(f, "admin", "/v1/clients",
+                     "{\"name\":\"n\",\"rol\":\"agent\",\"a/b~c\":1,\"role\":\"agent\"}");
+    expect_invalid(r, "/rol");
+    expect_invalid(r, "/a~1b~0c");
+    cr_expect(strstr(r->body, "did you mean \\\"role\\\"") != NULL, "%s", r->body);
+    fixture_close(f);
+}
+
+Test(serve, an_endpoint_without_a_body_takes_none)
+{
+    struct fixture *f = fixture_open();
+    expect_status(fixture_post(f, "auditor", "/v1/ledger:verify", NULL), 200);
+    expect_status(fixture_post(f, "auditor", "/v1/ledger:verify", "{}"), 200);
+    expect_invalid(fixture_post(f, "auditor", "/v1/ledger:verify", "{\"x\":1}"), "/x");
+    expect_problem(fixture_post(f, "auditor", "/v1/ledger:verify", "{"), "not-json");
+    fixture_close(f);
+}
+
+Test(serve, at_most_a_hundred_faults_are_told)
+{
+    struct fixture *f = fixture_open();
+    char *body = calloc(1, 20000);
+    cr_assert(body != NULL);
+    size_t size = (size_t)sprintf(body, "{\"name\":\"n\",\"role\":\"agent\"");
+    for (int i = 0; i < 500; i++) {
+        size += (size_t)sprintf(body + size, ",\"unknown%d\":1", i);
+    }
+    strcpy(body + size, "}");
+    struct response *r = fixture_post(f, "admin", "/v1/clients", body);
+    expect_problem(r, "validation");
+    cr_expect_eq(json_array_size(response_at(r, "/errors")), 100);
+    cr_expect(strstr(response_text(r, "/detail"), "500") != NULL);
+    free(body);
+    fixture_close(f);
+}
+
+/* ---- forms of answers */
+
+Test(serve, accept_decides_the_form)
+{
+    struct fixture *f = fixture_open();
+    const char *browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    struct ask ask = {.path = "/v1/clients", .token = fixture_token(f, "admin")};
+    const char *fine[] = {"*/*", "application/json", "application/*", "text/html", ""};
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        ask.accept = fine[i];
+        struct response *r = fixture_ask(f, &ask);
+        expect_status(r, 200);
+        cr_expect_str_eq(r->content_type, "application/json");
+    }
+    ask.accept = "image/png";
+    expect_problem(fixture_ask(f, &ask), "not-acceptable");
+    ask.accept = "application/json;q=0";
+    expect_problem(fixture_ask(f, &ask), "not-acceptable");
+
+    struct response *page =
+        fixture_ask(f, &(struct ask){.path = "/v1/ledger/accounts", .accept = browser});
+    expect_status(page, 200);
+    cr_expect_str_eq(page->content_type, "text/html; charset=utf-8");
+    struct response *data =
+        fixture_ask(f, &(struct ask){.path = "/v1/ledger/accounts", .accept = "*/*"});
+    expect_problem(data, "unauthorized");
+    fixture_close(f);
+}
+
+static void allow_origins(struct api_settings *settings)
+{
+    settings->cors_origins = "https://a.example, https://b.example";
+}
+
+Test(serve, cors_is_for_the_listed_origins)
+{
+    struct fixture *f = fixture_open_with(allow_origins);
+    struct ask ask = {.path = "/healthz/live", .headers = {{"Origin", "https://b.example"}}};
+    struct response *r = fixture_ask(f, &ask);
+    cr_expect_str_eq(response_header(r, "Access-Control-Allow-Origin"), "https://b.example");
+    cr_expect_str_eq(response_header(r, "Vary"), "Origin");
+    ask.method = "OPTIONS";
+    ask.path = "/v1/clients";
+    r = fixture_ask(f, &ask);
+    expect_status(r, 204);
+    cr_expect(strstr(response_header(r, "Access-Control-Allow-Headers"), "Idempotency-Key"));
+    ask.headers[0][1] = "https://c.example";
+    r = fixture_ask(f, &ask);
+    cr_expect(response_header(r, "Access-Control-Allow-Origin") == NULL);
+    cr_expect(response_header(r, "Access-Control-Allow-Headers") == NULL);
+    fixture_close(f);
+}
+
+Test(serve, static_pages_are_asked_once)
+{
+    struct fixture *f = fixture_open();
+    const char *paths[] = {"/", "/status.js", "/status.css", "/openapi.yaml", "/docs"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct ask ask = {.path = paths[i]};
+        struct response *r = fixture_ask(f, &ask);
+        expect_status(r, 200);
+        cr_expect(r->size > 100, "%s", paths[i]);
+        const char *etag = response_header(r, "ETag");
+        cr_assert(etag != NULL && etag[0] == '"');
+        ask.headers[0][0] = "If-None-Match";
+        ask.headers[0][1] = etag;
+        r = fixture_ask(f, &ask);
+        expect_status(r, 304);
+        cr_expect_eq(r->size, 0);
+        cr_expect_str_eq(response_header(r, "ETag"), etag);
+        ask.headers[0][1] = "\"other\"";
+        expect_status(fixture_ask(f, &ask), 200);
+    }
+    fixture_close(f);
+}
+
+Test(serve, a_problem_has_a_page)
+{
+    struct fixture *f = fixture_open();
+    struct response *list = fixture_get(f, NULL, "/problems");
+    expect_status(list, 200);
+    cr_expect_eq(json_array_size(response_at(list, "/items")), PROBLEM_COUNT - 1);
+    for (size_t i = 0; i < PROBLEM_COUNT - 1; i++) {
+        char pointer[40];
+        snprintf(pointer, sizeof pointer, "/items/%zu/type", i);
+        const char *type = response_text(list, pointer);
+        struct response *r = fixture_get(f, NULL, type);
+        expect_status(r, 200);
+        cr_expect_str_eq(response_text(r, "/type"), type);
+        cr_expect(strlen(response_text(r, "/explanation")) > 20);
+        r = fixture_ask(f, &(struct ask){.path = type, .accept = "text/html"});
+        expect_status(r, 200);
+        cr_expect_str_eq(r->content_type, "text/html; charset=utf-8");
+        cr_expect(strstr(r->body, response_text(list, "/items/0/title")) != NULL || i > 0);
+    }
+    expect_problem(fixture_get(f, NULL, "/problems/none"), "not-found");
+    fixture_close(f);
+}
+
+Test(serve, the_server_can_ask_for_any_problem)
+{
+    struct fixture *f = fixture_open();
+    const char *slugs[] = {"body-too-large", "overloaded",      "shutting-down",
+                           "storage-full",   "request-timeout", "internal-error"};
+    for (size_t i = 0; i < sizeof slugs / sizeof slugs[0]; i++) {
+        struct api_reply reply;
+        api_problem_reply(fixture_app(f), slugs[i], NULL, "req-1", &reply);
+        cr_expect_eq(reply.status, problem_info(problem_find(slugs[i]))->status);
+        json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
+        cr_expect_str_eq(json_string_value(json_object_get(json, "request_id")), "req-1");
+        json_decref(json);
+        bool waits = false;
+        for (unsigned h = 0; h < reply.header_count; h++) {
+            waits = waits || strcmp(reply.headers[h].name, "Retry-After") == 0;
+        }
+        cr_expect_eq(waits, reply.status == 503);
+        api_reply_clear(&reply);
+    }
+    fixture_close(f);
+}
+
+static bool never_ready(void *context, const char **why_not)
+{
+    (void)context;
+    *why_not = "The workers are starting.";
+    return false;
+}
+
+static void not_ready(struct api_settings *settings)
+{
+    settings->ready = never_ready;
+}
+
+static size_t two_counters(void *context, char *buffer, size_t size)
+{
+    (void)context;
+    return (size_t)snprintf(buffer, size, "tacet_a 1\ntacet_b 2\n");
+}
+
+static void with_metrics(struct api_settings *settings)
+{
+    settings->metrics = two_counters;
+}
+
+Test(serve, health_and_metrics)
+{
+    struct fixture *f = fixture_open_with(with_metrics);
+    expect_status(fixture_get(f, NULL, "/healthz/live"), 200);
+    struct response *r = fixture_get(f, NULL, "/healthz/ready");
+    expect_status(r, 200);
+    cr_expect_str_eq(response_text(r, "/version"), "test");
+    r = fixture_get(f, "steward", "/metrics");
+    expect_status(r, 200);
+    cr_expect_str_eq(r->body, "tacet_a 1\ntacet_b 2\n");
+    expect_problem(fixture_get(f, NULL, "/metrics"), "unauthorized");
+    expect_problem(fixture_get(f, "student", "/metrics"), "forbidden");
+    fixture_close(f);
+    f = fixture_open_with(not_ready);
+    r = fixture_get(f, NULL, "/healthz/ready");
+    expect_problem(r, "not-ready");
+    cr_expect_str_eq(response_text(r, "/detail"), "The workers are starting.");
+    cr_expect(response_header(r, "Retry-After") != NULL);
+    expect_status(fixture_get(f, NULL, "/healthz/live"), 200);
+    fixture_close(f);
+}
+
+Test(serve, worlds_are_listed)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_get(f, "student", "/v1/environments");
+    expect_status(r, 200);
+    cr_expect_str_eq(response_text(r, "/items/0/name"), "cartpole");
+    cr_expect_eq(response_number(r, "/items/0/state_dim"), 4);
+    cr_expect_eq(response_number(r, "/items/0/action_count"), 2);
+    cr_expect_str_eq(response_text(r, "/items/0/parameters/0/name"), "gravity");
+    cr_expect_eq(response_number(r, "/items/0/parameters/0/default"), 9.8);
+    fixture_close(f);
+}
