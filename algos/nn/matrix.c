@@ -27,7 +27,7 @@ void locked_buffer_return(void *buffer) __asm__("__wrap_blas_memory_free");
 
 static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
 
-__attribute__((used, externally_visible)) void *locked_buffer_take(int position)
+__attribute__((used)) void *locked_buffer_take(int position)
 {
     pthread_mutex_lock(&buffers_lock);
     void *buffer = real_buffer_take(position);
@@ -35,7 +35,7 @@ __attribute__((used, externally_visible)) void *locked_buffer_take(int position)
     return buffer;
 }
 
-__attribute__((used, externally_visible)) void locked_buffer_return(void *buffer)
+__attribute__((used)) void locked_buffer_return(void *buffer)
 {
     pthread_mutex_lock(&buffers_lock);
     real_buffer_return(buffer);
