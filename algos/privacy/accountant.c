@@ -14,6 +14,9 @@
 #define TAIL          1e-12
 #define MIN_LOG2_SIZE 12
 #define MAX_TILT      400.0
+#define MAX_HALVINGS  12
+#define WIDE          0.05 /* relative gap that no grid explains */
+#define MARGIN        0.01 /* of the width: the grid's own laws reach a little further */
 #define FIRST_GAP     0.25 /* of the variance per relative gap wanted: the first guess of the size */
 
 /* The tilt t at which t n K'(t) - n K(t) = ln(1/delta), or MAX_TILT over the greatest loss if that
@@ -96,6 +99,15 @@ static unsigned first_log2_size(double variance, double width, double relative_g
     return log2_size;
 }
 
+/* True when epsilon lies outside of the window, or the tilt is so strong that the rounding
+ * allowance swamps delta there: a weaker tilt looks lower and wider. */
+static bool misplaced(const struct accountant_interval *now, double bottom, bool exhausted)
+{
+    bool above = isinf(now->upper);
+    bool below = now->lower == 0.0 && now->upper > 0.0 && bottom > 0.0;
+    return above || below || (exhausted && now->upper - now->lower > WIDE * now->upper);
+}
+
 bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_t times,
                         double delta, const struct accountant_effort *effort,
                         struct accountant_interval *out)
@@ -110,11 +122,12 @@ bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_
     double n = (double)times;
     struct pld_window window = {.times = times, .tilt = best_tilt(&coarse, n, delta)};
     struct accountant_interval best = {0.0, INFINITY};
-    unsigned log2_size = 0;
+    unsigned log2_size = 0, halvings = 0;
     for (;;) {
         double variance;
         double top = window_end(&coarse, n, window.tilt, 1.0, &window.tilt_above);
         double bottom = window_end(&coarse, n, window.tilt, -1.0, &window.tilt_below);
+        top += MARGIN * (top - bottom);
         pld_outcomes_cumulant(&coarse, window.tilt, NULL, &variance);
         if (!log2_size)
             log2_size = first_log2_size(variance, top - bottom, effort->relative_gap);
@@ -129,11 +142,13 @@ bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_
         if (best.upper <= effort->irrelevant ||
             best.upper - best.lower <= effort->relative_gap * best.upper)
             break;
-        if (now.lower == 0.0 && now.upper > 0.0 && bottom > 0.0 && window.tilt > 1e-3) {
-            window.tilt *= 0.5; /* epsilon lies below the window */
+        bool exhausted = log2_size >= max_log2_size;
+        if (misplaced(&now, bottom, exhausted) && halvings++ < MAX_HALVINGS) {
+            window.tilt *= 0.5;
+            log2_size = 0;
             continue;
         }
-        if (log2_size >= max_log2_size)
+        if (exhausted)
             break;
         log2_size++;
     }

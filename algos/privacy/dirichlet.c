@@ -113,27 +113,39 @@ double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
     return fmin(simple, (up + down) * (1.0 + 1e-12));
 }
 
+/* Answers, as a real number, that an account of BUDGET nano-units at that order pays. */
+static double answers(const struct dirichlet *mechanism, double order, double epsilon, double delta)
+{
+    double budget = floor(renyi_budget(order, epsilon, delta) / NANO);
+    return budget / fmax(1.0, ceil(dirichlet_renyi_bound(mechanism, order) / NANO));
+}
+
 double dirichlet_best_order(const struct dirichlet *mechanism, double epsilon, double delta,
                             uint64_t *out_queries)
 {
-    double limit = dirichlet_order_limit(mechanism), best_order = 1.0 + 0.5 * (limit - 1.0);
-    double best_ratio = -INFINITY, best_queries = 0;
     /* Where the shift is tiny the limit is astronomic, and the best order is of the size of
-     * ln(1/delta)/epsilon: the grid is geometric in order - 1. */
-    double least = log(fmin(0.02 * (limit - 1.0), 1e-3)), greatest = log(0.98 * (limit - 1.0));
-    for (int i = 0; i <= 200; i++) {
-        double order = 1.0 + exp(least + (greatest - least) * i / 200.0);
-        double budget = floor(renyi_budget(order, epsilon, delta) / NANO);
-        double price = fmax(1.0, ceil(dirichlet_renyi_bound(mechanism, order) / NANO));
-        if (!(budget / price > best_ratio))
-            continue;
-        best_ratio = budget / price;
-        best_order = order;
-        best_queries = fmax(0.0, floor(best_ratio));
+     * ln(1/delta)/epsilon: the grid is geometric in order - 1. Then it zooms in, twice. */
+    double limit = dirichlet_order_limit(mechanism);
+    double least = log(fmin(0.02 * (limit - 1.0), 1e-3)), greatest = log(0.99 * (limit - 1.0));
+    double best = -INFINITY, best_x = least;
+    double low = least, step = (greatest - least) / 80.0;
+    for (int zoom = 0; zoom < 3; zoom++) {
+        for (int i = 0; i <= 80; i++) {
+            double x = fmin(greatest, low + step * i);
+            double now = answers(mechanism, 1.0 + exp(x), epsilon, delta);
+            if (now > best) {
+                best = now;
+                best_x = x;
+            }
+            if (zoom && i == 20)
+                break;
+        }
+        low = fmax(least, best_x - step);
+        step /= 10.0;
     }
     if (out_queries)
-        *out_queries = (uint64_t)fmin(best_queries, 0x1p53);
-    return best_order;
+        *out_queries = (uint64_t)fmin(fmax(0.0, floor(best)), 0x1p53);
+    return 1.0 + exp(best_x);
 }
 
 double dirichlet_error_radius(const struct dirichlet *mechanism, double beta)

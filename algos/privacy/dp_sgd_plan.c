@@ -50,18 +50,32 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
     return isfinite(out->upper) ? DP_SGD_PLAN_OK : DP_SGD_PLAN_INFEASIBLE;
 }
 
-/* The least over a geometric grid of orders 1.03 .. 10^4. Any order is valid; more is only tighter.
- */
+/* Epsilon by the order 1 + exp(x); INFINITY where the curve overflows. */
+static double renyi_epsilon_at(const struct dp_sgd_plan *plan, double x)
+{
+    double order = 1.0 + exp(x);
+    double one = renyi_subsampled_gaussian(plan->sampling_rate, plan->noise_multiplier, order);
+    return renyi_to_epsilon(order, (double)plan->steps * one, plan->delta);
+}
+
+/* The least over orders 1.03 .. 10^4, a grid and a closer look. Any order is valid; more is only
+ * tighter. */
 static double renyi_epsilon(const struct dp_sgd_plan *plan)
 {
-    double best = INFINITY;
-    for (int i = 0; i <= 64; i++) {
-        double order = 1.0 + 0.03 * pow(10.0, i * (5.5 / 64.0));
-        double one = renyi_subsampled_gaussian(plan->sampling_rate, plan->noise_multiplier, order);
-        if (!isfinite(one))
+    const double least = -3.5, step = 0.32;
+    double best = INFINITY, best_x = least;
+    for (int i = 0; i <= 40; i++) {
+        double now = renyi_epsilon_at(plan, least + step * i);
+        if (now < best) {
+            best = now;
+            best_x = least + step * i;
+        }
+        if (!isfinite(now))
             break;
-        best = fmin(best, renyi_to_epsilon(order, (double)plan->steps * one, plan->delta));
     }
+    double center = best_x;
+    for (int i = -8; i <= 8; i++)
+        best = fmin(best, renyi_epsilon_at(plan, center + step * i / 9.0));
     return best;
 }
 

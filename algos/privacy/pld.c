@@ -99,35 +99,54 @@ bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid 
     return true;
 }
 
+/* Merges outcomes into bins, from the left (SIGN +1) or from the right (-1). A bin is opened at the
+ * far end of its first outcome's cell, owes for what it collects on the near side of its place, and
+ * is closed when outcomes beyond have repaid. Gives the P-mass placed. */
+static double merge(const struct pld_outcomes *outcomes, double sign, struct pld *out)
+{
+    bool rising = sign > 0.0;
+    size_t cell = rising ? 0 : out->count - 2, bin = rising ? 0 : out->count - 1;
+    double collected = 0, owed = 0, placed = 0; /* P-mass, and |e^place Q - P|, of the open bin */
+    for (size_t n = 0; n < outcomes->count; n++) {
+        const struct pld_outcome *o = &outcomes->outcome[rising ? n : outcomes->count - 1 - n];
+        if (o->loss < loss_of(out, 0) || o->loss >= loss_of(out, out->count - 1))
+            continue;
+        if (rising)
+            find_cell(out, o->loss, &cell);
+        while (!rising && cell > 0 && o->loss < loss_of(out, cell))
+            cell--;
+        double rest = o->mass, owing;
+        while ((owing = sign * expm1(loss_of(out, bin) - o->loss)) < 0.0 && -owing * rest >= owed) {
+            double part = owed / -owing;
+            out->mass[bin] += collected + part;
+            placed += collected + part;
+            rest -= part;
+            collected = owed = 0.0;
+            bin = rising ? cell + 1 : cell;
+        }
+        collected += rest;
+        owed += rest * owing;
+    }
+    /* The last bin stays unpaid. Giving up a little P-mass puts it on a place below its ratio. */
+    size_t last = rising && bin > 0 ? bin - 1 : bin;
+    double left = rising ? (collected + owed) * exp(loss_of(out, last) - loss_of(out, bin))
+                         : collected - owed;
+    out->mass[last] += fmax(left, 0.0);
+    return placed + fmax(left, 0.0);
+}
+
 bool pld_optimistic(const struct pld_outcomes *outcomes, const struct pld_grid *grid,
                     struct pld *out)
 {
     if (!allocate(grid, out))
         return false;
-    size_t cell = 0, bin = 0; /* the place whose ratio the open bin shall have */
-    double collected = 0;     /* P-mass in the open bin */
-    double deficit = 0;       /* e^(bin's loss) Q - P of the open bin, >= 0 */
-    for (size_t i = 0; i < outcomes->count; i++) {
-        double loss = outcomes->outcome[i].loss, rest = outcomes->outcome[i].mass;
-        if (loss < loss_of(out, 0))
-            continue;
-        if (!find_cell(out, loss, &cell))
-            break;
-        while (rest > 0.0) {
-            double excess = -expm1(loss_of(out, bin) - loss); /* what a unit of P-mass repays */
-            if (rest * excess < deficit || excess <= 0.0) {
-                collected += rest;
-                deficit -= rest * excess;
-                break;
-            }
-            double part = deficit / excess;
-            out->mass[bin] += collected + part;
-            rest -= part;
-            collected = deficit = 0.0;
-            /* The rest of this outcome opens the bin at the upper end of its cell. */
-            bin = cell + 1;
-        }
-    }
+    double from_left = merge(outcomes, 1.0, out);
+    memset(out->mass, 0, out->count * sizeof *out->mass);
+    double from_right = merge(outcomes, -1.0, out);
+    if (from_right >= from_left)
+        return true;
+    memset(out->mass, 0, out->count * sizeof *out->mass);
+    merge(outcomes, 1.0, out);
     return true;
 }
 

@@ -74,8 +74,8 @@ bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid 
                      struct pld *out);
 
 /* A post-processing of the mechanism: its divergence is at most the true one. Outcomes are merged
- * from left to right into bins whose ratio P/Q is exactly that of a place; what remains in the last
- * bin, and what lies outside of all cells, is dropped. */
+ * in order of loss, from the side that loses less, into bins whose ratio P/Q is exactly that of a
+ * place; a little P-mass of the last bin, and what lies outside of all cells, is dropped. */
 bool pld_optimistic(const struct pld_outcomes *outcomes, const struct pld_grid *grid,
                     struct pld *out);
 

@@ -1,0 +1,331 @@
+/* The Dirichlet mechanism: its price against independent values and against the divergences that it
+ * has to bound; its draws against the law. */
+#include "algos/privacy/dirichlet.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/privacy/renyi.h"
+#include "algos/privacy/special.h"
+#include "tests/unit/privacy/golden.h"
+
+static struct dirichlet from_json(const json_t *one)
+{
+    return (struct dirichlet){.actions = (uint32_t)golden_number(one, "m"),
+                              .concentration = golden_number(one, "k"),
+                              .min_probability = golden_number(one, "eta"),
+                              .sensitivity = golden_number(one, "Delta")};
+}
+
+Test(dirichlet, bound_oracles)
+{
+    json_t *root = golden_load("dirichlet.json"), *one;
+    size_t i;
+    json_array_foreach(json_object_get(root, "certified_sup_bound"), i, one)
+    {
+        struct dirichlet mechanism = from_json(one);
+        double order = golden_number(one, "order"), limit = golden_number(one, "order_max");
+        double want = golden_number(one, "bound_refined");
+        double got = dirichlet_renyi_bound(&mechanism, order);
+        /* the refinement's grid is free within two percent; otherwise only what pays for rounding
+         * separates both */
+        cr_expect(got >= want * 0.98 && got <= want * (1.0 + 1e-4), "case %zu: %.12g for %.12g", i,
+                  got, want);
+        cr_expect_leq(got, golden_number(one, "bound_simple") * (1.0 + 1e-4));
+        cr_expect_float_eq(dirichlet_order_limit(&mechanism) / limit, 1.0, 1e-12);
+        cr_expect(isinf(dirichlet_renyi_bound(&mechanism, limit * (1.0 + 1e-12))));
+    }
+    cr_assert_eq(i, 22);
+    json_decref(root);
+}
+
+/* The divergence of one pair, from the definition with all three log Beta functions. */
+static double divergence(uint32_t m, double k, const double *p, const double *q, double l)
+{
+    long double sum = 0;
+    for (uint32_t i = 0; i < m; i++) {
+        double mixed = k * (l * p[i] - (l - 1.0) * q[i]);
+        if (mixed <= 0.0)
+            return INFINITY;
+        sum += lgammal(mixed) - l * lgammal(k * p[i]) + (l - 1.0) * lgammal(k * q[i]);
+    }
+    return (double)(sum / (l - 1.0));
+}
+
+/* A random pair in the restricted simplex at most DELTA apart. */
+static void random_pair(struct noise_source *noise, uint32_t m, double eta, double delta, double *p,
+                        double *q)
+{
+    double sum = 0, norm = 0, mean = 0, largest = 1.0;
+    double room = 1.0 - m * eta;
+    bool corner = noise_below(noise, 2);
+    for (uint32_t i = 0; i < m; i++)
+        sum += p[i] = corner ? pow(noise_uniform(noise), 8.0) : -log(noise_uniform(noise));
+    for (uint32_t i = 0; i < m; i++)
+        p[i] = eta + room * p[i] / sum;
+    for (uint32_t i = 0; i < m; i++)
+        mean += (q[i] = noise_normal(noise)) / m;
+    for (uint32_t i = 0; i < m; i++)
+        norm += (q[i] - mean) * (q[i] - mean);
+    for (uint32_t i = 0; i < m; i++) {
+        q[i] = delta * (q[i] - mean) / sqrt(norm);
+        if (p[i] + q[i] < eta)
+            largest = fmin(largest, (p[i] - eta) / -q[i]);
+    }
+    for (uint32_t i = 0; i < m; i++)
+        q[i] = p[i] + largest * q[i];
+}
+
+Test(dirichlet, bound_holds_for_random_pairs)
+{
+    struct noise_source *noise = golden_noise(70);
+    double p[8], q[8];
+    for (int round = 0; round < 20000; round++) {
+        uint32_t m = 2 + noise_below(noise, 7);
+        struct dirichlet mechanism = {.actions = m,
+                                      .concentration = exp(1.0 + 5.0 * noise_uniform(noise)),
+                                      .min_probability = (0.02 + 0.9 * noise_uniform(noise)) / m,
+                                      .sensitivity = exp(-6.0 * noise_uniform(noise))};
+        double limit = dirichlet_order_limit(&mechanism);
+        double order = 1.0 + (limit - 1.0) * (0.02 + 0.95 * noise_uniform(noise));
+        random_pair(noise, m, mechanism.min_probability, mechanism.sensitivity, p, q);
+        double bound = dirichlet_renyi_bound(&mechanism, order);
+        double there = divergence(m, mechanism.concentration, p, q, order);
+        double back = divergence(m, mechanism.concentration, q, p, order);
+        double slack = 1e-12 * (1.0 + mechanism.concentration);
+        cr_assert(there <= bound + slack && back <= bound + slack,
+                  "m %u k %g order %g: %g and %g above %g", m, mechanism.concentration, order,
+                  there, back, bound);
+    }
+    noise_source_free(noise);
+}
+
+Test(dirichlet, bound_is_attained_for_two_actions)
+{
+    struct noise_source *noise = golden_noise(71);
+    for (int round = 0; round < 500; round++) {
+        double eta = 0.05 + 0.3 * noise_uniform(noise);
+        struct dirichlet mechanism = {.actions = 2,
+                                      .concentration = 5.0 + 100.0 * noise_uniform(noise),
+                                      .min_probability = eta,
+                                      .sensitivity = 0.01 + 0.1 * noise_uniform(noise)};
+        double shift = fmin(mechanism.sensitivity / M_SQRT2, 1.0 - 2.0 * eta);
+        double limit = dirichlet_order_limit(&mechanism);
+        double order = 1.0 + (limit - 1.0) * (0.05 + 0.9 * noise_uniform(noise));
+        double p[2] = {eta, 1.0 - eta}, q[2] = {eta + shift, 1.0 - eta - shift};
+        double worst = fmax(divergence(2, mechanism.concentration, p, q, order),
+                            divergence(2, mechanism.concentration, q, p, order));
+        double got = dirichlet_renyi_bound(&mechanism, order);
+        cr_assert(got >= worst * (1.0 - 1e-12) && got <= worst * (1.0 + 1e-6), "%.12g %.12g", got,
+                  worst);
+    }
+    noise_source_free(noise);
+}
+
+Test(dirichlet, price_of_a_tiny_change_keeps_its_digits)
+{
+    /* Halving a tiny change quarters the price: nothing is lost to cancellation. */
+    struct dirichlet mechanism = {4, 50.0, 0.05, 1e-4};
+    double whole = dirichlet_renyi_bound(&mechanism, 8.0);
+    for (int i = 0; i < 12; i++) {
+        mechanism.sensitivity /= 2.0;
+        double half = dirichlet_renyi_bound(&mechanism, 8.0);
+        cr_assert(half > 0.0 && fabs(whole / half - 4.0) < 0.05, "%g / %g", whole, half);
+        whole = half;
+    }
+}
+
+Test(dirichlet, price_grows_with_concentration_change_and_order)
+{
+    struct noise_source *noise = golden_noise(72);
+    for (int round = 0; round < 300; round++) {
+        struct dirichlet base = {2 + noise_below(noise, 6), 20.0 + 100.0 * noise_uniform(noise),
+                                 0.06, 0.002 + 0.01 * noise_uniform(noise)};
+        double price = dirichlet_renyi_bound(&base, 3.0);
+        struct dirichlet more = base;
+        more.concentration *= 1.2;
+        cr_expect_geq(dirichlet_renyi_bound(&more, 3.0), price * (1.0 - 1e-9));
+        more = base;
+        more.sensitivity *= 1.2;
+        cr_expect_geq(dirichlet_renyi_bound(&more, 3.0), price);
+        cr_expect_geq(dirichlet_renyi_bound(&base, 3.3), price * (1.0 - 1e-9));
+    }
+    noise_source_free(noise);
+}
+
+/* The exact delta of a pair can never be better than what the price claims. */
+Test(dirichlet, exact_deltas_respect_the_price)
+{
+    json_t *root = golden_load("dirichlet.json"), *one;
+    size_t i;
+    json_array_foreach(json_object_get(root, "hockey_stick"), i, one)
+    {
+        const json_t *p = json_object_get(one, "pi"), *q = json_object_get(one, "pi_prime");
+        uint32_t m = (uint32_t)json_array_size(p);
+        double square = 0, least = 1.0;
+        for (uint32_t a = 0; a < m; a++) {
+            double x = json_number_value(json_array_get(p, a));
+            double y = json_number_value(json_array_get(q, a));
+            square += (x - y) * (x - y);
+            least = fmin(least, fmin(x, y));
+        }
+        struct dirichlet mechanism = {m, golden_number(one, "k"), least, sqrt(square)};
+        double n = golden_number(one, "n"), delta = golden_number(one, "delta");
+        double limit = dirichlet_order_limit(&mechanism);
+        for (double u = 0.02; u < 1.0; u += 0.04) {
+            double order = 1.0 + (limit - 1.0) * u;
+            double claimed =
+                renyi_to_epsilon(order, n * dirichlet_renyi_bound(&mechanism, order), delta);
+            cr_expect_geq(claimed, golden_number(one, "eps") * (1.0 - 1e-9), "case %zu", i);
+        }
+    }
+    cr_assert_eq(i, 13);
+    json_decref(root);
+}
+
+Test(dirichlet, best_order)
+{
+    json_t *root = golden_load("dirichlet.json"), *one;
+    size_t i;
+    json_array_foreach(json_object_get(root, "eps_rdp"), i, one)
+    {
+        /* An account of just the epsilon that n answers need takes those n, and at one order. */
+        struct dirichlet mechanism = from_json(one);
+        double n = golden_number(one, "n"), delta = golden_number(one, "delta");
+        double epsilon = golden_number(one, "eps_best_over_orders") * 1.002;
+        uint64_t queries;
+        double order = dirichlet_best_order(&mechanism, epsilon, delta, &queries);
+        cr_expect(order > 1.0 && order < dirichlet_order_limit(&mechanism));
+        cr_expect_geq((double)queries, n, "case %zu", i);
+        double total = (double)queries * dirichlet_renyi_bound(&mechanism, order);
+        cr_expect_leq(renyi_to_epsilon(order, total, delta), epsilon * (1.0 + 1e-9));
+        epsilon = golden_number(one, "eps_best_over_orders") * 0.95;
+        dirichlet_best_order(&mechanism, epsilon, delta, &queries);
+        cr_expect_lt((double)queries, n, "case %zu", i);
+    }
+    json_decref(root);
+    struct dirichlet mechanism = {4, 20.0, 0.05, 0.5};
+    uint64_t queries = 99;
+    dirichlet_best_order(&mechanism, 0.01, 1e-5, &queries);
+    cr_assert_eq(queries, 0);
+    dirichlet_best_order(&mechanism, 0.01, 1e-5, NULL);
+}
+
+Test(dirichlet, problems)
+{
+    const struct dirichlet good = {3, 20.0, 0.05, 0.1};
+    cr_assert_null(dirichlet_problem(&good));
+    struct dirichlet bad[] = {{1, 20.0, 0.05, 0.1}, {65, 100.0, 0.01, 0.1},   {3, 19.9, 0.05, 0.1},
+                              {3, NAN, 0.05, 0.1},  {3, INFINITY, 0.05, 0.1}, {3, 20.0, 0.4, 0.1},
+                              {3, 20.0, 0.0, 0.1},  {3, 20.0, NAN, 0.1},      {3, 20.0, 0.05, 0.0},
+                              {3, 20.0, 0.05, NAN}, {3, 20.0, 0.05, INFINITY}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect_not_null(dirichlet_problem(&bad[i]), "case %zu", i);
+}
+
+Test(dirichlet, mix_reaches_the_restricted_simplex)
+{
+    struct dirichlet mechanism = {3, 20.0, 0.05, 0.1};
+    double p[3] = {1.0, 0.0, 0.0}, sum = 0;
+    dirichlet_mix(&mechanism, p);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_geq(p[i], 0.05);
+        sum += p[i];
+    }
+    cr_assert_float_eq(sum, 1.0, 1e-15);
+    cr_assert_float_eq(p[0], 0.9, 1e-15);
+}
+
+Test(dirichlet, rows_lie_on_the_grid_and_sum_to_one)
+{
+    struct noise_source *noise = golden_noise(73);
+    for (uint32_t m = 2; m <= 64; m += m < 8 ? 1 : 14) {
+        struct dirichlet mechanism = {m, 4.0 * m, 0.5 / m, 0.1};
+        double p[64], z[64];
+        for (uint32_t i = 0; i < m; i++)
+            p[i] = 1.0 / m;
+        for (int round = 0; round < 300; round++) {
+            cr_assert(dirichlet_sample(&mechanism, noise, p, z));
+            double sum = 0;
+            for (uint32_t i = 0; i < m; i++) {
+                cr_assert(z[i] >= 0.0 && z[i] * 1048576.0 == floor(z[i] * 1048576.0));
+                sum += z[i];
+            }
+            cr_assert_eq(sum, 1.0);
+        }
+    }
+    noise_source_free(noise);
+}
+
+static double beta_3_1_cdf(double x)
+{
+    return x * x * x;
+}
+
+Test(dirichlet, draws_follow_the_law)
+{
+    enum { N = 100000 };
+    double *sample = malloc(N * sizeof *sample);
+    struct noise_source *noise = golden_noise(74);
+    struct dirichlet two = {2, 4.0, 0.25, 0.1};
+    double p[3] = {0.75, 0.25}, z[3];
+    for (int i = 0; i < N; i++) {
+        cr_assert(dirichlet_sample(&two, noise, p, z));
+        sample[i] = z[0];
+    }
+    cr_assert_lt(golden_ks(sample, N, beta_3_1_cdf), KS_LIMIT);
+
+    struct dirichlet three = {3, 30.0, 0.1, 0.1};
+    double mean[3] = {0}, square[3] = {0};
+    p[0] = 0.1, p[1] = 0.3, p[2] = 0.6;
+    for (int i = 0; i < N; i++) {
+        cr_assert(dirichlet_sample(&three, noise, p, z));
+        for (int a = 0; a < 3; a++) {
+            mean[a] += z[a] / N;
+            square[a] += z[a] * z[a] / N;
+        }
+    }
+    for (int a = 0; a < 3; a++) {
+        double variance = p[a] * (1.0 - p[a]) / 31.0;
+        cr_expect_lt(fabs(mean[a] - p[a]), 5.0 * sqrt(variance / N));
+        cr_expect_float_eq((square[a] - mean[a] * mean[a]) / variance, 1.0, 0.05);
+    }
+    noise_source_free(noise);
+    free(sample);
+}
+
+Test(dirichlet, sample_refuses_what_is_not_in_the_simplex)
+{
+    struct dirichlet mechanism = {3, 20.0, 0.05, 0.1};
+    struct noise_source *noise = golden_noise(75);
+    double z[3];
+    static const double bad[][3] = {{0.04, 0.46, 0.5}, {0.2, 0.2, 0.2},      {0.5, 0.5, 0.5},
+                                    {NAN, 0.5, 0.5},   {INFINITY, 0.1, 0.1}, {-0.1, 0.5, 0.6}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect_not(dirichlet_sample(&mechanism, noise, bad[i], z), "case %zu", i);
+    static const double good[3] = {0.05, 0.05, 0.9};
+    cr_expect(dirichlet_sample(&mechanism, noise, good, z));
+    noise_source_free(noise);
+}
+
+Test(dirichlet, error_radius_holds_the_answer)
+{
+    struct dirichlet mechanism = {6, 20.0, 0.05, 0.1};
+    struct noise_source *noise = golden_noise(76);
+    double p[6] = {0.5, 0.1, 0.1, 0.1, 0.1, 0.1}, z[6];
+    double radius = dirichlet_error_radius(&mechanism, 0.05);
+    int outside = 0;
+    enum { N = 20000 };
+    for (int i = 0; i < N; i++) {
+        double square = 0;
+        cr_assert(dirichlet_sample(&mechanism, noise, p, z));
+        for (int a = 0; a < 6; a++)
+            square += (z[a] - p[a]) * (z[a] - p[a]);
+        outside += sqrt(square) >= radius;
+    }
+    cr_assert_leq(outside, N / 20);
+    cr_assert_gt(dirichlet_error_radius(&mechanism, 0.01), radius);
+    noise_source_free(noise);
+}
