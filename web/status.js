@@ -138,7 +138,7 @@ async function account(path) {
   const heads = ["#", "Time", "Kind", "Units", "Held", "For"];
   const rows = entries.items.map((e) => el("tr", {},
     el("td", { class: "number" }, String(e.sequence)), el("td", { class: "soft" }, clock(e.time)), el("td", {}, e.kind),
-    el("td", { class: "number" }, String(e.units)), el("td", { class: "number" }, String(e.held_units)),
+    el("td", { class: "number" }, String(e.units.spent)), el("td", { class: "number" }, String(e.units.held)),
     el("td", { class: "mono" }, e.resource || "")));
   return el("div", {}, el("h1", {}, "Budget"), budgetCard(it), el("h2", {}, "Entries"),
     el("div", { class: "card scroll" }, el("table", {},

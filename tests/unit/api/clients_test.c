@@ -27,7 +27,7 @@ Test(clients, a_token_works_until_it_is_revoked)
     struct response *list = fixture_get(f, "admin", "/v1/clients");
     cr_expect(strstr(list->body, id) != NULL);
     cr_expect(strstr(list->body, strrchr(token, '_') + 1) == NULL, "the list shows a secret");
-    cr_expect(strstr(list->body, "token\"") == NULL && strstr(list->body, "hash") == NULL);
+    cr_expect(strstr(list->body, "\"token\"") == NULL && strstr(list->body, "hash") == NULL);
 
     expect_status(fixture_delete(f, "admin", location), 204);
     expect_problem(fixture_ask(f, &ask), "unauthorized");

@@ -1,0 +1,92 @@
+/* Signed certificates: canonical bytes, a signature that anyone can check, and no change unseen. */
+#include <criterion/criterion.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/certificate.h"
+#include "api/json_text.h"
+#include "tests/unit/api/fixture.h"
+
+TestSuite(certificate);
+
+static const char *facts =
+    "{\"unit\":\"expert\",\"epsilon\":10.0,\"delta\":1e-5,\"plan\":{\"steps\":"
+    "3000,\"noise_multiplier\":1.25},\"assumptions\":[\"a\",\"b\"]}";
+
+Test(certificate, is_canonical_and_signed)
+{
+    struct fixture *f = fixture_open();
+    json_t *plain = json_loads(facts, 0, NULL);
+    char *text = certificate_sign(fixture_app(f), plain);
+    cr_assert(text != NULL);
+    cr_expect(json_object_get(plain, "signature") == NULL, "the caller's object is left alone");
+    const char *want = "{\"assumptions\":[\"a\",\"b\"],\"delta\":0.00001,\"epsilon\":10,\"plan\":{"
+                       "\"noise_multiplier\":1.25,\"steps\":3000},\"signature\":{\"algorithm\":"
+                       "\"Ed25519\",\"key_id\":";
+    cr_expect(strncmp(text, want, strlen(want)) == 0, "%s", text);
+    cr_expect(certificate_check(text, fixture_app(f)->public_key));
+    free(text);
+    json_decref(plain);
+    fixture_close(f);
+}
+
+Test(certificate, the_key_set_checks_it_without_us)
+{
+    struct fixture *f = fixture_open();
+    struct response *keys = fixture_get(f, NULL, "/.well-known/jwks.json");
+    expect_status(keys, 200);
+    cr_expect_str_eq(response_text(keys, "/keys/0/kty"), "OKP");
+    cr_expect_str_eq(response_text(keys, "/keys/0/crv"), "Ed25519");
+    const char *x = response_text(keys, "/keys/0/x");
+    unsigned char key[crypto_sign_PUBLICKEYBYTES];
+    size_t length;
+    cr_assert_eq(sodium_base642bin(key, sizeof key, x, strlen(x), NULL, &length, NULL,
+                                   sodium_base64_VARIANT_URLSAFE_NO_PADDING),
+                 0);
+    cr_assert_eq(length, sizeof key);
+    json_t *plain = json_loads(facts, 0, NULL);
+    char *text = certificate_sign(fixture_app(f), plain);
+    cr_expect(certificate_check(text, key));
+    json_t *whole = json_loads(text, 0, NULL);
+    const char *id =
+        json_string_value(json_object_get(json_object_get(whole, "signature"), "key_id"));
+    cr_expect_str_eq(id, response_text(keys, "/keys/0/kid"));
+    json_decref(whole);
+    free(text);
+    json_decref(plain);
+    fixture_close(f);
+}
+
+Test(certificate, any_change_is_seen)
+{
+    struct fixture *f = fixture_open();
+    json_t *plain = json_loads(facts, 0, NULL);
+    char *text = certificate_sign(fixture_app(f), plain);
+    const unsigned char *key = fixture_app(f)->public_key;
+    const char *edits[][2] = {{"\"epsilon\":10", "\"epsilon\":1"},
+                              {"expert", "agents"},
+                              {"1.25", "9.25"},
+                              {"\"a\"", "\"c\""}};
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        char changed[1024];
+        char *at = strstr(text, edits[i][0]);
+        cr_assert(at != NULL);
+        snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, edits[i][1],
+                 at + strlen(edits[i][0]));
+        cr_expect(!certificate_check(changed, key), "%s", changed);
+    }
+    unsigned char other[32];
+    memcpy(other, key, sizeof other);
+    other[0] ^= 1;
+    cr_expect(!certificate_check(text, other));
+    const char *none[] = {"", "{}", "[]", "{\"signature\":3}",
+                          "{\"signature\":{\"value\":\"AA\"}}"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        cr_expect(!certificate_check(none[i], key), "%s", none[i]);
+    }
+    free(text);
+    json_decref(plain);
+    fixture_close(f);
+}
