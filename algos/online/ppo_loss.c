@@ -25,7 +25,7 @@ struct ppo_loss ppo_policy_loss(const float *logits, uint32_t actions, uint32_t 
                                 double entropy_bonus, float *gradient)
 {
     assert(actions > 0 && actions <= ENV_MAX_ACTIONS && action < actions);
-    double log_p[ENV_MAX_ACTIONS], p[ENV_MAX_ACTIONS];
+    double log_p[ENV_MAX_ACTIONS] = {0}, p[ENV_MAX_ACTIONS] = {0};
     double top = logits[0];
     for (uint32_t a = 1; a < actions; a++)
         top = logits[a] > top ? logits[a] : top;

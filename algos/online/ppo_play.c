@@ -1,5 +1,6 @@
 /* PPO's roll-out: all worlds take a step together, so that the policy sees one batch a step. The
  * value network is asked once, for the whole roll-out. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,11 +25,13 @@ static void write_observation(const struct ppo *ppo, uint32_t w, float *row)
 static uint32_t draw_action(const float *logits, uint32_t actions, struct rng *rng,
                             float *log_probability)
 {
-    double weight[ENV_MAX_ACTIONS], sum = 0.0;
+    assert(actions > 0 && actions <= ENV_MAX_ACTIONS);
     double top = logits[0];
     for (uint32_t a = 1; a < actions; a++)
         top = logits[a] > top ? logits[a] : top;
-    for (uint32_t a = 0; a < actions; a++) {
+    double weight[ENV_MAX_ACTIONS];
+    double sum = weight[0] = exp(logits[0] - top);
+    for (uint32_t a = 1; a < actions; a++) {
         weight[a] = exp(logits[a] - top);
         sum += weight[a];
     }
