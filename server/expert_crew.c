@@ -1,0 +1,206 @@
+/* The crew. Settings are handed out in order and come back in any; a ring of twice as many slots as
+ * threads holds what is made before it is taken, so a slow reader slows the crew and memory stays
+ * bounded. */
+#include "server/expert_crew.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/expert_lines.h"
+
+struct slot {
+    bool full;
+    const char *failure; /* static sentence */
+    struct expert_text text;
+};
+
+struct expert_crew {
+    struct expert_request request;
+    uint64_t settings;
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    uint64_t next;  /* setting to hand out */
+    uint64_t taken; /* settings taken by the reader */
+    bool stopping;
+    unsigned slot_count;
+    struct slot *slots; /* setting s is in slot s % slot_count */
+    unsigned thread_count;
+    pthread_t threads[EXPERT_CREW_MAX_THREADS];
+};
+
+void expert_text_clear(struct expert_text *text)
+{
+    free(text->trajectories);
+    free(text->policies);
+    *text = (struct expert_text){0};
+}
+
+static const char out_of_memory[] = "out of memory";
+
+/* One expert's lines to LINES, and its policy's to POLICIES if that is open. */
+static const char *write_expert(const struct expert_request *request, uint64_t expert,
+                                const struct policy *policy, struct expert_episode *episode,
+                                FILE *lines, FILE *policies)
+{
+    struct rng rng;
+    expert_rng(&rng, request->seed, expert);
+    for (uint32_t i = 0; i < request->trajectories; i++) {
+        if (!expert_play(episode, policy, request->min_action_probability, &rng))
+            return "a trained policy is not finite";
+        expert_lines_trajectory(lines, expert, &episode->trajectory, request->env->state_dim);
+        if (ferror(lines))
+            return out_of_memory;
+    }
+    if (policies)
+        expert_lines_policy(policies, expert, policy);
+    return NULL;
+}
+
+/* Closes a stream into memory, which may be NULL; false when it could not hold everything. */
+static bool close_stream(FILE *stream)
+{
+    if (!stream)
+        return true;
+    bool whole = !ferror(stream);
+    return fclose(stream) == 0 && whole;
+}
+
+static const char *write_experts(const struct expert_request *request, uint64_t setting,
+                                 struct policy *const policy[EXPERTS_PER_SETTING],
+                                 struct expert_text *text)
+{
+    const char *failure = out_of_memory;
+    uint64_t first = setting * EXPERTS_PER_SETTING;
+    FILE *policies = NULL;
+    struct expert_episode episode = {0};
+    FILE *lines = open_memstream(&text->trajectories, &text->trajectories_size);
+    if (!lines)
+        goto cleanup;
+    if (request->policies) {
+        policies = open_memstream(&text->policies, &text->policies_size);
+        if (!policies)
+            goto cleanup;
+    }
+    if (!expert_episode_init(&episode, request->env, request->max_steps))
+        goto cleanup;
+    failure = NULL;
+    for (uint64_t k = 0; k < text->experts && !failure; k++)
+        failure = write_expert(request, first + k, policy[k], &episode, lines, policies);
+cleanup:
+    expert_episode_clear(&episode);
+    if (!close_stream(lines) && !failure)
+        failure = out_of_memory;
+    if (!close_stream(policies) && !failure)
+        failure = out_of_memory;
+    return failure;
+}
+
+static const char *make_setting(const struct expert_request *request, uint64_t setting,
+                                struct expert_text *text)
+{
+    struct policy *policy[EXPERTS_PER_SETTING];
+    uint64_t left = request->experts - setting * EXPERTS_PER_SETTING;
+    text->experts = left < EXPERTS_PER_SETTING ? left : EXPERTS_PER_SETTING;
+    if (!experts_train(request->population, request->seed, setting, policy))
+        return out_of_memory;
+    const char *failure = write_experts(request, setting, policy, text);
+    for (int k = 0; k < EXPERTS_PER_SETTING; k++)
+        policy_free(policy[k]);
+    return failure;
+}
+
+/* The setting to work on next; false: go home. */
+static bool next_setting(struct expert_crew *crew, uint64_t *out_setting)
+{
+    pthread_mutex_lock(&crew->lock);
+    while (!crew->stopping && crew->next < crew->settings &&
+           crew->next >= crew->taken + crew->slot_count)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    bool more = !crew->stopping && crew->next < crew->settings;
+    if (more)
+        *out_setting = crew->next++;
+    pthread_mutex_unlock(&crew->lock);
+    return more;
+}
+
+static void *work(void *argument)
+{
+    struct expert_crew *crew = argument;
+    uint64_t setting;
+    while (next_setting(crew, &setting)) {
+        struct slot made = {.full = true};
+        made.failure = make_setting(&crew->request, setting, &made.text);
+        pthread_mutex_lock(&crew->lock);
+        crew->slots[setting % crew->slot_count] = made;
+        pthread_cond_broadcast(&crew->changed);
+        pthread_mutex_unlock(&crew->lock);
+    }
+    return NULL;
+}
+
+struct expert_crew *expert_crew_start(const struct expert_request *request, unsigned threads)
+{
+    struct expert_crew *crew = calloc(1, sizeof *crew);
+    if (!crew)
+        return NULL;
+    crew->request = *request;
+    crew->settings = (request->experts + EXPERTS_PER_SETTING - 1) / EXPERTS_PER_SETTING;
+    crew->slot_count = 2 * threads;
+    crew->slots = calloc(crew->slot_count, sizeof *crew->slots);
+    if (!crew->slots) {
+        free(crew);
+        return NULL;
+    }
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->changed, NULL);
+    while (crew->thread_count < threads && crew->thread_count < crew->settings &&
+           pthread_create(&crew->threads[crew->thread_count], NULL, work, crew) == 0)
+        crew->thread_count++;
+    if (crew->thread_count == 0) {
+        expert_crew_stop(crew);
+        return NULL;
+    }
+    return crew;
+}
+
+bool expert_crew_take(struct expert_crew *crew, struct expert_text *out, const char **out_failure)
+{
+    *out_failure = NULL;
+    pthread_mutex_lock(&crew->lock);
+    if (crew->taken == crew->settings) {
+        pthread_mutex_unlock(&crew->lock);
+        return false;
+    }
+    struct slot *slot = &crew->slots[crew->taken % crew->slot_count];
+    while (!slot->full)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    struct slot made = *slot;
+    *slot = (struct slot){0};
+    crew->taken++;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    if (made.failure) {
+        expert_text_clear(&made.text);
+        *out_failure = made.failure;
+        return false;
+    }
+    *out = made.text;
+    return true;
+}
+
+void expert_crew_stop(struct expert_crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->stopping = true;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    for (unsigned i = 0; i < crew->thread_count; i++)
+        pthread_join(crew->threads[i], NULL);
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        expert_text_clear(&crew->slots[i].text);
+    pthread_cond_destroy(&crew->changed);
+    pthread_mutex_destroy(&crew->lock);
+    free(crew->slots);
+    free(crew);
+}

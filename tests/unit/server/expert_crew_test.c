@@ -1,0 +1,203 @@
+/* `tacet experts` below its flags: order, threads, text; and its exit statuses. */
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/cli_experts.h"
+#include "server/expert_crew.h"
+#include "server/expert_lines.h"
+
+static struct expert_request request_for(uint64_t experts)
+{
+    return (struct expert_request){
+        .env = env_find("cartpole"),
+        .population = experts_find(env_find("cartpole")),
+        .seed = 5,
+        .experts = experts,
+        .trajectories = 2,
+        .max_steps = 50,
+        .min_action_probability = 0.02,
+        .policies = true,
+    };
+}
+
+/* Everything that a crew hands over: trajectories, then policies. */
+struct whole {
+    char *bytes[2];
+    size_t size[2];
+};
+
+static struct whole all_text(uint64_t experts, unsigned threads)
+{
+    struct expert_request request = request_for(experts);
+    struct expert_crew *crew = expert_crew_start(&request, threads);
+    cr_assert_not_null(crew);
+    struct whole whole = {0};
+    FILE *out[2];
+    for (int i = 0; i < 2; i++) {
+        out[i] = open_memstream(&whole.bytes[i], &whole.size[i]);
+        cr_assert_not_null(out[i]);
+    }
+    struct expert_text text;
+    const char *failure;
+    uint64_t taken = 0;
+    while (expert_crew_take(crew, &text, &failure)) {
+        taken += text.experts;
+        fwrite(text.trajectories, 1, text.trajectories_size, out[0]);
+        fwrite(text.policies, 1, text.policies_size, out[1]);
+        expert_text_clear(&text);
+    }
+    cr_assert_null(failure);
+    cr_assert_eq(taken, experts);
+    expert_crew_stop(crew);
+    fclose(out[0]);
+    fclose(out[1]);
+    return whole;
+}
+
+static void whole_clear(struct whole *whole)
+{
+    free(whole->bytes[0]);
+    free(whole->bytes[1]);
+}
+
+Test(expert_crew, neither_threads_nor_their_number_show)
+{
+    struct whole one = all_text(8, 1), three = all_text(8, 3);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(one.size[i], three.size[i]);
+        cr_assert_eq(memcmp(one.bytes[i], three.bytes[i], one.size[i]), 0);
+    }
+    whole_clear(&one);
+    whole_clear(&three);
+}
+
+Test(expert_crew, fewer_experts_are_the_first_ones)
+{
+    struct whole few = all_text(2, 1), many = all_text(4, 2);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_lt(few.size[i], many.size[i]);
+        cr_assert_eq(memcmp(few.bytes[i], many.bytes[i], few.size[i]), 0);
+    }
+    whole_clear(&few);
+    whole_clear(&many);
+}
+
+Test(expert_crew, stops_before_the_end)
+{
+    struct expert_request request = request_for(1000);
+    struct expert_crew *crew = expert_crew_start(&request, 2);
+    struct expert_text text;
+    const char *failure;
+    cr_assert(expert_crew_take(crew, &text, &failure));
+    expert_text_clear(&text);
+    expert_crew_stop(crew); /* leak checkers see to the rest */
+}
+
+Test(expert_lines, a_trajectory_reads_back_to_the_same_bits)
+{
+    const float states[] = {0.1F, -1e-30F, 3.4e38F, 0.0F, 1.0F / 3, -0.0F};
+    const uint16_t actions[] = {1, 0};
+    const float rewards[] = {1.0F, 0.7F};
+    const struct trajectory trajectory = {
+        .length = 2, .terminated = true, .states = states, .actions = actions, .rewards = rewards};
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&bytes, &size);
+    expert_lines_trajectory(out, 17, &trajectory, 2);
+    fclose(out);
+    cr_assert_eq(bytes[size - 1], '\n');
+    json_t *line = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
+    cr_assert_not_null(line, "%s", bytes);
+    cr_assert_eq(json_object_size(line), 6);
+    cr_assert_str_eq(json_string_value(json_object_get(line, "expert")), "e000017");
+    const json_t *rows = json_object_get(line, "states");
+    cr_assert_eq(json_array_size(rows), 3);
+    for (size_t i = 0; i < 6; i++) {
+        const json_t *x = json_array_get(json_array_get(rows, i / 2), i % 2);
+        float read = (float)json_number_value(x);
+        cr_assert_eq(read, states[i], "number %zu", i);
+    }
+    cr_assert_eq(json_integer_value(json_array_get(json_object_get(line, "actions"), 0)), 1);
+    cr_assert_eq((float)json_number_value(json_array_get(json_object_get(line, "rewards"), 1)),
+                 0.7F);
+    cr_assert(json_is_true(json_object_get(line, "terminated")));
+    cr_assert(json_is_false(json_object_get(line, "truncated")));
+    json_decref(line);
+    free(bytes);
+}
+
+Test(expert_lines, a_policy_is_its_layers)
+{
+    const struct mlp_shape shape = {
+        .input = 2, .layer_count = 2, .width = {3, 2}, .activation = MLP_TANH};
+    struct policy *policy = policy_new(&shape, POLICY_ARGMAX);
+    for (size_t i = 0; i < mlp_parameter_count(&shape); i++)
+        policy->parameters[i] = (float)i;
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&bytes, &size);
+    expert_lines_policy(out, 1234567, policy);
+    fclose(out);
+    cr_assert_str_eq(bytes,
+                     "{\"expert\":\"e1234567\",\"policy\":{\"activation\":\"tanh\",\"layers\":["
+                     "{\"weight\":[[0,1],[2,3],[4,5]],\"bias\":[6,7,8]},"
+                     "{\"weight\":[[9,10,11],[12,13,14]],\"bias\":[15,16]}],"
+                     "\"output\":\"argmax\"}}\n");
+    policy_free(policy);
+    free(bytes);
+}
+
+static int call(const char *first, const char *second)
+{
+    char *arguments[2];
+    arguments[0] = first ? strdup(first) : NULL;
+    arguments[1] = second ? strdup(second) : NULL;
+    int status = cli_experts(!first ? 0 : !second ? 1 : 2, arguments);
+    free(arguments[0]);
+    free(arguments[1]);
+    return status;
+}
+
+Test(cli_experts, bad_flags_exit_with_two_and_say_why, .init = cr_redirect_stderr)
+{
+    static const char *const bad[][2] = {
+        {"--bogus", NULL},
+        {"stray", NULL},
+        {"--experts", NULL},
+        {"--experts", "0"},
+        {"--experts", "12x"},
+        {"--experts", "-1"},
+        {"--seed", "1e3"},
+        {"--threads", "100000"},
+        {"--environment", "mars"},
+        {"--output", ""},
+        {"--max-steps", "-5"},
+        {"--trajectories=0", NULL},
+        {"--trajectories", "99999"},
+        {"--min-action-probability", "0.6"},
+        {"--min-action-probability", "nan"},
+        {"--min-action-probability", "-0.1"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_assert_eq(call(bad[i][0], bad[i][1]), 2, "%s %s", bad[i][0], bad[i][1] ? bad[i][1] : "");
+}
+
+Test(cli_experts, help_is_no_error, .init = cr_redirect_stdout)
+{
+    cr_assert_eq(call("--help", NULL), 0);
+}
+
+Test(cli_experts, a_full_disk_is_a_failure, .init = cr_redirect_stderr)
+{
+    char *arguments[] = {strdup("--experts=1"), strdup("--trajectories=1"),
+                         strdup("--output=/dev/full")};
+    cr_assert_eq(cli_experts(3, arguments), 1);
+    for (int i = 0; i < 3; i++)
+        free(arguments[i]);
+    cr_assert_eq(call("--output", "/no/such/directory/file"), 1);
+}
