@@ -23,6 +23,9 @@ ifeq ($(origin CXX),default)
 CXX := g++
 endif
 AR  := $(if $(findstring clang,$(CC)),ar,gcc-ar)
+# make V=1 shows whole commands.
+Q   := $(if $(V),,@)
+say  = @echo '  $(1) $(2)'
 
 # A fused multiply-add rounds once where the reference rounds twice: worlds and accountants keep the reference's bits.
 COMMON  := -march=$(MARCH) -ffp-contract=off -fno-math-errno -fstack-protector-strong -pthread -I. $(CFLAGS_$(VARIANT))
@@ -44,7 +47,12 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 .SECONDARY:
 .PHONY: all help debug asan tsan demo bench format lint install clean
 
-all: $(BUILD)/tacet
+all: libraries
+	@$(MAKE) --no-print-directory $(BUILD)/tacet
+
+.PHONY: libraries
+libraries:
+	@[ -n "$(BLAS_DIR)" ] && [ -e /usr/include/microhttpd.h ] || { echo "libraries are missing: scripts/install-deps build installs them" >&2; exit 1; }
 
 help:
 	@echo 'make            build/tacet, optimised for MARCH=$(MARCH)'
@@ -63,15 +71,18 @@ $(BUILD)/tacet: $(BUILD)/release/tacet
 	@cp $< $@
 
 $(OUT)/tacet: $(OUT)/server/main.c.o $(ROOM_LIBS)
-	$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
 
 $(OUT)/%.c.o: %.c
 	@mkdir -p $(@D)
-	$(CC) -std=c17 $(WARNINGS) $(CPPFLAGS) $(COMMON) $(CFLAGS) -c -o $@ $<
+	$(call say,CC ,$<)
+	$(Q)$(CC) -std=c17 $(WARNINGS) $(CPPFLAGS) $(COMMON) $(CFLAGS) -c -o $@ $<
 
 $(OUT)/%.cpp.o: %.cpp
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -Wall -Wextra $(CPPFLAGS) $(COMMON) $(CXXFLAGS) -c -o $@ $<
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -std=c++17 -Wall -Wextra $(CPPFLAGS) $(COMMON) $(CXXFLAGS) -c -o $@ $<
 
 define room_rule
 $(call room_lib,$(1)): $(call room_obj,$(1))
@@ -105,7 +116,12 @@ lint:
 	  --suppressions-list=.cppcheck $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 	clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. $(CPPFLAGS) -march=$(MARCH)
 
-install: $(BUILD)/tacet
+install: libraries
+	@$(MAKE) --no-print-directory $(BUILD)/tacet
+
+.PHONY: libraries
+libraries:
+	@[ -n "$(BLAS_DIR)" ] && [ -e /usr/include/microhttpd.h ] || { echo "libraries are missing: scripts/install-deps build installs them" >&2; exit 1; }
 	install -D -m 0755 $(BUILD)/tacet $(DESTDIR)$(PREFIX)/bin/tacet
 
 clean:
