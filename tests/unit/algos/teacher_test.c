@@ -1,0 +1,149 @@
+/* The Dirichlet teacher: its sensitivity holds, its prices are integers that cover the bound. */
+#include "algos/release/teacher.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "envs/rng.h"
+
+static const uint8_t KEY[32] = {7};
+
+/* A policy with small random weights: 4 inputs, 3 actions. */
+static struct policy *random_policy(enum policy_output output, float scale)
+{
+    struct mlp_shape shape = {.input = 4, .layer_count = 2, .width = {16, 3}};
+    struct policy *policy = policy_new(&shape, output);
+    cr_assert_not_null(policy);
+    struct rng rng;
+    rng_seed(&rng, 5, 0);
+    for (size_t i = 0; i < mlp_parameter_count(&shape); i++)
+        policy->parameters[i] = scale * (float)rng_normal(&rng);
+    return policy;
+}
+
+static struct teacher plain_teacher(void)
+{
+    return (struct teacher){
+        .mechanism = {.actions = 3, .concentration = 50.0, .min_probability = 0.05},
+        .temperature = 2.0,
+        .radius = 0.02};
+}
+
+Test(teacher, sensitivity_holds_for_random_neighbours)
+{
+    struct policy *policy = random_policy(POLICY_Q, 0.5F);
+    struct teacher teacher = plain_teacher();
+    teacher.radius = 0.3;
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    cr_assert(teacher.lipschitz > 0.0 && teacher.mechanism.sensitivity > 0.0);
+    struct rng rng;
+    rng_seed(&rng, 6, 0);
+    double farthest = 0;
+    for (int round = 0; round < 5000; round++) {
+        float a[4], b[4], step[4];
+        double p[3], q[3], norm = 0, moved = 0;
+        for (int i = 0; i < 4; i++) {
+            a[i] = (float)rng_normal(&rng);
+            step[i] = (float)rng_normal(&rng);
+            norm += (double)step[i] * step[i];
+        }
+        for (int i = 0; i < 4; i++)
+            b[i] = a[i] + (float)(0.299 * step[i] / sqrt(norm));
+        cr_assert(policy_probabilities(policy, a, teacher.temperature, p));
+        cr_assert(policy_probabilities(policy, b, teacher.temperature, q));
+        dirichlet_mix(&teacher.mechanism, p);
+        dirichlet_mix(&teacher.mechanism, q);
+        for (int i = 0; i < 3; i++)
+            moved += (p[i] - q[i]) * (p[i] - q[i]);
+        farthest = fmax(farthest, sqrt(moved));
+    }
+    cr_assert(farthest > 0.0 && farthest <= teacher.mechanism.sensitivity, "%g above %g", farthest,
+              teacher.mechanism.sensitivity);
+    policy_free(policy);
+}
+
+Test(teacher, sensitivity_never_exceeds_the_simplex)
+{
+    struct policy *policy = random_policy(POLICY_SOFTMAX, 50.0F);
+    struct teacher teacher = plain_teacher();
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    cr_assert_leq(teacher.mechanism.sensitivity, sqrt(2.0) * 0.85 * (1.0 + 1e-9));
+    policy_free(policy);
+}
+
+Test(teacher, prices)
+{
+    struct policy *policy = random_policy(POLICY_SOFTMAX, 0.3F);
+    struct teacher teacher = plain_teacher();
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    double order = dirichlet_best_order(&teacher.mechanism, 10.0, 1e-5, NULL);
+    uint64_t price = teacher_price(&teacher, 50.0, order);
+    double bound = 1e9 * dirichlet_renyi_bound(&teacher.mechanism, order);
+    cr_assert((double)price >= bound && (double)price <= bound + 1.5);
+    cr_assert_leq(teacher_price(&teacher, 30.0, order), price);
+    double limit = dirichlet_order_limit(&teacher.mechanism);
+    cr_assert_eq(teacher_price(&teacher, 50.0, limit), UINT64_MAX);
+    cr_assert_eq(teacher_price(&teacher, 50.0, 2.0 * limit), UINT64_MAX);
+    cr_assert_eq(teacher_price(&teacher, 50.0, 1.0), UINT64_MAX);
+    cr_assert_eq(teacher_price(&teacher, 50.0, NAN), UINT64_MAX);
+    cr_assert_eq(teacher_price(&teacher, 51.0, order), UINT64_MAX);
+    cr_assert_eq(teacher_price(&teacher, 19.0, order), UINT64_MAX); /* below 1 / min_probability */
+    cr_assert_eq(teacher_price(&teacher, NAN, order), UINT64_MAX);
+    /* a policy that never changes its mind still costs a unit */
+    memset(policy->parameters, 0, mlp_parameter_count(&policy->shape) * sizeof(float));
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    cr_assert_geq(teacher_price(&teacher, 50.0, 2.0), 1);
+    policy_free(policy);
+}
+
+Test(teacher, answers)
+{
+    struct policy *policy = random_policy(POLICY_Q, 0.5F);
+    struct teacher teacher = plain_teacher();
+    struct noise_source *noise = noise_source_new_injected(KEY);
+    float state[4] = {0.1F, -0.2F, 0.3F, 0.0F}, broken[4] = {NAN, 0, 0, 0};
+    double z[3], p[3], mean[3] = {0};
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    cr_assert(policy_probabilities(policy, state, teacher.temperature, p));
+    dirichlet_mix(&teacher.mechanism, p);
+    enum { N = 20000 };
+    for (int i = 0; i < N; i++) {
+        cr_assert(teacher_answer(&teacher, policy, 50.0, noise, state, z));
+        cr_assert_eq(z[0] + z[1] + z[2], 1.0);
+        for (int a = 0; a < 3; a++)
+            mean[a] += z[a] / N;
+    }
+    for (int a = 0; a < 3; a++) /* five standard errors */
+        cr_expect_lt(fabs(mean[a] - p[a]), 5.0 * sqrt(p[a] * (1.0 - p[a]) / 51.0 / N));
+    cr_expect_not(teacher_answer(&teacher, policy, 60.0, noise, state, z));
+    cr_expect_not(teacher_answer(&teacher, policy, 10.0, noise, state, z));
+    cr_expect_not(teacher_answer(&teacher, policy, NAN, noise, state, z));
+    cr_expect_not(teacher_answer(&teacher, policy, 50.0, noise, broken, z));
+    noise_source_free(noise);
+    policy_free(policy);
+}
+
+Test(teacher, unusable_settings_say_why)
+{
+    struct policy *policy = random_policy(POLICY_Q, 0.5F),
+                  *argmax = random_policy(POLICY_ARGMAX, 1);
+    struct teacher bad[7];
+    for (size_t i = 0; i < 7; i++)
+        bad[i] = plain_teacher();
+    bad[0].mechanism.actions = 4;
+    bad[1].temperature = 0.0;
+    bad[2].temperature = NAN;
+    bad[3].radius = 0.0;
+    bad[4].radius = INFINITY;
+    bad[5].mechanism.concentration = 5.0;
+    bad[6].mechanism.min_probability = 0.4;
+    for (size_t i = 0; i < 7; i++)
+        cr_expect_not_null(teacher_prepare(&bad[i], policy), "case %zu", i);
+    struct teacher teacher = plain_teacher();
+    cr_expect_not_null(teacher_prepare(&teacher, argmax));
+    policy->parameters[0] = NAN;
+    cr_expect_not_null(teacher_prepare(&teacher, policy));
+    policy_free(policy);
+    policy_free(argmax);
+}
