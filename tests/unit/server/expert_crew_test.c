@@ -1,6 +1,5 @@
 /* `tacet experts` below its flags: order, threads, text; and its exit statuses. */
 #include <criterion/criterion.h>
-#include <criterion/redirect.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,18 +151,46 @@ Test(expert_lines, a_policy_is_its_layers)
     free(bytes);
 }
 
-static int call(const char *first, const char *second)
+/* What a call wrote to a descriptor, standard output or error. */
+struct call {
+    int status;
+    char said[4096];
+};
+
+static struct call call(int descriptor, int argc, const char *const *argv)
 {
-    char *arguments[2];
-    arguments[0] = first ? strdup(first) : NULL;
-    arguments[1] = second ? strdup(second) : NULL;
-    int status = cli_experts(!first ? 0 : !second ? 1 : 2, arguments);
-    free(arguments[0]);
-    free(arguments[1]);
-    return status;
+    struct call call = {0};
+    char *arguments[3];
+    cr_assert_leq(argc, 3);
+    for (int i = 0; i < argc; i++)
+        arguments[i] = strdup(argv[i]);
+    FILE *heard = tmpfile();
+    cr_assert_not_null(heard);
+    fflush(NULL);
+    int kept = dup(descriptor);
+    dup2(fileno(heard), descriptor);
+    call.status = cli_experts(argc, arguments);
+    fflush(NULL);
+    dup2(kept, descriptor);
+    close(kept);
+    rewind(heard);
+    call.said[fread(call.said, 1, sizeof call.said - 1, heard)] = '\0';
+    fclose(heard);
+    for (int i = 0; i < argc; i++)
+        free(arguments[i]);
+    return call;
 }
 
-Test(cli_experts, bad_flags_exit_with_two_and_say_why, .init = cr_redirect_stderr)
+/* One clear line, and it speaks of WHAT. */
+static void check_complaint(const struct call *call, int status, const char *what)
+{
+    cr_assert_eq(call->status, status, "%s", what);
+    const char *end = strchr(call->said, '\n');
+    cr_assert(end && end[1] == '\0', "%s", call->said);
+    cr_assert(strstr(call->said, what), "%s: %s", what, call->said);
+}
+
+Test(cli_experts, bad_flags_exit_with_two_and_say_which)
 {
     static const char *const bad[][2] = {
         {"--bogus", NULL},
@@ -183,21 +210,30 @@ Test(cli_experts, bad_flags_exit_with_two_and_say_why, .init = cr_redirect_stder
         {"--min-action-probability", "nan"},
         {"--min-action-probability", "-0.1"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        cr_assert_eq(call(bad[i][0], bad[i][1]), 2, "%s %s", bad[i][0], bad[i][1] ? bad[i][1] : "");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct call said = call(STDERR_FILENO, bad[i][1] ? 2 : 1, bad[i]);
+        char flag[64];
+        snprintf(flag, sizeof flag, "%.*s", (int)strcspn(bad[i][0], "="), bad[i][0]);
+        check_complaint(&said, 2, flag);
+    }
 }
 
-Test(cli_experts, help_is_no_error, .init = cr_redirect_stdout)
+Test(cli_experts, help_names_every_flag)
 {
-    cr_assert_eq(call("--help", NULL), 0);
+    struct call help = call(STDOUT_FILENO, 1, (const char *const[]){"--help"});
+    cr_assert_eq(help.status, 0);
+    static const char *const flags[] = {"environment", "experts", "trajectories",
+                                        "max-steps",   "seed",    "min-action-probability",
+                                        "threads",     "output",  "policies"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        cr_assert(strstr(help.said, flags[i]), "%s", flags[i]);
 }
 
-Test(cli_experts, a_full_disk_is_a_failure, .init = cr_redirect_stderr)
+Test(cli_experts, what_cannot_be_written_is_a_failure)
 {
-    char *arguments[] = {strdup("--experts=1"), strdup("--trajectories=1"),
-                         strdup("--output=/dev/full")};
-    cr_assert_eq(cli_experts(3, arguments), 1);
-    for (int i = 0; i < 3; i++)
-        free(arguments[i]);
-    cr_assert_eq(call("--output", "/no/such/directory/file"), 1);
+    static const char *const full[] = {"--experts=1", "--trajectories=1", "--output=/dev/full"};
+    struct call said = call(STDERR_FILENO, 3, full);
+    check_complaint(&said, 1, "No space left");
+    said = call(STDERR_FILENO, 1, (const char *const[]){"--output=/no/such/directory/file"});
+    check_complaint(&said, 1, "/no/such/directory/file");
 }
