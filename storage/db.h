@@ -89,8 +89,9 @@ struct db_fault {
 
 struct db_driver {
     const char *name;
-    const char *const *migrations; /* SQL of version 1, 2, ... in this database's types; ends in
-                                      NULL; statements end in ";\n" */
+    /* migrations[v - 1] are the statements that lead to version v, in this database's types; both
+     * lists end in NULL. */
+    const char *const *const *migrations;
     /* Opens one connection. DB_FAILED with a sentence in FAULT when the location holds something
      * that is not ours; the file is then untouched. */
     enum db_status (*open)(const struct db_settings *settings, void **out_connection,

@@ -1,0 +1,431 @@
+/* SQLite as a driver: the only file that knows sqlite3.h.
+ *
+ * DESIGN. Write-ahead log with synchronous=FULL: a commit that returns is on disk. The program's
+ * own number stands in the file's header (application_id), set before the log exists, so that a
+ * file can be judged by its first hundred bytes before anything is locked or written. Checkpoints
+ * are run by our own hook, because SQLite's forgets an I/O error in one, after which the next fsync
+ * may say that all is well. secure_delete overwrites what is deleted. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/db.h"
+#include "storage/schema_sqlite.h"
+
+#define APPLICATION_ID     0x54616374 /* "Tact" */
+#define BUSY_TIMEOUT_MS    10000
+#define CACHE_KIB          (64 << 10)
+#define CHECKPOINT_PAGES   4000 /* 16 MB of log */
+#define LOG_KEPT_BYTES     (64 << 20)
+#define STATEMENTS         512 /* a power of two */
+#define STATEMENT_PROBES   8
+#define HEADER_BYTES       100
+#define HEADER_APPLICATION 68 /* where the application id stands, big endian */
+#define TEXT_OF_ERROR_SIZE 160
+
+struct statement {
+    const char *sql; /* the caller's pointer: key of the slot */
+    sqlite3_stmt *stmt;
+    unsigned count;                      /* parameters */
+    unsigned char number[DB_VALUES_MAX]; /* parameter i is value number[i] */
+};
+
+struct connection {
+    sqlite3 *handle;
+    bool broken;
+    struct statement statements[STATEMENTS];
+};
+
+/* ---- what went wrong */
+
+static enum db_status outcome(int code)
+{
+    if (code == SQLITE_IOERR_SHMSIZE) {
+        return DB_FULL; /* the log's index could not grow */
+    }
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_DONE:
+    case SQLITE_ROW:
+        return DB_OK;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return DB_RETRY;
+    case SQLITE_FULL:
+    case SQLITE_READONLY:
+        return DB_FULL;
+    default:
+        return DB_FAILED;
+    }
+}
+
+static enum db_status explain(struct connection *connection, const char *doing,
+                              struct db_fault *fault)
+{
+    int code = sqlite3_extended_errcode(connection->handle);
+    snprintf(fault->text, sizeof fault->text, "%s: %.*s (sqlite %d)", doing, TEXT_OF_ERROR_SIZE,
+             sqlite3_errmsg(connection->handle), code);
+    enum db_status status = outcome(code);
+    if ((code & 0xff) == SQLITE_IOERR && status == DB_FAILED) {
+        /* What a later fsync says of pages that an earlier one lost cannot be believed. */
+        connection->broken = connection->broken || code == SQLITE_IOERR_FSYNC ||
+                             code == SQLITE_IOERR_DIR_FSYNC || strcmp(doing, "commit") == 0;
+    }
+    fault->broken = fault->broken || connection->broken;
+    return status == DB_OK ? DB_FAILED : status;
+}
+
+/* ---- opening */
+
+static enum db_status refuse(struct db_fault *fault, const char *path, const char *why)
+{
+    snprintf(fault->text, sizeof fault->text, "%.*s: %s", TEXT_OF_ERROR_SIZE - 40, path, why);
+    return DB_FAILED;
+}
+
+/* Makes the file with our mode, or finds it; *out_empty when there is nothing in it. */
+static enum db_status find_file(const char *path, bool *out_empty, struct db_fault *fault)
+{
+    struct stat info;
+    if (stat(path, &info) == 0) {
+        *out_empty = info.st_size == 0;
+        return S_ISREG(info.st_mode) ? DB_OK : refuse(fault, path, "is not a file");
+    }
+    if (errno != ENOENT) {
+        return refuse(fault, path, strerror(errno));
+    }
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0 && errno != EEXIST) {
+        return refuse(fault, path, strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    *out_empty = true;
+    return DB_OK;
+}
+
+static int see_number(void *context, int columns, char **values, char **names)
+{
+    (void)names;
+    *(long long *)context = columns > 0 && values[0] != NULL ? strtoll(values[0], NULL, 10) : 0;
+    return 0;
+}
+
+static int ask(sqlite3 *handle, const char *sql, long long *out)
+{
+    *out = 0;
+    return sqlite3_exec(handle, sql, see_number, out, NULL);
+}
+
+/* Reads whom the file belongs to from its first page, through SQLite's own descriptor (closing
+ * another one would drop this process's locks) and before SQLite has read or locked anything. */
+static enum db_status inspect(sqlite3 *handle, const char *path, struct db_fault *fault)
+{
+    unsigned char header[HEADER_BYTES];
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code != SQLITE_OK || file == NULL || file->pMethods == NULL) {
+        return refuse(fault, path, "cannot be read");
+    }
+    code = file->pMethods->xRead(file, header, sizeof header, 0);
+    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) {
+        return refuse(fault, path, sqlite3_errstr(code));
+    }
+    if (code != SQLITE_OK || memcmp(header, "SQLite format 3", 16) != 0) {
+        return refuse(fault, path, "is not a database; it was left as it is");
+    }
+    const unsigned char *number = header + HEADER_APPLICATION;
+    uint32_t application = (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 |
+                           (uint32_t)number[2] << 8 | number[3];
+    if (application != APPLICATION_ID) {
+        return refuse(fault, path, "is a database of another program; it was left as it is");
+    }
+    return DB_OK;
+}
+
+static int checkpoint_hook(void *context, sqlite3 *handle, const char *name, int pages)
+{
+    struct connection *connection = context;
+    if (pages >= CHECKPOINT_PAGES) {
+        int code = sqlite3_wal_checkpoint_v2(handle, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        if ((code & 0xff) == SQLITE_IOERR) {
+            connection->broken = true;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static bool pragma(sqlite3 *handle, const char *format, long long value)
+{
+    char sql[96];
+    snprintf(sql, sizeof sql, format, value);
+    return sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static bool see_wal(sqlite3 *handle)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool is_wal =
+        sqlite3_prepare_v2(handle, "PRAGMA journal_mode=WAL", -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW &&
+        strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
+    sqlite3_finalize(stmt);
+    return is_wal;
+}
+
+static bool configure(struct connection *connection, const struct db_settings *settings)
+{
+    sqlite3 *handle = connection->handle;
+    long long application = 0;
+    unsigned busy = settings->busy_timeout_ms == 0 ? BUSY_TIMEOUT_MS : settings->busy_timeout_ms;
+    unsigned cache = settings->cache_kib == 0 ? CACHE_KIB : settings->cache_kib;
+    sqlite3_extended_result_codes(handle, 1);
+    sqlite3_busy_timeout(handle, (int)busy);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
+    if (ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
+        (application == 0 && !pragma(handle, "PRAGMA application_id=%lld", APPLICATION_ID)) ||
+        !see_wal(handle)) {
+        return false;
+    }
+    bool ok = pragma(handle, "PRAGMA synchronous=%lld", settings->not_durable ? 0 : 2) &&
+              pragma(handle, "PRAGMA foreign_keys=%lld", 1) &&
+              pragma(handle, "PRAGMA secure_delete=%lld", 1) &&
+              pragma(handle, "PRAGMA trusted_schema=%lld", 0) &&
+              pragma(handle, "PRAGMA temp_store=%lld", 2) &&
+              pragma(handle, "PRAGMA cache_size=-%lld", cache) &&
+              pragma(handle, "PRAGMA journal_size_limit=%lld", LOG_KEPT_BYTES);
+    if (ok && settings->max_pages > 0) {
+        ok = pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
+    }
+    sqlite3_wal_hook(handle, checkpoint_hook, connection);
+    return ok;
+}
+
+static void driver_close(void *pointer)
+{
+    struct connection *connection = pointer;
+    for (unsigned i = 0; i < STATEMENTS; i++) {
+        sqlite3_finalize(connection->statements[i].stmt);
+    }
+    int code = sqlite3_close(connection->handle);
+    assert(code == SQLITE_OK);
+    (void)code;
+    free(connection);
+}
+
+static enum db_status driver_open(const struct db_settings *settings, void **out_connection,
+                                  struct db_fault *fault)
+{
+    bool empty = false;
+    enum db_status status = find_file(settings->location, &empty, fault);
+    if (status != DB_OK) {
+        return status;
+    }
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL) {
+        return refuse(fault, settings->location, "out of memory");
+    }
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    int code = sqlite3_open_v2(settings->location, &connection->handle, flags, NULL);
+    if (code == SQLITE_OK && !empty) {
+        status = inspect(connection->handle, settings->location, fault);
+    }
+    if (status == DB_OK && (code != SQLITE_OK || !configure(connection, settings))) {
+        status = explain(connection, "cannot open the database", fault);
+    }
+    if (status != DB_OK) {
+        driver_close(connection);
+        return status;
+    }
+    *out_connection = connection;
+    return DB_OK;
+}
+
+/* ---- statements */
+
+static void number_parameters(struct statement *statement)
+{
+    statement->count = (unsigned)sqlite3_bind_parameter_count(statement->stmt);
+    assert(statement->count <= DB_VALUES_MAX);
+    for (unsigned i = 0; i < statement->count; i++) {
+        /* To SQLite "$2" is a name, numbered by where it first stands. */
+        const char *name = sqlite3_bind_parameter_name(statement->stmt, (int)i + 1);
+        assert(name != NULL && name[0] == '$');
+        long number = strtol(name + 1, NULL, 10);
+        assert(number >= 1 && number <= DB_VALUES_MAX);
+        statement->number[i] = (unsigned char)(number - 1);
+    }
+}
+
+/* The slot of SQL, prepared; NULL when preparing failed. Equal addresses with other text (a buffer
+ * that was used again) are noticed. */
+static struct statement *statement_of(struct connection *connection, const char *sql)
+{
+    size_t hash = ((size_t)(uintptr_t)sql >> 3) * 0x9E3779B97F4A7C15u >> 40;
+    struct statement *slot = NULL;
+    for (unsigned probe = 0; probe < STATEMENT_PROBES; probe++) {
+        struct statement *candidate = &connection->statements[(hash + probe) & (STATEMENTS - 1)];
+        if (candidate->sql == sql && strcmp(sqlite3_sql(candidate->stmt), sql) == 0) {
+            return candidate;
+        }
+        bool idle = candidate->stmt == NULL || !sqlite3_stmt_busy(candidate->stmt);
+        if (idle && (slot == NULL || candidate->stmt == NULL || candidate->sql == sql) &&
+            (slot == NULL || slot->stmt != NULL)) {
+            slot = candidate;
+        }
+    }
+    assert(slot != NULL);
+    sqlite3_finalize(slot->stmt);
+    *slot = (struct statement){0};
+    if (sqlite3_prepare_v3(connection->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->stmt,
+                           NULL) != SQLITE_OK) {
+        return NULL;
+    }
+    slot->sql = sql;
+    number_parameters(slot);
+    return slot;
+}
+
+static int bind_one(sqlite3_stmt *stmt, int index, const struct db_value *value)
+{
+    switch (value->type) {
+    case DB_INTEGER:
+        return sqlite3_bind_int64(stmt, index, value->integer);
+    case DB_REAL:
+        return sqlite3_bind_double(stmt, index, value->real);
+    case DB_TEXT:
+        return sqlite3_bind_text64(stmt, index, value->data, value->size, SQLITE_STATIC,
+                                   SQLITE_UTF8);
+    case DB_BYTES:
+        return sqlite3_bind_blob64(stmt, index, value->size == 0 ? "" : value->data, value->size,
+                                   SQLITE_STATIC);
+    default:
+        return sqlite3_bind_null(stmt, index);
+    }
+}
+
+static struct db_value read_one(sqlite3_stmt *stmt, int index)
+{
+    switch (sqlite3_column_type(stmt, index)) {
+    case SQLITE_INTEGER:
+        return db_integer(sqlite3_column_int64(stmt, index));
+    case SQLITE_FLOAT:
+        return (struct db_value){.type = DB_REAL, .real = sqlite3_column_double(stmt, index)};
+    case SQLITE_TEXT: {
+        const void *text = sqlite3_column_text(stmt, index);
+        return (struct db_value){.type = DB_TEXT,
+                                 .data = text == NULL ? "" : text,
+                                 .size = (size_t)sqlite3_column_bytes(stmt, index)};
+    }
+    case SQLITE_BLOB: {
+        const void *bytes = sqlite3_column_blob(stmt, index);
+        return (struct db_value){.type = DB_BYTES,
+                                 .data = bytes == NULL ? "" : bytes,
+                                 .size = (size_t)sqlite3_column_bytes(stmt, index)};
+    }
+    default:
+        return db_null();
+    }
+}
+
+static enum db_status show_row(sqlite3_stmt *stmt, db_row_fn *each, void *context)
+{
+    struct db_value values[DB_COLUMNS_MAX];
+    int count = sqlite3_column_count(stmt);
+    assert(count <= DB_COLUMNS_MAX);
+    for (int i = 0; i < count; i++) {
+        values[i] = read_one(stmt, i);
+    }
+    return each(context, &(struct db_row){.values = values, .count = (unsigned)count});
+}
+
+static enum db_status driver_run(void *pointer, const char *sql, const struct db_value *values,
+                                 unsigned count, db_row_fn *each, void *context,
+                                 struct db_fault *fault)
+{
+    struct connection *connection = pointer;
+    struct statement *statement = statement_of(connection, sql);
+    if (statement == NULL) {
+        return explain(connection, "prepare", fault);
+    }
+    sqlite3_stmt *stmt = statement->stmt;
+    assert(!sqlite3_stmt_busy(stmt));
+    int code = SQLITE_OK;
+    for (unsigned i = 0; i < statement->count && code == SQLITE_OK; i++) {
+        assert(statement->number[i] < count);
+        code = bind_one(stmt, (int)i + 1, &values[statement->number[i]]);
+    }
+    enum db_status status = DB_OK;
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(stmt);
+        if (code == SQLITE_ROW && each != NULL &&
+            (status = show_row(stmt, each, context)) != DB_OK) {
+            sqlite3_reset(stmt);
+            return status;
+        }
+    }
+    if (code != SQLITE_DONE) {
+        status = explain(connection, "run", fault);
+    }
+    sqlite3_reset(stmt);
+    fault->broken = fault->broken || connection->broken;
+    return status;
+}
+
+/* ---- transactions */
+
+static enum db_status driver_begin(void *pointer, bool will_write, struct db_fault *fault)
+{
+    return driver_run(pointer, will_write ? "BEGIN IMMEDIATE" : "BEGIN", NULL, 0, NULL, NULL,
+                      fault);
+}
+
+static bool driver_in_transaction(void *pointer)
+{
+    return !sqlite3_get_autocommit(((struct connection *)pointer)->handle);
+}
+
+static void driver_rollback(void *pointer)
+{
+    struct db_fault ignored = {0};
+    if (driver_in_transaction(pointer)) {
+        driver_run(pointer, "ROLLBACK", NULL, 0, NULL, NULL, &ignored);
+    }
+}
+
+static enum db_status driver_commit(void *pointer, struct db_fault *fault)
+{
+    struct connection *connection = pointer;
+    struct statement *statement = statement_of(connection, "COMMIT");
+    if (statement == NULL || sqlite3_step(statement->stmt) != SQLITE_DONE) {
+        enum db_status status = explain(connection, "commit", fault);
+        if (statement != NULL) {
+            sqlite3_reset(statement->stmt);
+        }
+        driver_rollback(connection);
+        return status;
+    }
+    sqlite3_reset(statement->stmt);
+    fault->broken = fault->broken || connection->broken;
+    return DB_OK;
+}
+
+const struct db_driver db_driver_sqlite = {
+    .name = "sqlite",
+    .migrations = schema_sqlite,
+    .open = driver_open,
+    .close = driver_close,
+    .begin = driver_begin,
+    .commit = driver_commit,
+    .rollback = driver_rollback,
+    .run = driver_run,
+    .in_transaction = driver_in_transaction,
+};

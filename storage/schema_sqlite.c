@@ -1,0 +1,260 @@
+/* The tables, in SQLite's types. A version, once released, never changes: a new one is added.
+ *
+ * DESIGN. Rows that grow without end and are looked up by random keys (answers) are ordinary
+ * tables, so that only a small index is hit at random; entries are clustered by account, where each
+ * account grows at its end. The rules that matter most stand here as well as in C: no balance
+ * beyond its limit, and nothing that happened is changed or removed. Times are milliseconds since
+ * 1970; ids and short words are checked by C. Every statement is one string. */
+#include "storage/schema_sqlite.h"
+
+#include <stddef.h>
+
+static const char *const version_1[] = {
+    "CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT",
+
+    "CREATE TABLE clients ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " name TEXT NOT NULL,"
+    " role TEXT NOT NULL,"
+    " secret_hash BLOB NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " revoked_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
+    "CREATE INDEX clients_by_time ON clients (created_ms, id)",
+
+    /* ---- the ledger */
+    "CREATE TABLE ledger_accounts ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " kind TEXT NOT NULL,"
+    " resource TEXT NOT NULL,"
+    " client TEXT NOT NULL," /* '' for none: NULL would escape the uniqueness */
+    " owner TEXT NOT NULL,"
+    " unit TEXT NOT NULL,"
+    " renyi_order REAL NOT NULL,"
+    " epsilon REAL NOT NULL,"
+    " delta REAL NOT NULL,"
+    " limit_units INTEGER NOT NULL,"
+    " spent_units INTEGER NOT NULL,"
+    " held_units INTEGER NOT NULL,"
+    " limit_delta INTEGER NOT NULL,"
+    " spent_delta INTEGER NOT NULL,"
+    " held_delta INTEGER NOT NULL,"
+    " entries INTEGER NOT NULL,"
+    " head BLOB NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " UNIQUE (kind, resource, client),"
+    " CHECK (spent_units >= 0 AND held_units >= 0 AND spent_units + held_units <= limit_units),"
+    " CHECK (spent_delta >= 0 AND held_delta >= 0 AND spent_delta + held_delta <= limit_delta),"
+    " CHECK (limit_units <= 4000000000000000000 AND limit_delta <= 4000000000000000000)"
+    ") STRICT, WITHOUT ROWID",
+    "CREATE INDEX ledger_accounts_by_time ON ledger_accounts (created_ms, id)",
+    "CREATE INDEX ledger_accounts_by_owner ON ledger_accounts (owner, created_ms, id)",
+    "CREATE INDEX ledger_accounts_by_client ON ledger_accounts (client, created_ms, id)",
+
+    "CREATE TABLE ledger_entries ("
+    " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
+    " sequence INTEGER NOT NULL,"
+    " time_ms INTEGER NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " limit_units INTEGER NOT NULL,"
+    " spent_units INTEGER NOT NULL,"
+    " held_units INTEGER NOT NULL,"
+    " limit_delta INTEGER NOT NULL,"
+    " spent_delta INTEGER NOT NULL,"
+    " held_delta INTEGER NOT NULL,"
+    " epsilon REAL NOT NULL,"
+    " delta REAL NOT NULL,"
+    " client TEXT NOT NULL,"
+    " resource TEXT NOT NULL,"
+    " event TEXT NOT NULL,"
+    " previous_hash BLOB NOT NULL,"
+    " hash BLOB NOT NULL,"
+    " PRIMARY KEY (account, sequence)) STRICT, WITHOUT ROWID",
+
+    "CREATE TABLE ledger_holds ("
+    " hold TEXT NOT NULL,"
+    " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
+    " units INTEGER NOT NULL,"
+    " delta_units INTEGER NOT NULL,"
+    " ended INTEGER NOT NULL DEFAULT 0,"
+    " PRIMARY KEY (hold, account)) STRICT, WITHOUT ROWID",
+    "CREATE INDEX ledger_holds_open ON ledger_holds (account) WHERE ended = 0",
+
+    "CREATE TABLE answers ("
+    " client TEXT NOT NULL,"
+    " key TEXT NOT NULL,"
+    " fingerprint BLOB NOT NULL,"
+    " status INTEGER NOT NULL,"
+    " content_type TEXT NOT NULL,"
+    " location TEXT NOT NULL,"
+    " body BLOB NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " PRIMARY KEY (client, key)) STRICT",
+
+    "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END",
+    "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END",
+    "CREATE TRIGGER ledger_accounts_stay BEFORE DELETE ON ledger_accounts"
+    " BEGIN SELECT RAISE(ABORT, 'accounts of the ledger are never removed'); END",
+    "CREATE TRIGGER ledger_holds_stay BEFORE DELETE ON ledger_holds"
+    " BEGIN SELECT RAISE(ABORT, 'holds of the ledger are never removed'); END",
+    "CREATE TRIGGER ledger_holds_end_once BEFORE UPDATE ON ledger_holds WHEN OLD.ended <> 0"
+    " BEGIN SELECT RAISE(ABORT, 'a hold ends once'); END",
+    "CREATE TRIGGER answers_stay BEFORE DELETE ON answers"
+    " BEGIN SELECT RAISE(ABORT, 'answers are never removed'); END",
+    "CREATE TRIGGER answers_fixed BEFORE UPDATE ON answers"
+    " BEGIN SELECT RAISE(ABORT, 'answers never change'); END",
+
+    /* ---- datasets */
+    "CREATE TABLE datasets ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " owner TEXT NOT NULL,"
+    " name TEXT NOT NULL,"
+    " environment TEXT NOT NULL,"
+    " state_dim INTEGER NOT NULL,"
+    " action_count INTEGER NOT NULL,"
+    " max_episode_steps INTEGER NOT NULL,"
+    " discount REAL NOT NULL,"
+    " min_action_probability REAL NOT NULL,"
+    " is_public INTEGER NOT NULL,"
+    " nominal_experts INTEGER NOT NULL,"
+    " state TEXT NOT NULL,"
+    " experts INTEGER NOT NULL DEFAULT 0,"
+    " trajectories INTEGER NOT NULL DEFAULT 0,"
+    " transitions INTEGER NOT NULL DEFAULT 0,"
+    " account TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " purged INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
+    "CREATE INDEX datasets_by_time ON datasets (created_ms, id)",
+    "CREATE INDEX datasets_to_purge ON datasets (id) WHERE state = 'deleted' AND purged = 0",
+
+    "CREATE TABLE experts ("
+    " dataset TEXT NOT NULL REFERENCES datasets (id),"
+    " number INTEGER NOT NULL,"
+    " name TEXT NOT NULL,"
+    " owner TEXT NOT NULL,"
+    " PRIMARY KEY (dataset, number),"
+    " UNIQUE (dataset, name)) STRICT, WITHOUT ROWID",
+
+    "CREATE TABLE expert_policies ("
+    " dataset TEXT NOT NULL,"
+    " number INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL,"
+    " stored_ms INTEGER NOT NULL,"
+    " PRIMARY KEY (dataset, number),"
+    " FOREIGN KEY (dataset, number) REFERENCES experts (dataset, number)) STRICT",
+
+    /* place: 0 while staged, then 1, 2, ... in the order of commits; -1: being dropped */
+    "CREATE TABLE uploads ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " dataset TEXT NOT NULL REFERENCES datasets (id),"
+    " client TEXT NOT NULL,"
+    " place INTEGER NOT NULL,"
+    " chunks INTEGER NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " experts BLOB NOT NULL) STRICT",
+    "CREATE INDEX uploads_in_order ON uploads (dataset, place)",
+    "CREATE INDEX uploads_unfinished ON uploads (id) WHERE place <= 0",
+
+    "CREATE TABLE upload_chunks ("
+    " upload TEXT NOT NULL REFERENCES uploads (id),"
+    " sequence INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL,"
+    " PRIMARY KEY (upload, sequence)) STRICT",
+
+    /* ---- jobs */
+    "CREATE TABLE jobs ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " owner TEXT NOT NULL,"
+    " algorithm TEXT NOT NULL,"
+    " mechanism TEXT NOT NULL,"
+    " dataset TEXT NOT NULL,"
+    " environment TEXT NOT NULL,"
+    " request TEXT NOT NULL,"
+    " plan TEXT NOT NULL,"
+    " state TEXT NOT NULL,"
+    " step INTEGER NOT NULL DEFAULT 0,"
+    " total_steps INTEGER NOT NULL,"
+    " account TEXT NOT NULL,"
+    " hold_units INTEGER NOT NULL,"
+    " hold_delta INTEGER NOT NULL,"
+    " lease_owner TEXT NOT NULL DEFAULT '',"
+    " lease_until_ms INTEGER NOT NULL DEFAULT 0,"
+    " cancel_requested INTEGER NOT NULL DEFAULT 0,"
+    " policy TEXT NOT NULL DEFAULT '',"
+    " has_evaluation INTEGER NOT NULL DEFAULT 0,"
+    " mean_return REAL NOT NULL DEFAULT 0,"
+    " std_return REAL NOT NULL DEFAULT 0,"
+    " episodes INTEGER NOT NULL DEFAULT 0,"
+    " problem_slug TEXT NOT NULL DEFAULT '',"
+    " problem_detail TEXT NOT NULL DEFAULT '',"
+    " epsilon_spent REAL NOT NULL DEFAULT 0,"
+    " created_ms INTEGER NOT NULL,"
+    " started_ms INTEGER NOT NULL DEFAULT 0,"
+    " finished_ms INTEGER NOT NULL DEFAULT 0) STRICT",
+    "CREATE INDEX jobs_by_time ON jobs (created_ms, id)",
+    "CREATE INDEX jobs_to_run ON jobs (state, created_ms, id)",
+    "CREATE INDEX jobs_by_dataset ON jobs (dataset, state)",
+
+    "CREATE TABLE checkpoints ("
+    " job TEXT NOT NULL PRIMARY KEY REFERENCES jobs (id),"
+    " step INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL) STRICT",
+
+    /* ---- what was learned, and who may ask */
+    "CREATE TABLE policies ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " owner TEXT NOT NULL,"
+    " name TEXT NOT NULL,"
+    " environment TEXT NOT NULL,"
+    " dataset TEXT NOT NULL,"
+    " job TEXT NOT NULL,"
+    " mechanism TEXT NOT NULL,"
+    " released INTEGER NOT NULL,"
+    " state_dim INTEGER NOT NULL,"
+    " action_count INTEGER NOT NULL,"
+    " certificate TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL) STRICT",
+    "CREATE INDEX policies_by_time ON policies (created_ms, id)",
+
+    "CREATE TABLE certificates ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " policy TEXT NOT NULL UNIQUE REFERENCES policies (id),"
+    " owner TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " text TEXT NOT NULL) STRICT",
+
+    "CREATE TABLE teachers ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " owner TEXT NOT NULL,"
+    " policy TEXT NOT NULL REFERENCES policies (id),"
+    " mechanism TEXT NOT NULL,"
+    " adjacency TEXT NOT NULL,"
+    " concentration REAL NOT NULL,"
+    " min_probability REAL NOT NULL,"
+    " vanishing REAL NOT NULL,"
+    " temperature REAL NOT NULL,"
+    " radius REAL NOT NULL,"
+    " lipschitz REAL NOT NULL,"
+    " sensitivity REAL NOT NULL,"
+    " renyi_order REAL NOT NULL,"
+    " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
+    " has_client_budget INTEGER NOT NULL,"
+    " client_epsilon REAL NOT NULL,"
+    " client_delta REAL NOT NULL,"
+    " created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE INDEX teachers_by_time ON teachers (created_ms, id)",
+
+    "CREATE TABLE teacher_clients ("
+    " teacher TEXT NOT NULL REFERENCES teachers (id),"
+    " client TEXT NOT NULL,"
+    " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
+    " rollout INTEGER NOT NULL DEFAULT 0,"
+    " revision INTEGER NOT NULL DEFAULT 1,"
+    " created_ms INTEGER NOT NULL,"
+    " PRIMARY KEY (teacher, client)) STRICT, WITHOUT ROWID",
+    NULL,
+};
+
+const char *const *const schema_sqlite[] = {version_1, NULL};
