@@ -2,8 +2,8 @@
  *
  * An account has a limit, fixed in integer units; spending is one conditional change that either
  * fits or does not happen, together with an entry that is only ever added. Each entry carries the
- * hash of the one before it, and every balance is the sum of its entries' effects: verify.h's
- * auditor recomputes all of it. README.md numbers the invariants.
+ * hash of the one before it, and every balance is the sum of its entries' effects:
+ * ledger_verify.h's auditor recomputes all of it. README.md numbers the invariants.
  *
  * Every function that writes may run inside the caller's transaction, so that a debit is atomic
  * with the answer that it pays for. They give DB_OK with a verdict: only LEDGER_OK changed

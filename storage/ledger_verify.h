@@ -17,7 +17,7 @@ struct ledger_report {
     int64_t fault_count; /* 0: the ledger is whole */
     unsigned described;
     struct ledger_fault faults[LEDGER_FAULTS_MAX];
-    /* BLAKE2b-256 over (id, entries, head) of all accounts in order of id: one number that stands
+    /* BLAKE2b-256 over (id, head) of all accounts in order of id: one number that stands
      * for the whole ledger. */
     unsigned char head[LEDGER_HASH_SIZE];
 };

@@ -1,0 +1,186 @@
+/* Holds: what a job may cost is set aside when it is admitted, and at most that is spent when it
+ * ends.
+ *
+ * DESIGN. A hold is one row per account under the job's id. Rows stay when the hold ends, marked,
+ * so that neither a second settlement nor a second hold of the same name is possible. */
+#include <assert.h>
+#include <string.h>
+
+#include "storage/ledger_post.h"
+#include "storage/listing.h"
+
+static enum db_status hold_exists(struct db *db, const char *hold, bool *out_exists)
+{
+    struct db_value values[] = {db_text(hold)};
+    enum db_status status = db_one(db, "SELECT 1 FROM ledger_holds WHERE hold = $1 LIMIT 1", values,
+                                   1, listing_ignore, NULL);
+    *out_exists = status == DB_OK;
+    return status == DB_NONE ? DB_OK : status;
+}
+
+static enum db_status hold_part(struct db *db, const struct ledger_charge *charge,
+                                struct ledger_part *part)
+{
+    struct ledger_entry entry = {.time_ms = charge->now_ms,
+                                 .kind = LEDGER_ENTRY_HOLD,
+                                 .held_units = part->requested_units,
+                                 .held_delta = part->requested_delta,
+                                 .client = charge->client,
+                                 .resource = charge->resource,
+                                 .event = charge->event};
+    enum db_status status = ledger_post(db, &part->account, &entry);
+    if (status != DB_OK) {
+        return status;
+    }
+    struct db_value values[] = {db_text(charge->resource), db_text(part->account.id),
+                                db_integer(part->requested_units),
+                                db_integer(part->requested_delta)};
+    return db_run(db,
+                  "INSERT INTO ledger_holds (hold, account, units, delta_units) "
+                  "VALUES ($1, $2, $3, $4)",
+                  values, 4, NULL, NULL);
+}
+
+enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
+                           struct ledger_outcome *out)
+{
+    assert(db_in_transaction(db) && charge->count > 0);
+    bool exists = false;
+    enum db_status status = hold_exists(db, charge->resource, &exists);
+    if (status == DB_OK) {
+        status = ledger_weigh(db, charge, out);
+    }
+    if (status == DB_OK && exists) {
+        out->verdict = LEDGER_HOLD_TAKEN;
+    }
+    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++) {
+        status = hold_part(db, charge, &out->parts[i]);
+    }
+    return status;
+}
+
+/* ---- the amounts of a hold */
+
+struct held {
+    char account[ID_SIZE];
+    int64_t units, delta_units;
+};
+
+struct held_list {
+    unsigned count;
+    struct held held[LEDGER_CHARGE_MAX];
+};
+
+static enum db_status see_held(void *context, const struct db_row *row)
+{
+    struct held_list *list = context;
+    if (list->count == LEDGER_CHARGE_MAX) {
+        return DB_FAILED;
+    }
+    struct held *held = &list->held[list->count++];
+    held->units = db_row_integer(row, 1);
+    held->delta_units = db_row_integer(row, 2);
+    return db_row_copy(row, 0, held->account, sizeof held->account) ? DB_OK : DB_FAILED;
+}
+
+static enum db_status read_hold(struct db *db, const char *hold, struct held_list *out)
+{
+    struct db_value values[] = {db_text(hold)};
+    out->count = 0;
+    return db_run(db,
+                  "SELECT account, units, delta_units FROM ledger_holds "
+                  "WHERE hold = $1 AND ended = 0 ORDER BY account",
+                  values, 1, see_held, out);
+}
+
+enum db_status ledger_hold_find(struct db *db, const char *hold, struct ledger_outcome *out)
+{
+    struct held_list list;
+    enum db_status status = read_hold(db, hold, &list);
+    out->verdict = list.count == 0 ? LEDGER_NO_HOLD : LEDGER_OK;
+    out->count = 0;
+    for (unsigned i = 0; status == DB_OK && i < list.count; i++) {
+        struct ledger_part *part = &out->parts[i];
+        part->requested_units = list.held[i].units;
+        part->requested_delta = list.held[i].delta_units;
+        part->violated = false;
+        status = ledger_find(db, list.held[i].account, &part->account);
+        out->count = i + 1;
+    }
+    return status == DB_NONE ? DB_FAILED : status;
+}
+
+/* ---- settling */
+
+/* Finds what each held account pays; the verdict says whether the prices are covered. */
+static enum ledger_verdict match_prices(const struct ledger_charge *charge,
+                                        const struct held_list *list, struct ledger_outcome *out)
+{
+    if (list->count == 0) {
+        return LEDGER_NO_HOLD;
+    }
+    unsigned matched = 0;
+    enum ledger_verdict verdict = LEDGER_OK;
+    for (unsigned i = 0; i < list->count; i++) {
+        struct ledger_part *part = &out->parts[i];
+        *part = (struct ledger_part){.requested_units = 0};
+        for (unsigned j = 0; j < charge->count; j++) {
+            const struct ledger_price *price = &charge->prices[j];
+            if (strcmp(price->account, list->held[i].account) == 0) {
+                part->requested_units = price->units;
+                part->requested_delta = price->delta_units;
+                matched++;
+            }
+        }
+        part->violated = part->requested_units > list->held[i].units ||
+                         part->requested_delta > list->held[i].delta_units;
+        if (part->violated) {
+            verdict = LEDGER_OVER_HOLD;
+        }
+    }
+    return matched == charge->count ? verdict : LEDGER_NO_ACCOUNT;
+}
+
+static enum db_status settle_part(struct db *db, const struct ledger_charge *charge,
+                                  const struct held *held, struct ledger_part *part)
+{
+    struct ledger_entry entry = {.time_ms = charge->now_ms,
+                                 .kind = LEDGER_ENTRY_SETTLE,
+                                 .spent_units = part->requested_units,
+                                 .spent_delta = part->requested_delta,
+                                 .held_units = -held->units,
+                                 .held_delta = -held->delta_units,
+                                 .client = charge->client,
+                                 .resource = charge->resource,
+                                 .event = charge->event};
+    enum db_status status = ledger_post(db, &part->account, &entry);
+    if (status != DB_OK) {
+        return status;
+    }
+    struct db_value values[] = {db_text(charge->resource), db_text(held->account)};
+    status = db_one(db,
+                    "UPDATE ledger_holds SET ended = 1 WHERE hold = $1 AND account = $2 "
+                    "AND ended = 0 RETURNING 1",
+                    values, 2, listing_ignore, NULL);
+    return status == DB_NONE ? DB_RETRY : status;
+}
+
+enum db_status ledger_settle(struct db *db, const struct ledger_charge *charge,
+                             struct ledger_outcome *out)
+{
+    assert(db_in_transaction(db) && charge->count <= LEDGER_CHARGE_MAX);
+    struct held_list list;
+    enum db_status status = read_hold(db, charge->resource, &list);
+    if (status != DB_OK) {
+        return status;
+    }
+    out->verdict = match_prices(charge, &list, out);
+    out->count = out->verdict == LEDGER_NO_ACCOUNT ? 0 : list.count;
+    for (unsigned i = 0; status == DB_OK && i < out->count; i++) {
+        status = ledger_find(db, list.held[i].account, &out->parts[i].account);
+    }
+    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++) {
+        status = settle_part(db, charge, &list.held[i], &out->parts[i]);
+    }
+    return status == DB_NONE ? DB_FAILED : status;
+}
