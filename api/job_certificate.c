@@ -1,0 +1,69 @@
+/* The certificate of a trained policy. Its sentences follow docs/privacy.md. */
+#include "api/job_certificate.h"
+
+#include "api/app.h"
+#include "api/certificate.h"
+#include "api/json_text.h"
+
+static const char neighbours_declared[] =
+    "Two datasets are neighbours when one has one expert more: that expert with everything it "
+    "uploaded is added or removed. The number of experts that sets the sampling rate was declared "
+    "in public.";
+static const char neighbours_counted[] =
+    "Two datasets are neighbours when they differ in one expert's data, which are emptied while "
+    "its slot stays. The number of experts was counted when the dataset was sealed and is treated "
+    "as public.";
+
+static json_t *assumptions_json(const struct job_plan *plan)
+{
+    return json_pack("[s, s, s, s]",
+                     "Each step's batch is a Poisson sample of the experts at the stated rate; the "
+                     "noise is Gaussian and comes from a generator that is secure.",
+                     "The environment, the bounds on episodes and actions, and all settings are "
+                     "public and were not derived from the data.",
+                     plan->experts_declared ? "The declared number of experts is public."
+                                            : "The number of experts is public.",
+                     "One expert's data are uploaded under one name.");
+}
+
+static json_t *warnings_json(void)
+{
+    return json_pack(
+        "[s, s, s, s]",
+        "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. The "
+        "weights are rounded to multiples of 2^-20, which is post-processing.",
+        "Every job on the dataset is charged; a choice of settings made by looking at results that "
+        "were not released is not accounted.",
+        "What many experts have in common is meant to be learnt and is not hidden.",
+        "The data are what was uploaded: nothing here says that they are true.");
+}
+
+static json_t *privacy_json(const struct job_plan *plan)
+{
+    const struct dp_sgd_plan *p = &plan->plan.privacy;
+    return json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", plan->algorithm->privacy_unit, "neighbours",
+        plan->experts_declared ? neighbours_declared : neighbours_counted, "epsilon",
+        json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
+        json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
+        "privacy-loss distribution of the composed Poisson-subsampled Gaussian, both "
+        "directions; epsilon is an upper and epsilon_lower a lower bound of what these "
+        "steps cost, epsilon_renyi a check by Renyi accounting");
+}
+
+char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
+                      const char *id, const char *policy, int64_t now_ms)
+{
+    json_t *ledger =
+        json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id,
+        "policy", policy, "job", job->id, "dataset", job->dataset, "algorithm", job->algorithm,
+        "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version",
+        app->settings.version == NULL ? "" : app->settings.version, "privacy", privacy_json(plan),
+        "plan", job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
+        assumptions_json(plan), "warnings", warnings_json(), "ledger", ledger);
+    char *text = json == NULL ? NULL : certificate_sign(app, json);
+    json_decref(json);
+    return text;
+}

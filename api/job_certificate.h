@@ -1,0 +1,18 @@
+/* What is guaranteed about a policy that a job trained and released, as the JSON that is signed.
+ * Everything in it is public: no hash or count of private data. */
+#ifndef TACET_API_JOB_CERTIFICATE_H
+#define TACET_API_JOB_CERTIFICATE_H
+
+#include <stdint.h>
+
+#include "api/job_plan.h"
+#include "storage/jobs.h"
+
+struct app;
+
+/* The signed text of certificate ID for POLICY, which JOB trained by PLAN (MECHANISM_DPSGD).
+ * malloc'ed; NULL: memory. */
+char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
+                      const char *id, const char *policy, int64_t now_ms);
+
+#endif

@@ -1,0 +1,40 @@
+/* Blocks of episodes, their means and deviations pooled exactly (Chan, Golub and LeVeque 1979). */
+#include "api/job_evaluate.h"
+
+#include <math.h>
+
+#define PUBLIC_SEED UINT64_C(20260101)
+#define BLOCK_WORK  4e8 /* multiply-adds of the network in one block */
+
+static uint32_t block_size(const struct job_plan *plan)
+{
+    double step = (double)plan->plan.parameter_count + 1000;
+    double episodes = BLOCK_WORK / (step * plan->max_episode_steps);
+    return episodes < 1 ? 1 : episodes > 1000 ? 1000 : (uint32_t)episodes;
+}
+
+bool job_evaluate(const struct job_plan *plan, const struct policy *policy,
+                  bool (*between)(void *context), void *context, struct policy_evaluation *out)
+{
+    double parameters[ENV_MAX_PARAMETERS];
+    double mean = 0, squares = 0; /* of the deviations */
+    uint32_t block = block_size(plan), done = 0;
+    env_defaults(plan->evaluate, parameters);
+    while (done < plan->episodes) {
+        uint32_t left = plan->episodes - done, count = left < block ? left : block;
+        struct policy_evaluation part;
+        if (!between(context) ||
+            !policy_evaluate(policy, plan->evaluate, parameters, count, plan->max_episode_steps,
+                             PUBLIC_SEED + done, &part)) {
+            return false;
+        }
+        double difference = part.mean_return - mean, total = (double)done + count;
+        squares += part.std_return * part.std_return * (count - 1) +
+                   difference * difference * done * count / total;
+        mean += difference * count / total;
+        done += count;
+    }
+    *out = (struct policy_evaluation){.mean_return = mean, .episodes = done};
+    out->std_return = done > 1 ? sqrt(squares / (done - 1)) : 0;
+    return true;
+}

@@ -1,0 +1,105 @@
+/* A job as a stream of server-sent events (WHATWG HTML, section 9.2): "progress" with the job
+ * whenever its step or state has changed, its id being the step; "done" at the end; a comment now
+ * and then, so that proxies keep the connection. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/job_view.h"
+#include "api/jobs.h"
+#include "api/json_text.h"
+
+#define PING_EVERY_MS 15000
+
+struct follower {
+    char job[ID_SIZE];
+    int64_t step;    /* last shown; -1: none */
+    int state;       /* last shown; -1: none */
+    int64_t sent_ms; /* of the last bytes */
+    bool over;
+};
+
+/* Writes one event into BUFFER; 0 when it does not fit. */
+static long write_event(char *buffer, size_t size, const char *name, int64_t id, json_t *json)
+{
+    size_t length = 0;
+    char *data = json == NULL ? NULL : json_text_write(json, false, &length);
+    json_decref(json);
+    if (data == NULL) {
+        return -1;
+    }
+    int used = snprintf(buffer, size, "event: %s\nid: %" PRId64 "\ndata: %s\n\n", name, id, data);
+    free(data);
+    return used > 0 && (size_t)used < size ? used : 0;
+}
+
+static long show(struct follower *follower, struct app *app, struct db *db,
+                 const struct job_row *job, char *buffer, size_t size)
+{
+    int64_t now = app->settings.now_ms(), place = 0;
+    if (job->state == JOB_QUEUED && jobs_queue_place(db, job->id, &place) != DB_OK) {
+        place = 0;
+    }
+    bool over = job_is_over(job);
+    bool changed = job->step != follower->step || (int)job->state != follower->state;
+    if (!over && !changed) {
+        if (now - follower->sent_ms < PING_EVERY_MS || size < 8) {
+            return 0;
+        }
+        follower->sent_ms = now;
+        memcpy(buffer, ": ping\n\n", 8);
+        return 8;
+    }
+    long used =
+        write_event(buffer, size, over ? "done" : "progress", job->step, job_json(job, place, now));
+    if (used > 0) {
+        follower->step = job->step;
+        follower->state = (int)job->state;
+        follower->sent_ms = now;
+        follower->over = over;
+    }
+    return used;
+}
+
+static long next_events(void *context, struct app *app, struct db *db, char *buffer, size_t size)
+{
+    struct follower *follower = context;
+    if (follower->over) {
+        return -1;
+    }
+    struct job_row job = {0};
+    enum db_status status = jobs_find(db, follower->job, &job);
+    if (status != DB_OK) {
+        return status == DB_RETRY ? 0 : -1;
+    }
+    long used = show(follower, app, db, &job, buffer, size);
+    job_done(&job);
+    return used;
+}
+
+enum problem api_jobs_events(struct call *call)
+{
+    struct job_row *job;
+    enum problem problem = job_of_call(call, &job);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    struct follower *follower = calloc(1, sizeof *follower);
+    if (follower == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    memcpy(follower->job, job->id, ID_SIZE);
+    follower->step = follower->state = -1;
+    follower->sent_ms = call->now_ms;
+    const char *last = call_request_header(call, "Last-Event-ID");
+    char *end = NULL;
+    long long step = last == NULL ? -1 : strtoll(last, &end, 10);
+    if (last != NULL && end != last && *end == '\0' && step == job->step) {
+        follower->step = job->step; /* seen already: go on behind it */
+        follower->state = (int)job->state;
+    }
+    return call_reply_events(
+        call, (struct api_events){.context = follower, .next = next_events, .free = free});
+}

@@ -1,0 +1,157 @@
+/* How a job's end is stored.
+ *
+ * DESIGN. One transaction holds the policy, its certificate, the settlement of the hold and the
+ * job's state: either the policy exists and is paid for, or neither. A job that ran to its end pays
+ * its whole plan. One that was cancelled pays what its steps cost as far as they are known exactly:
+ * training that ended in its pulse, in the first worker that had it. On any doubt the whole price
+ * is paid; nothing is paid only when no step can have run. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/job_certificate.h"
+#include "api/job_run.h"
+#include "storage/ledger.h"
+#include "storage/policies.h"
+
+struct finish {
+    struct job_run *run;
+    const struct job_ending *ending;
+    struct policy_row row;
+    unsigned char *bytes;
+    size_t size;
+    char *certificate;
+    int64_t units, delta_units; /* to be paid */
+    uint64_t steps;             /* that they pay for */
+    char *event;
+    int64_t now_ms;
+};
+
+static void set_price(struct finish *finish)
+{
+    const struct job_run *run = finish->run;
+    const struct job_row *job = &run->job;
+    finish->units = job->hold_units;
+    finish->delta_units = job->hold_delta;
+    finish->steps = run->plan.plan.total_steps;
+    if (finish->ending->state == JOB_SUCCEEDED || run->resumed) {
+        return;
+    }
+    if (!run->trained) { /* the data were read at most; no step was taken */
+        finish->units = finish->delta_units = 0;
+        finish->steps = 0;
+        return;
+    }
+    double epsilon = 0;
+    int64_t units = 0;
+    bool exact =
+        finish->ending->state == JOB_CANCELLED &&
+        dp_sgd_plan_epsilon_after(&run->plan.plan.privacy, run->step, &epsilon) == DP_SGD_PLAN_OK &&
+        ledger_units_up(epsilon, &units) && units < finish->units;
+    if (exact) {
+        finish->steps = run->step;
+        finish->units = units;
+        finish->delta_units = units > 0 ? finish->delta_units : 0;
+    }
+}
+
+static bool prepare_policy(struct finish *finish)
+{
+    const struct job_run *run = finish->run;
+    const struct job_row *job = &run->job;
+    struct policy *policy = finish->ending->policy;
+    struct policy_row *row = &finish->row;
+    *row = (struct policy_row){.released = job_plan_releases(&run->plan),
+                               .state_dim = run->plan.request.state_dim,
+                               .action_count = run->plan.request.action_count,
+                               .created_ms = finish->now_ms};
+    id_new("pol_", row->id);
+    memcpy(row->owner, job->owner, ID_SIZE);
+    memcpy(row->dataset, job->dataset, ID_SIZE);
+    memcpy(row->job, job->id, ID_SIZE);
+    snprintf(row->name, sizeof row->name, "%s of %s", job->algorithm, job->id);
+    snprintf(row->environment, sizeof row->environment, "%s", run->environment);
+    snprintf(row->mechanism, sizeof row->mechanism, "%s", job->mechanism);
+    if (run->plan.request.mechanism != MECHANISM_NONE) {
+        id_new("crt_", row->certificate);
+        finish->certificate =
+            job_certificate(run->app, job, &run->plan, row->certificate, row->id, finish->now_ms);
+        if (finish->certificate == NULL) {
+            return false;
+        }
+    }
+    return policy_to_bytes(policy, &finish->bytes, &finish->size);
+}
+
+static enum db_status settle(struct db *db, const struct finish *finish)
+{
+    const struct job_row *job = &finish->run->job;
+    if (job->account[0] == '\0') {
+        return DB_OK;
+    }
+    const struct ledger_charge charge = {
+        .prices = {{job->account, finish->units, finish->delta_units}},
+        .count = finish->units > 0 || finish->delta_units > 0 ? 1 : 0,
+        .client = job->owner,
+        .resource = job->id,
+        .event = finish->event,
+        .now_ms = finish->now_ms};
+    struct ledger_outcome outcome;
+    enum db_status status = ledger_settle(db, &charge, &outcome);
+    return status == DB_OK && outcome.verdict != LEDGER_OK ? DB_FAILED : status;
+}
+
+static enum db_status finish_work(struct db *db, void *context)
+{
+    struct finish *finish = context;
+    struct job_run *run = finish->run;
+    const struct job_ending *ending = finish->ending;
+    enum db_status status = DB_OK;
+    if (ending->policy != NULL) {
+        status =
+            policies_insert(db, &finish->row, finish->bytes, finish->size, finish->certificate);
+    }
+    if (status != DB_OK) {
+        return status == DB_NONE ? DB_FAILED : status;
+    }
+    const struct job_end end = {
+        .id = run->job.id,
+        .worker = run->control->worker,
+        .state = ending->state,
+        .step = (int64_t)(ending->state == JOB_SUCCEEDED ? run->plan.plan.total_steps : run->step),
+        .policy = ending->policy == NULL ? NULL : finish->row.id,
+        .has_evaluation = ending->evaluated,
+        .mean_return = ending->evaluation.mean_return,
+        .std_return = ending->evaluation.std_return,
+        .episodes = ending->evaluation.episodes,
+        .problem_slug = ending->state == JOB_FAILED ? problem_info(ending->problem)->slug : NULL,
+        .problem_detail = ending->state == JOB_FAILED ? ending->detail : NULL,
+        .epsilon_spent = ledger_units_value(finish->units),
+        .now_ms = finish->now_ms};
+    bool ours = false;
+    status = jobs_finish(db, &end, &ours);
+    if (status == DB_OK && !ours) {
+        run->lost = true;
+        return DB_NONE;
+    }
+    return status == DB_OK ? settle(db, finish) : status == DB_NONE ? DB_FAILED : status;
+}
+
+enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
+{
+    assert((ending->state == JOB_SUCCEEDED) == (ending->policy != NULL));
+    assert(ending->state != JOB_FAILED || ending->detail != NULL);
+    struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
+    set_price(&finish);
+    finish.event = job_plan_event(&run->plan, finish.steps);
+    enum db_status status = DB_FAILED;
+    if (finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish))) {
+        status = db_transact(run->db, finish_work, &finish);
+    }
+    free(finish.event);
+    free(finish.bytes);
+    free(finish.certificate);
+    return status;
+}

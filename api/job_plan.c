@@ -1,0 +1,261 @@
+/* Plans between structs and JSON. Numbers are written in the shortest form that reads back as the
+ * same double, so that what was accounted is what runs. */
+#include "api/job_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "api/json_text.h"
+
+bool job_plan_releases(const struct job_plan *plan)
+{
+    return plan->dataset_public || plan->request.mechanism != MECHANISM_NONE;
+}
+
+/* ---- settings */
+
+static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
+{
+    switch (spec->type) {
+    case PARAMETER_CHOICE:
+        return json_string(spec->choices[(size_t)value->number[0]]);
+    case PARAMETER_INTEGER_LIST: {
+        json_t *list = json_array();
+        for (unsigned i = 0; i < value->count; i++) {
+            json_array_append_new(list, json_integer((json_int_t)value->number[i]));
+        }
+        return list;
+    }
+    case PARAMETER_INTEGER:
+        return json_integer((json_int_t)value->number[0]);
+    case PARAMETER_REAL:
+        break;
+    }
+    return json_number(value->number[0]);
+}
+
+json_t *job_plan_parameters(const struct job_plan *plan)
+{
+    const struct algorithm *algorithm = plan->algorithm;
+    json_t *all = json_object();
+    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
+        const struct parameter_spec *spec = &algorithm->parameters[i];
+        json_t *one = value_json(spec, &plan->request.parameters.value[i]);
+        if (json_object_set_new(all, spec->name, one) != 0) {
+            json_decref(all);
+            return NULL;
+        }
+    }
+    return all;
+}
+
+static bool value_read(const struct parameter_spec *spec, const json_t *json,
+                       struct parameter_value *out)
+{
+    *out = (struct parameter_value){.count = 1};
+    if (spec->type == PARAMETER_CHOICE) {
+        const char *name = json_string_value(json);
+        for (unsigned i = 0; name != NULL && spec->choices[i] != NULL; i++) {
+            if (strcmp(spec->choices[i], name) == 0) {
+                out->number[0] = i;
+                return true;
+            }
+        }
+        return false;
+    }
+    if (spec->type == PARAMETER_INTEGER_LIST) {
+        size_t count = json_array_size(json);
+        for (size_t i = 0; i < count && count <= PARAMETER_LIST_MAX; i++) {
+            out->number[i] = json_number_value(json_array_get(json, i));
+        }
+        out->count = (unsigned)count;
+    } else {
+        out->number[0] = json_number_value(json);
+    }
+    return parameters_check(spec, out) == PARAMETER_FITS;
+}
+
+static bool parameters_read(const struct algorithm *algorithm, const json_t *json,
+                            struct parameter_values *out)
+{
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
+        const struct parameter_spec *spec = &algorithm->parameters[i];
+        if (!value_read(spec, json_object_get(json, spec->name), &out->value[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the noisy steps */
+
+json_t *job_plan_privacy(const struct job_plan *plan)
+{
+    const struct dp_sgd_plan *p = &plan->plan.privacy;
+    return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "steps",
+                     (json_int_t)p->steps, "noise_multiplier", json_number(p->noise_multiplier),
+                     "sampling_rate", json_number(p->sampling_rate), "clip_norm",
+                     json_number(p->clip_norm), "batch_size", (json_int_t)p->batch_size,
+                     "nominal_experts", (json_int_t)p->nominal_experts, "delta",
+                     json_number(p->delta), "epsilon", json_number(p->epsilon), "epsilon_lower",
+                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi));
+}
+
+/* What is infinite was written as null. */
+static double number_of(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)INFINITY;
+}
+
+static uint64_t count_of(const json_t *object, const char *name)
+{
+    json_int_t value = json_integer_value(json_object_get(object, name));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static uint32_t size_of(const json_t *object, const char *name)
+{
+    uint64_t value = count_of(object, name);
+    return value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
+{
+    *out = (struct dp_sgd_plan){.sampling_rate = number_of(json, "sampling_rate"),
+                                .noise_multiplier = number_of(json, "noise_multiplier"),
+                                .clip_norm = number_of(json, "clip_norm"),
+                                .batch_size = size_of(json, "batch_size"),
+                                .nominal_experts = size_of(json, "nominal_experts"),
+                                .steps = count_of(json, "steps"),
+                                .delta = number_of(json, "delta"),
+                                .epsilon = number_of(json, "epsilon"),
+                                .epsilon_lower = number_of(json, "epsilon_lower"),
+                                .epsilon_renyi = number_of(json, "epsilon_renyi")};
+}
+
+char *job_plan_event(const struct job_plan *plan, uint64_t steps)
+{
+    const struct dp_sgd_plan *p = &plan->plan.privacy;
+    json_t *gaussian = json_pack("{s:s, s:o}", "type", "GaussianDpEvent", "noise_multiplier",
+                                 json_number(p->noise_multiplier));
+    json_t *sampled =
+        json_pack("{s:s, s:o, s:o}", "type", "PoissonSampledDpEvent", "sampling_probability",
+                  json_number(p->sampling_rate), "event", gaussian);
+    json_t *event = json_pack("{s:s, s:I, s:o}", "type", "SelfComposedDpEvent", "count",
+                              (json_int_t)steps, "event", sampled);
+    size_t size;
+    char *text = event == NULL ? NULL : json_text_write(event, false, &size);
+    json_decref(event);
+    return text;
+}
+
+/* ---- all of it */
+
+static json_t *shape_json(const struct mlp_shape *shape)
+{
+    json_t *widths = json_array();
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        json_array_append_new(widths, json_integer(shape->width[l]));
+    }
+    return json_pack("{s:I, s:o, s:i}", "input", (json_int_t)shape->input, "widths", widths,
+                     "activation", (int)shape->activation);
+}
+
+static bool shape_read(const json_t *json, struct mlp_shape *out)
+{
+    const json_t *widths = json_object_get(json, "widths");
+    *out = (struct mlp_shape){.input = size_of(json, "input"),
+                              .layer_count = (uint32_t)json_array_size(widths)};
+    out->activation = size_of(json, "activation") == MLP_TANH ? MLP_TANH : MLP_RELU;
+    for (uint32_t l = 0; l < out->layer_count && l < MLP_MAX_LAYERS; l++) {
+        json_int_t width = json_integer_value(json_array_get(widths, l));
+        out->width[l] = width > 0 && width <= MLP_MAX_WIDTH ? (uint32_t)width : 0;
+    }
+    return mlp_shape_valid(out);
+}
+
+static json_t *request_json(const struct algorithm_request *r)
+{
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "epsilon", json_number(r->epsilon),
+                     "delta", json_number(r->delta), "discount", json_number(r->discount),
+                     "state_dim", (json_int_t)r->state_dim, "action_count",
+                     (json_int_t)r->action_count, "nominal_experts", (json_int_t)r->nominal_experts,
+                     "seed", (json_int_t)r->seed);
+}
+
+static void request_read(const json_t *json, struct algorithm_request *out)
+{
+    out->epsilon = number_of(json, "epsilon");
+    out->delta = number_of(json, "delta");
+    out->discount = number_of(json, "discount");
+    out->state_dim = size_of(json, "state_dim");
+    out->action_count = size_of(json, "action_count");
+    out->nominal_experts = size_of(json, "nominal_experts");
+    out->seed = count_of(json, "seed");
+}
+
+static json_t *evaluate_json(const struct job_plan *plan)
+{
+    if (plan->evaluate == NULL) {
+        return json_null();
+    }
+    return json_pack("{s:s, s:I, s:I}", "environment", plan->evaluate->name, "episodes",
+                     (json_int_t)plan->episodes, "max_episode_steps",
+                     (json_int_t)plan->max_episode_steps);
+}
+
+char *job_plan_write(const struct job_plan *plan)
+{
+    json_t *json = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o}", "algorithm", plan->algorithm->name,
+        "mechanism", algorithm_mechanism_name(plan->request.mechanism), "request",
+        request_json(&plan->request), "parameters", job_plan_parameters(plan), "privacy",
+        job_plan_privacy(plan), "shape", shape_json(&plan->plan.shape), "total_steps",
+        (json_int_t)plan->plan.total_steps, "public", (int)plan->dataset_public, "experts_declared",
+        (int)plan->experts_declared, "evaluate", evaluate_json(plan));
+    size_t size;
+    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    json_decref(json);
+    return text;
+}
+
+static bool read_all(const json_t *json, struct job_plan *out)
+{
+    const char *algorithm = json_string_value(json_object_get(json, "algorithm"));
+    const char *mechanism = json_string_value(json_object_get(json, "mechanism"));
+    *out = (struct job_plan){0};
+    out->algorithm = algorithm == NULL ? NULL : algorithm_find(algorithm);
+    int index = mechanism == NULL ? -1 : algorithm_mechanism_find(mechanism);
+    if (out->algorithm == NULL || index < 0) {
+        return false;
+    }
+    out->request.mechanism = (enum algorithm_mechanism)index;
+    request_read(json_object_get(json, "request"), &out->request);
+    privacy_read(json_object_get(json, "privacy"), &out->plan.privacy);
+    out->plan.total_steps = count_of(json, "total_steps");
+    out->dataset_public = json_is_true(json_object_get(json, "public"));
+    out->experts_declared = json_is_true(json_object_get(json, "experts_declared"));
+    const json_t *evaluate = json_object_get(json, "evaluate");
+    if (json_is_object(evaluate)) {
+        const char *name = json_string_value(json_object_get(evaluate, "environment"));
+        out->evaluate = name == NULL ? NULL : env_find(name);
+        out->episodes = size_of(evaluate, "episodes");
+        out->max_episode_steps = size_of(evaluate, "max_episode_steps");
+    }
+    if (!shape_read(json_object_get(json, "shape"), &out->plan.shape)) {
+        return false;
+    }
+    out->plan.parameter_count = mlp_parameter_count(&out->plan.shape);
+    return parameters_read(out->algorithm, json_object_get(json, "parameters"),
+                           &out->request.parameters);
+}
+
+bool job_plan_read(const char *text, struct job_plan *out)
+{
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool good = json != NULL && read_all(json, out);
+    json_decref(json);
+    return good;
+}

@@ -1,0 +1,43 @@
+/* What a job will run and cost, decided when it was asked for and kept with it: the worker, the
+ * views and the certificate read this and decide nothing anew. */
+#ifndef TACET_API_JOB_PLAN_H
+#define TACET_API_JOB_PLAN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algos/algorithm.h"
+
+struct job_plan {
+    const struct algorithm *algorithm;
+    struct algorithm_request request;
+    struct algorithm_plan plan;
+    bool dataset_public;   /* "sensitivity":"public" */
+    bool experts_declared; /* the number of experts was declared, not counted at sealing */
+
+    const struct env *evaluate; /* NULL: not asked for */
+    uint32_t episodes, max_episode_steps;
+};
+
+/* True when what the job gives may leave: trained under DP, or on public data. */
+bool job_plan_releases(const struct job_plan *plan);
+
+/* The settings as the caller would write them, defaults included. New reference; NULL: memory. */
+json_t *job_plan_parameters(const struct job_plan *plan);
+
+/* The noisy steps {"steps","noise_multiplier","sampling_rate",...}, for MECHANISM_DPSGD. New
+ * reference. */
+json_t *job_plan_privacy(const struct job_plan *plan);
+
+/* The event of a ledger entry, in the shape of dp_accounting's DpEvent: STEPS composed Poisson
+ * sampled Gaussians. malloc'ed; NULL: memory. */
+char *job_plan_event(const struct job_plan *plan, uint64_t steps);
+
+/* All of it as text that job_plan_read understands; exact. malloc'ed; NULL: memory. */
+char *job_plan_write(const struct job_plan *plan);
+
+/* False when TEXT is not what job_plan_write wrote (or names what this program does not have). */
+bool job_plan_read(const char *text, struct job_plan *out);
+
+#endif

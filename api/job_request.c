@@ -1,0 +1,263 @@
+/* A job's request: members, the algorithm's parameters, the dataset, then the plan. Every fault of
+ * the form is gathered before anything is looked up. */
+#include "api/job_request.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/datasets.h"
+#include "api/fields.h"
+
+#define JOB_EPSILON_MAX 1000
+#define EPISODES_MAX    1000
+#define EPISODES        100
+#define EPISODE_STEPS   10000
+
+struct members {
+    const char *algorithm, *mechanism, *dataset, *environment;
+    json_t *privacy, *parameters, *evaluate;
+};
+
+/* ---- the algorithm's parameters, by its table */
+
+struct slot {
+    double number;
+    int64_t integer;
+    int choice;
+    json_t *list;
+};
+
+static struct field parameter_field(const struct parameter_spec *spec, struct slot *slot)
+{
+    switch (spec->type) {
+    case PARAMETER_INTEGER:
+        slot->integer = (int64_t)spec->value.number[0];
+        return field_integer(spec->name, &slot->integer, (int64_t)spec->min, (int64_t)spec->max);
+    case PARAMETER_CHOICE:
+        slot->choice = (int)spec->value.number[0];
+        return field_choice(spec->name, &slot->choice, spec->choices);
+    case PARAMETER_INTEGER_LIST:
+        return field_array(spec->name, &slot->list, 1, PARAMETER_LIST_MAX);
+    case PARAMETER_REAL:
+        break;
+    }
+    slot->number = spec->value.number[0];
+    return field_number(spec->name, &slot->number, spec->min, spec->max);
+}
+
+static void read_list(struct call *call, const struct parameter_spec *spec, const json_t *list,
+                      struct parameter_value *out)
+{
+    out->count = (unsigned)json_array_size(list);
+    for (unsigned i = 0; i < out->count; i++) {
+        const json_t *item = json_array_get(list, i);
+        out->number[i] = json_number_value(item);
+        struct parameter_value one = {.number = {out->number[i]}, .count = 1};
+        if (!json_is_number(item) || parameters_check(spec, &one) != PARAMETER_FITS) {
+            char pointer[96];
+            snprintf(pointer, sizeof pointer, "/parameters/%s/%u", spec->name, i);
+            call_invalid(call, pointer, "must be an integer from %.0f to %.0f", spec->min,
+                         spec->max);
+        }
+    }
+}
+
+static void read_parameters(struct call *call, const struct algorithm *algorithm,
+                            const json_t *object, struct parameter_values *out)
+{
+    parameters_defaults(algorithm->parameters, algorithm->parameter_count, out);
+    if (object == NULL) {
+        return;
+    }
+    struct slot slots[PARAMETERS_MAX] = {{0}};
+    struct field fields[PARAMETERS_MAX];
+    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
+        fields[i] = field_optional(parameter_field(&algorithm->parameters[i], &slots[i]));
+    }
+    if (!fields_read(call, object, "/parameters", fields, algorithm->parameter_count)) {
+        return;
+    }
+    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
+        const struct parameter_spec *spec = &algorithm->parameters[i];
+        struct parameter_value *value = &out->value[i];
+        if (spec->type == PARAMETER_INTEGER_LIST) {
+            if (slots[i].list != NULL) {
+                read_list(call, spec, slots[i].list, value);
+            }
+        } else if (spec->type == PARAMETER_REAL) {
+            value->number[0] = slots[i].number;
+        } else {
+            value->number[0] =
+                spec->type == PARAMETER_INTEGER ? (double)slots[i].integer : slots[i].choice;
+        }
+    }
+}
+
+/* ---- the other members */
+
+static void read_privacy(struct call *call, const json_t *object, struct algorithm_request *out)
+{
+    if (out->mechanism == MECHANISM_NONE) {
+        if (object != NULL) {
+            call_invalid(call, "/privacy",
+                         "has no meaning with mechanism \"none\", which guarantees nothing");
+        }
+        return;
+    }
+    if (object == NULL) {
+        call_invalid(call, "/privacy", "is required with this mechanism");
+        return;
+    }
+    const struct field fields[] = {
+        field_positive("epsilon", &out->epsilon, JOB_EPSILON_MAX),
+        field_positive("delta", &out->delta, 1),
+    };
+    if (fields_read(call, object, "/privacy", fields, 2) && out->delta >= 1) {
+        call_invalid(call, "/privacy/delta", "must be below 1");
+    }
+}
+
+static void read_evaluate(struct call *call, const json_t *object, struct job_plan *out)
+{
+    if (object == NULL) {
+        return;
+    }
+    const char *name = NULL;
+    int64_t episodes = EPISODES, steps = 0;
+    const struct field fields[] = {
+        field_text("environment", &name, 1, 31),
+        field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
+        field_optional(field_integer("max_episode_steps", &steps, 1, EPISODE_STEPS)),
+    };
+    if (!fields_read(call, object, "/evaluate", fields, 3)) {
+        return;
+    }
+    out->evaluate = env_find(name);
+    if (out->evaluate == NULL) {
+        call_invalid(call, "/evaluate/environment", "is not known: see GET /v1/environments");
+        return;
+    }
+    out->episodes = (uint32_t)episodes;
+    out->max_episode_steps = steps > 0 ? (uint32_t)steps : out->evaluate->max_episode_steps;
+}
+
+static void read_mechanism(struct call *call, const char *name, struct job_plan *out)
+{
+    const struct algorithm *algorithm = out->algorithm;
+    int index = name != NULL ? algorithm_mechanism_find(name) : MECHANISM_DPSGD;
+    if (index < 0 || !algorithm->mechanisms[index]) {
+        char list[96] = "";
+        size_t size = 0;
+        for (int m = 0; m < MECHANISM_COUNT; m++) {
+            if (algorithm->mechanisms[m]) {
+                size += (size_t)snprintf(list + size, sizeof list - size, "%s\"%s\"",
+                                         size > 0 ? ", " : "",
+                                         algorithm_mechanism_name((enum algorithm_mechanism)m));
+            }
+        }
+        call_invalid(call, "/mechanism", "must be one of %s for %s", list, algorithm->name);
+        return;
+    }
+    out->request.mechanism = (enum algorithm_mechanism)index;
+}
+
+static bool read_members(struct call *call, struct members *members, struct job_plan *out)
+{
+    *members = (struct members){0};
+    const struct field fields[] = {
+        field_text("algorithm", &members->algorithm, 1, 31),
+        field_optional(field_text("mechanism", &members->mechanism, 1, 31)),
+        field_optional(field_text("dataset", &members->dataset, 1, ID_SIZE - 1)),
+        field_optional(field_text("environment", &members->environment, 1, 31)),
+        field_optional(field_object("privacy", &members->privacy)),
+        field_optional(field_object("parameters", &members->parameters)),
+        field_optional(field_object("evaluate", &members->evaluate)),
+    };
+    bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
+    if (members->algorithm == NULL) {
+        return false;
+    }
+    out->algorithm = algorithm_find(members->algorithm);
+    if (out->algorithm == NULL) {
+        call_invalid(call, "/algorithm", "is not offered by this version");
+        return false;
+    }
+    read_mechanism(call, members->mechanism, out);
+    if (out->algorithm->needs_dataset && members->dataset == NULL) {
+        call_invalid(call, "/dataset", "is required by this algorithm");
+    }
+    if (out->algorithm->needs_dataset && members->environment != NULL) {
+        call_invalid(call, "/environment", "has no meaning: this algorithm learns from a dataset");
+    }
+    read_privacy(call, members->privacy, &out->request);
+    read_parameters(call, out->algorithm, members->parameters, &out->request.parameters);
+    read_evaluate(call, members->evaluate, out);
+    return good && call_error_count(call) == 0;
+}
+
+/* ---- the dataset */
+
+static enum problem read_dataset(struct call *call, const char *id, struct job_wish *out)
+{
+    enum problem problem = dataset_of_owner(call, id, &out->dataset);
+    if (problem != PROBLEM_NONE) {
+        if (problem == PROBLEM_NOT_FOUND) {
+            call_invalid(call, "/dataset", "is not known");
+        }
+        return problem;
+    }
+    const struct dataset_row *dataset = &out->dataset;
+    struct job_plan *plan = &out->plan;
+    if (dataset->experts == 0 || dataset->transitions == 0) {
+        return call_problem(call, PROBLEM_DATASET_EMPTY, "The dataset holds no trajectory.");
+    }
+    plan->dataset_public = dataset->is_public;
+    plan->experts_declared = dataset->nominal_experts > 0;
+    plan->request.discount = dataset->discount;
+    plan->request.state_dim = dataset->state_dim;
+    plan->request.action_count = dataset->action_count;
+    plan->request.nominal_experts =
+        (uint32_t)(plan->experts_declared ? dataset->nominal_experts : dataset->experts);
+    const struct env *env = plan->evaluate;
+    if (env != NULL &&
+        (env->state_dim != dataset->state_dim || env->action_count != dataset->action_count)) {
+        return call_invalid(call, "/evaluate/environment",
+                            "has states of %u numbers and %u actions; the dataset has %u and %u",
+                            env->state_dim, env->action_count, dataset->state_dim,
+                            dataset->action_count);
+    }
+    return PROBLEM_NONE;
+}
+
+enum problem job_wish_read(struct call *call, struct job_wish *out)
+{
+    struct members members;
+    *out = (struct job_wish){0};
+    struct job_plan *plan = &out->plan;
+    if (!read_members(call, &members, plan)) {
+        return PROBLEM_VALIDATION;
+    }
+    if (members.dataset != NULL) {
+        enum problem problem = read_dataset(call, members.dataset, out);
+        if (problem != PROBLEM_NONE) {
+            return problem;
+        }
+    }
+    /* A public coin; JSON's integers are exact to 2^53. */
+    randombytes_buf(&plan->request.seed, sizeof plan->request.seed);
+    plan->request.seed >>= 11;
+    const char *message = NULL;
+    switch (plan->algorithm->plan(&plan->request, &plan->plan, &message)) {
+    case ALGORITHM_OK:
+        out->feasible = true;
+        return PROBLEM_NONE;
+    case ALGORITHM_INFEASIBLE:
+        out->why_not = message == NULL ? "no plan fits" : message;
+        return PROBLEM_NONE;
+    case ALGORITHM_BAD_INPUT:
+        return call_invalid(call, "/parameters", "%s", message == NULL ? "do not fit" : message);
+    default:
+        return PROBLEM_INTERNAL_ERROR;
+    }
+}

@@ -1,0 +1,357 @@
+/* One turn of a worker: claim a job, load its data, train, evaluate, store the end.
+ *
+ * DESIGN. The worker owns the job by a lease that every heartbeat renews; once that is lost it
+ * writes nothing more, and whoever has the lease goes on from the last checkpoint. What can be seen
+ * of a running job (step, time) depends on public inputs. Why a job failed is one of a closed list
+ * of sentences, because a failure is an output too. */
+#include "api/job_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/job_evaluate.h"
+#include "storage/uploads.h"
+
+#define LEASE_MS          30000
+#define LEASE_EVALUATE_MS 300000 /* one block of episodes may be long */
+#define BEAT_EVERY_MS     1000
+#define SAVE_EVERY_MS     5000
+#define GRID              1048576.0F /* 2^20 */
+
+/* ---- the lease */
+
+bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
+{
+    int64_t now = run->app->settings.now_ms();
+    if (!force && run->beat_ms != 0 && now - run->beat_ms < BEAT_EVERY_MS) {
+        return true;
+    }
+    struct job_lease lease = {0};
+    enum db_status status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
+                                           (int64_t)run->step, now, lease_ms, &lease);
+    if (status == DB_RETRY || status == DB_FULL) {
+        /* The lease may be renewed a little later, as long as it holds. */
+        run->storage_failed = now - run->beat_ms > LEASE_MS / 2;
+        return !run->storage_failed;
+    }
+    run->storage_failed = status != DB_OK;
+    run->lost = status == DB_OK && !lease.ours;
+    run->cancelled = status == DB_OK && lease.ours && lease.cancel_requested;
+    run->beat_ms = now;
+    return !run->storage_failed && !run->lost && !run->cancelled;
+}
+
+/* Notes it when the server wants to stop. */
+static bool must_stop(struct job_run *run)
+{
+    const struct api_job_control *control = run->control;
+    run->stopping = control->stop_requested != NULL && control->stop_requested(control->context);
+    return run->stopping;
+}
+
+/* ---- the data */
+
+struct loading {
+    struct job_run *run;
+    struct dataset_builder *builder;
+    bool good;
+};
+
+static bool load_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
+                       uint32_t expert_count)
+{
+    struct loading *loading = context;
+    const unsigned char *at = bytes;
+    loading->good = !must_stop(loading->run) && job_run_beat(loading->run, false, LEASE_MS);
+    while (loading->good && size > 0) {
+        struct trajectory trajectory;
+        size_t used =
+            trajectory_record_read(at, size, loading->run->plan.request.state_dim, &trajectory);
+        if (used == 0 || trajectory.expert >= expert_count) {
+            loading->good = false;
+            break;
+        }
+        trajectory.expert = experts[trajectory.expert];
+        loading->good = dataset_builder_add(loading->builder, &trajectory);
+        at += used;
+        size -= used;
+    }
+    return loading->good;
+}
+
+struct dataset *job_run_load(struct job_run *run)
+{
+    const struct algorithm_request *request = &run->plan.request;
+    struct dataset_row row;
+    if (datasets_find(run->db, run->job.dataset, &row) != DB_OK || row.experts > UINT32_MAX) {
+        return NULL;
+    }
+    snprintf(run->environment, sizeof run->environment, "%s", row.environment);
+    struct loading loading = {.run = run, .good = true};
+    loading.builder =
+        dataset_builder_new(request->state_dim, request->action_count, (uint32_t)row.experts);
+    if (loading.builder == NULL) {
+        return NULL;
+    }
+    enum db_status status = uploads_read(run->db, run->job.dataset, load_chunk, &loading);
+    if (status != DB_OK || !loading.good) {
+        dataset_builder_free(loading.builder);
+        return NULL;
+    }
+    return dataset_builder_finish(loading.builder);
+}
+
+/* ---- what the training asks */
+
+static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
+{
+    struct job_run *run = context;
+    run->step = steps_done;
+    if (must_stop(run)) {
+        return PULSE_SAVE_AND_PAUSE;
+    }
+    if (!job_run_beat(run, false, LEASE_MS)) {
+        return PULSE_CANCEL;
+    }
+    int64_t now = run->app->settings.now_ms();
+    return now - run->saved_ms >= SAVE_EVERY_MS ? PULSE_SAVE : PULSE_CONTINUE;
+}
+
+static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    struct job_run *run = context;
+    int64_t now = run->app->settings.now_ms();
+    const struct job_checkpoint checkpoint = {.id = run->job.id,
+                                              .worker = run->control->worker,
+                                              .step = (int64_t)steps_done,
+                                              .bytes = bytes,
+                                              .size = size,
+                                              .now_ms = now,
+                                              .lease_ms = LEASE_MS};
+    struct job_lease lease = {0};
+    enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
+    run->saved_ms = now;
+    if (status == DB_FULL || status == DB_RETRY) {
+        return true; /* the one before stands; steps that would be lost are run again */
+    }
+    run->storage_failed = status != DB_OK;
+    run->lost = status == DB_OK && !lease.ours;
+    return !run->storage_failed && !run->lost;
+}
+
+/* ---- the end */
+
+/* Rounds every weight to a multiple of 2^-20. Those of 16 and more are such already. */
+static void round_weights(struct policy *policy)
+{
+    size_t count = mlp_parameter_count(&policy->shape);
+    for (size_t i = 0; i < count; i++) {
+        float weight = policy->parameters[i];
+        if (fabsf(weight) < 16) {
+            policy->parameters[i] = rintf(weight * GRID) / GRID;
+        }
+    }
+}
+
+static bool between_blocks(void *context)
+{
+    return job_run_beat(context, true, LEASE_EVALUATE_MS);
+}
+
+static void fail(struct job_ending *ending, enum problem problem, const char *detail)
+{
+    ending->state = JOB_FAILED;
+    ending->problem = problem;
+    ending->detail = detail;
+}
+
+/* Words of a training that did not give a policy. MESSAGE is about public facts or about iterates:
+ * the latter only leave when the iterates may. */
+static void explain(const struct job_run *run, enum algorithm_status status, const char *message,
+                    struct job_ending *ending)
+{
+    bool may_tell = job_plan_releases(&run->plan) && message != NULL && *message != '\0';
+    switch (status) {
+    case ALGORITHM_INFEASIBLE:
+        fail(ending, PROBLEM_INFEASIBLE, "The budget cannot pay one step.");
+        break;
+    case ALGORITHM_BAD_CHECKPOINT:
+        fail(ending, PROBLEM_DATA_UNREADABLE, "The job's checkpoint is damaged.");
+        break;
+    case ALGORITHM_NO_RANDOMNESS:
+        fail(ending, PROBLEM_TRAINING_FAILED, "The system gave no randomness.");
+        break;
+    case ALGORITHM_NO_MEMORY:
+        fail(ending, PROBLEM_TRAINING_FAILED, "Memory ran short.");
+        break;
+    default:
+        fail(ending, PROBLEM_TRAINING_FAILED,
+             may_tell ? message : "The training could not go on with these settings.");
+    }
+}
+
+/* Rounds and evaluates what was trained. False: to be stopped. */
+static bool complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
+{
+    run->step = run->plan.plan.total_steps;
+    ending->state = JOB_SUCCEEDED;
+    ending->policy = policy;
+    if (run->plan.request.mechanism != MECHANISM_NONE) {
+        round_weights(policy);
+    }
+    if (run->plan.evaluate == NULL || !job_plan_releases(&run->plan)) {
+        return true;
+    }
+    ending->evaluated = job_evaluate(&run->plan, policy, between_blocks, run, &ending->evaluation);
+    return ending->evaluated || (!run->lost && !run->cancelled && !run->storage_failed);
+}
+
+static enum algorithm_status train(struct job_run *run, const struct dataset *data,
+                                   struct policy **out_policy, const char **message)
+{
+    void *checkpoint = NULL;
+    size_t size = 0;
+    int64_t step = 0;
+    enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &checkpoint, &size);
+    if (status != DB_OK && status != DB_NONE) {
+        run->storage_failed = true;
+        return ALGORITHM_PAUSED;
+    }
+    run->saved_ms = run->app->settings.now_ms();
+    const struct algorithm_run training = {
+        .request = &run->plan.request,
+        .plan = &run->plan.plan,
+        .data = data,
+        .checkpoint = checkpoint,
+        .checkpoint_size = size,
+        .hooks = {.context = run, .pulse = pulse, .save = save},
+    };
+    run->trained = true;
+    enum algorithm_status outcome = run->plan.algorithm->train(&training, out_policy, message);
+    free(checkpoint);
+    return outcome;
+}
+
+/* Runs the job that was claimed; false when it has no end to be stored now. */
+static bool run_job(struct job_run *run, struct job_ending *ending)
+{
+    struct dataset *data = job_run_load(run);
+    if (data == NULL) {
+        if (run->cancelled) {
+            ending->state = JOB_CANCELLED;
+        } else {
+            fail(ending, PROBLEM_DATA_UNREADABLE,
+                 "The dataset is damaged, or does not fit into memory.");
+        }
+        return !run->lost && !run->storage_failed && !run->stopping;
+    }
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    enum algorithm_status status = train(run, data, &policy, &message);
+    dataset_free(data);
+    bool over = status != ALGORITHM_PAUSED;
+    if (status == ALGORITHM_OK) {
+        over = complete(run, policy, ending);
+    } else if (status != ALGORITHM_CANCELLED) {
+        explain(run, status, message, ending);
+    }
+    if (run->lost || run->storage_failed) {
+        return false;
+    }
+    if (status == ALGORITHM_CANCELLED || run->cancelled) {
+        ending->state = JOB_CANCELLED;
+        return true;
+    }
+    return over;
+}
+
+/* Overwrites what deleted datasets left, when there is nothing better to do. */
+static enum api_job_turn tidy(struct db *db, const struct api_job_control *control)
+{
+    bool more = true;
+    while (more &&
+           !(control->stop_requested != NULL && control->stop_requested(control->context))) {
+        more = false;
+        enum db_status status = uploads_purge(db, &more);
+        if (status == DB_FAILED) {
+            return API_JOB_FAILED_STORAGE;
+        }
+        more = more && status == DB_OK;
+    }
+    return API_JOB_NONE;
+}
+
+static enum api_job_turn end_job(struct job_run *run, const struct job_ending *ending,
+                                 char note[256])
+{
+    struct job_ending kept = *ending;
+    if (kept.state == JOB_CANCELLED) {
+        kept.policy = NULL;
+        kept.evaluated = false;
+    }
+    enum db_status status = job_run_finish(run, &kept);
+    if (status == DB_NONE && run->lost) {
+        snprintf(note, 256, "%s: another worker has it", run->job.id);
+        return API_JOB_PAUSED;
+    }
+    if (status != DB_OK) {
+        snprintf(note, 256, "%s: its end could not be stored", run->job.id);
+        return API_JOB_FAILED_STORAGE;
+    }
+    snprintf(note, 256, "%s: %s %s %s after %llu steps%s%s", run->job.id, run->job.algorithm,
+             run->job.mechanism, job_state_name(kept.state), (unsigned long long)run->step,
+             kept.state == JOB_FAILED ? ", " : "",
+             kept.state == JOB_FAILED ? problem_info(kept.problem)->slug : "");
+    return API_JOB_RAN;
+}
+
+static enum api_job_turn pause_job(struct job_run *run, char note[256])
+{
+    if (run->storage_failed) {
+        snprintf(note, 256, "%s: the database failed", run->job.id);
+        return API_JOB_FAILED_STORAGE;
+    }
+    if (run->lost) {
+        snprintf(note, 256, "%s: another worker has it", run->job.id);
+        return API_JOB_PAUSED;
+    }
+    enum db_status status = jobs_release_leases(run->db, run->control->worker);
+    snprintf(note, 256, "%s: paused at step %llu", run->job.id, (unsigned long long)run->step);
+    return status == DB_OK || status == DB_NONE ? API_JOB_PAUSED : API_JOB_FAILED_STORAGE;
+}
+
+enum api_job_turn api_job_turn(struct app *app, struct db *db,
+                               const struct api_job_control *control, char out_note[256])
+{
+    struct job_run run = {.app = app, .db = db, .control = control};
+    int64_t now = app->settings.now_ms();
+    out_note[0] = '\0';
+    enum db_status status = jobs_claim(db, control->worker, now, LEASE_MS, &run.job);
+    if (status == DB_NONE || status == DB_RETRY) {
+        return tidy(db, control);
+    }
+    if (status != DB_OK) {
+        return API_JOB_FAILED_STORAGE;
+    }
+    run.step = (uint64_t)run.job.step;
+    run.resumed = run.job.step > 0 || run.job.started_ms != now;
+    run.beat_ms = now;
+    struct job_ending ending = {.state = JOB_CANCELLED};
+    enum api_job_turn turn;
+    if (!job_plan_read(run.job.plan, &run.plan)) {
+        fail(&ending, PROBLEM_DATA_UNREADABLE, "The job's plan is not one of this version.");
+        turn = end_job(&run, &ending, out_note);
+    } else if (run.job.cancel_requested) {
+        turn = end_job(&run, &ending, out_note);
+    } else if (run_job(&run, &ending)) {
+        turn = end_job(&run, &ending, out_note);
+    } else {
+        turn = pause_job(&run, out_note);
+    }
+    policy_free(ending.policy);
+    job_done(&run.job);
+    return turn;
+}

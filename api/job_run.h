@@ -1,0 +1,54 @@
+/* One job in the hands of a worker: the state that the parts of api_job_turn share. */
+#ifndef TACET_API_JOB_RUN_H
+#define TACET_API_JOB_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "api/job_plan.h"
+#include "api/problem.h"
+#include "storage/jobs.h"
+
+struct job_run {
+    struct app *app;
+    struct db *db;
+    const struct api_job_control *control;
+    struct job_row job;
+    struct job_plan plan;
+    char environment[64]; /* of the dataset; "" for none */
+
+    uint64_t step;    /* as of the last pulse */
+    bool resumed;     /* an earlier worker had it: how far that came is not known exactly */
+    bool trained;     /* the training was entered */
+    int64_t beat_ms;  /* of the last heartbeat */
+    int64_t saved_ms; /* of the last checkpoint */
+
+    bool lost;           /* the lease is another's: nothing more may be written */
+    bool stopping;       /* the server wants to stop: save and pause */
+    bool cancelled;      /* the caller wants it to end */
+    bool storage_failed; /* the database does not answer as it should */
+};
+
+/* How a job ended, before it is stored. */
+struct job_ending {
+    enum job_state state;
+    enum problem problem;  /* JOB_FAILED: which */
+    const char *detail;    /* a sentence, static, nothing of private data in it */
+    struct policy *policy; /* JOB_SUCCEEDED; owned by the caller */
+    struct policy_evaluation evaluation;
+    bool evaluated;
+};
+
+/* Renews the lease for LEASE_MS when the last heartbeat is a second old, or at once when FORCE.
+ * False: stop working (lost, cancelled, or the database failed; see the flags). */
+bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms);
+
+/* Reads the dataset's chunks into memory. NULL: damaged, no memory, or to be stopped. */
+struct dataset *job_run_load(struct job_run *run);
+
+/* Stores the end, the policy with its certificate, and the settlement of the hold, in one
+ * transaction. DB_NONE: the lease was lost and nothing was stored. */
+enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending);
+
+#endif

@@ -1,0 +1,101 @@
+/* Jobs as JSON. */
+#include "api/job_view.h"
+
+#include <stdio.h>
+
+#include "api/budget.h"
+#include "api/job_plan.h"
+#include "api/json_text.h"
+
+bool job_is_over(const struct job_row *job)
+{
+    return job->state != JOB_QUEUED && job->state != JOB_RUNNING;
+}
+
+static json_t *progress_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+{
+    double steps = (double)job->total_steps, step = (double)job->step;
+    json_t *eta = json_null();
+    if (job->state == JOB_RUNNING && job->step > 0 && now_ms > job->started_ms) {
+        double seconds = (double)(now_ms - job->started_ms) / 1000;
+        eta = json_number(seconds / step * (steps - step));
+    }
+    json_t *place = queue_place > 0 ? json_integer(queue_place) : json_null();
+    return json_pack("{s:I, s:I, s:o, s:o, s:o}", "step", (json_int_t)job->step, "steps",
+                     (json_int_t)job->total_steps, "fraction",
+                     json_number(steps > 0 ? step / steps : 0), "eta_seconds", eta, "queue_place",
+                     place);
+}
+
+/* Requested is what was asked for, reserved what is held now, spent what it has cost. */
+static json_t *privacy_json(const struct job_row *job, const struct job_plan *plan)
+{
+    if (plan->request.mechanism == MECHANISM_NONE) {
+        return json_null();
+    }
+    bool over = job_is_over(job);
+    double held = over ? 0 : ledger_units_value(job->hold_units);
+    double held_delta = over ? 0 : ledger_delta_value(job->hold_delta);
+    double spent = job->epsilon_spent;
+    return json_pack("{s:s, s:o, s:o, s:o}", "unit", plan->algorithm->privacy_unit, "requested",
+                     budget_amount(plan->request.epsilon, plan->request.delta), "reserved",
+                     budget_amount(held, held_delta), "spent",
+                     budget_amount(spent, spent > 0 ? plan->request.delta : 0));
+}
+
+static json_t *evaluation_json(const struct job_row *job)
+{
+    if (!job->has_evaluation) {
+        return json_null();
+    }
+    return json_pack("{s:o, s:o, s:I}", "mean_return", json_number(job->mean_return), "std_return",
+                     json_number(job->std_return), "episodes", (json_int_t)job->episodes);
+}
+
+static json_t *error_json(const struct job_row *job)
+{
+    enum problem problem = problem_find(job->problem_slug);
+    if (job->problem_slug[0] == '\0' || problem == PROBLEM_NONE) {
+        return json_null();
+    }
+    const struct problem_info *info = problem_info(problem);
+    char type[80];
+    snprintf(type, sizeof type, "/problems/%s", info->slug);
+    return json_pack("{s:s, s:s, s:i, s:s}", "type", type, "title", info->title, "status",
+                     info->status, "detail", job->problem_detail);
+}
+
+static json_t *notes_json(const struct job_plan *plan)
+{
+    json_t *notes = json_array();
+    if (!job_plan_releases(plan)) {
+        json_array_append_new(notes,
+                              json_string("Trained without privacy on private data: the policy "
+                                          "stays inside the service, to be asked as a teacher."));
+        if (plan->evaluate != NULL) {
+            json_array_append_new(notes,
+                                  json_string("Its evaluation is withheld: a return is a number "
+                                              "that depends on the data."));
+        }
+    }
+    return notes;
+}
+
+json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+{
+    struct job_plan plan;
+    if (!job_plan_read(job->plan, &plan)) {
+        return NULL;
+    }
+    return json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
+        "s:o, s:o}",
+        "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
+        json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
+        "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
+        "privacy", privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "policy",
+        json_text_or_null(job->policy), "evaluation", evaluation_json(job), "error",
+        error_json(job), "notes", notes_json(&plan), "cancel_requested", (int)job->cancel_requested,
+        "created_at", json_time(job->created_ms), "started_at", json_time(job->started_ms),
+        "finished_at", json_time(job->finished_ms));
+}

@@ -1,0 +1,254 @@
+/* Asking for jobs, seeing them and cancelling them. */
+#include "api/jobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/budget.h"
+#include "api/job_request.h"
+#include "api/job_view.h"
+#include "api/json_text.h"
+#include "api/page.h"
+#include "storage/ledger.h"
+
+/* ---- asking */
+
+enum problem api_jobs_prepare(struct call *call)
+{
+    struct job_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
+    if (wish == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    call->plan = wish;
+    return job_wish_read(call, wish);
+}
+
+/* The dataset as it is now: PREPARE looked at it before this transaction. */
+static enum problem check_dataset(struct call *call, const struct job_wish *wish)
+{
+    struct dataset_row now;
+    enum db_status status = datasets_find(call->db, wish->dataset.id, &now);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    if (status == DB_NONE || now.state == DATASET_DELETED) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
+    }
+    if (now.state != DATASET_SEALED) {
+        return call_problem(call, PROBLEM_DATASET_NOT_SEALED,
+                            "Seal the dataset first: POST /v1/datasets/%s:seal.", now.id);
+    }
+    if (now.experts != wish->dataset.experts) {
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The dataset was changed while the job was planned: ask again.");
+    }
+    return PROBLEM_NONE;
+}
+
+/* Reserves the price of JOB on the dataset's account, where it has one. */
+static enum problem hold_price(struct call *call, const struct job_wish *wish, struct job_row *job)
+{
+    const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
+    if (wish->plan.request.mechanism == MECHANISM_NONE || wish->dataset.account[0] == '\0') {
+        return PROBLEM_NONE;
+    }
+    memcpy(job->account, wish->dataset.account, ID_SIZE);
+    if (!ledger_units_up(privacy->epsilon, &job->hold_units) ||
+        !ledger_delta_up(privacy->delta, &job->hold_delta)) {
+        return call_problem(call, PROBLEM_INFEASIBLE, "The price is too large to be counted.");
+    }
+    char *event = job_plan_event(&wish->plan, privacy->steps);
+    if (event == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    const struct ledger_charge charge = {
+        .prices = {{job->account, job->hold_units, job->hold_delta}},
+        .count = 1,
+        .client = call->caller.id,
+        .resource = job->id,
+        .event = event,
+        .now_ms = call->now_ms};
+    struct ledger_outcome outcome;
+    enum db_status status = ledger_hold(call->db, &charge, &outcome);
+    free(event);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
+}
+
+static enum problem submit(struct call *call, const struct job_wish *wish, struct job_row *job)
+{
+    size_t size;
+    job->request = json_text_write(call->body, false, &size);
+    job->plan = job_plan_write(&wish->plan);
+    if (job->request == NULL || job->plan == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    enum db_status status = jobs_submit(call->db, job);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    int64_t place = 0;
+    status = jobs_queue_place(call->db, job->id, &place);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    call_location(call, "/v1/jobs/%s", job->id);
+    call_header(call, "Retry-After", "1");
+    return call_reply_json(call, 202, job_json(job, place, call->now_ms));
+}
+
+enum problem api_jobs_create(struct call *call)
+{
+    const struct job_wish *wish = call->plan;
+    enum problem problem = check_dataset(call, wish);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!wish->feasible) {
+        return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
+    }
+    struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
+                          .state = JOB_QUEUED,
+                          .created_ms = call->now_ms};
+    id_new("job_", job.id);
+    memcpy(job.owner, call->caller.id, ID_SIZE);
+    memcpy(job.dataset, wish->dataset.id, ID_SIZE);
+    snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
+    snprintf(job.mechanism, sizeof job.mechanism, "%s",
+             algorithm_mechanism_name(wish->plan.request.mechanism));
+    problem = hold_price(call, wish, &job);
+    if (problem == PROBLEM_NONE) {
+        problem = submit(call, wish, &job);
+    }
+    job_done(&job);
+    return problem;
+}
+
+/* ---- seeing */
+
+static void free_job(void *job)
+{
+    job_done(job);
+}
+
+enum problem job_of_call(struct call *call, struct job_row **out)
+{
+    struct job_row *job = arena_array(&call->arena, 1, sizeof *job);
+    if (job == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    enum db_status status = jobs_find(call->db, call_parameter(call, "id"), job);
+    if (status == DB_OK && !call_defer(call, free_job, job)) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0)) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
+    }
+    *out = job;
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+}
+
+static enum problem reply_job(struct call *call, const struct job_row *job)
+{
+    int64_t place = 0;
+    enum db_status status = jobs_queue_place(call->db, job->id, &place);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (!job_is_over(job)) {
+        call_header(call, "Retry-After", "1");
+    }
+    return call_reply_json(call, 200, job_json(job, place, call->now_ms));
+}
+
+enum problem api_jobs_get(struct call *call)
+{
+    struct job_row *job;
+    enum problem problem = job_of_call(call, &job);
+    return problem == PROBLEM_NONE ? reply_job(call, job) : problem;
+}
+
+static bool list_one(void *context, const struct job_row *job)
+{
+    struct page *page = context;
+    int64_t place = 0;
+    if (job->state == JOB_QUEUED) {
+        (void)jobs_queue_place(page->call->db, job->id, &place); /* 0 when it cannot be told */
+    }
+    return page_add(page, job_json(job, place, page->call->now_ms), job->id);
+}
+
+enum problem api_jobs_list(struct call *call)
+{
+    struct page page;
+    enum problem problem = page_read(call, &page);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    enum job_state state;
+    const char *named = call_query(call, "state");
+    if (named != NULL && !job_state_named(named, &state)) {
+        return call_invalid_query(call, "state",
+                                  "must be queued, running, succeeded, failed or cancelled");
+    }
+    const struct job_filter filter = {.owner = call->caller.id,
+                                      .algorithm = call_query(call, "algorithm"),
+                                      .state = named == NULL ? NULL : &state};
+    enum db_status status = jobs_list(call->db, &filter, page.after, page.limit, list_one, &page);
+    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+}
+
+/* ---- cancelling */
+
+/* It never started: all that is held for it is free again. */
+static enum problem release_hold(struct call *call, const struct job_row *job)
+{
+    if (job->account[0] == '\0') {
+        return PROBLEM_NONE;
+    }
+    const struct ledger_charge charge = {.client = call->caller.id,
+                                         .resource = job->id,
+                                         .event = "{\"type\":\"NoOpDpEvent\"}",
+                                         .now_ms = call->now_ms};
+    struct ledger_outcome outcome;
+    enum db_status status = ledger_settle(call->db, &charge, &outcome);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
+}
+
+enum problem api_jobs_cancel(struct call *call)
+{
+    struct job_row *job;
+    enum problem problem = job_of_call(call, &job);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    enum job_cancel verdict = JOB_CANCEL_UNKNOWN;
+    enum db_status status = jobs_cancel(call->db, job->id, call->now_ms, &verdict);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    switch (verdict) {
+    case JOB_CANCEL_DONE:
+        problem = release_hold(call, job);
+        break;
+    case JOB_CANCEL_REQUESTED:
+        break;
+    case JOB_CANCEL_TOO_LATE:
+        return call_problem(call, PROBLEM_JOB_NOT_CANCELLABLE, "The job has ended: %s.",
+                            job_state_name(job->state));
+    case JOB_CANCEL_UNKNOWN:
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
+    }
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    struct job_row *now;
+    problem = job_of_call(call, &now);
+    return problem == PROBLEM_NONE ? reply_job(call, now) : problem;
+}

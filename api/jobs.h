@@ -1,0 +1,19 @@
+/* Training jobs: asked for, paid for and queued here; run by job_run.c on a worker's thread. */
+#ifndef TACET_API_JOBS_H
+#define TACET_API_JOBS_H
+
+#include "api/call.h"
+#include "storage/jobs.h"
+
+enum problem api_jobs_prepare(struct call *call);  /* plans a POST /v1/jobs or :estimate */
+enum problem api_jobs_create(struct call *call);   /* POST /v1/jobs */
+enum problem api_jobs_estimate(struct call *call); /* POST /v1/jobs:estimate */
+enum problem api_jobs_list(struct call *call);     /* GET /v1/jobs */
+enum problem api_jobs_get(struct call *call);      /* GET /v1/jobs/{id} */
+enum problem api_jobs_cancel(struct call *call);   /* POST /v1/jobs/{id}:cancel */
+enum problem api_jobs_events(struct call *call);   /* GET /v1/jobs/{id}/events */
+
+/* The job that {id} names when the caller owns it; it lives as long as the call. */
+enum problem job_of_call(struct call *call, struct job_row **out);
+
+#endif
