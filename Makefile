@@ -97,6 +97,7 @@ $(OUT)/api/embedded.c.o: CFLAGS += -fno-lto
 
 include tests/tests.mk
 include tests/fuzz/fuzz.mk
+include bench/bench.mk
 
 # What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.
 demo:
@@ -118,10 +119,6 @@ lint:
 
 install: libraries
 	@$(MAKE) --no-print-directory $(BUILD)/tacet
-
-.PHONY: libraries
-libraries:
-	@[ -n "$(BLAS_DIR)" ] && [ -e /usr/include/microhttpd.h ] || { echo "libraries are missing: scripts/install-deps build installs them" >&2; exit 1; }
 	install -D -m 0755 $(BUILD)/tacet $(DESTDIR)$(PREFIX)/bin/tacet
 
 clean:

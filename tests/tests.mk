@@ -28,7 +28,8 @@ unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,
 
 define unit_rule
 $(OUT)/test_$(1): $(call unit_obj,$(1)) $(call unit_lib,$(1)) $(TEST_RUNNER)
-	$(CC) $(COMMON) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) $(TEST_RUNNER) \
+	$(call say,LD ,$$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) $(TEST_RUNNER) \
 	  -Wl,--start-group $(call unit_lib,$(1)) -Wl,--end-group $(TEST_LIBS) $(UNIT_LIBS_$(1)) $(LDLIBS)
 endef
 # openapi.yaml is read with libyaml.
@@ -38,14 +39,16 @@ $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 # These two talk to a server process and link no room of ours.
 HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 # What the crash test borrows of the HTTP tests: the process and the client.
-HTTP_KIT  := $(OUT)/tests/http/server_process.c.o $(OUT)/tests/http/http_client.c.o
+HTTP_KIT  := $(patsubst %,$(OUT)/tests/http/%.c.o,server_process http_client scene)
 CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
 
 $(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER)
-	$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
 
 $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
-	$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
 
 TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) http crash)
 

@@ -1,0 +1,53 @@
+/* The limit of the web library on this machine: a bare reply of the size of a teacher's answer, one
+ * poll thread, nothing else. Prints its port; ends when its standard input does. */
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static char reply[] = "{\"query\":\"qry_0000000000000000\",\"probabilities\":[0.500000,0.500000],"
+                      "\"concentration\":20,\"cost\":{\"epsilon\":0.001,\"delta\":0}}\n";
+
+static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *body,
+                              size_t *size, void **request)
+{
+    static char seen;
+    (void)context;
+    (void)url;
+    (void)method;
+    (void)version;
+    (void)body;
+    if (*request == NULL) {
+        *request = &seen;
+        return MHD_YES;
+    }
+    if (*size > 0) {
+        *size = 0;
+        return MHD_YES;
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(sizeof reply - 1, reply, MHD_RESPMEM_PERSISTENT);
+    MHD_add_response_header(response, "Content-Type", "application/json");
+    enum MHD_Result result = MHD_queue_response(connection, 200, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+int main(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL, answer, NULL, MHD_OPTION_SOCK_ADDR, &address,
+        MHD_OPTION_CONNECTION_LIMIT, 1024u, MHD_OPTION_END);
+    if (daemon == NULL)
+        return 1;
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+    printf("%u\n", info->port);
+    fflush(stdout);
+    while (getchar() != EOF)
+        continue;
+    MHD_stop_daemon(daemon);
+    return 0;
+}

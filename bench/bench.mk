@@ -1,0 +1,26 @@
+# make bench: speed beside this machine's own limits. A file bench/bench_<x>.c is a program that links all rooms and prints a table.
+BENCH_OUT     := $(BUILD)/release
+BENCH_SOURCES := $(wildcard bench/bench_*.c)
+BENCH_ROOMS   := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(BENCH_OUT)/lib$(subst /,-,$(r)).a))
+BENCH_PROGRAMS := $(patsubst bench/%.c,$(BENCH_OUT)/%,$(BENCH_SOURCES))
+
+$(BENCH_OUT)/bench_%: $(BENCH_OUT)/bench/bench_%.c.o $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+$(BENCH_OUT)/bare_mhd: $(BENCH_OUT)/bench/bare_mhd.c.o
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -lmicrohttpd
+
+$(BENCH_OUT)/ndjson: $(BENCH_OUT)/bench/ndjson.c.o
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $<
+
+.PHONY: bench-programs
+bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
+
+bench:
+	@scripts/install-deps build bench
+	@$(MAKE) --no-print-directory VARIANT=release bench-programs
+	@for program in $(BENCH_PROGRAMS); do echo; $$program || exit 1; done
+	@echo; bench/bench_http.sh $(BENCH_OUT)

@@ -1,0 +1,76 @@
+#!/bin/bash
+# Durable teacher queries beside a bare reply of the web library, and uploads, all in one run on this machine: cores
+# that others use make both slower, so compare rows, not days.
+#
+#   bench/bench_http.sh BUILD-DIRECTORY          (make bench does it)
+#
+# BENCH_SECONDS (5) a measurement, BENCH_UPLOAD_MB (500).
+set -euo pipefail
+bin=$1
+seconds=${BENCH_SECONDS:-5}
+upload_mb=${BENCH_UPLOAD_MB:-500}
+work=$(mktemp -d -p "${BENCH_DIR:-/tmp}")
+server=
+bare=
+stop() {
+    [ -z "$server" ] || { kill -TERM "$server" && wait "$server"; } 2>/dev/null || true
+    [ -z "$bare" ] || kill "$bare" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap stop EXIT
+
+mkfifo "$work/bare.in"
+"$bin/bare_mhd" <"$work/bare.in" >"$work/bare.port" &
+bare=$!
+exec 9>"$work/bare.in"
+"$bin/tacet" serve --data "$work/data" --listen 127.0.0.1:0 --port-file "$work/port" >/dev/null 2>"$work/log" &
+server=$!
+for _ in $(seq 100); do [ -s "$work/port" ] && [ -s "$work/bare.port" ] && break; sleep 0.1; done
+[ -s "$work/port" ] || { cat "$work/log" >&2; exit 1; }
+base=http://127.0.0.1:$(cat "$work/port")
+
+call() { # TOKEN METHOD PATH [curl arguments]
+    local token=$1 method=$2 path=$3; shift 3
+    curl -sS --fail-with-body -X "$method" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' "$@" \
+        "$base$path"
+}
+admin=$("$bin/tacet" client create --data "$work/data" --role admin --name bench)
+person() { call "$admin" POST /v1/clients -d "{\"name\":\"$1\",\"role\":\"$1\"}" | jq -r .token; }
+steward=$(person steward)
+TOKEN=$(person student)
+export TOKEN
+
+# A 4-64-64-2 network with small fixed weights, imported.
+network=$(jq -n '
+    def w(i; o): [range(o) as $r | [range(i) as $c | ((($r * 31 + $c * 17) % 23) - 11) / 200]];
+    def layer(i; o): {weight: w(i; o), bias: [range(o) | 0]};
+    {name: "bench", environment: "cartpole",
+     network: {activation: "relu", output: "softmax", layers: [layer(4; 64), layer(64; 64), layer(64; 2)]}}')
+policy=$(call "$steward" POST /v1/policies -d "$network" | jq -r .id)
+teacher=$(call "$steward" POST /v1/teachers -d "{\"policy\":\"$policy\",
+    \"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1},
+    \"adjacency\":{\"unit\":\"observation\",\"radius\":1e-6},\"accounting\":\"renyi\",
+    \"budget\":{\"epsilon\":1e6,\"delta\":1e-5},\"client_budget\":{\"epsilon\":1e6,\"delta\":1e-5}}" | jq -r .id)
+
+measure() { # SCRIPT CONNECTIONS URL
+    wrk -t1 -c"$2" -d"${seconds}s" -s "bench/$1" "$3" | awk '/^RESULT/ {print $2, $3, $4, $5}'
+}
+printf '%-42s %11s %9s %9s\n' "HTTP, wrk on the same cores" "requests/s" "p50 ms" "p99 ms"
+for connections in 1 16 64; do
+    read -r bare_rate p50 p99 errors < <(measure bare.lua $connections "http://127.0.0.1:$(cat "$work/bare.port")/")
+    printf '%-42s %11s %9s %9s\n' "bare libmicrohttpd reply, $connections connections" "$bare_rate" "$p50" "$p99"
+    read -r rate p50 p99 errors < <(measure query.lua $connections "$base/v1/teachers/$teacher/queries")
+    printf '%-42s %11s %9s %9s   %s of bare' "durable teacher query, $connections connections" "$rate" "$p50" "$p99" \
+        "$(awk -v a="$rate" -v b="$bare_rate" 'BEGIN{printf "%.2f", a / b}')"
+    [ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
+done
+
+echo
+dataset=$(call "$steward" POST /v1/datasets -d '{"name":"bench","environment":"cartpole","budget":{"epsilon":1,"delta":1e-5}}' | jq -r .id)
+"$bin/ndjson" "$upload_mb" >"$work/upload.ndjson"
+result=$(curl -sS -X POST -H "Authorization: Bearer $steward" -H 'Content-Type: application/x-ndjson' -T "$work/upload.ndjson" \
+    -o "$work/answer" -w '%{http_code} %{speed_upload}' "$base/v1/datasets/$dataset/trajectories")
+memory=$(awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$server/status")
+awk -v r="$result" -v m="$upload_mb" -v h="$memory" 'BEGIN{split(r, a, " ");
+    printf "upload of %d MB NDJSON: status %s, %.0f MB/s; the server used %s MB at most\n", m, a[1], a[2] / 1e6, h}'
+[ "${result%% *}" = 201 ] || { cat "$work/answer"; exit 1; }
