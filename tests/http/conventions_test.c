@@ -1,0 +1,205 @@
+/* What every call has in common, over a real socket: who may call, what a refusal looks like, which
+ * headers come back. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/http/http_client.h"
+
+static struct server_process server;
+static struct http_client *client;
+static char admin[160], steward[160];
+
+static void setup(void)
+{
+    server_open(&server, NULL);
+    server_token(&server, "admin", admin);
+    server_token(&server, "steward", steward);
+    client = http_client_new(&server);
+}
+
+static void teardown(void)
+{
+    http_client_free(client);
+    server_close(&server);
+}
+
+TestSuite(conventions, .init = setup, .fini = teardown);
+
+/* STATUS and /problems/SLUG as problem+json with everything a problem must have. */
+static struct http_answer refused(long status, const char *slug, const struct http_call *call)
+{
+    char type[64];
+    struct http_answer answer = http_expect(client, status, call);
+    snprintf(type, sizeof type, "/problems/%s", slug);
+    cr_expect_str_eq(http_text(&answer, "type"), type, "%s", answer.body);
+    cr_expect_str_eq(http_header(&answer, "Content-Type"), "application/problem+json");
+    cr_expect_neq(http_text(&answer, "title")[0], '\0');
+    cr_expect_eq(json_integer_value(json_object_get(answer.json, "status")), status);
+    const char *id = http_header(&answer, "Request-Id");
+    cr_assert_not_null(id, "%s", answer.headers);
+    cr_expect_str_eq(http_text(&answer, "request_id"), id);
+    return answer;
+}
+
+#define REFUSED(status, slug, ...)                                                                 \
+    do {                                                                                           \
+        struct http_answer answer_ = refused(status, slug, &(struct http_call){__VA_ARGS__});      \
+        http_answer_clear(&answer_);                                                               \
+    } while (0)
+
+Test(conventions, health_needs_no_token)
+{
+    struct http_answer live =
+        http_expect(client, 200, &(struct http_call){.method = "GET", .path = "/healthz/live"});
+    struct http_answer ready =
+        http_expect(client, 200, &(struct http_call){.method = "GET", .path = "/healthz/ready"});
+    cr_expect_not_null(http_header(&live, "Request-Id"));
+    cr_expect_str_eq(http_header(&ready, "Cache-Control"), "no-store");
+    http_answer_clear(&live);
+    http_answer_clear(&ready);
+}
+
+Test(conventions, a_token_is_asked_for_and_checked)
+{
+    struct http_call call = {.method = "GET", .path = "/v1/clients"};
+    struct http_answer answer = refused(401, "unauthorized", &call);
+    cr_expect_not_null(http_header(&answer, "WWW-Authenticate"));
+    http_answer_clear(&answer);
+    char wrong[160];
+    snprintf(wrong, sizeof wrong, "%s", admin);
+    wrong[strlen(wrong) - 1] ^= 1;
+    REFUSED(401, "unauthorized", .method = "GET", .path = "/v1/clients", .token = wrong);
+    REFUSED(401, "unauthorized", .method = "GET", .path = "/v1/clients", .token = "nonsense");
+    REFUSED(403, "forbidden", .method = "GET", .path = "/v1/clients", .token = steward);
+    call.token = admin;
+    answer = http_expect(client, 200, &call);
+    cr_expect_eq(json_array_size(json_object_get(answer.json, "items")), 2);
+    cr_expect_null(strstr(answer.body, "tct_"), "a list shows no token");
+    http_answer_clear(&answer);
+}
+
+Test(conventions, a_client_is_made_used_and_revoked)
+{
+    struct http_call create = {.method = "POST",
+                               .path = "/v1/clients",
+                               .token = admin,
+                               .body = "{\"name\":\"s\",\"role\":\"student\"}"};
+    struct http_answer made = http_expect(client, 201, &create);
+    struct http_call use = {
+        .method = "GET", .path = "/v1/environments", .token = http_text(&made, "token")};
+    struct http_answer used = http_expect(client, 200, &use);
+    char path[128];
+    snprintf(path, sizeof path, "/v1/clients/%s", http_text(&made, "id"));
+    struct http_call revoke = {.method = "DELETE", .path = path, .token = admin};
+    struct http_answer revoked = http_expect(client, 204, &revoke);
+    cr_expect_eq(revoked.size, 0);
+    struct http_answer refusal = refused(401, "unauthorized", &use);
+    http_answer_clear(&refusal);
+    http_answer_clear(&revoked);
+    http_answer_clear(&used);
+    http_answer_clear(&made);
+}
+
+Test(conventions, what_is_not_there_and_not_allowed)
+{
+    REFUSED(404, "not-found", .method = "GET", .path = "/v1/nothing", .token = admin);
+    REFUSED(404, "not-found", .method = "GET", .path = "/%2e%2e/%2e%2e/etc/passwd");
+    REFUSED(404, "not-found", .method = "GET", .path = "/v1/jobs/job_unknown", .token = steward);
+    struct http_call call = {.method = "PATCH", .path = "/v1/clients", .token = admin};
+    struct http_answer answer = refused(405, "method-not-allowed", &call);
+    cr_expect_not_null(http_header(&answer, "Allow"));
+    http_answer_clear(&answer);
+    REFUSED(406, "not-acceptable", .method = "GET", .path = "/v1/clients", .token = admin,
+            .header = "Accept: image/png");
+}
+
+Test(conventions, bodies_that_are_wrong)
+{
+    const char *path = "/v1/clients";
+    REFUSED(400, "not-json", .method = "POST", .path = path, .token = admin, .body = "{\"name\":");
+    REFUSED(400, "not-json", .method = "POST", .path = path, .token = admin, .body = "nonsense");
+    REFUSED(415, "unsupported-media-type", .method = "POST", .path = path, .token = admin,
+            .body = "{}", .content_type = "text/plain");
+    struct http_call typo = {.method = "POST",
+                             .path = path,
+                             .token = admin,
+                             .body = "{\"name\":\"a\",\"role\":\"admin\",\"rôle\":1}"};
+    struct http_answer answer = refused(422, "validation", &typo);
+    json_t *errors = json_object_get(answer.json, "errors");
+    cr_assert_eq(json_array_size(errors), 1, "%s", answer.body);
+    const char *pointer = json_string_value(json_object_get(json_array_get(errors, 0), "pointer"));
+    cr_expect_str_eq(pointer, "/rôle");
+    http_answer_clear(&answer);
+    /* Nothing of it was stored. */
+    answer = http_expect(client, 200,
+                         &(struct http_call){.method = "GET", .path = path, .token = admin});
+    cr_expect_eq(json_array_size(json_object_get(answer.json, "items")), 2);
+    http_answer_clear(&answer);
+}
+
+Test(conventions, nesting_is_bounded)
+{
+    static char deep[200001];
+    memset(deep, '[', 200000);
+    REFUSED(400, "not-json", .method = "POST", .path = "/v1/clients", .token = admin, .body = deep,
+            .no_expect = true);
+}
+
+Test(conventions, a_call_that_can_spend_needs_a_key)
+{
+    REFUSED(400, "idempotency-key-required", .method = "POST", .path = "/v1/jobs", .token = steward,
+            .body = "{}");
+}
+
+Test(conventions, head_is_get_without_a_body)
+{
+    struct http_answer get =
+        http_expect(client, 200, &(struct http_call){.method = "GET", .path = "/healthz/live"});
+    struct http_answer head =
+        http_expect(client, 200, &(struct http_call){.method = "HEAD", .path = "/healthz/live"});
+    char length[32];
+    snprintf(length, sizeof length, "%zu", get.size);
+    cr_expect_eq(head.size, 0);
+    cr_expect_str_eq(http_header(&head, "Content-Length"), length);
+    http_answer_clear(&get);
+    http_answer_clear(&head);
+}
+
+Test(conventions, static_files_have_an_etag)
+{
+    char header[256];
+    struct http_answer first =
+        http_expect(client, 200, &(struct http_call){.method = "GET", .path = "/openapi.yaml"});
+    const char *tag = http_header(&first, "ETag");
+    cr_assert_not_null(tag);
+    snprintf(header, sizeof header, "If-None-Match: %s", tag);
+    struct http_call again = {.method = "GET", .path = "/openapi.yaml", .header = header};
+    struct http_answer second = http_expect(client, 304, &again);
+    cr_expect_eq(second.size, 0);
+    http_answer_clear(&first);
+    http_answer_clear(&second);
+}
+
+Test(conventions, metrics_show_patterns_not_paths)
+{
+    struct http_call call = {.method = "GET", .path = "/v1/clients?page_size=7", .token = admin};
+    struct http_answer answer = http_expect(client, 200, &call);
+    http_answer_clear(&answer);
+    call.path = "/metrics";
+    answer = http_expect(client, 200, &call);
+    cr_expect_not_null(strstr(answer.body, "route=\"/v1/clients\",status=\"200\""), "%s",
+                       answer.body);
+    cr_expect_null(strstr(answer.body, "page_size"));
+    http_answer_clear(&answer);
+}
+
+Test(conventions, the_log_holds_no_token_and_no_query)
+{
+    struct http_call call = {.method = "GET", .path = "/v1/clients?page_size=7", .token = admin};
+    struct http_answer answer = http_expect(client, 200, &call);
+    http_answer_clear(&answer);
+    cr_expect(!server_log_has(&server, "page_size"));
+    cr_expect(!server_log_has(&server, "tct_"));
+}

@@ -1,0 +1,302 @@
+/* Start, stop, start again; what is refused at start leaves everything as it was. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/http/http_client.h"
+
+Test(lifecycle, help_is_everywhere)
+{
+    char out[16384];
+    static const char *const commands[] = {"serve", "client", "experts", NULL};
+    cr_expect_eq(tacet_run(out, sizeof out, "--help", NULL), 0);
+    for (int i = 0; commands[i] != NULL; i++) {
+        cr_expect_not_null(strstr(out, commands[i]));
+        char help[16384];
+        cr_expect_eq(tacet_run(help, sizeof help, commands[i], "--help", NULL), 0);
+        cr_expect_not_null(strstr(help, "--"), "%s: %s", commands[i], help);
+    }
+    cr_expect_eq(tacet_run(out, sizeof out, "serve", "--help", NULL), 0);
+    cr_expect_not_null(strstr(out, "TACET_MAX_UPLOAD"));
+    cr_expect_eq(tacet_run(out, sizeof out, "version", NULL), 0);
+}
+
+Test(lifecycle, a_wrong_flag_is_one_line_and_exit_code_2)
+{
+    static const char *const wrong[][3] = {
+        {"serve", "--nonsense", NULL},
+        {"serve", "--workers", "many"},
+        {"serve", "--workers", "-1"},
+        {"serve", "--max-body", "1T"},
+        {"serve", "--max-body", "0"},
+        {"serve", "--workers", NULL},
+        {"serve", "--tls-cert", "x"},
+        {"serve", "--database", "postgresql://x"},
+        {"serve", "--log-level", "loud"},
+        {"client", "destroy", NULL},
+        {"client", "create", "--nonsense"},
+        {"client", "create", NULL},
+        {"nonsense", NULL, NULL},
+        {"experts", "--nonsense", NULL},
+        {"serve", "--access-log=perhaps", NULL},
+    };
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char out[4096];
+        int code = tacet_run(out, sizeof out, wrong[i][0], wrong[i][1], wrong[i][2], NULL);
+        char *end = strchr(out, '\n');
+        cr_expect_eq(code, 2, "%s %s: %d", wrong[i][0], wrong[i][1], code);
+        cr_expect(end != NULL && end[1] == '\0', "%s %s: %s", wrong[i][0], wrong[i][1], out);
+    }
+}
+
+Test(lifecycle, settings_come_from_the_environment_and_flags_win)
+{
+    char out[4096];
+    setenv("TACET_WORKERS", "none", 1);
+    cr_expect_eq(tacet_run(out, sizeof out, "serve", NULL), 2);
+    cr_expect_not_null(strstr(out, "TACET_WORKERS"), "%s", out);
+    setenv("TACET_WORKERS", "1", 1);
+    cr_expect_eq(tacet_run(out, sizeof out, "serve", "--workers", "65", NULL), 2);
+    cr_expect_not_null(strstr(out, "--workers"), "%s", out);
+}
+
+Test(lifecycle, tokens_work_before_beside_and_after)
+{
+    struct server_process server;
+    char before[160], beside[160];
+    server_prepare(&server);
+    server_token(&server, "admin", before);
+    server_start(&server);
+    server_token(&server, "admin", beside);
+    struct http_client *client = http_client_new(&server);
+    struct http_call call = {.method = "GET", .path = "/v1/clients", .token = before};
+    for (int round = 0; round < 2; round++) {
+        call.token = before;
+        struct http_answer answer = http_expect(client, 200, &call);
+        http_answer_clear(&answer);
+        call.token = beside;
+        answer = http_expect(client, 200, &call);
+        http_answer_clear(&answer);
+        if (round == 0) {
+            cr_expect_eq(server_end(&server, SIGTERM), 0);
+            server_start(&server);
+            http_client_move(client, &server);
+        }
+    }
+    http_client_free(client);
+    server_close(&server);
+}
+
+Test(lifecycle, the_data_directory_is_private)
+{
+    struct server_process server;
+    char path[128];
+    struct stat status;
+    static const char *const names[] = {"tacet.db", "signing.key"};
+    server_open(&server, NULL);
+    cr_assert_eq(stat(server.data, &status), 0);
+    cr_expect_eq(status.st_mode & 0777, 0700);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", server.data, names[i]);
+        cr_assert_eq(stat(path, &status), 0, "%s", path);
+        cr_expect_eq(status.st_mode & 0777, 0600, "%s", path);
+    }
+    server_close(&server);
+}
+
+Test(lifecycle, two_servers_do_not_share_a_directory)
+{
+    struct server_process first, second;
+    server_open(&first, NULL);
+    server_prepare(&second);
+    snprintf(second.data, sizeof second.data, "%s", first.data);
+    cr_expect_eq(server_start_in_vain(&second), 1);
+    cr_expect(server_log_has(&second, "in use by another server"));
+    server_remove(&second);
+    server_close(&first);
+}
+
+Test(lifecycle, a_taken_port_is_a_clear_error)
+{
+    struct server_process first, second;
+    char address[64];
+    server_open(&first, NULL);
+    server_prepare(&second);
+    snprintf(address, sizeof address, "127.0.0.1:%u", first.port);
+    second.flags[0] = "--listen";
+    second.flags[1] = address;
+    cr_expect_eq(server_start_in_vain(&second), 1);
+    cr_expect(server_log_has(&second, "cannot listen on"));
+    server_remove(&second);
+    server_close(&first);
+}
+
+Test(lifecycle, the_port_file_holds_the_port)
+{
+    struct server_process server;
+    char path[128];
+    size_t size = 0;
+    server_prepare(&server);
+    snprintf(path, sizeof path, "%s/port", server.folder);
+    server.flags[0] = "--port-file";
+    server.flags[1] = path;
+    server_start(&server);
+    char *text = read_whole(path, &size);
+    cr_assert_not_null(text);
+    cr_expect_eq((unsigned)strtoul(text, NULL, 10), server.port);
+    free(text);
+    server_close(&server);
+}
+
+Test(lifecycle, a_database_that_is_none_is_refused_and_untouched)
+{
+    struct server_process server;
+    char path[128];
+    char garbage[8192];
+    size_t size = 0;
+    server_prepare(&server);
+    cr_assert_eq(mkdir(server.data, 0700), 0);
+    snprintf(path, sizeof path, "%s/tacet.db", server.data);
+    for (size_t i = 0; i < sizeof garbage; i++)
+        garbage[i] = (char)(i * 31 + 7);
+    FILE *file = fopen(path, "wb");
+    cr_assert(file != NULL && fwrite(garbage, 1, sizeof garbage, file) == sizeof garbage);
+    fclose(file);
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    cr_expect(server_log_has(&server, "tacet.db"));
+    char *after = read_whole(path, &size);
+    cr_assert_eq(size, sizeof garbage);
+    cr_expect_eq(memcmp(after, garbage, size), 0);
+    free(after);
+    server_remove(&server);
+}
+
+Test(lifecycle, a_damaged_signing_key_is_refused)
+{
+    struct server_process server;
+    char path[128];
+    server_prepare(&server);
+    cr_assert_eq(mkdir(server.data, 0700), 0);
+    snprintf(path, sizeof path, "%s/signing.key", server.data);
+    FILE *file = fopen(path, "wb");
+    cr_assert(file != NULL && fputs("short", file) >= 0);
+    fclose(file);
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    cr_expect(server_log_has(&server, "signing.key"));
+    server_remove(&server);
+}
+
+Test(lifecycle, a_file_system_that_fills_up_loses_nothing)
+{
+    struct server_process server;
+    char admin[160];
+    server_prepare(&server);
+    cr_assert_eq(mkdir(server.data, 0700), 0);
+    if (mount("tacet-test", server.data, "tmpfs", 0, "size=3m,mode=700") != 0) {
+        server_remove(&server);
+        cr_skip("mounting a small file system needs root");
+    }
+    server_token(&server, "admin", admin);
+    server_start(&server);
+    struct http_client *client = http_client_new(&server);
+    static char name[201];
+    memset(name, 'n', 200);
+    char body[300];
+    long status = 201;
+    unsigned made = 0;
+    snprintf(body, sizeof body, "{\"name\":\"%s\",\"role\":\"agent\"}", name);
+    struct http_call create = {
+        .method = "POST", .path = "/v1/clients", .token = admin, .body = body};
+    while (status == 201 && made < 100000) {
+        struct http_answer answer = http_do(client, &create);
+        status = answer.status;
+        made += status == 201;
+        if (status != 201) {
+            cr_expect_str_eq(http_text(&answer, "type"), "/problems/storage-full", "%s",
+                             answer.body);
+            cr_expect_not_null(http_header(&answer, "Retry-After"));
+        }
+        http_answer_clear(&answer);
+    }
+    cr_expect_eq(status, 503);
+    /* Still alive, reading works, and what was acknowledged is there after a restart. */
+    struct http_call look = {.method = "GET", .path = "/v1/clients?page_size=1", .token = admin};
+    struct http_answer answer = http_expect(client, 200, &look);
+    http_answer_clear(&answer);
+    cr_expect_eq(server_end(&server, SIGKILL), 1000 + SIGKILL);
+    cr_assert_eq(mount("tacet-test", server.data, "tmpfs", MS_REMOUNT, "size=8m,mode=700"), 0);
+    server_start(&server);
+    http_client_move(client, &server);
+    unsigned listed = 0;
+    char path[512] = "/v1/clients?page_size=1000";
+    for (bool more = true; more;) {
+        look.path = path;
+        answer = http_expect(client, 200, &look);
+        listed += (unsigned)json_array_size(json_object_get(answer.json, "items"));
+        more = http_text(&answer, "next_page_token")[0] != '\0';
+        snprintf(path, sizeof path, "/v1/clients?page_size=1000&page_token=%s",
+                 http_text(&answer, "next_page_token"));
+        http_answer_clear(&answer);
+    }
+    cr_expect_eq(listed, made + 1);
+    http_client_free(client);
+    cr_expect_eq(server_end(&server, SIGTERM), 0);
+    umount2(server.data, MNT_DETACH);
+    server_remove(&server);
+}
+
+Test(lifecycle, a_second_signal_ends_it_at_once)
+{
+    struct server_process server;
+    server_open(&server, "--drain-timeout", "3600", "--idle-timeout", "3600", "--body-timeout",
+                "3600", NULL);
+    /* A request whose body never comes keeps the drain waiting. */
+    int handle = raw_connect(&server);
+    char answer[256];
+    cr_assert(raw_send(handle, "POST /v1/clients HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n"
+                               "Expect: 100-continue\r\n\r\n"));
+    raw_receive(handle, answer, sizeof answer, false);
+    cr_assert_eq(strncmp(answer, "HTTP/1.1 100", 12), 0, "%s", answer);
+    kill(server.pid, SIGTERM);
+    while (!server_log_has(&server, "event=draining"))
+        usleep(10000);
+    cr_expect_eq(server_end(&server, SIGTERM), 1);
+    close(handle);
+    server_remove(&server);
+}
+
+Test(lifecycle, a_drain_answers_what_runs_and_refuses_what_comes)
+{
+    struct server_process server;
+    char answer[2048];
+    server_open(&server, NULL);
+    int running = raw_connect(&server);
+    int idle = raw_connect(&server);
+    cr_assert(raw_send(idle, "GET /healthz/live HTTP/1.1\r\nHost: t\r\n\r\n"));
+    raw_receive(idle, answer, sizeof answer, false);
+    cr_assert(raw_send(running, "POST /v1/clients HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\n"
+                                "Expect: 100-continue\r\n\r\n"));
+    raw_receive(running, answer, sizeof answer, false);
+    kill(server.pid, SIGTERM);
+    while (!server_log_has(&server, "event=draining"))
+        usleep(10000);
+    /* The log line comes just before the doors close; refusals begin at once after it. */
+    do {
+        cr_assert(raw_send(idle, "GET /healthz/live HTTP/1.1\r\nHost: t\r\n\r\n"));
+        raw_receive(idle, answer, sizeof answer, false);
+    } while (strncmp(answer, "HTTP/1.1 200", 12) == 0);
+    cr_expect_eq(strncmp(answer, "HTTP/1.1 503", 12), 0, "%s", answer);
+    cr_assert(raw_send(running, "{}"));
+    raw_receive(running, answer, sizeof answer, true);
+    cr_expect_eq(strncmp(answer, "HTTP/1.1 401", 12), 0, "%s", answer);
+    close(running);
+    close(idle);
+    cr_expect_eq(server_end(&server, 0), 0);
+    server_remove(&server);
+}

@@ -1,0 +1,31 @@
+/* A server with people on it: an admin, a steward, students, and a teacher to ask. */
+#ifndef TACET_TESTS_HTTP_SCENE_H
+#define TACET_TESTS_HTTP_SCENE_H
+
+#include "tests/http/http_client.h"
+
+#define SCENE_STUDENTS 4
+
+struct scene {
+    struct http_client *client;
+    char admin[160], steward[160], auditor[160];
+    struct {
+        char id[64], token[160];
+    } students[SCENE_STUDENTS];
+    char policy[64], teacher[64];
+    char queries[128]; /* path of the teacher's queries */
+};
+
+/* The server runs. The teacher's Dirichlet mechanism answers states of CartPole; BUDGET and
+ * CLIENT_BUDGET are epsilons at delta 1e-5. */
+void scene_make(struct scene *scene, struct server_process *server, double budget,
+                double client_budget);
+void scene_clear(struct scene *scene);
+
+/* A client made over HTTP. */
+void scene_person(struct scene *scene, const char *role, char out_id[64], char out_token[160]);
+
+/* Writes a dataset's worth of random walks as NDJSON: malloc'ed. The same SEED gives the same. */
+char *scene_trajectories(unsigned experts, unsigned trajectories, unsigned steps, unsigned seed);
+
+#endif

@@ -1,0 +1,227 @@
+/* Forks and execs the server; its line on standard output comes through a pipe. */
+#include "tests/http/server_process.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *program(void)
+{
+    const char *path = getenv("TACET");
+    return path != NULL && path[0] != '\0' ? path : "build/release/tacet";
+}
+
+void server_prepare(struct server_process *server)
+{
+    *server = (struct server_process){0};
+    snprintf(server->folder, sizeof server->folder, "/tmp/tacet-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(server->folder), "no temporary directory: %s", strerror(errno));
+    snprintf(server->data, sizeof server->data, "%s/data", server->folder);
+    snprintf(server->log, sizeof server->log, "%s/log", server->folder);
+}
+
+/* In the child: standard output to OUT, errors to the log, and no life after the test. */
+static void exec_server(const struct server_process *server, int out)
+{
+    const char *arguments[32] = {program(),    "serve",    "--data",
+                                 server->data, "--listen", "127.0.0.1:0"};
+    unsigned n = 6;
+    if (server->certificate[0] != '\0') {
+        arguments[n++] = "--tls-cert";
+        arguments[n++] = server->certificate;
+        arguments[n++] = "--tls-key";
+        arguments[n++] = server->key;
+    }
+    for (unsigned i = 0; server->flags[i] != NULL; i++)
+        arguments[n++] = server->flags[i];
+    arguments[n] = NULL;
+    int log = open(server->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(out, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execv(arguments[0], (char **)(uintptr_t)arguments);
+    fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
+    _exit(127);
+}
+
+/* Forks; gives the read end of its standard output. */
+static int launch(struct server_process *server)
+{
+    int ends[2];
+    cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
+    server->pid = fork();
+    cr_assert_geq(server->pid, 0, "fork: %s", strerror(errno));
+    if (server->pid == 0)
+        exec_server(server, ends[1]);
+    close(ends[1]);
+    return ends[0];
+}
+
+static int wait_for(struct server_process *server)
+{
+    int status = 0;
+    pid_t got;
+    while ((got = waitpid(server->pid, &status, 0)) < 0 && errno == EINTR)
+        continue;
+    cr_assert_eq(got, server->pid);
+    server->pid = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+void server_start(struct server_process *server)
+{
+    char line[128];
+    int out = launch(server);
+    FILE *stream = fdopen(out, "r");
+    cr_assert_not_null(stream);
+    if (fgets(line, sizeof line, stream) == NULL) {
+        size_t size = 0;
+        char *log = read_whole(server->log, &size);
+        int code = wait_for(server);
+        cr_assert_fail("the server did not start, exit code %d: %s", code, log);
+    }
+    /* The server writes one line only: nothing waits for the other end. */
+    fclose(stream);
+    char scheme[8];
+    cr_assert_eq(sscanf(line, "listening on %7[a-z]://127.0.0.1:%u", scheme, &server->port), 2,
+                 "unexpected line: %s", line);
+    snprintf(server->base, sizeof server->base, "%s://127.0.0.1:%u", scheme, server->port);
+}
+
+int server_start_in_vain(struct server_process *server)
+{
+    close(launch(server));
+    return wait_for(server);
+}
+
+int server_end(struct server_process *server, int signal_number)
+{
+    cr_assert_gt(server->pid, 0);
+    kill(server->pid, signal_number);
+    return wait_for(server);
+}
+
+void server_open(struct server_process *server, const char *flag, ...)
+{
+    va_list flags;
+    server_prepare(server);
+    va_start(flags, flag);
+    for (unsigned n = 0; flag != NULL; flag = va_arg(flags, const char *))
+        server->flags[n++] = flag;
+    va_end(flags);
+    server_start(server);
+}
+
+void server_close(struct server_process *server)
+{
+    int code = server_end(server, SIGTERM);
+    if (code != 0) {
+        size_t size = 0;
+        char *log = read_whole(server->log, &size);
+        cr_expect(false, "the server's exit code is %d: %s", code, log);
+        free(log);
+    }
+    cr_expect(!server_log_has(server, "Sanitizer"), "a sanitizer spoke");
+    server_remove(server);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+void server_remove(struct server_process *server)
+{
+    if (server->pid > 0)
+        server_end(server, SIGKILL);
+    nftw(server->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int run_list(char *out, size_t size, const char *const *arguments)
+{
+    int ends[2], status = 0;
+    cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        execv(arguments[0], (char **)(uintptr_t)arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    char rest[256];
+    ssize_t n;
+    while ((n = used + 1 < size ? read(ends[0], out + used, size - 1 - used)
+                                : read(ends[0], rest, sizeof rest)) > 0)
+        used += used + 1 < size ? (size_t)n : 0;
+    out[used] = '\0';
+    close(ends[0]);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+int tacet_run(char *out, size_t size, const char *argument, ...)
+{
+    const char *arguments[24] = {program()};
+    unsigned n = 1;
+    va_list list;
+    va_start(list, argument);
+    for (; argument != NULL; argument = va_arg(list, const char *)) {
+        cr_assert_lt(n, 23);
+        arguments[n++] = argument;
+    }
+    va_end(list);
+    return run_list(out, size, arguments);
+}
+
+void server_token(struct server_process *server, const char *role, char out_token[160])
+{
+    char out[512];
+    int code = tacet_run(out, sizeof out, "client", "create", "--data", server->data, "--role",
+                         role, "--name", role, NULL);
+    cr_assert_eq(code, 0, "client create: exit code %d: %s", code, out);
+    cr_assert_eq(sscanf(out, "%159s", out_token), 1, "no token: %s", out);
+}
+
+char *read_whole(const char *path, size_t *out_size)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t used = 0, n = 1;
+    while (file != NULL && n > 0) {
+        char *more = realloc(text, used + 65536 + 1);
+        cr_assert_not_null(more);
+        text = more;
+        n = fread(text + used, 1, 65536, file);
+        used += n;
+        text[used] = '\0';
+    }
+    if (file != NULL)
+        fclose(file);
+    *out_size = used;
+    return text;
+}
+
+bool server_log_has(const struct server_process *server, const char *text)
+{
+    size_t size = 0;
+    char *log = read_whole(server->log, &size);
+    bool has = log != NULL && strstr(log, text) != NULL;
+    free(log);
+    return has;
+}
