@@ -56,7 +56,8 @@ static void default_settings(struct api_settings *settings)
     memset(settings->signing_seed, 7, sizeof settings->signing_seed);
 }
 
-struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
+static struct fixture *open_service(const struct db_driver *driver,
+                                    void (*change)(struct api_settings *settings))
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
     struct api_settings settings;
@@ -66,7 +67,7 @@ struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
     cr_assert(mkdtemp(fixture->directory) != NULL);
     snprintf(fixture->path, sizeof fixture->path, "%s/tacet.db", fixture->directory);
     struct db_settings database = {.location = fixture->path, .not_durable = true};
-    fixture->store = db_store_new(&db_driver_sqlite, &database);
+    fixture->store = db_store_new(driver, &database);
     cr_assert(fixture->store != NULL);
     cr_assert(db_open(fixture->store, &fixture->db, error) == DB_OK, "%s", error);
     cr_assert(migrate(fixture->db, error) == DB_OK, "%s", error);
@@ -81,7 +82,17 @@ struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
 
 struct fixture *fixture_open(void)
 {
-    return fixture_open_with(NULL);
+    return open_service(&db_driver_sqlite, NULL);
+}
+
+struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
+{
+    return open_service(&db_driver_sqlite, change);
+}
+
+struct fixture *fixture_open_on(const struct db_driver *driver)
+{
+    return open_service(driver, NULL);
 }
 
 static void forget(struct response *response)
@@ -287,7 +298,7 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
         request.body_size = 0;
         request.reader = (struct api_reader){&sent, read_body};
     }
-    bool batch = info.lane == API_LANE_BATCH;
+    bool batch = info.lane == API_LANE_BATCH && !ask->unbatched;
     struct api_reply reply;
     if (batch) {
         cr_assert(db_begin_batch(fixture->db, info.writes) == DB_OK);

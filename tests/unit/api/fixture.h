@@ -34,6 +34,7 @@ struct ask {
     const char *accept;
     const char *headers[6][2]; /* further ones */
     size_t read_at_once;       /* of a streamed body: bytes per read; 0: as much as fits */
+    bool unbatched;            /* outside of the committer's batch */
     bool hang_up;              /* the client goes away at the end of BODY instead of ending it */
 };
 
@@ -41,6 +42,8 @@ struct ask {
 struct fixture *fixture_open(void);
 /* The same with other settings: CHANGE edits the defaults before the app is opened. */
 struct fixture *fixture_open_with(void (*change)(struct api_settings *settings));
+/* On another driver than SQLite's own, such as one that fails on purpose. */
+struct fixture *fixture_open_on(const struct db_driver *driver);
 void fixture_close(struct fixture *fixture);
 
 /* The database connection and the app, for tests that go around the requests. */
