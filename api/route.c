@@ -34,9 +34,9 @@ static const struct route routes[] = {
     {"GET", "/v1/environments", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_environments_list, "Lists the simulated worlds and their parameters."},
 
     /* accounts.h */
-    {"GET", "/v1/ledger/accounts", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's own, or all for an auditor."},
+    {"GET", "/v1/ledger/accounts", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's own, or all for an auditor."},
     {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
-    {"GET", "/v1/ledger/accounts/{id}/entries", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
+    {"GET", "/v1/ledger/accounts/{id}/entries", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
     {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
 
     /* certificates.h */

@@ -15,7 +15,7 @@ function el(name, attributes, ...children) {
     else if (key === "width") node.style.width = value;
     else node.setAttribute(key, value === true ? "" : value);
   }
-  for (const child of children.flat()) {
+  for (const child of children.flat(Infinity)) {
     if (child !== null && child !== undefined && child !== false) node.append(child);
   }
   return node;
