@@ -118,7 +118,8 @@ struct job_end {
     int64_t now_ms;
 };
 /* Ends the job if the lease is still ours (*OUT_OURS; otherwise nothing changes) and removes its
- * checkpoint. The caller adds the policy and settles the hold in the same transaction. */
+ * checkpoint. A detail that is too long is cut. The caller adds the policy and settles the hold in
+ * the same transaction. */
 enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_ours);
 
 /* Gives back all leases of WORKER at once, so that its jobs can go on elsewhere without waiting:

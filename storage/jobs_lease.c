@@ -1,0 +1,215 @@
+/* Jobs as workers see them: claimed, kept alive, checkpointed, ended.
+ *
+ * DESIGN. "Ours" is one condition, repeated in every change: the job is running and its lease bears
+ * our name. Whether the lease's time has passed does not matter as long as nobody else has claimed
+ * the job; a claim changes the name, and from then on the former owner's changes hit no row. */
+#include "storage/jobs.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/jobs_row.h"
+#include "storage/listing.h"
+
+#define OURS "id = $1 AND state = 'running' AND lease_owner = $2"
+
+enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms,
+                          struct job_row *out)
+{
+    assert(worker[0] != '\0' && strlen(worker) < JOB_WORD_SIZE);
+    struct db_value values[] = {db_text(worker), db_integer(now_ms), db_integer(now_ms + lease_ms)};
+    /* Looking first spares an idle worker the writer's lock. */
+    enum db_status status =
+        db_one(db,
+               "SELECT 1 FROM jobs WHERE state = 'queued' OR (state = 'running' "
+               "AND lease_until_ms <= $2) LIMIT 1",
+               values, 2, listing_ignore, NULL);
+    if (status != DB_OK) {
+        return status;
+    }
+    *out = (struct job_row){.request = NULL};
+    status = db_change(db,
+                       "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
+                       "started_ms = CASE WHEN started_ms = 0 THEN $2 ELSE started_ms END "
+                       "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
+                       "(state = 'running' AND lease_until_ms <= $2) "
+                       "ORDER BY created_ms, id LIMIT 1) "
+                       "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING " JOB_COLUMNS,
+                       values, 3, job_see, out);
+    if (status != DB_OK) {
+        job_done(out);
+    }
+    return status;
+}
+
+/* ---- heartbeats and checkpoints */
+
+static enum db_status see_cancel(void *context, const struct db_row *row)
+{
+    struct job_lease *lease = context;
+    lease->ours = true;
+    lease->cancel_requested = db_row_integer(row, 0) != 0;
+    return DB_OK;
+}
+
+enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker, int64_t step,
+                              int64_t now_ms, int64_t lease_ms, struct job_lease *out)
+{
+    struct job_lease lease = {.ours = false};
+    struct db_value values[] = {db_text(id), db_text(worker), db_integer(step),
+                                db_integer(now_ms + lease_ms)};
+    enum db_status status = db_change(db,
+                                      "UPDATE jobs SET step = $3, lease_until_ms = $4 WHERE " OURS
+                                      " RETURNING cancel_requested",
+                                      values, 4, see_cancel, &lease);
+    if (status == DB_OK || status == DB_NONE) {
+        *out = lease;
+        return DB_OK;
+    }
+    return status;
+}
+
+struct checkpoint_work {
+    const struct job_checkpoint *checkpoint;
+    struct job_lease lease;
+};
+
+static enum db_status save_checkpoint(struct db *db, void *context)
+{
+    struct checkpoint_work *work = context;
+    const struct job_checkpoint *c = work->checkpoint;
+    enum db_status status =
+        jobs_heartbeat(db, c->id, c->worker, c->step, c->now_ms, c->lease_ms, &work->lease);
+    if (status != DB_OK || !work->lease.ours) {
+        return status;
+    }
+    struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size)};
+    return db_run(db,
+                  "INSERT INTO checkpoints (job, step, bytes) VALUES ($1, $2, $3) "
+                  "ON CONFLICT (job) DO UPDATE SET step = excluded.step, bytes = excluded.bytes",
+                  values, 3, NULL, NULL);
+}
+
+enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *checkpoint,
+                                    struct job_lease *out)
+{
+    struct checkpoint_work work = {.checkpoint = checkpoint};
+    enum db_status status = db_transact(db, save_checkpoint, &work);
+    if (status == DB_OK) {
+        *out = work.lease;
+    }
+    return status;
+}
+
+struct loaded {
+    struct listing_bytes copy;
+    int64_t step;
+};
+
+static enum db_status see_checkpoint(void *context, const struct db_row *row)
+{
+    struct loaded *loaded = context;
+    loaded->step = db_row_integer(row, 1);
+    return listing_copy_bytes(&loaded->copy, row);
+}
+
+enum db_status jobs_load_checkpoint(struct db *db, const char *id, int64_t *out_step,
+                                    void **out_bytes, size_t *out_size)
+{
+    struct loaded loaded = {.step = 0};
+    struct db_value values[] = {db_text(id)};
+    enum db_status status = db_one(db, "SELECT bytes, step FROM checkpoints WHERE job = $1", values,
+                                   1, see_checkpoint, &loaded);
+    if (status != DB_OK) {
+        free(loaded.copy.bytes);
+        return status;
+    }
+    *out_step = loaded.step;
+    *out_bytes = loaded.copy.bytes;
+    *out_size = loaded.copy.size;
+    return DB_OK;
+}
+
+/* ---- the end */
+
+struct finish_work {
+    const struct job_end *end;
+    bool ours;
+};
+
+/* Copies a detail, cut before a character that would not fit whole. */
+static void copy_detail(char out[JOB_DETAIL_SIZE], const char *detail)
+{
+    size_t length = detail == NULL ? 0 : strlen(detail);
+    if (length >= JOB_DETAIL_SIZE) {
+        length = JOB_DETAIL_SIZE - 1;
+        while (length > 0 && ((unsigned char)detail[length] & 0xc0) == 0x80) {
+            length--;
+        }
+    }
+    memcpy(out, length == 0 ? "" : detail, length);
+    out[length] = '\0';
+}
+
+static enum db_status finish(struct db *db, void *context)
+{
+    struct finish_work *work = context;
+    const struct job_end *e = work->end;
+    char detail[JOB_DETAIL_SIZE];
+    copy_detail(detail, e->problem_detail);
+    struct db_value values[] = {
+        db_text(e->id),
+        db_text(e->worker),
+        db_text(job_state_name(e->state)),
+        db_integer(e->step),
+        db_text(e->policy == NULL ? "" : e->policy),
+        db_integer(e->has_evaluation),
+        db_real(e->has_evaluation ? e->mean_return : 0),
+        db_real(e->has_evaluation ? e->std_return : 0),
+        db_integer(e->has_evaluation ? e->episodes : 0),
+        db_text(e->problem_slug == NULL ? "" : e->problem_slug),
+        db_text(detail),
+        db_real(e->epsilon_spent),
+        db_integer(e->now_ms),
+    };
+    enum db_status status =
+        db_one(db,
+               "UPDATE jobs SET state = $3, step = $4, policy = $5, has_evaluation = $6, "
+               "mean_return = $7, std_return = $8, episodes = $9, problem_slug = $10, "
+               "problem_detail = $11, epsilon_spent = $12, finished_ms = $13, lease_owner = '', "
+               "lease_until_ms = 0 WHERE " OURS " RETURNING 1",
+               values, sizeof values / sizeof *values, listing_ignore, NULL);
+    work->ours = status == DB_OK;
+    if (status != DB_OK) {
+        return status == DB_NONE ? DB_OK : status;
+    }
+    return db_run(db, "DELETE FROM checkpoints WHERE job = $1", values, 1, NULL, NULL);
+}
+
+enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_ours)
+{
+    assert(end->state != JOB_QUEUED && end->state != JOB_RUNNING);
+    assert(end->problem_slug == NULL || strlen(end->problem_slug) < JOB_WORD_SIZE);
+    struct finish_work work = {.end = end};
+    enum db_status status = db_transact(db, finish, &work);
+    if (status == DB_OK) {
+        *out_ours = work.ours;
+    }
+    return status;
+}
+
+enum db_status jobs_release_leases(struct db *db, const char *worker)
+{
+    struct db_value values[] = {db_text(worker)};
+    return db_change(db,
+                     "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running' "
+                     "AND lease_owner = $1",
+                     values, 1, NULL, NULL);
+}
+
+enum db_status jobs_expire_leases(struct db *db)
+{
+    return db_change(db, "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running'", NULL, 0,
+                     NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* Teachers and their clients. */
+#include "storage/teachers.h"
+
+#include "storage/listing.h"
+
+#define COLUMNS                                                                                    \
+    "id, owner, policy, mechanism, adjacency, concentration, min_probability, vanishing, "         \
+    "temperature, radius, lipschitz, sensitivity, renyi_order, account, has_client_budget, "       \
+    "client_epsilon, client_delta, created_ms"
+
+static bool read_teacher(const struct db_row *row, struct teacher_row *out)
+{
+    out->concentration = db_row_real(row, 5);
+    out->min_probability = db_row_real(row, 6);
+    out->vanishing = db_row_real(row, 7);
+    out->temperature = db_row_real(row, 8);
+    out->radius = db_row_real(row, 9);
+    out->lipschitz = db_row_real(row, 10);
+    out->sensitivity = db_row_real(row, 11);
+    out->renyi_order = db_row_real(row, 12);
+    out->has_client_budget = db_row_integer(row, 14) != 0;
+    out->client_epsilon = db_row_real(row, 15);
+    out->client_delta = db_row_real(row, 16);
+    out->created_ms = db_row_integer(row, 17);
+    return db_row_copy(row, 0, out->id, sizeof out->id) &&
+           db_row_copy(row, 1, out->owner, sizeof out->owner) &&
+           db_row_copy(row, 2, out->policy, sizeof out->policy) &&
+           db_row_copy(row, 3, out->mechanism, sizeof out->mechanism) &&
+           db_row_copy(row, 4, out->adjacency, sizeof out->adjacency) &&
+           db_row_copy(row, 13, out->account, sizeof out->account);
+}
+
+enum db_status teachers_insert(struct db *db, const struct teacher_row *t)
+{
+    struct db_value values[] = {
+        db_text(t->id),
+        db_text(t->owner),
+        db_text(t->policy),
+        db_text(t->mechanism),
+        db_text(t->adjacency),
+        db_real(t->concentration),
+        db_real(t->min_probability),
+        db_real(t->vanishing),
+        db_real(t->temperature),
+        db_real(t->radius),
+        db_real(t->lipschitz),
+        db_real(t->sensitivity),
+        db_real(t->renyi_order),
+        db_text(t->account),
+        db_integer(t->has_client_budget),
+        db_real(t->client_epsilon),
+        db_real(t->client_delta),
+        db_integer(t->created_ms),
+    };
+    return db_change(db,
+                     "INSERT INTO teachers (" COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+                     "$9, $10, $11, $12, $13, $14, $15, $16, $17, $18) "
+                     "ON CONFLICT DO NOTHING RETURNING 1",
+                     values, sizeof values / sizeof *values, listing_ignore, NULL);
+}
+
+static enum db_status see_teacher(void *context, const struct db_row *row)
+{
+    return read_teacher(row, context) ? DB_OK : DB_FAILED;
+}
+
+enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *out)
+{
+    struct db_value values[] = {db_text(id)};
+    return db_one(db, "SELECT " COLUMNS " FROM teachers WHERE id = $1", values, 1, see_teacher,
+                  out);
+}
+
+struct teacher_list {
+    teacher_fn *each;
+    void *context;
+};
+
+static enum db_status show_teacher(void *context, const struct db_row *row)
+{
+    const struct teacher_list *list = context;
+    struct teacher_row teacher;
+    if (!read_teacher(row, &teacher)) {
+        return DB_FAILED;
+    }
+    return list->each(list->context, &teacher) ? DB_OK : DB_NONE;
+}
+
+enum db_status teachers_list(struct db *db, const char *owner, const char *client,
+                             const char *after, unsigned limit, teacher_fn *each, void *context)
+{
+    struct teacher_list list = {each, context};
+    struct db_value values[] = {db_text(owner == NULL ? "" : owner),
+                                db_text(client == NULL ? "" : client),
+                                db_text(after == NULL ? "" : after), db_integer(limit)};
+    return listing_end(
+        db_run(db,
+               "SELECT " COLUMNS " FROM teachers t WHERE ($1 = '' OR owner = $1) "
+               "AND ($2 = '' OR has_client_budget = 1 OR EXISTS (SELECT 1 FROM teacher_clients c "
+               "WHERE c.teacher = t.id AND c.client = $2)) "
+               "AND ($3 = '' OR (created_ms, id) > "
+               "(SELECT created_ms, id FROM teachers WHERE id = $3)) "
+               "ORDER BY created_ms, id LIMIT $4",
+               values, 4, show_teacher, &list));
+}
+
+/* ---- clients of a teacher */
+
+static enum db_status see_standing(void *context, const struct db_row *row)
+{
+    struct teacher_client_row *out = context;
+    out->rollout = db_row_integer(row, 3);
+    out->revision = db_row_integer(row, 4);
+    return db_row_copy(row, 0, out->teacher, sizeof out->teacher) &&
+                   db_row_copy(row, 1, out->client, sizeof out->client) &&
+                   db_row_copy(row, 2, out->account, sizeof out->account)
+               ? DB_OK
+               : DB_FAILED;
+}
+
+enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
+                                    struct teacher_client_row *out)
+{
+    struct db_value values[] = {db_text(teacher), db_text(client)};
+    return db_one(db,
+                  "SELECT teacher, client, account, rollout, revision FROM teacher_clients "
+                  "WHERE teacher = $1 AND client = $2",
+                  values, 2, see_standing, out);
+}
+
+enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
+                                      const char *account, int64_t now_ms)
+{
+    struct db_value values[] = {db_text(teacher), db_text(client), db_text(account),
+                                db_integer(now_ms)};
+    return db_change(db,
+                     "INSERT INTO teacher_clients (teacher, client, account, created_ms) "
+                     "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1",
+                     values, 4, listing_ignore, NULL);
+}
+
+enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, const char *client,
+                                            int64_t *out_rollout)
+{
+    struct db_value values[] = {db_text(teacher), db_text(client)};
+    return db_change(db,
+                     "UPDATE teacher_clients SET rollout = rollout + 1 "
+                     "WHERE teacher = $1 AND client = $2 RETURNING rollout",
+                     values, 2, listing_integer, out_rollout);
+}
+
+enum db_status teachers_client_revise(struct db *db, const char *teacher, const char *client,
+                                      int64_t expected, int64_t *out_revision)
+{
+    struct db_value values[] = {db_text(teacher), db_text(client), db_integer(expected)};
+    return db_change(db,
+                     "UPDATE teacher_clients SET revision = revision + 1 "
+                     "WHERE teacher = $1 AND client = $2 AND revision = $3 RETURNING revision",
+                     values, 3, listing_integer, out_revision);
+}
