@@ -140,11 +140,11 @@ enum problem idempotency_store(struct call *call, const char *key)
                        : reply->static_body != NULL ? reply->static_body
                                                     : reply->body;
     size_t size = call->stored_body != NULL ? call->stored_size : reply->body_size;
-    struct answer_row answer = {.status = reply->status,
-                                .body = (char *)(uintptr_t)body,
-                                .body_size = size,
-                                .created_ms = call->now_ms};
+    struct answer_row answer = {
+        .status = reply->status, .body_size = size, .created_ms = call->now_ms};
     assert(reply->events.next == NULL);
+    memcpy(&answer.body, &body,
+           sizeof body); /* borrowed by the store, which does not write to it */
     fingerprint(call, answer.fingerprint);
     int length = snprintf(answer.content_type, sizeof answer.content_type, "%s",
                           reply->content_type == NULL ? "" : reply->content_type);

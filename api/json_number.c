@@ -79,7 +79,7 @@ static void long_decimal(double value, struct decimal *out)
         count--;
     }
     out->count = count;
-    out->point = atoi(e + 1) + 1;
+    out->point = (int)strtol(e + 1, NULL, 10) + 1;
 }
 
 /* ECMA-262, Number::toString, with N = point and K = count. */
@@ -87,6 +87,7 @@ static size_t layout(const struct decimal *decimal, char *out)
 {
     int k = decimal->count, n = decimal->point;
     char *to = out;
+    assert(k >= 1);
     if (k <= n && n <= 21) {
         memcpy(to, decimal->digits, (size_t)k);
         memset(to + k, '0', (size_t)(n - k));
@@ -99,10 +100,11 @@ static size_t layout(const struct decimal *decimal, char *out)
         return (size_t)k + 1;
     }
     if (-6 < n && n <= 0) {
-        memcpy(to, "0.", 2);
+        to[0] = '0';
+        to[1] = '.';
         memset(to + 2, '0', (size_t)-n);
         memcpy(to + 2 - n, decimal->digits, (size_t)k);
-        return (size_t)(2 - n + k);
+        return 2 + (size_t)-n + (size_t)k;
     }
     *to++ = decimal->digits[0];
     if (k > 1) {

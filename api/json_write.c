@@ -61,10 +61,9 @@ static size_t escape(const char *text, size_t size, char *out)
             *to++ = '\\';
             *to++ = "\"\\bfnrt"[at - "\"\\\b\f\n\r\t"];
         } else {
-            memcpy(to, "\\u00", 4);
-            to[4] = hex[c >> 4];
-            to[5] = hex[c & 15];
-            to += 6;
+            const char unicode[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+            memcpy(to, unicode, sizeof unicode);
+            to += sizeof unicode;
         }
     }
     *to++ = '"';

@@ -27,10 +27,10 @@ static bool is_known(const char *list, const char *etag)
 static bool tag(struct call *call, const char *bytes, size_t size)
 {
     unsigned char hash[16];
-    char etag[2 * sizeof hash + 3] = "\"";
+    char hex[2 * sizeof hash + 1], etag[2 * sizeof hash + 3];
     crypto_generichash(hash, sizeof hash, (const unsigned char *)bytes, size, NULL, 0);
-    sodium_bin2hex(etag + 1, 2 * sizeof hash + 1, hash, sizeof hash);
-    strcat(etag, "\"");
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    snprintf(etag, sizeof etag, "\"%s\"", hex);
     call_header(call, "ETag", "%s", etag);
     call_header(call, "Cache-Control", "no-cache"); /* keep it, but ask whether it is still so */
     return is_known(call_request_header(call, "If-None-Match"), etag);
