@@ -131,6 +131,11 @@ struct db *fixture_db(struct fixture *fixture)
     return fixture->db;
 }
 
+struct db_store *fixture_store(struct fixture *fixture)
+{
+    return fixture->store;
+}
+
 const char *fixture_path(const struct fixture *fixture)
 {
     return fixture->path;

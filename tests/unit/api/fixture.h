@@ -49,6 +49,8 @@ void fixture_close(struct fixture *fixture);
 /* The database connection and the app, for tests that go around the requests. */
 struct db *fixture_db(struct fixture *fixture);
 struct app *fixture_app(struct fixture *fixture);
+/* For further connections, which the caller closes first. */
+struct db_store *fixture_store(struct fixture *fixture);
 /* The path of the database file. */
 const char *fixture_path(const struct fixture *fixture);
 
