@@ -89,10 +89,11 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
 bool database_sweep(struct db *db, char *error, size_t error_size)
 {
     enum db_status swept = uploads_sweep(db);
-    enum db_status expired = jobs_expire_leases(db);
-    bool good = (swept == DB_OK || swept == DB_NONE) && (expired == DB_OK || expired == DB_NONE);
+    enum db_status expired = swept == DB_OK ? jobs_expire_leases(db) : DB_OK;
+    bool good = swept == DB_OK && (expired == DB_OK || expired == DB_NONE);
     if (!good)
-        snprintf(error, error_size, "what a former run left cannot be swept: %s",
+        snprintf(error, error_size, "%s of a former run cannot be swept (%d): %s",
+                 swept != DB_OK ? "uploads" : "leases", (int)(swept != DB_OK ? swept : expired),
                  db_last_error(db));
     return good;
 }

@@ -461,8 +461,11 @@ unsigned httpd_in_flight(const struct httpd *httpd)
 
 void httpd_stop(struct httpd *httpd)
 {
-    if (httpd == NULL)
-        return;
-    MHD_stop_daemon(httpd->daemon);
+    if (httpd != NULL)
+        MHD_stop_daemon(httpd->daemon);
+}
+
+void httpd_free(struct httpd *httpd)
+{
     free(httpd);
 }

@@ -42,7 +42,12 @@ void httpd_drain(struct httpd *httpd);
 /* Requests whose replies have not left yet. */
 unsigned httpd_in_flight(const struct httpd *httpd);
 
-/* Closes all connections and frees. No request may be in a lane, and no event stream open. */
+/* Closes all connections and ends the thread. Every request was answered, every event stream ended.
+ * NULL is fine. */
 void httpd_stop(struct httpd *httpd);
+
+/* After the lanes were stopped: a lane's thread may still be letting go of an exchange whose
+ * connection is gone. NULL is fine. */
+void httpd_free(struct httpd *httpd);
 
 #endif

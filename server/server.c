@@ -287,6 +287,7 @@ void server_stop(struct server *server)
     pool_stop(server->uploads);
     events_stop(server->events);
     runner_stop(server->runner);
+    httpd_free(server->httpd);
     if (server->app != NULL)
         api_close(server->app);
     database_close(server->database);
