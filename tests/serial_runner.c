@@ -72,6 +72,17 @@ void criterion_test_die(const char *message, ...)
     exit(1);
 }
 
+void criterion_skip_test(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "[SKIP] %s::%s: ", test_now->category, test_now->name);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(0);
+}
+
 static const struct criterion_test_extra_data *suite_of(const struct criterion_test *test)
 {
     for (struct criterion_suite **s = __start_cr_sts; s < __stop_cr_sts; s++)

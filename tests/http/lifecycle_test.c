@@ -205,8 +205,8 @@ Test(lifecycle, a_file_system_that_fills_up_loses_nothing)
     server_token(&server, "admin", admin);
     server_start(&server);
     struct http_client *client = http_client_new(&server);
-    static char name[201];
-    memset(name, 'n', 200);
+    static char name[101];
+    memset(name, 'n', 100);
     char body[300];
     long status = 201;
     unsigned made = 0;
