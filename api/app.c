@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/teacher_shelf.h"
 
 struct app *api_open(const struct api_settings *settings)
 {
@@ -23,10 +24,18 @@ struct app *api_open(const struct api_settings *settings)
     unsigned char hash[16];
     crypto_generichash(hash, sizeof hash, app->public_key, sizeof app->public_key, NULL, 0);
     sodium_bin2hex(app->key_id, sizeof app->key_id, hash, 8);
+    app->teachers = teacher_shelf_new();
+    if (app->teachers == NULL) {
+        sodium_free(app);
+        return NULL;
+    }
     return app;
 }
 
 void api_close(struct app *app)
 {
+    if (app != NULL) {
+        teacher_shelf_free(app->teachers);
+    }
     sodium_free(app); /* wipes it */
 }

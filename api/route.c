@@ -12,6 +12,9 @@
 #include "api/health.h"
 #include "api/jobs.h"
 #include "api/pages.h"
+#include "api/policies.h"
+#include "api/queries.h"
+#include "api/teachers.h"
 #include "api/trajectories.h"
 
 #define BATCH  API_LANE_BATCH
@@ -59,6 +62,24 @@ static const struct route routes[] = {
     {"GET", "/v1/jobs/{id}", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "", NULL, api_jobs_get, "Shows a job and its progress."},
     {"GET", "/v1/jobs/{id}/events", BATCH, ROLE_STEWARD, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_jobs_events, "Follows a job by server-sent events."},
     {"POST", "/v1/jobs/{id}:cancel", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_jobs_cancel, "Cancels a job."},
+
+    /* policies.h */
+    {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
+    {"GET", "/v1/policies", BATCH, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policies_list, "Lists policies."},
+    {"GET", "/v1/policies/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
+    {"GET", "/v1/policies/{id}/weights", POOL, ROLE_STEWARD, 0, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
+    {"POST", "/v1/policies/{id}/actions", POOL, ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
+    {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
+
+    /* teachers.h, queries.h */
+    {"POST", "/v1/teachers", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
+    {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_teachers_list, "Lists teachers."},
+    {"GET", "/v1/teachers/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_teachers_get, "Shows a teacher."},
+    {"PUT", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_teachers_put_budget, "Grants or changes a client's budget."},
+    {"GET", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_get_budget, "Shows a client's budget."},
+    {"POST", "/v1/teachers/{id}/queries", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_queries_ask, "Asks for a noisy answer and pays for it."},
+    {"POST", "/v1/teachers/{id}/queries:estimate", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
+    {"POST", "/v1/teachers/{id}/rollouts", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."},
 
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},

@@ -1,0 +1,266 @@
+/* Policies. Whether something may leave is decided in one place: may_leave. */
+#include "api/policies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "api/network_json.h"
+#include "api/page.h"
+#include "api/states_json.h"
+#include "envs/env.h"
+
+static const char imported[] = "imported";
+
+/* ---- finding */
+
+enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out)
+{
+    enum db_status status = policies_find(call->db, id, out);
+    if (status == DB_NONE || (status == DB_OK && strcmp(out->owner, call->caller.id) != 0)) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
+    }
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+}
+
+enum db_status policy_load(struct db *db, const char *id, struct policy **out)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    enum db_status status = policies_bytes(db, id, &bytes, &size);
+    if (status != DB_OK) {
+        return status;
+    }
+    *out = policy_from_bytes(bytes, size);
+    free(bytes);
+    return *out == NULL ? DB_FAILED : DB_OK;
+}
+
+/* Weights and what they compute may leave when the guarantee covers them, or when they came from
+ * the caller itself (who is the owner: others do not find the policy). */
+static enum problem may_leave(struct call *call, const struct policy_row *row)
+{
+    if (row->released || strcmp(row->mechanism, imported) == 0) {
+        return PROBLEM_NONE;
+    }
+    return call_problem(call, PROBLEM_NOT_RELEASED,
+                        "The policy was trained without privacy on private data. It can answer as "
+                        "a teacher; its weights and actions do not leave the service.");
+}
+
+static void free_policy(void *policy)
+{
+    policy_free(policy);
+}
+
+/* The network of {id} when it may leave; it lives as long as the call. */
+static enum problem open_policy(struct call *call, struct policy_row *row, struct policy **out)
+{
+    enum problem problem = policy_of_owner(call, call_parameter(call, "id"), row);
+    if (problem != PROBLEM_NONE || (problem = may_leave(call, row)) != PROBLEM_NONE) {
+        return problem;
+    }
+    enum db_status status = policy_load(call->db, row->id, out);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return call_defer(call, free_policy, *out) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
+}
+
+/* ---- importing */
+
+static json_t *policy_json(const struct policy_row *row)
+{
+    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o}", "id", row->id,
+                     "name", row->name, "environment", json_text_or_null(row->environment),
+                     "state_dim", (json_int_t)row->state_dim, "action_count",
+                     (json_int_t)row->action_count, "mechanism", json_text_or_null(row->mechanism),
+                     "released", (int)row->released, "dataset", json_text_or_null(row->dataset),
+                     "job", json_text_or_null(row->job), "certificate",
+                     json_text_or_null(row->certificate), "created_at", json_time(row->created_ms));
+}
+
+static enum problem store_import(struct call *call, const struct policy_row *row,
+                                 const struct policy *policy)
+{
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (!policy_to_bytes(policy, &bytes, &size)) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    enum db_status status = policies_insert(call->db, row, bytes, size, NULL);
+    free(bytes);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    call_location(call, "/v1/policies/%s", row->id);
+    return call_reply_json(call, 201, policy_json(row));
+}
+
+enum problem api_policies_import(struct call *call)
+{
+    const char *name = NULL, *environment = NULL;
+    json_t *network = NULL;
+    const struct field fields[] = {
+        field_text("name", &name, 1, 200),
+        field_text("environment", &environment, 1, 31),
+        field_object("network", &network),
+    };
+    if (!fields_read(call, call->body, "", fields, 3)) {
+        return PROBLEM_VALIDATION;
+    }
+    const struct env *env = env_find(environment);
+    if (env == NULL) {
+        return call_invalid(call, "/environment", "is not known: see GET /v1/environments");
+    }
+    struct policy *policy =
+        network_read(call, network, "/network", env->state_dim, env->action_count);
+    if (policy == NULL) {
+        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+    }
+    struct policy_row row = {
+        .state_dim = env->state_dim, .action_count = env->action_count, .created_ms = call->now_ms};
+    id_new("pol_", row.id);
+    memcpy(row.owner, call->caller.id, ID_SIZE);
+    snprintf(row.name, sizeof row.name, "%s", name);
+    snprintf(row.environment, sizeof row.environment, "%s", env->name);
+    snprintf(row.mechanism, sizeof row.mechanism, "%s", imported);
+    enum problem problem = store_import(call, &row, policy);
+    policy_free(policy);
+    return problem;
+}
+
+/* ---- showing */
+
+static bool list_one(void *context, const struct policy_row *row)
+{
+    return page_add(context, policy_json(row), row->id);
+}
+
+enum problem api_policies_list(struct call *call)
+{
+    struct page page;
+    enum problem problem = page_read(call, &page);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    enum db_status status =
+        policies_list(call->db, call->caller.id, page.after, page.limit, list_one, &page);
+    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+}
+
+enum problem api_policies_get(struct call *call)
+{
+    struct policy_row row;
+    enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &row);
+    return problem == PROBLEM_NONE ? call_reply_json(call, 200, policy_json(&row)) : problem;
+}
+
+/* ---- what may leave */
+
+enum problem api_policies_weights(struct call *call)
+{
+    const char *format = call_query(call, "format");
+    if (format != NULL && strcmp(format, "json") != 0) {
+        return call_invalid_query(call, "format", "must be json, which this version offers");
+    }
+    struct policy_row row;
+    struct policy *policy = NULL;
+    enum problem problem = open_policy(call, &row, &policy);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    /* A policy never changes, so its id is its tag. */
+    const char *known = call_request_header(call, "If-None-Match");
+    call_header(call, "ETag", "\"%s\"", row.id);
+    call_header(call, "Cache-Control", "private, max-age=86400");
+    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, row.id) != NULL)) {
+        return call_reply_empty(call, 304);
+    }
+    size_t size = 0;
+    char *text = network_write(policy, &size);
+    return call_reply_bytes(call, 200, "application/json", text, size);
+}
+
+/* Appends the action and the values at STATE. */
+static bool add_answer(const struct policy *policy, const float *state, json_t *actions,
+                       json_t *values)
+{
+    float outputs[MLP_MAX_WIDTH];
+    uint32_t count = policy->shape.width[policy->shape.layer_count - 1];
+    if (!policy_values(policy, state, outputs)) {
+        return false;
+    }
+    json_t *row = json_array();
+    for (uint32_t a = 0; a < count; a++) {
+        json_array_append_new(row, json_number((double)outputs[a]));
+    }
+    return json_array_append_new(actions, json_integer(policy_best_action(outputs, count))) == 0 &&
+           json_array_append_new(values, row) == 0;
+}
+
+enum problem api_policies_actions(struct call *call)
+{
+    struct policy_row row;
+    struct policy *policy = NULL;
+    enum problem problem = open_policy(call, &row, &policy);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    json_t *array = NULL;
+    const struct field fields[] = {field_any("states", &array)};
+    float *states = NULL;
+    if (!fields_read(call, call->body, "", fields, 1)) {
+        return PROBLEM_VALIDATION;
+    }
+    uint32_t count = states_read(call, array, "/states", row.state_dim,
+                                 call->app->settings.max_states_per_query, &states);
+    if (count == 0) {
+        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+    }
+    json_t *actions = call_own(call, json_array()), *values = call_own(call, json_array());
+    for (uint32_t i = 0; i < count; i++) {
+        const float *state = states + (size_t)i * row.state_dim;
+        if (!add_answer(policy, state, actions, values)) {
+            return call_invalid(call, "/states", "the network has no finite value at state %u", i);
+        }
+    }
+    return call_reply_json(call, 200,
+                           json_pack("{s:O, s:O}", "actions", actions, "values", values));
+}
+
+enum problem api_policies_certificate(struct call *call)
+{
+    const char *id = call_parameter(call, "id");
+    struct policy_row row;
+    enum db_status status = policies_find(call->db, id, &row);
+    bool may =
+        status == DB_OK && (call_is(call, ROLE_AUDITOR) || strcmp(row.owner, call->caller.id) == 0);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    if (!may) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
+    }
+    struct certificate_row certificate = {.text = NULL};
+    status = certificates_find(call->db, row.id, &certificate);
+    if (status == DB_NONE) {
+        return call_problem(call, PROBLEM_NOT_FOUND,
+                            "The policy has no certificate: nothing is guaranteed about it.");
+    }
+    if (status != DB_OK) {
+        return call_db(call, status);
+    }
+    const char *known = call_request_header(call, "If-None-Match");
+    call_header(call, "ETag", "\"%s\"", certificate.id);
+    call_header(call, "Cache-Control", "private, max-age=86400");
+    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, certificate.id) != NULL)) {
+        free(certificate.text);
+        return call_reply_empty(call, 304);
+    }
+    return call_reply_bytes(call, 200, "application/json", certificate.text,
+                            strlen(certificate.text));
+}

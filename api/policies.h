@@ -1,0 +1,23 @@
+/* Policies: trained or imported networks, and what of them may leave. A policy is its owner's;
+ * weights and actions leave when the policy is released, or when its owner imported it. */
+#ifndef TACET_API_POLICIES_H
+#define TACET_API_POLICIES_H
+
+#include "algos/policy.h"
+#include "api/call.h"
+#include "storage/policies.h"
+
+enum problem api_policies_import(struct call *call);      /* POST /v1/policies */
+enum problem api_policies_list(struct call *call);        /* GET /v1/policies */
+enum problem api_policies_get(struct call *call);         /* GET /v1/policies/{id} */
+enum problem api_policies_weights(struct call *call);     /* GET /v1/policies/{id}/weights */
+enum problem api_policies_actions(struct call *call);     /* POST /v1/policies/{id}/actions */
+enum problem api_policies_certificate(struct call *call); /* GET /v1/policies/{id}/certificate */
+
+/* The policy ID when the caller owns it; PROBLEM_NOT_FOUND otherwise. */
+enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out);
+
+/* The stored network of policy ID, decoded: the caller frees it with policy_free. */
+enum db_status policy_load(struct db *db, const char *id, struct policy **out);
+
+#endif

@@ -1,0 +1,374 @@
+/* Asking a teacher.
+ *
+ * DESIGN. The order of a charged call: check, debit, draw, store, reply. Debit and stored answer
+ * are one transaction that serve.c wraps around this handler; the noise is drawn in memory between
+ * them and is gone when the transaction fails. A batch of states is one debit: whole or refused.
+ * Tens of thousands of these run in a second, so the teacher comes from the shelf, nothing is
+ * computed twice and the reply is written by hand. */
+#include "api/queries.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algos/privacy/renyi.h"
+#include "api/app.h"
+#include "api/budget.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "api/query_reply.h"
+#include "api/states_json.h"
+#include "api/teacher_shelf.h"
+#include "api/teachers.h"
+#include "storage/answers.h"
+
+#define ESTIMATE_COUNT_MAX 1000000000
+#define RADIUS_BETA        0.05
+
+static const char *const reuses[] = {"exact", NULL};
+
+struct query {
+    struct call *call;
+    const struct shelved_teacher *teacher; /* borrowed from the shelf */
+    struct teacher_client_row standing;
+    bool batch; /* "states" was sent */
+    uint32_t count;
+    float *states;
+    double wished_concentration; /* 0: not sent */
+    double max_epsilon;          /* 0: not sent */
+    int reuse;                   /* 0: "exact"; -1: not sent */
+    double concentration;
+    int64_t units; /* of all states together */
+};
+
+/* ---- the teacher */
+
+static void give_back(void *context)
+{
+    struct query *query = context;
+    teacher_shelf_return(query->call->app->teachers, query->teacher);
+}
+
+static enum problem find_teacher(struct query *query)
+{
+    struct call *call = query->call;
+    enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db,
+                                                 call_parameter(call, "id"), &query->teacher);
+    if (status == DB_OK && !call_defer(call, give_back, query)) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    bool foreign = status == DB_OK && call_is(call, ROLE_STEWARD) &&
+                   strcmp(query->teacher->row.owner, call->caller.id) != 0;
+    if (status == DB_NONE || foreign) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
+    }
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+}
+
+static enum problem find_standing(struct query *query)
+{
+    struct call *call = query->call;
+    enum db_status status = teacher_client_standing(call, &query->teacher->row, &query->standing);
+    if (status == DB_NONE) {
+        return call_problem(call, PROBLEM_NO_BUDGET,
+                            "This teacher answers only clients that were granted a budget.");
+    }
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+}
+
+/* The teacher's concentration in that roll-out: k v^rollout, never below 1/eta, where it would cost
+ * as much and say less. */
+static double scheduled(const struct teacher_row *row, int64_t rollout)
+{
+    double k = row->concentration, least = 1 / row->min_probability;
+    while (rollout-- > 0 && row->vanishing < 1 && k > least) {
+        k *= row->vanishing;
+    }
+    return k > least ? k : least < row->concentration ? least : row->concentration;
+}
+
+/* ---- the request */
+
+static bool read_body(struct query *query)
+{
+    struct call *call = query->call;
+    json_t *state = NULL, *states = NULL;
+    query->reuse = -1;
+    const struct field fields[] = {
+        field_optional(field_any("state", &state)),
+        field_optional(field_any("states", &states)),
+        field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
+        field_optional(field_positive("max_epsilon", &query->max_epsilon, 1e9)),
+        field_optional(field_choice("reuse", &query->reuse, reuses)),
+    };
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
+        return false;
+    }
+    if ((state == NULL) == (states == NULL)) {
+        call_invalid(call, "", "must have either state or states");
+        return false;
+    }
+    uint32_t dim = query->teacher->policy->shape.input;
+    query->batch = states != NULL;
+    if (query->batch) {
+        query->count = states_read(call, states, "/states", dim,
+                                   call->app->settings.max_states_per_query, &query->states);
+        return query->count > 0;
+    }
+    query->count = 1;
+    query->states = arena_array(&call->arena, dim, sizeof(float));
+    return query->states != NULL && state_read(call, state, "/state", dim, query->states);
+}
+
+static enum problem set_price(struct query *query)
+{
+    struct call *call = query->call;
+    const struct shelved_teacher *t = query->teacher;
+    double most = scheduled(&t->row, query->standing.rollout), least = 1 / t->row.min_probability;
+    double wished = query->wished_concentration;
+    if (wished > most) {
+        return call_invalid(call, "/concentration", "must be at most %g, the teacher's now", most);
+    }
+    if (wished > 0 && wished * t->row.min_probability < 1) {
+        return call_invalid(call, "/concentration",
+                            "must be at least %g: less would cost as much and say less", least);
+    }
+    query->concentration = wished > 0 ? wished : most;
+    uint64_t price = query->concentration == t->row.concentration
+                         ? t->price
+                         : teacher_price(&t->teacher, query->concentration, t->row.renyi_order);
+    if (price > LEDGER_UNITS_MAX ||
+        !ledger_units_times((int64_t)price, query->count, &query->units)) {
+        return call_invalid(call, "", "has a price that is too large to be counted");
+    }
+    return PROBLEM_NONE;
+}
+
+/* ---- paying */
+
+static enum problem pay(struct query *query, const char *id, struct ledger_account *out_account)
+{
+    struct call *call = query->call;
+    char event[200], rho[32], order[32];
+    json_text_number(ledger_units_value(query->units), rho);
+    json_text_number(query->teacher->row.renyi_order, order);
+    snprintf(event, sizeof event,
+             "{\"type\":\"DirichletDpEvent\",\"count\":%u,\"concentration\":%.17g,\"order\":%s,"
+             "\"divergence\":%s}",
+             query->count, query->concentration, order, rho);
+    const struct ledger_charge charge = {.prices = {{query->standing.account, query->units, 0},
+                                                    {query->teacher->row.account, query->units, 0}},
+                                         .count = 2,
+                                         .client = call->caller.id,
+                                         .resource = id,
+                                         .event = event,
+                                         .now_ms = call->now_ms};
+    struct ledger_outcome outcome;
+    enum db_status status = ledger_debit(call->db, &charge, &outcome);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (outcome.verdict != LEDGER_OK) {
+        return budget_refused(call, &outcome);
+    }
+    *out_account = outcome.parts[0].account;
+    double cost =
+        budget_epsilon_added(out_account, out_account->spent_units - query->units, query->units);
+    if (query->max_epsilon > 0 && cost > query->max_epsilon) {
+        return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
+                            "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
+                            cost, query->max_epsilon);
+    }
+    return PROBLEM_NONE;
+}
+
+/* ---- drawing */
+
+static bool draw(struct query *query, double *answers)
+{
+    struct teacher_shelf *shelf = query->call->app->teachers;
+    const struct shelved_teacher *t = query->teacher;
+    struct noise_source *noise = teacher_shelf_take_noise(shelf);
+    if (noise == NULL) {
+        return false;
+    }
+    bool good = true;
+    for (uint32_t i = 0; i < query->count && good; i++) {
+        good = teacher_answer(&t->teacher, t->policy, query->concentration, noise,
+                              query->states + (size_t)i * t->policy->shape.input,
+                              answers + (size_t)i * t->teacher.mechanism.actions);
+    }
+    teacher_shelf_give_noise(shelf, noise);
+    return good;
+}
+
+static enum problem answer(struct query *query)
+{
+    struct call *call = query->call;
+    const struct shelved_teacher *t = query->teacher;
+    uint32_t actions = t->teacher.mechanism.actions;
+    double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
+    if (answers == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    char id[ID_SIZE];
+    struct ledger_account account;
+    id_new("qry_", id);
+    enum problem problem = pay(query, id, &account);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!draw(query, answers)) {
+        return call_problem(call, PROBLEM_INTERNAL_ERROR,
+                            "No answer could be drawn. Nothing was charged.");
+    }
+    struct dirichlet mechanism = t->teacher.mechanism;
+    mechanism.concentration = query->concentration;
+    const struct query_answer given = {.id = id,
+                                       .probabilities = answers,
+                                       .actions = actions,
+                                       .count = query->count,
+                                       .batch = query->batch,
+                                       .concentration = query->concentration,
+                                       .error_radius =
+                                           query->concentration == t->row.concentration
+                                               ? t->error_radius
+                                               : dirichlet_error_radius(&mechanism, RADIUS_BETA),
+                                       .account = &account,
+                                       .units = query->units};
+    size_t size = 0;
+    char *text = query_reply_write(&given, &size);
+    return call_reply_bytes(call, 200, "application/json", text, size);
+}
+
+/* ---- asked before: "reuse":"exact" */
+
+/* A key that no caller can send, because of its space: it stands for the request's very bytes. */
+static void reuse_key(const struct call *call, char key[80], unsigned char hash[32])
+{
+    crypto_generichash_state state;
+    const struct api_request *request = call->request;
+    crypto_generichash_init(&state, NULL, 0, 32);
+    crypto_generichash_update(&state, (const unsigned char *)request->path,
+                              strlen(request->path) + 1);
+    crypto_generichash_update(&state, request->body, request->body_size);
+    crypto_generichash_final(&state, hash, 32);
+    char hex[65];
+    sodium_bin2hex(hex, sizeof hex, hash, 32);
+    snprintf(key, 80, "reuse %s", hex);
+}
+
+static enum problem reuse_or_answer(struct query *query)
+{
+    struct call *call = query->call;
+    char key[80];
+    struct answer_row stored = {0};
+    unsigned char hash[32];
+    reuse_key(call, key, hash);
+    enum db_status status = answers_find(call->db, call->caller.id, key, &stored);
+    if (status == DB_OK) {
+        return call_reply_bytes(call, 200, "application/json", stored.body, stored.body_size);
+    }
+    if (status != DB_NONE) {
+        return call_db(call, status);
+    }
+    enum problem problem = answer(query);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    memcpy(stored.fingerprint, hash, sizeof stored.fingerprint);
+    stored.status = 200;
+    snprintf(stored.content_type, sizeof stored.content_type, "application/json");
+    stored.body = call->reply->body;
+    stored.body_size = call->reply->body_size;
+    stored.created_ms = call->now_ms;
+    status = answers_store(call->db, call->caller.id, key, &stored);
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status == DB_NONE ? DB_FAILED : status);
+}
+
+enum problem api_queries_ask(struct call *call)
+{
+    struct query *query = arena_array(&call->arena, 1, sizeof *query);
+    if (query == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    query->call = call;
+    enum problem problem = find_teacher(query);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!read_body(query)) {
+        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+    }
+    if ((problem = find_standing(query)) != PROBLEM_NONE ||
+        (problem = set_price(query)) != PROBLEM_NONE) {
+        return problem;
+    }
+    return query->reuse == 0 ? reuse_or_answer(query) : answer(query);
+}
+
+/* ---- without paying */
+
+enum problem api_queries_estimate(struct call *call)
+{
+    struct query *query = arena_array(&call->arena, 1, sizeof *query);
+    if (query == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    query->call = call;
+    enum problem problem = find_teacher(query);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    int64_t count = 0;
+    const struct field fields[] = {
+        field_integer("count", &count, 1, ESTIMATE_COUNT_MAX),
+        field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
+    };
+    if (!fields_read(call, call->body, "", fields, 2)) {
+        return PROBLEM_VALIDATION;
+    }
+    query->count = (uint32_t)count;
+    const struct teacher_row *row = &query->teacher->row;
+    if ((problem = set_price(query)) != PROBLEM_NONE) {
+        return problem;
+    }
+    struct ledger_account cap;
+    enum db_status status = ledger_find(call->db, row->account, &cap);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    bool client = row->has_client_budget;
+    double epsilon = client ? row->client_epsilon : cap.epsilon;
+    double delta = client ? row->client_delta : cap.delta;
+    double cost = renyi_to_epsilon(row->renyi_order, ledger_units_value(query->units), delta);
+    bool feasible = query->units <= teacher_limit_units(row->renyi_order, epsilon, delta) &&
+                    query->units <= cap.limit_units;
+    return call_reply_json(call, 200,
+                           json_pack("{s:b, s:o, s:o}", "feasible", (int)feasible, "cost",
+                                     budget_amount(cost, delta), "concentration",
+                                     json_number(query->concentration)));
+}
+
+enum problem api_rollouts_begin(struct call *call)
+{
+    struct query *query = arena_array(&call->arena, 1, sizeof *query);
+    if (query == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    query->call = call;
+    enum problem problem = find_teacher(query);
+    if (problem != PROBLEM_NONE || (problem = find_standing(query)) != PROBLEM_NONE) {
+        return problem;
+    }
+    const struct teacher_row *row = &query->teacher->row;
+    int64_t rollout = 0;
+    enum db_status status =
+        teachers_client_next_rollout(call->db, row->id, call->caller.id, &rollout);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return call_reply_json(call, 200,
+                           json_pack("{s:I, s:o}", "rollout", (json_int_t)rollout, "concentration",
+                                     json_number(scheduled(row, rollout))));
+}

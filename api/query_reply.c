@@ -1,0 +1,103 @@
+/* The text of an answer. Names and order are part of the contract; costs are the client's. */
+#include "api/query_reply.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/budget.h"
+#include "api/json_text.h"
+#include "storage/ledger.h"
+
+#define NUMBER_ROOM 28   /* of a number and its comma or bracket */
+#define FIXED_ROOM  1024 /* of everything else */
+
+static const char closing[] =
+    ",\"protects\":\"Which of two observations (as 32-bit floats) at most radius apart was "
+    "asked.\","
+    "\"does_not_protect\":\"The data that the policy was trained on, unless that policy is itself "
+    "private.\"}";
+
+struct text {
+    char *start, *at, *end;
+};
+
+static void put(struct text *text, const char *what)
+{
+    size_t size = strlen(what);
+    assert(size < (size_t)(text->end - text->at));
+    memcpy(text->at, what, size);
+    text->at += size;
+}
+
+static void put_number(struct text *text, double value)
+{
+    char number[32];
+    json_text_number(value, number);
+    put(text, number);
+}
+
+static void put_amount(struct text *text, const char *before, double epsilon, double delta)
+{
+    put(text, before);
+    put(text, "{\"epsilon\":");
+    put_number(text, epsilon);
+    put(text, ",\"delta\":");
+    put_number(text, delta);
+}
+
+static void put_probabilities(struct text *text, const struct query_answer *answer)
+{
+    put(text, answer->batch ? "[" : "");
+    for (uint32_t i = 0; i < answer->count; i++) {
+        put(text, i > 0 ? ",[" : "[");
+        for (uint32_t a = 0; a < answer->actions; a++) {
+            put(text, a > 0 ? "," : "");
+            put_number(text, answer->probabilities[(size_t)i * answer->actions + a]);
+        }
+        put(text, "]");
+    }
+    put(text, answer->batch ? "]" : "");
+}
+
+static void put_costs(struct text *text, const struct query_answer *answer)
+{
+    const struct ledger_account *account = answer->account;
+    int64_t spent = account->spent_units, before = spent - answer->units;
+    double total = budget_epsilon(account, spent);
+    /* The conversion to epsilon uses delta once, for the first answer. */
+    put_amount(text, ",\"cost\":", budget_epsilon_added(account, before, answer->units),
+               before > 0 ? 0 : account->delta);
+    put(text, ",\"divergence\":");
+    put_number(text, ledger_units_value(answer->units));
+    put(text, ",\"order\":");
+    put_number(text, account->renyi_order);
+    put_amount(text, "},\"spent\":", total, account->delta);
+    put_amount(text, "},\"remaining\":", fmax(0, account->epsilon - total), account->delta);
+    put(text, "}");
+}
+
+char *query_reply_write(const struct query_answer *answer, size_t *out_size)
+{
+    size_t numbers = (size_t)answer->count * (answer->actions + 1);
+    struct text text;
+    text.start = text.at = malloc(numbers * NUMBER_ROOM + FIXED_ROOM);
+    if (text.start == NULL) {
+        return NULL;
+    }
+    text.end = text.start + numbers * NUMBER_ROOM + FIXED_ROOM;
+    put(&text, "{\"query\":\"");
+    put(&text, answer->id);
+    put(&text, "\",\"probabilities\":");
+    put_probabilities(&text, answer);
+    put(&text, ",\"concentration\":");
+    put_number(&text, answer->concentration);
+    put(&text, ",\"error_radius\":");
+    put_number(&text, answer->error_radius);
+    put_costs(&text, answer);
+    put(&text, closing);
+    *out_size = (size_t)(text.at - text.start);
+    return text.start;
+}

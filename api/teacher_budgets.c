@@ -1,0 +1,210 @@
+/* Budgets of clients at a teacher: granted and changed by its steward, or opened by the first query
+ * under the teacher's default. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/budget.h"
+#include "api/fields.h"
+#include "api/teachers.h"
+#include "storage/clients.h"
+
+#define EPSILON_MAX 1e6
+
+/* Opens CLIENT's account. */
+static enum db_status open_account(struct call *call, const struct teacher_row *teacher,
+                                   const char *client, double epsilon, double delta,
+                                   int64_t limit_units, struct ledger_account *out)
+{
+    const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
+                                           .resource = teacher->id,
+                                           .client = client,
+                                           .owner = teacher->owner,
+                                           .unit = teacher->adjacency,
+                                           .renyi_order = teacher->renyi_order,
+                                           .epsilon = epsilon,
+                                           .delta = delta,
+                                           .limit_units = limit_units,
+                                           .event = "{}",
+                                           .now_ms = call->now_ms};
+    enum db_status status = ledger_open_account(call->db, &opening, out);
+    if (status == DB_OK) {
+        status = teachers_client_insert(call->db, teacher->id, client, out->id, call->now_ms);
+    }
+    /* Both were looked for before, in this transaction: neither can be there. */
+    return status == DB_NONE ? DB_FAILED : status;
+}
+
+enum db_status teacher_client_standing(struct call *call, const struct teacher_row *teacher,
+                                       struct teacher_client_row *out)
+{
+    const char *client = call->caller.id;
+    enum db_status status = teachers_client_find(call->db, teacher->id, client, out);
+    if (status != DB_NONE || !teacher->has_client_budget) {
+        return status;
+    }
+    int64_t limit =
+        teacher_limit_units(teacher->renyi_order, teacher->client_epsilon, teacher->client_delta);
+    if (limit < 0) {
+        return DB_NONE;
+    }
+    struct ledger_account account;
+    status = open_account(call, teacher, client, teacher->client_epsilon, teacher->client_delta,
+                          limit, &account);
+    return status == DB_OK ? teachers_client_find(call->db, teacher->id, client, out) : status;
+}
+
+/* ---- granting */
+
+static enum problem reply_budget(struct call *call, int http_status,
+                                 const struct ledger_account *account, int64_t revision)
+{
+    call_header(call, "ETag", "\"%lld\"", (long long)revision);
+    return call_reply_json(call, http_status, budget_json(account));
+}
+
+static enum problem check_client(struct call *call, const char *id)
+{
+    struct client_row client;
+    enum db_status status = clients_find(call->db, id, &client);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    enum role role = status == DB_OK ? role_find(client.role) : ROLE_NONE;
+    if (status == DB_NONE || client.revoked_ms != 0 || !(role & (ROLE_STUDENT | ROLE_STEWARD))) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such student.");
+    }
+    return PROBLEM_NONE;
+}
+
+/* The revision that If-Match names; 0 when it is none of ours. */
+static int64_t matched_revision(const char *header)
+{
+    char *end = NULL;
+    long long revision = *header == '"' ? strtoll(header + 1, &end, 10) : 0;
+    return end != NULL && end > header + 1 && strcmp(end, "\"") == 0 ? revision : 0;
+}
+
+struct grant {
+    double epsilon, delta;
+    int64_t limit_units;
+};
+
+static enum problem change(struct call *call, const struct teacher_client_row *standing,
+                           const struct grant *grant)
+{
+    const char *match = call_request_header(call, "If-Match");
+    if (match == NULL) {
+        return call_problem(call, PROBLEM_PRECONDITION_REQUIRED,
+                            "The client has a budget: send its ETag as If-Match to change it.");
+    }
+    int64_t expected = strcmp(match, "*") == 0 ? standing->revision : matched_revision(match),
+            revision = 0;
+    enum db_status status =
+        teachers_client_revise(call->db, standing->teacher, standing->client, expected, &revision);
+    if (status == DB_NONE) {
+        return call_problem(call, PROBLEM_PRECONDITION_FAILED,
+                            "The budget has changed since: its ETag is \"%lld\".",
+                            (long long)standing->revision);
+    }
+    struct ledger_outcome outcome = {.verdict = LEDGER_OK};
+    struct ledger_account account;
+    if (status == DB_OK) {
+        const struct ledger_limit limit = {.account = standing->account,
+                                           .epsilon = grant->epsilon,
+                                           .delta = grant->delta,
+                                           .limit_units = grant->limit_units,
+                                           .client = call->caller.id,
+                                           .event = "{}",
+                                           .now_ms = call->now_ms};
+        status = ledger_set_limit(call->db, &limit, &outcome.verdict, &account);
+    }
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return outcome.verdict == LEDGER_OK ? reply_budget(call, 200, &account, revision)
+                                        : budget_refused(call, &outcome);
+}
+
+static enum problem grant_new(struct call *call, const struct teacher_row *teacher,
+                              const char *client, const struct grant *grant)
+{
+    if (call_request_header(call, "If-Match") != NULL) {
+        return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The client has no budget yet.");
+    }
+    struct ledger_account account;
+    enum db_status status = open_account(call, teacher, client, grant->epsilon, grant->delta,
+                                         grant->limit_units, &account);
+    return status == DB_OK ? reply_budget(call, 201, &account, 1) : call_db(call, status);
+}
+
+static bool read_grant(struct call *call, const struct teacher_row *teacher, struct grant *out)
+{
+    *out = (struct grant){0};
+    const struct field fields[] = {
+        field_positive("epsilon", &out->epsilon, EPSILON_MAX),
+        field_positive("delta", &out->delta, 1),
+    };
+    if (!fields_read(call, call->body, "", fields, 2)) {
+        return false;
+    }
+    if (out->delta >= 1) {
+        call_invalid(call, "/delta", "must be below 1");
+        return false;
+    }
+    out->limit_units = teacher_limit_units(teacher->renyi_order, out->epsilon, out->delta);
+    if (out->limit_units < 0) {
+        call_invalid(call, "/epsilon",
+                     "is too small at this delta: at the teacher's order %g nothing could be asked",
+                     teacher->renyi_order);
+    }
+    return out->limit_units >= 0;
+}
+
+enum problem api_teachers_put_budget(struct call *call)
+{
+    struct teacher_row teacher;
+    struct grant grant;
+    const char *client = call_parameter(call, "client");
+    enum problem problem = teacher_of_call(call, &teacher);
+    if (problem != PROBLEM_NONE || (problem = check_client(call, client)) != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!read_grant(call, &teacher, &grant)) {
+        return PROBLEM_VALIDATION;
+    }
+    struct teacher_client_row standing;
+    enum db_status status = teachers_client_find(call->db, teacher.id, client, &standing);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    return status == DB_OK ? change(call, &standing, &grant)
+                           : grant_new(call, &teacher, client, &grant);
+}
+
+enum problem api_teachers_get_budget(struct call *call)
+{
+    struct teacher_row teacher;
+    const char *client = call_parameter(call, "client");
+    enum problem problem = teacher_of_call(call, &teacher);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    struct teacher_client_row standing;
+    struct ledger_account account;
+    bool may = call_is(call, ROLE_STEWARD) || strcmp(client, call->caller.id) == 0;
+    enum db_status status =
+        may ? teachers_client_find(call->db, teacher.id, client, &standing) : DB_NONE;
+    if (status == DB_NONE) {
+        return call_problem(call, PROBLEM_NOT_FOUND,
+                            "There is no such budget. One under the teacher's default is opened by "
+                            "the client's first query.");
+    }
+    if (status == DB_OK) {
+        status = ledger_find(call->db, standing.account, &account);
+    }
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    return reply_budget(call, 200, &account, standing.revision);
+}

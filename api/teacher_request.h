@@ -1,0 +1,17 @@
+/* Reading what a steward wants a teacher to be, and certifying it. */
+#ifndef TACET_API_TEACHER_REQUEST_H
+#define TACET_API_TEACHER_REQUEST_H
+
+#include "api/call.h"
+#include "storage/teachers.h"
+
+struct teacher_wish {
+    struct teacher_row row; /* complete but for id, account and time */
+    uint32_t actions;
+    double epsilon, delta; /* the cap over all clients */
+};
+
+/* Reads the body, loads the policy, computes bound, order and prices. */
+enum problem teacher_wish_read(struct call *call, struct teacher_wish *out);
+
+#endif

@@ -1,0 +1,217 @@
+/* A few dozen teachers and a few sources of noise behind one lock. When the shelf is full the
+ * teacher that was borrowed longest ago, and is in nobody's hands, goes; when all are in use, the
+ * new one is read for this call alone. */
+#include "api/teacher_shelf.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/policies.h"
+
+#define PLACES      32
+#define NOISE_MAX   32
+#define BYTES_MAX   (256U << 20) /* of the networks on the shelf together */
+#define RADIUS_BETA 0.05
+
+struct book {
+    struct shelved_teacher teacher; /* first: its address is the book's */
+    unsigned borrowers;
+    uint64_t used; /* tick of the last borrowing */
+    bool shelved;
+    size_t bytes;
+};
+
+struct teacher_shelf {
+    pthread_mutex_t lock;
+    struct book *places[PLACES];
+    size_t bytes;
+    uint64_t tick;
+    struct noise_source *noise[NOISE_MAX];
+    unsigned noise_count;
+};
+
+struct teacher_shelf *teacher_shelf_new(void)
+{
+    struct teacher_shelf *shelf = calloc(1, sizeof *shelf);
+    if (shelf != NULL && pthread_mutex_init(&shelf->lock, NULL) != 0) {
+        free(shelf);
+        return NULL;
+    }
+    return shelf;
+}
+
+static void free_book(struct book *book)
+{
+    if (book != NULL) {
+        policy_free(book->teacher.policy);
+        free(book);
+    }
+}
+
+void teacher_shelf_free(struct teacher_shelf *shelf)
+{
+    if (shelf == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < PLACES; i++) {
+        free_book(shelf->places[i]);
+    }
+    for (unsigned i = 0; i < shelf->noise_count; i++) {
+        noise_source_free(shelf->noise[i]);
+    }
+    pthread_mutex_destroy(&shelf->lock);
+    free(shelf);
+}
+
+void teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out)
+{
+    *out = (struct teacher){.mechanism = {.actions = actions,
+                                          .concentration = row->concentration,
+                                          .min_probability = row->min_probability,
+                                          .sensitivity = row->sensitivity},
+                            .temperature = row->temperature,
+                            .radius = row->radius,
+                            .lipschitz = row->lipschitz};
+}
+
+static enum db_status read_book(struct db *db, const char *id, struct book **out)
+{
+    struct book *book = calloc(1, sizeof *book);
+    if (book == NULL) {
+        return DB_FAILED;
+    }
+    struct shelved_teacher *t = &book->teacher;
+    enum db_status status = teachers_find(db, id, &t->row);
+    if (status == DB_OK) {
+        status = policy_load(db, t->row.policy, &t->policy);
+        status = status == DB_NONE ? DB_FAILED : status;
+    }
+    if (status != DB_OK) {
+        free(book);
+        return status;
+    }
+    const struct mlp_shape *shape = &t->policy->shape;
+    teacher_of_row(&t->row, shape->width[shape->layer_count - 1], &t->teacher);
+    t->price = teacher_price(&t->teacher, t->row.concentration, t->row.renyi_order);
+    t->error_radius = dirichlet_error_radius(&t->teacher.mechanism, RADIUS_BETA);
+    book->bytes = mlp_parameter_count(shape) * sizeof(float);
+    book->borrowers = 1;
+    *out = book;
+    return DB_OK;
+}
+
+static struct book *find(struct teacher_shelf *shelf, const char *id)
+{
+    for (unsigned i = 0; i < PLACES; i++) {
+        struct book *book = shelf->places[i];
+        if (book != NULL && strcmp(book->teacher.row.id, id) == 0) {
+            return book;
+        }
+    }
+    return NULL;
+}
+
+/* Drops the book that nobody has had for longest; false when all are in somebody's hands. */
+static bool drop_oldest(struct teacher_shelf *shelf)
+{
+    struct book **oldest = NULL;
+    for (unsigned i = 0; i < PLACES; i++) {
+        struct book *book = shelf->places[i];
+        if (book != NULL && book->borrowers == 0 &&
+            (oldest == NULL || book->used < (*oldest)->used)) {
+            oldest = &shelf->places[i];
+        }
+    }
+    if (oldest == NULL) {
+        return false;
+    }
+    shelf->bytes -= (*oldest)->bytes;
+    free_book(*oldest);
+    *oldest = NULL;
+    return true;
+}
+
+/* A free place for BYTES more, or NULL. */
+static struct book **make_room(struct teacher_shelf *shelf, size_t bytes)
+{
+    while (bytes <= BYTES_MAX) {
+        struct book **place = NULL;
+        for (unsigned i = 0; i < PLACES && place == NULL; i++) {
+            place = shelf->places[i] == NULL ? &shelf->places[i] : NULL;
+        }
+        if (place != NULL && shelf->bytes + bytes <= BYTES_MAX) {
+            return place;
+        }
+        if (!drop_oldest(shelf)) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, const char *id,
+                                    const struct shelved_teacher **out)
+{
+    pthread_mutex_lock(&shelf->lock);
+    struct book *book = find(shelf, id);
+    if (book != NULL) {
+        book->borrowers++;
+        book->used = ++shelf->tick;
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    if (book == NULL) {
+        enum db_status status = read_book(db, id, &book);
+        if (status != DB_OK) {
+            return status;
+        }
+        pthread_mutex_lock(&shelf->lock);
+        struct book **place =
+            find(shelf, id) == NULL ? make_room(shelf, book->bytes) : NULL; /* a twin was faster */
+        if (place != NULL) {
+            *place = book;
+            shelf->bytes += book->bytes;
+            book->shelved = true;
+            book->used = ++shelf->tick;
+        }
+        pthread_mutex_unlock(&shelf->lock);
+    }
+    *out = &book->teacher;
+    return DB_OK;
+}
+
+void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teacher *teacher)
+{
+    struct book *book = (struct book *)teacher;
+    pthread_mutex_lock(&shelf->lock);
+    bool last = --book->borrowers == 0 && !book->shelved;
+    pthread_mutex_unlock(&shelf->lock);
+    if (last) {
+        free_book(book);
+    }
+}
+
+struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf)
+{
+    struct noise_source *noise = NULL;
+    pthread_mutex_lock(&shelf->lock);
+    if (shelf->noise_count > 0) {
+        noise = shelf->noise[--shelf->noise_count];
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    return noise != NULL ? noise : noise_source_new("dirichlet");
+}
+
+void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *noise)
+{
+    bool kept = false;
+    pthread_mutex_lock(&shelf->lock);
+    if (shelf->noise_count < NOISE_MAX) {
+        shelf->noise[shelf->noise_count++] = noise;
+        kept = true;
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    if (!kept) {
+        noise_source_free(noise);
+    }
+}

@@ -1,0 +1,38 @@
+/* Teachers that are asked often, decoded and kept: a query then reads no weights and computes no
+ * bound. Teachers and policies never change, so nothing here goes stale. Shared by all threads. */
+#ifndef TACET_API_TEACHER_SHELF_H
+#define TACET_API_TEACHER_SHELF_H
+
+#include <stdint.h>
+
+#include "algos/release/teacher.h"
+#include "storage/teachers.h"
+
+struct teacher_shelf;
+
+/* A teacher ready to answer; read-only while it is borrowed. */
+struct shelved_teacher {
+    struct teacher_row row;
+    struct teacher teacher;
+    struct policy *policy;
+    uint64_t price;      /* of one answer at the full concentration, at the row's order */
+    double error_radius; /* at the full concentration, 19 times of 20 */
+};
+
+struct teacher_shelf *teacher_shelf_new(void); /* NULL: no memory */
+void teacher_shelf_free(struct teacher_shelf *shelf);
+
+/* Borrows the teacher ID, reading it from DB when it is not on the shelf. DB_NONE: unknown. Give it
+ * back with teacher_shelf_return. */
+enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, const char *id,
+                                    const struct shelved_teacher **out);
+void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teacher *teacher);
+
+/* A source of noise for this thread while it draws; NULL: the system gives no randomness. */
+struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf);
+void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *noise);
+
+/* Completes OUT but its policy from ROW: what was certified when the teacher was made. */
+void teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out);
+
+#endif

@@ -1,0 +1,36 @@
+/* Teachers: policies behind the Dirichlet mechanism, priced per query, with a cap over all clients
+ * and a budget for each. All accounts of a teacher count Renyi divergence at one order, which is
+ * fixed when the teacher is made: the one at which a fresh client budget answers most. */
+#ifndef TACET_API_TEACHERS_H
+#define TACET_API_TEACHERS_H
+
+#include "api/call.h"
+#include "storage/ledger.h"
+#include "storage/teachers.h"
+
+enum problem api_teachers_prepare(struct call *call); /* certifies the bound of a new teacher */
+enum problem api_teachers_create(struct call *call);  /* POST /v1/teachers */
+enum problem api_teachers_list(struct call *call);    /* GET /v1/teachers */
+enum problem api_teachers_get(struct call *call);     /* GET /v1/teachers/{id} */
+
+/* PUT and GET /v1/teachers/{id}/budgets/{client} */
+enum problem api_teachers_put_budget(struct call *call);
+enum problem api_teachers_get_budget(struct call *call);
+
+/* The teacher that {id} names when the caller may know of it: its steward, and students that may
+ * ask it. */
+enum problem teacher_of_call(struct call *call, struct teacher_row *out);
+
+/* True in *out_may when CLIENT may ask: by a grant, or by the default budget. */
+enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher, const char *client,
+                               bool *out_may);
+
+/* Renyi units (1e-9) that EPSILON at DELTA buy at ORDER, rounded down; -1 when not even none. */
+int64_t teacher_limit_units(double order, double epsilon, double delta);
+
+/* CLIENT's standing with TEACHER; its account is opened under the default budget when it has none
+ * and there is such a budget. DB_NONE: no budget. Inside a transaction. */
+enum db_status teacher_client_standing(struct call *call, const struct teacher_row *teacher,
+                                       struct teacher_client_row *out);
+
+#endif
