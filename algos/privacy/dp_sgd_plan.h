@@ -32,15 +32,18 @@ enum dp_sgd_plan_status {
     DP_SGD_PLAN_NO_MEMORY,
 };
 
-/* Fills the three epsilons of *plan from its other fields. */
+/* Fills the three epsilons of *plan from its other fields. In range are: batch_size from 1 to
+ * nominal_experts, sampling_rate their quotient, noise_multiplier 0.05 .. 1e6, clip_norm 1e-12 ..
+ * 1e12, steps 1 .. 1e9, delta 1e-50 .. 0.5. INFEASIBLE when no finite epsilon can be certified.
+ * *plan is touched on success only; so in all that follow. */
 enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan);
 
 /* The smallest noise multiplier (to 1e-3 relative, rounded up) at which plan->steps cost at most
  * TARGET_EPSILON; fills noise_multiplier and the epsilons. */
 enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double target_epsilon);
 
-/* The most steps (at most MAX_STEPS) that cost at most TARGET_EPSILON; fills steps and the
- * epsilons. */
+/* The most steps (to 1e-3 relative, rounded down; at most MAX_STEPS) that cost at most
+ * TARGET_EPSILON; fills steps and the epsilons. */
 enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double target_epsilon,
                                                uint64_t max_steps);
 

@@ -65,12 +65,12 @@ static void box_muller(const uint32_t *restrict radius_bits, const uint32_t *res
         float sine = a + a * a2 * (-0.16666667f + a2 * (8.3333310e-3f + a2 * -1.9840874e-4f));
         float cosine =
             1.0f + a2 * (-0.5f + a2 * (4.1666653e-2f + a2 * (-1.3888378e-3f + a2 * 2.4433157e-5f)));
-        uint32_t swap = (uint32_t)((int32_t)(angle << 1) >> 31);
+        uint32_t swap = 0u - (angle >> 30 & 1u); /* all ones or none */
         uint32_t s = bits_from_float(sine), c = bits_from_float(cosine);
         uint32_t first = (s & swap) | (c & ~swap);
         uint32_t second = (c & swap) | (s & ~swap);
         /* The quarter turn is (c,s) -> (-s,c); the half turn flips both. */
-        first ^= (swap ^ (uint32_t)((int32_t)angle >> 31)) & 0x80000000u;
+        first ^= (swap ^ angle) & 0x80000000u;
         second ^= angle & 0x80000000u;
         x[i] = radius * float_from_bits(first);
         y[i] = radius * float_from_bits(second);

@@ -182,5 +182,5 @@ double pld_cumulant(const struct pld *pld, double tilt)
     for (size_t i = 0; i < pld->count; i++)
         if (pld->mass[i] > 0.0)
             sum += (long double)pld->mass[i] * expl((long double)(tilt * loss_of(pld, i) - top));
-    return top + (double)logl(sum);
+    return sum > 0 ? top + (double)logl(sum) : -INFINITY;
 }

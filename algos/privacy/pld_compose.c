@@ -18,7 +18,7 @@
 #include "algos/privacy/fft.h"
 
 #define HALF_ULP          0x1p-53
-#define QUADRATURE_ERROR  1e-14 /* relative error of a mass; measured below 1e-15 */
+#define QUADRATURE_ERROR  1e-14 /* relative error of a mass; Gauss-Legendre's own is below 3e-15 */
 #define RELATIVE_ROUNDING 1e-12 /* of the few operations after the transforms */
 
 /* One of the two bounds on the window. */
@@ -270,6 +270,7 @@ static double upper_delta(const struct pld_sum *sum, size_t j, double *out_scale
     return scale * u->c[j] + *out_constant;
 }
 
+/* The same from below. */
 static double lower_delta(const struct pld_sum *sum, size_t j, double *out_scale,
                           double *out_constant)
 {

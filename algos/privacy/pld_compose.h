@@ -23,8 +23,7 @@ struct pld_window {
     size_t size; /* a power of two from 4 on */
 };
 
-/* Bounds of the n-fold mechanism's hockey-stick divergence on the window. Opaque but for its owner.
- */
+/* Bounds of the n-fold mechanism's hockey-stick divergence on the window. */
 struct pld_sum;
 
 /* Composes UPPER, from pld_pessimistic, and LOWER, from pld_optimistic, both on one step. NULL when
@@ -33,9 +32,9 @@ struct pld_sum *pld_compose(const struct pld *upper, const struct pld *lower,
                             const struct pld_window *window);
 void pld_sum_free(struct pld_sum *sum);
 
-/* Certified: no epsilon below *out_lower and none from *out_upper on... the least epsilon >= 0 at
- * which the mechanism is (epsilon, DELTA)-private lies in [*out_lower, *out_upper]. *out_upper is
- * INFINITY when the window ends first; *out_lower is 0 when the window begins above it. */
+/* The least epsilon >= 0 at which the mechanism is (epsilon, DELTA)-private lies in
+ * [*out_lower, *out_upper]. *out_upper is INFINITY when the window ends below it; *out_lower is 0
+ * when the window begins above it. */
 void pld_sum_epsilon(const struct pld_sum *sum, double delta, double *out_lower, double *out_upper);
 
 #endif

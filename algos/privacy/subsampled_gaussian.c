@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <math.h>
 
-#define PANEL_WIDTH     0.1   /* of z, times min(1, s): the density's and the loss's own scales */
+#define PANEL_WIDTH     0.05  /* of z, times min(1, s): the density's and the loss's own scales */
 #define NARROW          0.004 /* three points suffice below */
 #define PANELS_PER_CELL 2 /* keeps most of the loss's spread inside a cell for the lower bound */
 

@@ -170,6 +170,70 @@ Test(pld, a_delta_below_the_rarest_outcome_still_gets_a_bound)
     cr_assert_leq(got.lower, 4.0);
 }
 
+/* delta(epsilon) of one step, from the normal law: the test z > z0, or z < z0 for adding. */
+static double one_step_delta(double q, double s, bool add, double epsilon)
+{
+    double e = exp(epsilon);
+    if (!add) {
+        double z0 = s * log1p(expm1(epsilon) / q) + 0.5 / s;
+        return q * golden_normal_cdf(1.0 / s - z0) + (1.0 - q - e) * golden_normal_cdf(-z0);
+    }
+    if (expm1(-epsilon) / q <= -1.0)
+        return 0.0;
+    double z0 = s * log1p(expm1(-epsilon) / q) + 0.5 / s;
+    return (1.0 - e * (1.0 - q)) * golden_normal_cdf(z0) - e * q * golden_normal_cdf(z0 - 1.0 / s);
+}
+
+Test(pld, one_step_in_each_direction)
+{
+    struct noise_source *noise = golden_noise(44);
+    for (int i = 0; i < 40; i++) {
+        struct subsampled_gaussian g = {.sampling_rate = 0.05 + 0.9 * noise_uniform(noise),
+                                        .noise_multiplier = 0.5 + 2.0 * noise_uniform(noise),
+                                        .add = i & 1,
+                                        .tail = 12.0};
+        double q = g.sampling_rate, s = g.noise_multiplier;
+        double epsilon = (g.add ? -0.8 * log1p(-q) : 2.0) * noise_uniform(noise);
+        double delta = one_step_delta(q, s, g.add, epsilon);
+        if (!(delta > 1e-9))
+            continue;
+        struct accountant_interval got;
+        cr_assert(accountant_epsilon(subsampled_gaussian_outcomes, &g, 1, delta, &CLOSE, &got));
+        cr_expect(got.lower <= epsilon * (1.0 + 1e-9) && epsilon <= got.upper * (1.0 + 1e-9),
+                  "q %g s %g add %d: %.9g outside of [%.9g %.9g]", q, s, g.add, epsilon, got.lower,
+                  got.upper);
+        cr_expect_leq(got.upper - got.lower, 2e-4 * epsilon + 1e-9);
+    }
+    noise_source_free(noise);
+}
+
+/* Randomised response that with probability 0.001 tells everything. */
+static bool leaky_points(const void *parameters, const struct pld_grid *grid,
+                         struct pld_outcomes *out)
+{
+    if (!two_points(parameters, grid, out))
+        return false;
+    out->outcome[0].mass *= 0.999;
+    out->outcome[1].mass *= 0.999;
+    out->high_mass = 0.001;
+    return true;
+}
+
+Test(pld, infinite_losses_are_paid_in_delta)
+{
+    double e0 = 0.2;
+    int times = 10;
+    struct accountant_interval got;
+    double leak = -expm1(times * log1p(-0.001));
+    cr_assert(accountant_epsilon(leaky_points, &e0, (uint64_t)times, 0.999 * leak, &QUICK, &got));
+    cr_assert(isinf(got.upper), "no epsilon covers what is told outright");
+    double delta = leak + 1e-3;
+    cr_assert(accountant_epsilon(leaky_points, &e0, (uint64_t)times, delta, &QUICK, &got));
+    double rest = optimal_composition_delta(e0, times, got.upper);
+    cr_assert_leq(leak + (1.0 - leak) * rest, delta * (1.0 + 1e-9));
+    cr_assert(got.upper > 0.0 && got.upper <= times * e0 * 1.01);
+}
+
 Test(pld, discretisations_keep_their_masses)
 {
     struct subsampled_gaussian g = {.sampling_rate = 0.1, .noise_multiplier = 1.0, .tail = 12.0};
