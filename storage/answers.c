@@ -61,9 +61,9 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
         db_bytes(answer->body, answer->body_size),
         db_integer(answer->created_ms),
     };
-    return db_change(db,
-                     "INSERT INTO answers (client, key, fingerprint, status, content_type, "
-                     "location, body, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
-                     "ON CONFLICT DO NOTHING RETURNING 1",
-                     values, sizeof values / sizeof *values, listing_ignore, NULL);
+    return db_hit(db,
+                  "INSERT INTO answers (client, key, fingerprint, status, content_type, "
+                  "location, body, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+                  "ON CONFLICT DO NOTHING",
+                  values, sizeof values / sizeof *values);
 }

@@ -22,7 +22,8 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out);
 void answer_done(struct answer_row *answer); /* frees the body; NULL body allowed */
 
-/* Stores ANSWER. DB_NONE when the key was taken meanwhile: roll back and replay. */
+/* Stores ANSWER, inside the transaction that does what it says. DB_NONE when the key was taken
+ * meanwhile: roll back and replay. */
 enum db_status answers_store(struct db *db, const char *client, const char *key,
                              const struct answer_row *answer);
 

@@ -155,6 +155,13 @@ enum db_status db_one(struct db *db, const char *sql, const struct db_value *val
     return status == DB_OK && one.rows == 0 ? DB_NONE : status;
 }
 
+enum db_status db_hit(struct db *db, const char *sql, const struct db_value *values, unsigned count)
+{
+    assert(db->mode != IDLE);
+    enum db_status status = db_run(db, sql, values, count, NULL, NULL);
+    return status == DB_OK && db->driver->changed(db->connection) == 0 ? DB_NONE : status;
+}
+
 struct change {
     const char *sql;
     const struct db_value *values;

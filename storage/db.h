@@ -104,6 +104,8 @@ struct db_driver {
     /* Runs one statement to its end; EACH may be NULL. SQL is keyed by address and text. */
     enum db_status (*run)(void *connection, const char *sql, const struct db_value *values,
                           unsigned count, db_row_fn *each, void *context, struct db_fault *fault);
+    /* Rows that the last statement inserted, updated or deleted. */
+    int64_t (*changed)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
 };
@@ -146,6 +148,11 @@ enum db_status db_run(struct db *db, const char *sql, const struct db_value *val
 /* The same for at most one row: DB_NONE when there was none. */
 enum db_status db_one(struct db *db, const char *sql, const struct db_value *values, unsigned count,
                       db_row_fn *each, void *context);
+
+/* A writing statement that must hit a row: DB_NONE when it changed none. Inside a transaction. It
+ * costs less than RETURNING. */
+enum db_status db_hit(struct db *db, const char *sql, const struct db_value *values,
+                      unsigned count);
 
 /* A single writing statement: in the open transaction, or else in one of its own (at the gate).
  * With EACH, DB_NONE when no row came back (RETURNING); without, DB_OK. */

@@ -380,6 +380,11 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
     return status;
 }
 
+static int64_t driver_changed(void *pointer)
+{
+    return sqlite3_changes64(((struct connection *)pointer)->handle);
+}
+
 /* ---- transactions */
 
 static enum db_status driver_begin(void *pointer, bool will_write, struct db_fault *fault)
@@ -427,5 +432,6 @@ const struct db_driver db_driver_sqlite = {
     .commit = driver_commit,
     .rollback = driver_rollback,
     .run = driver_run,
+    .changed = driver_changed,
     .in_transaction = driver_in_transaction,
 };

@@ -176,15 +176,15 @@ static enum db_status move_balances(struct db *db, const struct ledger_account *
     };
     /* The condition repeats what C has checked: two pairs of eyes for the rule that matters most.
      */
-    return db_one(db,
+    return db_hit(db,
                   "UPDATE ledger_accounts SET entries = $3, head = $4, "
                   "limit_units = limit_units + $5, spent_units = spent_units + $6, "
                   "held_units = held_units + $7, limit_delta = limit_delta + $8, "
                   "spent_delta = spent_delta + $9, held_delta = held_delta + $10, "
                   "epsilon = $11, delta = $12 WHERE id = $1 AND entries = $2 "
                   "AND spent_units + held_units + $6 + $7 <= limit_units + $5 "
-                  "AND spent_delta + held_delta + $9 + $10 <= limit_delta + $8 RETURNING 1",
-                  values, sizeof values / sizeof *values, listing_ignore, NULL);
+                  "AND spent_delta + held_delta + $9 + $10 <= limit_delta + $8",
+                  values, sizeof values / sizeof *values);
 }
 
 enum db_status ledger_post(struct db *db, struct ledger_account *account,
