@@ -92,7 +92,7 @@ id=$(call "$steward" POST /v1/jobs "$(json)" -H "$(fresh_key)" -d "$job" | jq -r
 watch_job "$steward" "$id"
 call "$steward" GET "/v1/jobs/$id" >"$work/job.json"
 policy=$(jq -r .policy "$work/job.json")
-private_return=$(jq .evaluation.mean_return "$work/job.json")
+private_return=$(jq '.evaluation.mean_return * 10 | round / 10' "$work/job.json")
 
 # ---- 7. What did privacy cost? ---------------------------------------------------------------------------------
 say "7. The same without privacy, for comparison (these experts are simulated, so a copy may be declared public)"
@@ -102,7 +102,7 @@ id=$(call "$steward" POST /v1/jobs "$(json)" -H "$(fresh_key)" -d "{\"algorithm\
 watch_job "$steward" "$id"
 call "$steward" GET "/v1/jobs/$id" >"$work/plain.json"
 printf '\n  mean return of 200:   private (epsilon %s) %s    not private %s    random 22\n' \
-    "$epsilon" "$private_return" "$(jq .evaluation.mean_return "$work/plain.json")"
+    "$epsilon" "$private_return" "$(jq '.evaluation.mean_return * 10 | round / 10' "$work/plain.json")"
 
 # ---- 8. The released policy ------------------------------------------------------------------------------------
 say "8. The private policy may be downloaded and asked as often as you like"
