@@ -41,7 +41,7 @@ static void make_teacher(struct scene *scene, double budget, double client_budge
     http_answer_clear(&policy);
     snprintf(body, sizeof body,
              "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,"
-             "\"min_probability\":0.1},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},"
+             "\"min_probability\":0.1},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},"
              "\"accounting\":\"renyi\",\"budget\":{\"epsilon\":%g,\"delta\":1e-5},"
              "\"client_budget\":{\"epsilon\":%g,\"delta\":1e-5}}",
              scene->policy, budget, client_budget);
