@@ -30,7 +30,10 @@ enum {
     P_TARGET_INTERVAL,
     P_POLYAK_TAU,
     P_AVERAGE_DECAY,
+    P_FULL_WEIGHT,
+    P_WEIGHT_POWER,
     P_REWARD_SCALE,
+    P_INPUT_SCALE,
     P_COUNT
 };
 
@@ -45,7 +48,7 @@ static const char *const optimizers[] = {"sgd", "adam", NULL};
 static const struct parameter_spec specs[P_COUNT] = {
     [P_HIDDEN] = {"hidden",
                   PARAMETER_INTEGER_LIST,
-                  {{32, 32}, 2},
+                  {{128}, 1},
                   1,
                   1024,
                   NULL,
@@ -79,10 +82,20 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_POLYAK_TAU] = {"polyak_tau", PARAMETER_REAL, ONE(0), 0, 1, NULL, "",
                       "Part of the way that the target network follows in every step."},
     [P_AVERAGE_DECAY] =
-        {"average_decay", PARAMETER_REAL, ONE(0), 0, 0.999999, NULL, "",
+        {"average_decay", PARAMETER_REAL, ONE(0.999), 0, 0.999999, NULL, "",
          "Decay of the average of weights that is the result; 0: the last weights."},
+    [P_FULL_WEIGHT] = {"full_weight_transitions", PARAMETER_INTEGER, ONE(4000), 1, 1e9, NULL,
+                       "transitions",
+                       "Public; an expert with fewer transitions weighs less (dpsgd)."},
+    [P_WEIGHT_POWER] =
+        {"weight_power", PARAMETER_REAL, ONE(2), 0, 10, NULL, "",
+         "Power of that weight (dpsgd): 0 weighs experts alike, 1 weighs transitions "
+         "alike, more trusts experts with long episodes."},
     [P_REWARD_SCALE] = {"reward_scale", PARAMETER_REAL, ONE(0.01), 1e-6, 1e6, NULL, "",
                         "Factor of every reward, public; values of order 1 suit the loss."},
+    [P_INPUT_SCALE] = {"input_scale", PARAMETER_REAL, ONE(10), 1e-6, 1e6, NULL, "",
+                       "Factor of every number of a state, public; of order 1 they suit the "
+                       "network."},
 };
 
 static double number(const struct algorithm_request *request, int index)
@@ -243,7 +256,10 @@ static enum algorithm_status cql_train(const struct algorithm_run *run, struct p
         .polyak_tau = number(request, P_POLYAK_TAU),
         .target_update_interval = (uint64_t)number(request, P_TARGET_INTERVAL),
         .average_decay = number(request, P_AVERAGE_DECAY),
+        .full_weight_transitions = (uint64_t)number(request, P_FULL_WEIGHT),
+        .weight_power = number(request, P_WEIGHT_POWER),
         .reward_scale = number(request, P_REWARD_SCALE),
+        .input_scale = number(request, P_INPUT_SCALE),
         .batch_size = (uint32_t)number(request, P_BATCH_SIZE),
     };
     float *parameters = NULL;

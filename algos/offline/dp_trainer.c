@@ -32,6 +32,7 @@ struct trainer {
     float *gradient;
     uint32_t *chosen;      /* expert slots of a private batch */
     uint64_t *transitions; /* of the batch */
+    float *weights;        /* of the batch's experts; private only */
     uint64_t fingerprint;
     uint64_t pulse_interval;
     /* One chunk. */
@@ -46,6 +47,13 @@ struct trainer {
 static uint64_t below(uint64_t bits, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)bits * n) >> 64);
+}
+
+/* At most 1, from the expert's own data and public numbers: the clip bound stays. */
+static float expert_weight(const struct trainer_settings *settings, uint64_t owned)
+{
+    double share = (double)owned / (double)settings->full_weight_transitions;
+    return (float)pow(fmin(1.0, share), settings->weight_power);
 }
 
 /* The transitions of this step; their number. */
@@ -63,10 +71,18 @@ static uint32_t draw_batch(struct trainer *t)
     for (uint32_t i = 0; i < chosen; i++) {
         uint32_t expert = t->chosen[i];
         uint64_t first = bounds[expert], owned = bounds[expert + 1] - first;
-        if (owned > 0)
-            t->transitions[count++] = first + below(noise_u64(t->noise), owned);
+        if (owned == 0)
+            continue;
+        t->weights[count] = expert_weight(t->settings, owned);
+        t->transitions[count++] = first + below(noise_u64(t->noise), owned);
     }
     return count;
+}
+
+static void copy_scaled(float *restrict to, const float *restrict from, size_t count, float scale)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = scale * from[i];
 }
 
 /* Copies the chunk's columns and writes s (and s' below it) to every network's input. */
@@ -75,13 +91,14 @@ static void gather(struct trainer *t, const uint64_t *transitions, uint32_t rows
     const struct dataset *data = t->data;
     const struct trainer_rule *rule = &t->settings->rule;
     size_t dim = data->state_dim;
+    float scale = (float)t->settings->input_scale;
     float *input = batch_input(t->online[0]);
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t transition = transitions[i];
         const float *state = data->states + data->state_row[transition] * dim;
-        memcpy(input + i * dim, state, dim * sizeof *state);
+        copy_scaled(input + i * dim, state, dim, scale);
         if (rule->uses_next)
-            memcpy(input + (rows + i) * dim, state + dim, dim * sizeof *state);
+            copy_scaled(input + (rows + i) * dim, state + dim, dim, scale);
         t->actions[i] = data->actions[transition];
         t->rewards[i] = (float)(t->settings->reward_scale * data->rewards[transition]);
         t->terminated[i] = data->terminated[transition];
@@ -116,10 +133,10 @@ static void find_errors(struct trainer *t, uint32_t rows)
 }
 
 /* Adds the chunk's gradient, clipped per example over all networks jointly when private. */
-static void add_chunk(struct trainer *t, const uint64_t *transitions, uint32_t rows)
+static void add_chunk(struct trainer *t, uint32_t first, uint32_t rows)
 {
     const struct trainer_rule *rule = &t->settings->rule;
-    gather(t, transitions, rows);
+    gather(t, t->transitions + first, rows);
     find_errors(t, rows);
     memset(t->squared_norm, 0, rows * sizeof *t->squared_norm);
     size_t offset = 0;
@@ -131,6 +148,8 @@ static void add_chunk(struct trainer *t, const uint64_t *transitions, uint32_t r
     }
     if (t->private) {
         per_example_factors(t->squared_norm, rows, t->run->plan->privacy.clip_norm, t->factor);
+        for (uint32_t i = 0; i < rows; i++)
+            t->factor[i] *= t->weights[first + i];
         for (uint32_t k = 0; k < rule->network_count; k++)
             per_example_scale(t->online[k], rows, t->factor);
     }
@@ -184,7 +203,7 @@ static void one_step(struct trainer *t)
     uint32_t count = draw_batch(t);
     for (uint32_t first = 0; first < count; first += TRAINER_CHUNK_ROWS) {
         uint32_t left = count - first;
-        add_chunk(t, t->transitions + first, left < TRAINER_CHUNK_ROWS ? left : TRAINER_CHUNK_ROWS);
+        add_chunk(t, first, left < TRAINER_CHUNK_ROWS ? left : TRAINER_CHUNK_ROWS);
     }
     if (t->private) {
         dp_sgd_plan_finish_sum(&t->run->plan->privacy, t->noise, t->gradient, state->count);
@@ -232,6 +251,18 @@ static enum algorithm_status pulse(struct trainer *t)
     return ALGORITHM_CANCELLED;
 }
 
+/* Moves the scale of the inputs into the weights that read them. */
+static void fold_input_scale(const struct trainer_settings *settings, float *parameters)
+{
+    for (uint32_t k = 0; k < settings->rule.network_count; k++) {
+        const struct mlp_shape *shape = &settings->rule.shape[k];
+        size_t weights = (size_t)shape->input * shape->width[0];
+        for (size_t i = 0; i < weights; i++)
+            parameters[i] *= (float)settings->input_scale;
+        parameters += mlp_parameter_count(shape);
+    }
+}
+
 static bool weights_finite(const float *weights, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -275,8 +306,10 @@ static enum algorithm_status allocate(struct trainer *t)
     size_t most = t->private ? t->data->expert_count : t->settings->batch_size;
     t->transitions = calloc(most + 1, sizeof *t->transitions);
     t->chosen = calloc(most + 1, sizeof *t->chosen);
+    t->weights = calloc(most + 1, sizeof *t->weights);
     t->gradient = calloc(t->state.count, sizeof *t->gradient);
-    return t->transitions && t->chosen && t->gradient ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    return t->transitions && t->chosen && t->weights && t->gradient ? ALGORITHM_OK
+                                                                    : ALGORITHM_NO_MEMORY;
 }
 
 static enum algorithm_status prepare(struct trainer *t, const char **message)
@@ -314,6 +347,7 @@ static void release(struct trainer *t)
     }
     free(t->gradient);
     free(t->chosen);
+    free(t->weights);
     free(t->transitions);
     if (t->owns_noise)
         noise_source_free(t->noise);
@@ -345,6 +379,7 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
     if (status != ALGORITHM_OK)
         goto cleanup;
     float **result = t->state.average ? &t->state.average : &t->state.online;
+    fold_input_scale(settings, *result);
     if (!weights_finite(*result, t->state.count)) {
         *message = "the weights grew without bound; a smaller learning rate helps";
         status = ALGORITHM_BAD_INPUT;

@@ -6,6 +6,12 @@
  * else (algos/privacy/dp_sgd_plan.h): each expert slot joins with the plan's rate, each chosen
  * expert gives one uniformly drawn transition, its gradient is clipped over all networks jointly.
  * An empty batch is a step of noise. With MECHANISM_NONE a batch is BATCH_SIZE uniform transitions.
+ *
+ * Experts weigh min(1, transitions / full_weight_transitions)^weight_power, after the clip. At
+ * power 1 the noisy steps follow the same loss as the plain ones, the mean over transitions; at 0
+ * an expert whose episodes end at once counts as much as a good one; above 1 long episodes count
+ * more. The weight is at most 1 and made of public numbers and the expert's own data, so one
+ * expert's share of the sum stays within the clip norm.
  */
 #ifndef TACET_ALGOS_OFFLINE_DP_TRAINER_H
 #define TACET_ALGOS_OFFLINE_DP_TRAINER_H
@@ -15,8 +21,8 @@
 #include "algos/nn/optimizer.h"
 
 #define TRAINER_MAX_NETWORKS 2
-#define TRAINER_CHUNK_ROWS   256 /* examples worked on at once; larger batches are summed in chunks \
-                                  */
+/* Examples worked on at once; larger batches are summed in chunks. */
+#define TRAINER_CHUNK_ROWS 256
 
 /* Some examples of a batch. Arrays of networks' values are COUNT x outputs, row major. */
 struct trainer_rows {
@@ -50,7 +56,11 @@ struct trainer_settings {
     double average_decay; /* > 0: the result is an exponential average of the weights (free: it is
                              post-processing); else the last weights */
     double reward_scale;
-    uint32_t batch_size; /* MECHANISM_NONE */
+    double input_scale; /* states are multiplied by it while training; the result has it in its
+                           first  layer's weights */
+    uint64_t full_weight_transitions; /* MECHANISM_DPSGD; at least 1 */
+    double weight_power;              /* MECHANISM_DPSGD; 0: all experts weigh 1 */
+    uint32_t batch_size;              /* MECHANISM_NONE */
 };
 
 /* Trains from RUN (its plan, data, checkpoint, hooks and noise) and on ALGORITHM_OK gives the
