@@ -1,0 +1,79 @@
+/* Settings: defaults, bounds and every kind of misfit; and the tables of all algorithms. */
+#include "algos/parameters.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "algos/algorithm.h"
+
+static const char *const colours[] = {"red", "green", NULL};
+static const struct parameter_spec specs[] = {
+    {"rate", PARAMETER_REAL, {{0.5}, 1}, 0, 1, NULL, "", ""},
+    {"steps", PARAMETER_INTEGER, {{10}, 1}, 1, 100, NULL, "steps", ""},
+    {"hidden", PARAMETER_INTEGER_LIST, {{8, 4}, 2}, 1, 64, NULL, "units", ""},
+    {"colour", PARAMETER_CHOICE, {{1}, 1}, 0, 1, colours, "", ""},
+};
+
+static enum parameter_problem check(int index, unsigned count, double first, double second)
+{
+    const struct parameter_value value = {.number = {first, second}, .count = count};
+    return parameters_check(&specs[index], &value);
+}
+
+Test(parameters, values_are_checked_against_their_table)
+{
+    cr_assert_eq(check(0, 1, 1.0, 0), PARAMETER_FITS);
+    cr_assert_eq(check(0, 1, -0.1, 0), PARAMETER_OUT_OF_RANGE);
+    cr_assert_eq(check(0, 1, (double)NAN, 0), PARAMETER_NOT_FINITE);
+    cr_assert_eq(check(0, 1, (double)INFINITY, 0), PARAMETER_NOT_FINITE);
+    cr_assert_eq(check(0, 2, 0.1, 0.2), PARAMETER_BAD_COUNT);
+    cr_assert_eq(check(0, 0, 0, 0), PARAMETER_BAD_COUNT);
+    cr_assert_eq(check(1, 1, 100, 0), PARAMETER_FITS);
+    cr_assert_eq(check(1, 1, 101, 0), PARAMETER_OUT_OF_RANGE);
+    cr_assert_eq(check(1, 1, 2.5, 0), PARAMETER_NOT_INTEGER);
+    cr_assert_eq(check(2, 2, 64, 1), PARAMETER_FITS);
+    cr_assert_eq(check(2, 2, 64, 65), PARAMETER_OUT_OF_RANGE);
+    cr_assert_eq(check(2, PARAMETER_LIST_MAX + 1, 1, 1), PARAMETER_BAD_COUNT);
+    cr_assert_eq(check(3, 1, 1, 0), PARAMETER_FITS);
+    cr_assert_eq(check(3, 1, 2, 0), PARAMETER_OUT_OF_RANGE);
+    cr_assert_eq(check(3, 1, -1, 0), PARAMETER_OUT_OF_RANGE);
+    cr_assert_eq(check(3, 1, 0.5, 0), PARAMETER_NOT_INTEGER);
+}
+
+Test(parameters, defaults_and_names)
+{
+    struct parameter_values values;
+    parameters_defaults(specs, 4, &values);
+    cr_assert_eq(parameters_get(specs, 4, &values, "steps"), 10.0);
+    cr_assert_eq(values.value[2].count, 2);
+    cr_assert_eq(parameters_index(specs, 4, "colour"), 3);
+    cr_assert_eq(parameters_index(specs, 4, "colours"), -1);
+}
+
+Test(algorithms, tables_are_whole_and_their_defaults_fit)
+{
+    unsigned count = 0;
+    const struct algorithm *const *all = algorithm_all(&count);
+    cr_assert_gt(count, 0);
+    for (unsigned i = 0; i < count; i++) {
+        cr_assert_eq(algorithm_find(all[i]->name), all[i]);
+        cr_assert(all[i]->plan && all[i]->train && all[i]->summary && all[i]->privacy_unit);
+        cr_assert_leq(all[i]->parameter_count, PARAMETERS_MAX);
+        for (unsigned p = 0; p < all[i]->parameter_count; p++) {
+            const struct parameter_spec *spec = &all[i]->parameters[p];
+            cr_assert(spec->name && spec->unit && spec->meaning);
+            cr_assert_eq(parameters_check(spec, &spec->value), PARAMETER_FITS, "%s", spec->name);
+            cr_assert_eq(parameters_index(all[i]->parameters, all[i]->parameter_count, spec->name),
+                         (int)p);
+        }
+    }
+    cr_assert_null(algorithm_find("no such algorithm"));
+}
+
+Test(algorithms, mechanisms_have_names)
+{
+    for (int m = 0; m < MECHANISM_COUNT; m++)
+        cr_assert_eq(algorithm_mechanism_find(algorithm_mechanism_name(m)), m);
+    cr_assert_eq(algorithm_mechanism_find("magic"), -1);
+}

@@ -1,0 +1,406 @@
+/* The shared trainer, seen through conservative Q-learning: what one expert can move, what broken
+ * data do, and that an interrupted run ends where an uninterrupted one does. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/nn/optimizer.h"
+#include "algos/offline/cql.h"
+
+enum { EXPERTS = 12, DIM = 4, STEPS = 9000 };
+
+struct fixture {
+    struct algorithm_request request;
+    struct algorithm_plan plan;
+    struct dataset *data;
+    struct noise_source *noise;
+    struct algorithm_run run;
+    /* hooks */
+    uint64_t pause_after;
+    unsigned char *checkpoint;
+    size_t checkpoint_size;
+    enum algorithm_pulse answer;
+};
+
+static struct dataset *make_data(uint32_t experts, float scale, float reward)
+{
+    struct dataset_builder *builder = dataset_builder_new(DIM, 2, experts);
+    cr_assert_not_null(builder);
+    struct rng rng;
+    rng_seed(&rng, 77, 0);
+    for (uint32_t e = 0; e < experts; e++) {
+        float states[11 * DIM], rewards[10];
+        uint16_t actions[10];
+        for (int i = 0; i < 11 * DIM; i++)
+            states[i] = scale * (float)rng_normal(&rng);
+        for (int i = 0; i < 10; i++) {
+            rewards[i] = reward;
+            actions[i] = states[i * DIM] > 0;
+        }
+        const struct trajectory trajectory = {.expert = e,
+                                              .length = 10,
+                                              .terminated = true,
+                                              .states = states,
+                                              .actions = actions,
+                                              .rewards = rewards};
+        cr_assert(dataset_builder_add(builder, &trajectory));
+    }
+    struct dataset *data = dataset_builder_finish(builder);
+    cr_assert_not_null(data);
+    return data;
+}
+
+static void set(struct fixture *f, const char *name, double value)
+{
+    int index = parameters_index(cql_algorithm.parameters, cql_algorithm.parameter_count, name);
+    cr_assert_geq(index, 0);
+    f->request.parameters.value[index] = (struct parameter_value){.number = {value}, .count = 1};
+}
+
+static void fresh_noise(struct fixture *f)
+{
+    const uint8_t key[32] = {9};
+    noise_source_free(f->noise);
+    f->noise = noise_source_new_injected(key);
+    cr_assert_not_null(f->noise);
+    f->run.noise = f->noise;
+}
+
+static void setup(struct fixture *f, enum algorithm_mechanism mechanism)
+{
+    memset(f, 0, sizeof *f);
+    f->request = (struct algorithm_request){.mechanism = mechanism,
+                                            .epsilon = 5,
+                                            .delta = 1e-3,
+                                            .discount = 0.9,
+                                            .state_dim = DIM,
+                                            .action_count = 2,
+                                            .nominal_experts = EXPERTS,
+                                            .seed = 3};
+    parameters_defaults(cql_algorithm.parameters, cql_algorithm.parameter_count,
+                        &f->request.parameters);
+    set(f, "hidden", 8);
+    set(f, "batch_size", 4);
+    set(f, "steps", STEPS);
+    set(f, "full_weight_transitions", 10);
+    f->data = make_data(EXPERTS, 1.0F, 1.0F);
+    f->run = (struct algorithm_run){
+        .request = &f->request, .plan = &f->plan, .data = f->data, .hooks = {.context = f}};
+    fresh_noise(f);
+}
+
+static void teardown(struct fixture *f)
+{
+    dataset_free(f->data);
+    noise_source_free(f->noise);
+    free(f->checkpoint);
+}
+
+static void make_plan(struct fixture *f)
+{
+    const char *message = NULL;
+    cr_assert_eq(cql_algorithm.plan(&f->request, &f->plan, &message), ALGORITHM_OK);
+}
+
+static struct policy *train(struct fixture *f)
+{
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    cr_assert_eq(cql_algorithm.train(&f->run, &policy, &message), ALGORITHM_OK, "%s", message);
+    cr_assert_not_null(policy);
+    return policy;
+}
+
+static enum algorithm_status train_status(struct fixture *f)
+{
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    enum algorithm_status status = cql_algorithm.train(&f->run, &policy, &message);
+    cr_assert_null(policy);
+    return status;
+}
+
+static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
+{
+    struct fixture *f = context;
+    return steps_done >= f->pause_after ? f->answer : PULSE_CONTINUE;
+}
+
+static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    struct fixture *f = context;
+    (void)steps_done;
+    free(f->checkpoint);
+    f->checkpoint = malloc(size);
+    cr_assert_not_null(f->checkpoint);
+    memcpy(f->checkpoint, bytes, size);
+    f->checkpoint_size = size;
+    return true;
+}
+
+static void interrupt_and_continue(enum algorithm_mechanism mechanism)
+{
+    struct fixture f;
+    setup(&f, mechanism);
+    make_plan(&f);
+    struct policy *whole = train(&f);
+    fresh_noise(&f);
+    f.run.hooks.pulse = pulse;
+    f.run.hooks.save = save;
+    f.answer = PULSE_SAVE_AND_PAUSE;
+    int pauses = 0;
+    struct policy *parts = NULL;
+    for (enum algorithm_status status = ALGORITHM_PAUSED; status != ALGORITHM_OK; pauses++) {
+        const char *message = NULL;
+        f.pause_after = 2500 * (uint64_t)(pauses + 1);
+        f.run.checkpoint = f.checkpoint;
+        f.run.checkpoint_size = f.checkpoint_size;
+        unsigned char *borrowed = f.checkpoint;
+        f.checkpoint = NULL;
+        status = cql_algorithm.train(&f.run, &parts, &message);
+        free(borrowed);
+        cr_assert(status == ALGORITHM_OK || status == ALGORITHM_PAUSED);
+        cr_assert_lt(pauses, 10);
+    }
+    cr_assert_geq(pauses, 3);
+    cr_assert_eq(
+        memcmp(whole->parameters, parts->parameters, f.plan.parameter_count * sizeof(float)), 0);
+    policy_free(whole);
+    policy_free(parts);
+    teardown(&f);
+}
+
+Test(trainer, interrupted_private_run_ends_where_the_whole_one_does)
+{
+    interrupt_and_continue(MECHANISM_DPSGD);
+}
+
+Test(trainer, interrupted_plain_run_ends_where_the_whole_one_does)
+{
+    interrupt_and_continue(MECHANISM_NONE);
+}
+
+static void take_checkpoint(struct fixture *f)
+{
+    f->run.hooks.pulse = pulse;
+    f->run.hooks.save = save;
+    f->answer = PULSE_SAVE_AND_PAUSE;
+    cr_assert_eq(train_status(f), ALGORITHM_PAUSED);
+    cr_assert_not_null(f->checkpoint);
+    f->run.checkpoint = f->checkpoint;
+    f->run.checkpoint_size = f->checkpoint_size;
+    f->run.hooks = (struct algorithm_hooks){0};
+}
+
+Test(trainer, damaged_checkpoints_are_refused)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    make_plan(&f);
+    take_checkpoint(&f);
+    for (size_t i = 0; i < f.checkpoint_size; i++) {
+        f.checkpoint[i] ^= 4;
+        cr_assert_eq(train_status(&f), ALGORITHM_BAD_CHECKPOINT, "byte %zu", i);
+        f.checkpoint[i] ^= 4;
+    }
+    f.run.checkpoint_size--;
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_CHECKPOINT);
+    f.run.checkpoint_size = 3;
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_CHECKPOINT);
+    f.run.checkpoint_size = f.checkpoint_size;
+    policy_free(train(&f));
+    teardown(&f);
+}
+
+Test(trainer, checkpoint_of_another_plan_is_refused)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    make_plan(&f);
+    take_checkpoint(&f);
+    struct algorithm_plan kept = f.plan;
+    f.plan.privacy.noise_multiplier *= 2.0;
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_CHECKPOINT);
+    f.plan = kept;
+    f.request.seed++;
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_CHECKPOINT);
+    f.request.seed--;
+    set(&f, "alpha", 2.5);
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_CHECKPOINT);
+    teardown(&f);
+}
+
+Test(trainer, cancel_stops_and_gives_nothing)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    make_plan(&f);
+    f.run.hooks.pulse = pulse;
+    f.answer = PULSE_CANCEL;
+    cr_assert_eq(train_status(&f), ALGORITHM_CANCELLED);
+    f.answer = PULSE_SAVE; /* but there is no way to save */
+    cr_assert_eq(train_status(&f), ALGORITHM_PAUSED);
+    teardown(&f);
+}
+
+/* One step of plain gradient descent at rate 1 with next to no noise: how far the weights move is
+ * the norm of the batch's clipped sum. Steps before it: none, so the start is that of 0 noise. */
+static double one_step_distance(struct fixture *f, double noise)
+{
+    set(f, "optimizer", OPTIMIZER_SGD);
+    set(f, "momentum", 0);
+    set(f, "learning_rate", 1);
+    set(f, "final_rate_fraction", 1);
+    set(f, "average_decay", 0);
+    set(f, "input_scale", 1);
+    set(f, "clip_norm", 0.25);
+    set(f, "steps", 1);
+    set(f, "noise_multiplier", 1e6);
+    make_plan(f);
+    f->plan.privacy.noise_multiplier = noise;
+    f->plan.privacy.sampling_rate = 1.0;
+    f->plan.privacy.batch_size = 1;
+    struct policy *after = train(f);
+    struct dataset *full = f->data;
+    struct dataset *empty = dataset_builder_finish(dataset_builder_new(DIM, 2, EXPERTS));
+    cr_assert_not_null(empty);
+    f->run.data = empty; /* noise alone, next to none: the initial weights */
+    fresh_noise(f);
+    struct policy *before = train(f);
+    f->run.data = full;
+    double sum = 0.0;
+    for (size_t i = 0; i < f->plan.parameter_count; i++) {
+        double d = (double)after->parameters[i] - (double)before->parameters[i];
+        sum += d * d;
+    }
+    policy_free(before);
+    policy_free(after);
+    dataset_free(empty);
+    return sqrt(sum);
+}
+
+Test(trainer, one_expert_moves_the_sum_by_no_more_than_the_clip_norm)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    dataset_free(f.data);
+    f.data = make_data(1, 1000.0F, 1e6F);
+    f.run.data = f.data;
+    double distance = one_step_distance(&f, 1e-9);
+    cr_assert_lt(distance, 0.25 * 1.001);
+    cr_assert_gt(distance, 0.24, "the clip was reached");
+    teardown(&f);
+}
+
+Test(trainer, an_expert_with_little_data_weighs_less)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    dataset_free(f.data);
+    f.data = make_data(1, 1000.0F, 1e6F);
+    f.run.data = f.data;
+    set(&f, "full_weight_transitions", 20);
+    set(&f, "weight_power", 2);
+    double distance = one_step_distance(&f, 1e-9);
+    cr_assert_float_eq(distance, 0.25 / 4.0, 1e-3);
+    teardown(&f);
+}
+
+Test(trainer, broken_examples_contribute_nothing)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    for (uint64_t i = 0; i < f.data->transition_count; i++)
+        f.data->rewards[i] = NAN;
+    cr_assert_lt(one_step_distance(&f, 1e-9), 1e-6);
+    for (uint64_t i = 0; i < f.data->transition_count; i++) {
+        f.data->rewards[i] = 1.0F;
+        f.data->states[f.data->state_row[i] * DIM] = i % 2 ? NAN : INFINITY;
+    }
+    fresh_noise(&f);
+    cr_assert_lt(one_step_distance(&f, 1e-9), 1e-6);
+    teardown(&f);
+}
+
+Test(trainer, a_step_adds_noise_of_the_planned_size)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    for (uint64_t i = 0; i < f.data->transition_count; i++)
+        f.data->rewards[i] = NAN; /* noise is all that is left */
+    double moved = 0.0;
+    enum { TRIALS = 40 };
+    set(&f, "optimizer", OPTIMIZER_SGD);
+    for (int i = 0; i < TRIALS; i++) {
+        const uint8_t key[32] = {(uint8_t)i, 1};
+        noise_source_free(f.noise);
+        f.noise = f.run.noise = noise_source_new_injected(key);
+        cr_assert_not_null(f.noise);
+        double distance = one_step_distance(&f, 8.0);
+        moved += distance * distance;
+    }
+    /* Both runs of a trial draw noise of deviation 8 * 0.25; their keys differ. */
+    double expected = 2.0 * 4.0 * (double)f.plan.parameter_count;
+    cr_assert_float_eq(moved / TRIALS / expected, 1.0, 0.3);
+    teardown(&f);
+}
+
+Test(trainer, batches_larger_than_a_chunk_are_summed_whole)
+{
+    enum { MANY = 700 };
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    dataset_free(f.data);
+    f.data = make_data(MANY, 1.0F, 1.0F);
+    f.run.data = f.data;
+    /* Every expert the same one transition: the sum is MANY times one clipped gradient. */
+    for (uint64_t i = 0; i < f.data->transition_count; i++) {
+        f.data->state_row[i] = 0;
+        f.data->actions[i] = 1;
+        f.data->terminated[i] = 1;
+        f.data->rewards[i] = 1e6F;
+    }
+    double distance = one_step_distance(&f, 1e-9);
+    cr_assert_float_eq(distance / (0.25 * MANY), 1.0, 1e-3);
+    teardown(&f);
+}
+
+Test(trainer, what_does_not_fit_is_refused)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_NONE);
+    make_plan(&f);
+    struct dataset *full = f.data;
+    f.run.data = NULL;
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_INPUT);
+    struct dataset *empty = dataset_builder_finish(dataset_builder_new(DIM, 2, EXPERTS));
+    f.run.data = empty;
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_INPUT);
+    dataset_free(empty);
+    struct dataset *other = dataset_builder_finish(dataset_builder_new(DIM + 1, 2, EXPERTS));
+    f.run.data = other;
+    cr_assert_eq(train_status(&f), ALGORITHM_BAD_INPUT);
+    dataset_free(other);
+    f.run.data = full;
+    teardown(&f);
+}
+
+Test(trainer, same_seed_and_noise_give_the_same_policy)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    set(&f, "steps", 300);
+    make_plan(&f);
+    struct policy *first = train(&f);
+    fresh_noise(&f);
+    struct policy *again = train(&f);
+    struct policy *other = train(&f); /* the noise goes on */
+    size_t size = f.plan.parameter_count * sizeof(float);
+    cr_assert_eq(memcmp(first->parameters, again->parameters, size), 0);
+    cr_assert_neq(memcmp(first->parameters, other->parameters, size), 0);
+    policy_free(first);
+    policy_free(again);
+    policy_free(other);
+    teardown(&f);
+}

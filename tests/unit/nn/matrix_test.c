@@ -1,0 +1,109 @@
+/* Every product against its definition, at sizes on both sides of the change from loops to BLAS. */
+#include "algos/nn/matrix.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "envs/rng.h"
+
+static const size_t sizes[] = {1, 2, 4, 7, 16, 17, 64, 65, 130};
+enum { SIZES = sizeof sizes / sizeof sizes[0], MOST = 130 * 130 };
+
+struct fixture {
+    float a[MOST], b[MOST], fast[MOST], naive[MOST];
+};
+
+static struct fixture *fixture_new(void)
+{
+    struct fixture *f = malloc(sizeof *f);
+    cr_assert_not_null(f);
+    struct rng rng;
+    rng_seed(&rng, 11, 0);
+    for (size_t i = 0; i < MOST; i++) {
+        f->a[i] = (float)rng_normal(&rng);
+        f->b[i] = (float)rng_normal(&rng);
+        f->fast[i] = f->naive[i] = (float)rng_normal(&rng);
+    }
+    return f;
+}
+
+static void compare(const struct fixture *f, size_t count, const char *what)
+{
+    for (size_t i = 0; i < count; i++)
+        cr_assert_lt(fabsf(f->fast[i] - f->naive[i]), 2e-4F, "%s entry %zu: %g not %g", what, i,
+                     (double)f->fast[i], (double)f->naive[i]);
+}
+
+typedef void product(size_t, size_t, size_t, const float *, const float *, float *);
+
+static void check(product *fast, product *naive, const char *what)
+{
+    struct fixture *f = fixture_new();
+    for (int r = 0; r < SIZES; r++) {
+        for (int k = 0; k < SIZES; k++) {
+            for (int c = 0; c < SIZES; c++) {
+                fast(sizes[r], sizes[k], sizes[c], f->a, f->b, f->fast);
+                naive(sizes[r], sizes[k], sizes[c], f->a, f->b, f->naive);
+                compare(f, sizes[r] * sizes[c], what);
+            }
+        }
+    }
+    free(f);
+}
+
+Test(matrix, times_transposed_is_its_definition)
+{
+    check(matrix_times_transposed, matrix_times_transposed_naive, "A B'");
+}
+
+Test(matrix, times_is_its_definition)
+{
+    check(matrix_times, matrix_times_naive, "A B");
+}
+
+/* Adds to what is there: a drift of the sums between calls would show. */
+static void add_fast(size_t r, size_t k, size_t c, const float *a, const float *b, float *out)
+{
+    for (size_t i = 0; i < r * c; i++)
+        out[i] = 0.5F;
+    matrix_transposed_times_add(r, k, c, a, b, out);
+}
+
+static void add_naive(size_t r, size_t k, size_t c, const float *a, const float *b, float *out)
+{
+    for (size_t i = 0; i < r * c; i++)
+        out[i] = 0.5F;
+    matrix_transposed_times_add_naive(r, k, c, a, b, out);
+}
+
+Test(matrix, transposed_times_add_is_its_definition)
+{
+    check(add_fast, add_naive, "C + A' B");
+}
+
+Test(matrix, no_examples_add_nothing)
+{
+    float c[6] = {1, 2, 3, 4, 5, 6}, a[1] = {9}, b[1] = {9};
+    matrix_transposed_times_add(2, 0, 3, a, b, c);
+    for (int i = 0; i < 6; i++)
+        cr_assert_eq(c[i], (float)(i + 1));
+}
+
+Test(matrix, vector_product_has_one_order_of_operations)
+{
+    struct fixture *f = fixture_new();
+    for (int r = 0; r < SIZES; r++) {
+        for (int k = 0; k < SIZES; k++) {
+            matrix_times_vector(sizes[r], sizes[k], f->a, f->b, f->fast);
+            matrix_times_transposed_naive(1, sizes[k], sizes[r], f->b, f->a, f->naive);
+            compare(f, sizes[r], "A x");
+            /* Each row alone gives the same bits as within the block. */
+            for (size_t i = 0; i < sizes[r]; i++) {
+                matrix_times_vector(1, sizes[k], f->a + i * sizes[k], f->b, f->naive);
+                cr_assert_eq(f->naive[0], f->fast[i]);
+            }
+        }
+    }
+    free(f);
+}
