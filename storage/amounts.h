@@ -1,6 +1,7 @@
 /* What the ledger counts in: integers. Epsilon and Renyi divergence are counted in 1e-9, delta in
  * 1e-18. Every rounding goes against the spender: a price is rounded up, a limit down. A double
- * that is the nearest one to k units counts as exactly k, so that 0.1 is 100000000 both ways.
+ * that is the nearest one to a decimal of at most 15 digits counts as exactly that decimal, so that
+ * 0.1 is 100000000 both ways and a price equal to a limit fits it.
  *
  * The functions give false, and leave *out alone, for a number that is negative, not finite or more
  * than LEDGER_UNITS_MAX units. */
