@@ -1,0 +1,106 @@
+/* Counts calls and fails one of them. A commit that fails has rolled back, as the driver's contract
+ * says. */
+#include "tests/unit/storage/failing_driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/schema_sqlite.h"
+
+static struct {
+    unsigned left; /* calls until the failure; 0: not armed */
+    enum db_status status;
+    bool ends_transaction, fired;
+} plan;
+
+void failing_arm(unsigned n, enum db_status status, bool ends_transaction)
+{
+    plan.left = n;
+    plan.status = status;
+    plan.ends_transaction = ends_transaction;
+    plan.fired = false;
+}
+
+bool failing_fired(void)
+{
+    return plan.fired;
+}
+
+static bool fails_now(struct db_fault *fault)
+{
+    if (plan.left == 0 || --plan.left != 0) {
+        return false;
+    }
+    plan.fired = true;
+    snprintf(fault->text, sizeof fault->text, "made to fail");
+    return true;
+}
+
+static enum db_status failing_open(const struct db_settings *settings, void **out_connection,
+                                   struct db_fault *fault)
+{
+    return db_driver_sqlite.open(settings, out_connection, fault);
+}
+
+static void failing_close(void *connection)
+{
+    db_driver_sqlite.close(connection);
+}
+
+static enum db_status failing_begin(void *connection, bool will_write, struct db_fault *fault)
+{
+    if (fails_now(fault)) {
+        return plan.status;
+    }
+    return db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+static enum db_status failing_commit(void *connection, struct db_fault *fault)
+{
+    if (fails_now(fault)) {
+        db_driver_sqlite.rollback(connection);
+        return plan.status;
+    }
+    return db_driver_sqlite.commit(connection, fault);
+}
+
+static void failing_rollback(void *connection)
+{
+    db_driver_sqlite.rollback(connection);
+}
+
+static enum db_status failing_run(void *connection, const char *sql, const struct db_value *values,
+                                  unsigned count, db_row_fn *each, void *context,
+                                  struct db_fault *fault)
+{
+    if (fails_now(fault)) {
+        if (plan.ends_transaction) {
+            db_driver_sqlite.rollback(connection);
+        }
+        return plan.status;
+    }
+    return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+}
+
+static int64_t failing_changed(void *connection)
+{
+    return db_driver_sqlite.changed(connection);
+}
+
+static bool failing_in_transaction(void *connection)
+{
+    return db_driver_sqlite.in_transaction(connection);
+}
+
+const struct db_driver failing_driver = {
+    .name = "failing",
+    .migrations = schema_sqlite,
+    .open = failing_open,
+    .close = failing_close,
+    .begin = failing_begin,
+    .commit = failing_commit,
+    .rollback = failing_rollback,
+    .run = failing_run,
+    .changed = failing_changed,
+    .in_transaction = failing_in_transaction,
+};

@@ -1,0 +1,17 @@
+/* A driver over SQLite that fails at its n-th call, for counting fault tests. */
+#ifndef TACET_TESTS_STORAGE_FAILING_DRIVER_H
+#define TACET_TESTS_STORAGE_FAILING_DRIVER_H
+
+#include "storage/db.h"
+
+extern const struct db_driver failing_driver;
+
+/* The N-th call of begin, run or commit from now on gives STATUS; later ones work again. With
+ * ENDS_TRANSACTION, a failing run takes the open transaction with it, as a full disk may. 0: never.
+ */
+void failing_arm(unsigned n, enum db_status status, bool ends_transaction);
+
+/* Whether the armed failure has happened. */
+bool failing_fired(void);
+
+#endif
