@@ -1,0 +1,111 @@
+/* The table of settings: defaults, environment, flags, bounds. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/config.h"
+
+static const char *variable, *variable_value;
+
+static char *one_variable(const char *name)
+{
+    static char value[64];
+    if (variable == NULL || strcmp(name, variable) != 0)
+        return NULL;
+    snprintf(value, sizeof value, "%s", variable_value);
+    return value;
+}
+
+static bool read_flags(struct config *config, char *first, char *second, char error[256])
+{
+    char *flags[] = {first, second, NULL};
+    bool help = false;
+    int count = first == NULL ? 0 : second == NULL ? 1 : 2;
+    return config_read(config, count, flags, one_variable, &help, error, 256);
+}
+
+Test(config, defaults_are_those_of_the_table)
+{
+    struct config config;
+    char error[256];
+    cr_assert(read_flags(&config, NULL, NULL, error));
+    cr_expect_str_eq(config.listen, "127.0.0.1:8080");
+    cr_expect_eq(config.max_body_bytes, 1024 * 1024);
+    cr_expect_eq(config.max_upload_bytes, (uint64_t)4 << 30);
+    cr_expect_eq(config.access_log, 0);
+}
+
+Test(config, a_flag_wins_over_the_environment)
+{
+    struct config config;
+    char error[256];
+    variable = "TACET_MAX_BODY";
+    variable_value = "2M";
+    cr_assert(read_flags(&config, NULL, NULL, error));
+    cr_expect_eq(config.max_body_bytes, 2 * 1024 * 1024);
+    cr_assert(read_flags(&config, "--max-body=3K", NULL, error));
+    cr_expect_eq(config.max_body_bytes, 3 * 1024);
+    cr_assert(read_flags(&config, "--max-body", "4096", error));
+    cr_expect_eq(config.max_body_bytes, 4096);
+}
+
+Test(config, a_switch_may_stand_alone)
+{
+    struct config config;
+    char error[256];
+    cr_assert(read_flags(&config, "--access-log", NULL, error));
+    cr_expect_eq(config.access_log, 1);
+    cr_assert(read_flags(&config, "--access-log", "off", error));
+    cr_expect_eq(config.access_log, 0);
+    cr_assert(read_flags(&config, "--access-log", "--workers=2", error));
+    cr_expect(config.access_log == 1 && config.workers == 2);
+}
+
+Test(config, what_is_wrong_is_named)
+{
+    static const struct {
+        char *first, *second;
+        const char *named;
+    } cases[] = {
+        {"--nonsense", "1", "--nonsense"},
+        {"workers", "1", "workers"},
+        {"--work", "1", "--work"},
+        {"--workers", NULL, "--workers"},
+        {"--workers", "65", "--workers"},
+        {"--workers", "", "--workers"},
+        {"--workers", " 1", "--workers"},
+        {"--workers", "1x", "--workers"},
+        {"--workers", "-1", "--workers"},
+        {"--workers", "1K", "--workers"},
+        {"--max-body", "1T", "--max-body"},
+        {"--max-body", "1KB", "--max-body"},
+        {"--max-body", "99999999999999999999", "--max-body"},
+        {"--max-body", "18014398509481984K", "--max-body"},
+        {"--access-log", "maybe", "--access-log"},
+        {"--tls-cert", "file", "--tls-key"},
+        {"--tls-key", "file", "--tls-cert"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config;
+        char error[256] = "";
+        cr_expect(!read_flags(&config, cases[i].first, cases[i].second, error), "%s",
+                  cases[i].first);
+        cr_expect_not_null(strstr(error, cases[i].named), "%s: %s", cases[i].first, error);
+        cr_expect_null(strchr(error, '\n'));
+    }
+}
+
+Test(config, help_shows_every_setting_with_its_variable)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    cr_assert_not_null(out);
+    config_print_help(out);
+    fclose(out);
+    cr_expect_not_null(strstr(text, "--max-upload"));
+    cr_expect_not_null(strstr(text, "TACET_MAX_UPLOAD"));
+    cr_expect_not_null(strstr(text, "TACET_LISTEN"));
+    free(text);
+}

@@ -1,0 +1,123 @@
+/* One request in memory: its address, headers, framing and body, and who frees it. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/exchange.h"
+
+static atomic_uint_fast64_t account;
+
+static struct exchange *request(const char *uri)
+{
+    struct exchange *exchange = exchange_new(uri, "req_1");
+    cr_assert_not_null(exchange);
+    exchange->body_account = &account;
+    return exchange;
+}
+
+Test(exchange, an_address_is_split_as_it_was_sent)
+{
+    static const struct {
+        const char *uri, *path, *query;
+    } cases[] = {
+        {"/a%20b/c?x=%41&y", "/a%20b/c", "x=%41&y"},
+        {"/a", "/a", ""},
+        {"/?", "/", ""},
+        {"/a?b?c", "/a", "b?c"},
+        {"http://host:80/v1/x?y", "/v1/x", "y"},
+        {"HTTPS://host/v1", "/v1", ""},
+        {"http://host", "/", ""},
+        {"http://host?x", "/", ""},
+        {"*", "*", ""},
+        {"", "", ""},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct exchange *exchange = request(cases[i].uri);
+        cr_expect_str_eq(exchange->request.path, cases[i].path, "%s", cases[i].uri);
+        cr_expect_str_eq(exchange->request.query, cases[i].query, "%s", cases[i].uri);
+        exchange_let_go(exchange);
+    }
+}
+
+Test(exchange, headers_are_found_whatever_their_case)
+{
+    struct exchange *exchange = request("/");
+    cr_assert(exchange_add_header(exchange, "Accept", "text/html"));
+    cr_assert(exchange_add_header(exchange, "X-Empty", ""));
+    cr_assert(exchange_add_header(exchange, "accept", "second"));
+    cr_expect_str_eq(exchange->request.header(exchange->request.header_context, "ACCEPT"),
+                     "text/html");
+    cr_expect_str_eq(exchange_header(exchange, "x-empty"), "");
+    cr_expect_null(exchange_header(exchange, "text/html"));
+    cr_expect_eq(exchange_header_count(exchange, "Accept"), 2);
+    exchange_let_go(exchange);
+}
+
+Test(exchange, headers_have_a_limit)
+{
+    struct exchange *exchange = request("/");
+    static char value[EXCHANGE_HEADER_BYTES];
+    memset(value, 'v', sizeof value - 1);
+    cr_expect(!exchange_add_header(exchange, "X", value));
+    value[1000] = '\0';
+    int kept = 0;
+    while (kept < 100 && exchange_add_header(exchange, "X", value))
+        kept++;
+    cr_expect_eq(kept, EXCHANGE_HEADER_BYTES / 1003);
+    exchange_let_go(exchange);
+}
+
+Test(exchange, framing_must_be_clear)
+{
+    static const struct {
+        const char *names[2], *values[2];
+        bool clear;
+        uint64_t announced;
+    } cases[] = {
+        {{NULL}, {NULL}, true, 0},
+        {{"Content-Length"}, {"12"}, true, 12},
+        {{"Transfer-Encoding"}, {"Chunked"}, true, UINT64_MAX},
+        {{"Content-Length", "content-length"}, {"1", "1"}, false, 0},
+        {{"Content-Length", "Transfer-Encoding"}, {"1", "chunked"}, false, 0},
+        {{"Transfer-Encoding"}, {"gzip, chunked"}, false, 0},
+        {{"Content-Length"}, {"-1"}, false, 0},
+        {{"Content-Length"}, {"1,1"}, false, 0},
+        {{"Content-Length"}, {""}, false, 0},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct exchange *exchange = request("/");
+        for (int h = 0; h < 2 && cases[i].names[h] != NULL; h++)
+            cr_assert(exchange_add_header(exchange, cases[i].names[h], cases[i].values[h]));
+        cr_expect_eq(exchange_read_framing(exchange), cases[i].clear, "case %u", i);
+        if (cases[i].clear)
+            cr_expect_eq(exchange->announced, cases[i].announced, "case %u", i);
+        exchange_let_go(exchange);
+    }
+}
+
+Test(exchange, bodies_share_one_account)
+{
+    struct exchange *first = request("/"), *second = request("/");
+    static char bytes[3000];
+    cr_expect(exchange_add_body(first, bytes, sizeof bytes, 8000));
+    cr_expect(exchange_add_body(second, bytes, sizeof bytes, 8000));
+    cr_expect(!exchange_add_body(second, bytes, sizeof bytes, 8000));
+    cr_expect_eq(second->request.body_size, sizeof bytes);
+    exchange_let_go(first);
+    cr_expect(exchange_add_body(second, bytes, sizeof bytes, 8000));
+    exchange_let_go(second);
+    cr_expect_eq(atomic_load(&account), 0);
+}
+
+Test(exchange, the_last_holder_frees)
+{
+    struct exchange *exchange = request("/");
+    static char bytes[10];
+    cr_assert(exchange_add_body(exchange, bytes, sizeof bytes, 8000));
+    exchange_hold(exchange);
+    exchange_let_go(exchange);
+    cr_expect_neq(atomic_load(&account), 0);
+    exchange_let_go(exchange);
+    cr_expect_eq(atomic_load(&account), 0);
+}
