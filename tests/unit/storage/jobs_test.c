@@ -1,0 +1,396 @@
+/* Jobs: the queue, leases, checkpoints, ends and cancelling. */
+#include "storage/jobs.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/storage/failing_driver.h"
+#include "tests/unit/storage/fixture.h"
+
+static struct fixture f;
+
+static void open_store(void)
+{
+    fixture_open(&f, &db_driver_sqlite);
+}
+
+static void close_store(void)
+{
+    fixture_close(&f);
+}
+
+static void submit(const char *id, int64_t created_ms)
+{
+    struct job_row job = {.owner = "cli_a",
+                          .algorithm = "cql",
+                          .mechanism = "dpsgd",
+                          .dataset = "ds_a",
+                          .environment = "cartpole",
+                          .request = (char[]){"{\"algorithm\":\"cql\"}"},
+                          .plan = (char[]){"plan"},
+                          .total_steps = 100,
+                          .account = "acc_a",
+                          .hold_units = 5,
+                          .hold_delta = 6,
+                          .created_ms = created_ms};
+    snprintf(job.id, sizeof job.id, "%s", id);
+    cr_assert_eq(jobs_submit(f.db, &job), DB_OK, "%s", db_last_error(f.db));
+    cr_assert_eq(jobs_submit(f.db, &job), DB_NONE);
+}
+
+static void expect_claim(const char *worker, int64_t now_ms, const char *id)
+{
+    struct job_row job;
+    enum db_status status = jobs_claim(f.db, worker, now_ms, 10, &job);
+    if (id == NULL) {
+        cr_assert_eq(status, DB_NONE);
+        return;
+    }
+    cr_assert_eq(status, DB_OK, "%s", db_last_error(f.db));
+    cr_assert_str_eq(job.id, id);
+    cr_assert_eq(job.state, JOB_RUNNING);
+    cr_assert_str_eq(job.lease_owner, worker);
+    cr_assert_eq(job.lease_until_ms, now_ms + 10);
+    job_done(&job);
+}
+
+static enum job_state state_of(const char *id)
+{
+    struct job_row job;
+    cr_assert_eq(jobs_find(f.db, id, &job), DB_OK);
+    enum job_state state = job.state;
+    job_done(&job);
+    return state;
+}
+
+Test(jobs, what_was_submitted_is_found, .init = open_store, .fini = close_store)
+{
+    struct job_row job;
+    submit("job_a", 7);
+    cr_assert_eq(jobs_find(f.db, "job_a", &job), DB_OK);
+    cr_assert_eq(job.state, JOB_QUEUED);
+    cr_assert_str_eq(job.request, "{\"algorithm\":\"cql\"}");
+    cr_assert_str_eq(job.plan, "plan");
+    cr_assert_str_eq(job.dataset, "ds_a");
+    cr_assert_str_eq(job.mechanism, "dpsgd");
+    cr_assert(job.total_steps == 100 && job.hold_units == 5 && job.hold_delta == 6);
+    cr_assert(job.created_ms == 7 && job.started_ms == 0 && !job.has_evaluation);
+    job_done(&job);
+    cr_assert_eq(jobs_find(f.db, "job_x", &job), DB_NONE);
+    enum job_state state;
+    cr_assert(job_state_named("cancelled", &state) && state == JOB_CANCELLED);
+    cr_assert_not(job_state_named("lost", &state));
+}
+
+Test(jobs, run_in_order_and_once, .init = open_store, .fini = close_store)
+{
+    int64_t place = -1;
+    submit("job_b", 2);
+    submit("job_a", 2);
+    submit("job_c", 1);
+    cr_assert_eq(jobs_queue_place(f.db, "job_b", &place), DB_OK);
+    cr_assert_eq(place, 3);
+    expect_claim("w1", 10, "job_c");
+    expect_claim("w1", 10, "job_a");
+    cr_assert_eq(jobs_queue_place(f.db, "job_b", &place), DB_OK);
+    cr_assert_eq(place, 1);
+    expect_claim("w2", 10, "job_b");
+    expect_claim("w2", 19, NULL);
+    cr_assert_eq(jobs_queue_place(f.db, "job_b", &place), DB_OK);
+    cr_assert_eq(place, 0);
+    cr_assert_eq(jobs_queue_place(f.db, "job_x", &place), DB_NONE);
+    expect_claim("w2", 20, "job_c"); /* leases ran out */
+    struct job_row job;
+    cr_assert_eq(jobs_find(f.db, "job_c", &job), DB_OK);
+    cr_assert_eq(job.started_ms, 10);
+    job_done(&job);
+}
+
+Test(jobs, a_lost_lease_changes_nothing, .init = open_store, .fini = close_store)
+{
+    struct job_lease lease;
+    struct job_checkpoint checkpoint = {.id = "job_a",
+                                        .worker = "w1",
+                                        .step = 5,
+                                        .bytes = "one",
+                                        .size = 3,
+                                        .now_ms = 12,
+                                        .lease_ms = 10};
+    struct job_end end = {.id = "job_a", .worker = "w1", .state = JOB_SUCCEEDED, .now_ms = 50};
+    bool ours = true;
+    void *bytes = NULL;
+    size_t size = 0;
+    int64_t step = 0;
+    submit("job_a", 1);
+    expect_claim("w1", 10, "job_a");
+    cr_assert_eq(jobs_load_checkpoint(f.db, "job_a", &step, &bytes, &size), DB_NONE);
+    cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+    cr_assert(lease.ours && !lease.cancel_requested);
+    cr_assert_eq(jobs_heartbeat(f.db, "job_a", "w1", 7, 20, 10, &lease), DB_OK);
+    cr_assert(lease.ours);
+    expect_claim("w2", 29, NULL);
+    expect_claim("w2", 30, "job_a");
+    cr_assert_eq(jobs_heartbeat(f.db, "job_a", "w1", 8, 31, 10, &lease), DB_OK);
+    cr_assert_not(lease.ours);
+    checkpoint.bytes = "two";
+    cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+    cr_assert_not(lease.ours);
+    cr_assert_eq(jobs_finish(f.db, &end, &ours), DB_OK);
+    cr_assert_not(ours);
+    cr_assert_eq(state_of("job_a"), JOB_RUNNING);
+    cr_assert_eq(jobs_load_checkpoint(f.db, "job_a", &step, &bytes, &size), DB_OK);
+    cr_assert(step == 5 && size == 3 && memcmp(bytes, "one", 3) == 0);
+    free(bytes);
+    checkpoint.worker = "w2";
+    checkpoint.step = 9;
+    cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+    cr_assert_eq(jobs_load_checkpoint(f.db, "job_a", &step, &bytes, &size), DB_OK);
+    cr_assert(step == 9 && memcmp(bytes, "two", 3) == 0);
+    free(bytes);
+}
+
+Test(jobs, an_end_is_kept_and_final, .init = open_store, .fini = close_store)
+{
+    struct job_row job;
+    struct job_lease lease;
+    struct job_end end = {.id = "job_a",
+                          .worker = "w1",
+                          .state = JOB_SUCCEEDED,
+                          .step = 100,
+                          .policy = "pol_a",
+                          .has_evaluation = true,
+                          .mean_return = 150.5,
+                          .std_return = 20,
+                          .episodes = 30,
+                          .epsilon_spent = 9.5,
+                          .now_ms = 50};
+    struct job_checkpoint checkpoint = {.id = "job_a", .worker = "w1", .bytes = "x", .size = 1};
+    bool ours = false;
+    void *bytes = NULL;
+    size_t size = 0;
+    int64_t step = 0;
+    submit("job_a", 1);
+    expect_claim("w1", 10, "job_a");
+    cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+    cr_assert_eq(jobs_finish(f.db, &end, &ours), DB_OK);
+    cr_assert(ours);
+    cr_assert_eq(jobs_find(f.db, "job_a", &job), DB_OK);
+    cr_assert_eq(job.state, JOB_SUCCEEDED);
+    cr_assert_str_eq(job.policy, "pol_a");
+    cr_assert(job.has_evaluation && job.mean_return == 150.5 && job.episodes == 30);
+    cr_assert(job.epsilon_spent == 9.5 && job.finished_ms == 50 && job.step == 100);
+    job_done(&job);
+    cr_assert_eq(jobs_load_checkpoint(f.db, "job_a", &step, &bytes, &size), DB_NONE);
+    cr_assert_eq(jobs_finish(f.db, &end, &ours), DB_OK);
+    cr_assert_not(ours);
+    expect_claim("w2", 1000, NULL);
+    cr_assert_eq(jobs_heartbeat(f.db, "job_a", "w1", 8, 31, 10, &lease), DB_OK);
+    cr_assert_not(lease.ours);
+}
+
+Test(jobs, a_long_detail_is_cut_between_characters, .init = open_store, .fini = close_store)
+{
+    char detail[1000] = "x";
+    struct job_row job;
+    struct job_end end = {.id = "job_a",
+                          .worker = "w1",
+                          .state = JOB_FAILED,
+                          .problem_slug = "job-failed",
+                          .problem_detail = detail};
+    bool ours = false;
+    for (size_t i = 1; i + 2 < sizeof detail; i += 2) {
+        memcpy(detail + i, "ü", 3);
+    }
+    submit("job_a", 1);
+    expect_claim("w1", 10, "job_a");
+    cr_assert_eq(jobs_finish(f.db, &end, &ours), DB_OK);
+    cr_assert_eq(jobs_find(f.db, "job_a", &job), DB_OK);
+    cr_assert_str_eq(job.problem_slug, "job-failed");
+    cr_assert_eq(strlen(job.problem_detail), JOB_DETAIL_SIZE - 1);
+    cr_assert_eq(strncmp(job.problem_detail, detail, JOB_DETAIL_SIZE - 1), 0);
+    job_done(&job);
+}
+
+Test(jobs, cancelling_depends_on_the_state, .init = open_store, .fini = close_store)
+{
+    enum job_cancel result;
+    struct job_lease lease;
+    struct job_end end = {.id = "job_b", .worker = "w1", .state = JOB_CANCELLED};
+    bool ours = false, used = false;
+    submit("job_a", 2);
+    submit("job_b", 1);
+    cr_assert_eq(jobs_cancel(f.db, "job_x", 5, &result), DB_OK);
+    cr_assert_eq(result, JOB_CANCEL_UNKNOWN);
+    cr_assert_eq(jobs_cancel(f.db, "job_a", 5, &result), DB_OK);
+    cr_assert_eq(result, JOB_CANCEL_DONE);
+    cr_assert_eq(state_of("job_a"), JOB_CANCELLED);
+    cr_assert_eq(jobs_cancel(f.db, "job_a", 5, &result), DB_OK);
+    cr_assert_eq(result, JOB_CANCEL_TOO_LATE);
+    expect_claim("w1", 10, "job_b");
+    cr_assert_eq(jobs_cancel(f.db, "job_b", 11, &result), DB_OK);
+    cr_assert_eq(result, JOB_CANCEL_REQUESTED);
+    cr_assert_eq(jobs_heartbeat(f.db, "job_b", "w1", 1, 12, 10, &lease), DB_OK);
+    cr_assert(lease.ours && lease.cancel_requested);
+    cr_assert_eq(jobs_use_dataset(f.db, "ds_a", &used), DB_OK);
+    cr_assert(used);
+    cr_assert_eq(jobs_finish(f.db, &end, &ours), DB_OK);
+    cr_assert(ours);
+    cr_assert_eq(jobs_use_dataset(f.db, "ds_a", &used), DB_OK);
+    cr_assert_not(used);
+}
+
+Test(jobs, leases_are_given_back, .init = open_store, .fini = close_store)
+{
+    submit("job_a", 1);
+    submit("job_b", 2);
+    expect_claim("w1", 10, "job_a");
+    expect_claim("w2", 10, "job_b");
+    cr_assert_eq(jobs_release_leases(f.db, "w2"), DB_OK);
+    expect_claim("w3", 11, "job_b");
+    expect_claim("w3", 11, NULL);
+    fixture_reopen(&f);
+    cr_assert_eq(jobs_expire_leases(f.db), DB_OK);
+    expect_claim("w4", 11, "job_a");
+    expect_claim("w4", 11, "job_b");
+}
+
+static bool see_job(void *context, const struct job_row *job)
+{
+    char *out = context;
+    cr_assert_str_eq(job->plan, "plan");
+    sprintf(out + strlen(out), "%s,", job->id + 4);
+    return true;
+}
+
+static const char *listed(const struct job_filter *filter, const char *after, unsigned limit)
+{
+    static char text[200];
+    text[0] = '\0';
+    cr_assert_eq(jobs_list(f.db, filter, after, limit, see_job, text), DB_OK);
+    return text;
+}
+
+Test(jobs, are_listed_newest_first, .init = open_store, .fini = close_store)
+{
+    enum job_state queued = JOB_QUEUED;
+    int64_t counts[JOB_STATES];
+    submit("job_a", 1);
+    submit("job_b", 2);
+    submit("job_c", 2);
+    submit("job_d", 3);
+    expect_claim("w", 5, "job_a");
+    cr_assert_str_eq(listed(&(struct job_filter){0}, NULL, 2), "d,c,");
+    cr_assert_str_eq(listed(&(struct job_filter){0}, "job_c", 9), "b,a,");
+    cr_assert_str_eq(listed(&(struct job_filter){.state = &queued}, NULL, 9), "d,c,b,");
+    cr_assert_str_eq(listed(&(struct job_filter){.owner = "cli_b"}, NULL, 9), "");
+    cr_assert_str_eq(listed(&(struct job_filter){.algorithm = "cql", .owner = "cli_a"}, NULL, 9),
+                     "d,c,b,a,");
+    cr_assert_str_eq(listed(&(struct job_filter){.algorithm = "bcq"}, NULL, 9), "");
+    cr_assert_str_eq(listed(&(struct job_filter){.dataset = "ds_x"}, NULL, 9), "");
+    cr_assert_eq(jobs_count(f.db, counts), DB_OK);
+    cr_assert(counts[JOB_QUEUED] == 3 && counts[JOB_RUNNING] == 1 && counts[JOB_FAILED] == 0);
+}
+
+/* ---- many workers, one queue */
+
+#define WORKERS 4
+#define QUEUE   60
+
+struct worker {
+    struct db *db;
+    char name[8];
+    int claimed;
+    bool failed;
+};
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    for (;;) {
+        struct job_row job;
+        enum db_status status = jobs_claim(worker->db, worker->name, 100, 1000, &job);
+        if (status == DB_NONE) {
+            return NULL;
+        }
+        struct job_end end = {.id = job.id, .worker = worker->name, .state = JOB_SUCCEEDED};
+        bool ours = false;
+        if (status != DB_OK || jobs_finish(worker->db, &end, &ours) != DB_OK || !ours) {
+            worker->failed = true;
+            return NULL;
+        }
+        job_done(&job);
+        worker->claimed++;
+    }
+}
+
+Test(jobs, each_is_claimed_by_one_worker, .init = open_store, .fini = close_store)
+{
+    struct worker workers[WORKERS] = {{0}};
+    pthread_t threads[WORKERS];
+    int total = 0;
+    for (int i = 0; i < QUEUE; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "job_%d", i);
+        submit(id, i);
+    }
+    for (unsigned i = 0; i < WORKERS; i++) {
+        workers[i].db = fixture_connect(&f);
+        snprintf(workers[i].name, sizeof workers[i].name, "w%u", i);
+        cr_assert_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < WORKERS; i++) {
+        pthread_join(threads[i], NULL);
+        cr_assert_not(workers[i].failed, "%s", db_last_error(workers[i].db));
+        total += workers[i].claimed;
+        db_close(workers[i].db);
+    }
+    cr_assert_eq(total, QUEUE);
+}
+
+/* ---- failures */
+
+Test(jobs, a_checkpoint_that_fails_leaves_the_one_before)
+{
+    for (unsigned n = 1; n < 50; n++) {
+        struct job_lease lease;
+        struct job_checkpoint checkpoint = {.id = "job_a",
+                                            .worker = "w1",
+                                            .step = 1,
+                                            .bytes = "one",
+                                            .size = 3,
+                                            .now_ms = 10,
+                                            .lease_ms = 10};
+        void *bytes = NULL;
+        size_t size = 0;
+        int64_t step = 0;
+        failing_arm(0, DB_OK, false);
+        fixture_open(&f, &failing_driver);
+        submit("job_a", 1);
+        expect_claim("w1", 10, "job_a");
+        cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+        checkpoint.step = 2;
+        checkpoint.bytes = "two";
+        failing_arm(n, DB_FULL, n % 2 == 0);
+        enum db_status status = jobs_save_checkpoint(f.db, &checkpoint, &lease);
+        bool fired = failing_fired();
+        failing_arm(0, DB_OK, false);
+        cr_assert_eq(status, fired ? DB_FULL : DB_OK);
+        cr_assert_eq(jobs_load_checkpoint(f.db, "job_a", &step, &bytes, &size), DB_OK);
+        cr_assert_eq(step, fired ? 1 : 2);
+        cr_assert_eq(memcmp(bytes, fired ? "one" : "two", 3), 0);
+        free(bytes);
+        struct job_row job;
+        cr_assert_eq(jobs_find(f.db, "job_a", &job), DB_OK);
+        cr_assert_eq(job.step, step, "progress and checkpoint belong together");
+        job_done(&job);
+        fixture_close(&f);
+        if (!fired) {
+            cr_assert_gt(n, 4);
+            return;
+        }
+    }
+    cr_assert_fail("the failure always fired");
+}

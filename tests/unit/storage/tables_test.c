@@ -1,0 +1,223 @@
+/* Clients, policies with certificates, and teachers with their clients. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/clients.h"
+#include "storage/policies.h"
+#include "storage/teachers.h"
+#include "tests/unit/storage/failing_driver.h"
+#include "tests/unit/storage/fixture.h"
+
+static struct fixture f;
+
+static void open_store(void)
+{
+    fixture_open(&f, &db_driver_sqlite);
+}
+
+static void close_store(void)
+{
+    fixture_close(&f);
+}
+
+/* ---- clients */
+
+static void insert_client(const char *id, int64_t created_ms)
+{
+    struct client_row client = {.name = "Ada", .role = "student", .created_ms = created_ms};
+    snprintf(client.id, sizeof client.id, "%s", id);
+    memset(client.secret_hash, 9, sizeof client.secret_hash);
+    cr_assert_eq(clients_insert(f.db, &client), DB_OK, "%s", db_last_error(f.db));
+    cr_assert_eq(clients_insert(f.db, &client), DB_NONE);
+}
+
+static bool see_client(void *context, const struct client_row *client)
+{
+    char *out = context;
+    sprintf(out + strlen(out), "%s,", client->id);
+    return strlen(out) < 30;
+}
+
+Test(clients, live_and_are_revoked, .init = open_store, .fini = close_store)
+{
+    struct client_row client;
+    char text[100] = "";
+    insert_client("cli_b", 1);
+    insert_client("cli_a", 1);
+    insert_client("cli_c", 0);
+    cr_assert_eq(clients_find(f.db, "cli_a", &client), DB_OK);
+    cr_assert_str_eq(client.name, "Ada");
+    cr_assert_str_eq(client.role, "student");
+    cr_assert_eq(client.secret_hash[31], 9);
+    cr_assert_eq(client.revoked_ms, 0);
+    cr_assert_eq(clients_find(f.db, "cli_x", &client), DB_NONE);
+    cr_assert_eq(clients_revoke(f.db, "cli_x", 5), DB_NONE);
+    cr_assert_eq(clients_revoke(f.db, "cli_a", 5), DB_OK);
+    cr_assert_eq(clients_revoke(f.db, "cli_a", 6), DB_OK);
+    cr_assert_eq(clients_find(f.db, "cli_a", &client), DB_OK);
+    cr_assert_eq(client.revoked_ms, 5);
+    cr_assert_eq(clients_list(f.db, NULL, 2, see_client, text), DB_OK);
+    cr_assert_str_eq(text, "cli_c,cli_a,");
+    cr_assert_eq(clients_list(f.db, "cli_a", 2, see_client, text), DB_OK);
+    cr_assert_str_eq(text, "cli_c,cli_a,cli_b,");
+    cr_assert_eq(clients_list(f.db, "cli_x", 2, see_client, text), DB_OK);
+    cr_assert_str_eq(text, "cli_c,cli_a,cli_b,");
+}
+
+/* ---- policies */
+
+static struct policy_row a_policy(const char *id, const char *certificate)
+{
+    struct policy_row policy = {.owner = "cli_s",
+                                .name = "best",
+                                .environment = "cartpole",
+                                .dataset = "ds_a",
+                                .job = "job_a",
+                                .mechanism = "dpsgd",
+                                .released = true,
+                                .state_dim = 4,
+                                .action_count = 2,
+                                .created_ms = 3};
+    snprintf(policy.id, sizeof policy.id, "%s", id);
+    snprintf(policy.certificate, sizeof policy.certificate, "%s", certificate);
+    return policy;
+}
+
+static bool see_policy(void *context, const struct policy_row *policy)
+{
+    char *out = context;
+    sprintf(out + strlen(out), "%s,", policy->id);
+    return true;
+}
+
+Test(policies, are_kept_with_their_certificates, .init = open_store, .fini = close_store)
+{
+    struct policy_row in = a_policy("pol_a", "crt_a"), out;
+    struct certificate_row certificate;
+    void *bytes = NULL;
+    size_t size = 0;
+    char text[100] = "";
+    cr_assert_eq(policies_insert(f.db, &in, "a\0b", 3, "{\"x\":1}"), DB_OK);
+    cr_assert_eq(policies_insert(f.db, &in, "a\0b", 3, "{}"), DB_NONE);
+    struct policy_row same_certificate = a_policy("pol_x", "crt_a");
+    cr_assert_eq(policies_insert(f.db, &same_certificate, "", 0, "{}"), DB_NONE);
+    cr_assert_eq(policies_find(f.db, "pol_x", &out), DB_NONE, "the policy must not have stayed");
+    cr_assert_eq(policies_find(f.db, "pol_a", &out), DB_OK);
+    cr_assert_str_eq(out.name, "best");
+    cr_assert_str_eq(out.job, "job_a");
+    cr_assert_str_eq(out.certificate, "crt_a");
+    cr_assert(out.released && out.state_dim == 4 && out.action_count == 2);
+    cr_assert_eq(policies_bytes(f.db, "pol_a", &bytes, &size), DB_OK);
+    cr_assert(size == 3 && memcmp(bytes, "a\0b", 3) == 0);
+    free(bytes);
+    cr_assert_eq(policies_bytes(f.db, "pol_x", &bytes, &size), DB_NONE);
+    static const char *const names[] = {"crt_a", "pol_a"};
+    for (unsigned i = 0; i < 2; i++) {
+        cr_assert_eq(certificates_find(f.db, names[i], &certificate), DB_OK);
+        cr_assert_str_eq(certificate.text, "{\"x\":1}");
+        cr_assert_str_eq(certificate.policy, "pol_a");
+        cr_assert_str_eq(certificate.owner, "cli_s");
+        free(certificate.text);
+    }
+    struct policy_row imported = a_policy("pol_b", "");
+    cr_assert_eq(policies_insert(f.db, &imported, "z", 1, NULL), DB_OK);
+    cr_assert_eq(certificates_find(f.db, "pol_b", &certificate), DB_NONE);
+    cr_assert_eq(policies_list(f.db, "cli_s", NULL, 1, see_policy, text), DB_OK);
+    cr_assert_eq(policies_list(f.db, NULL, "pol_a", 9, see_policy, text), DB_OK);
+    cr_assert_eq(policies_list(f.db, "cli_x", NULL, 9, see_policy, text), DB_OK);
+    cr_assert_str_eq(text, "pol_a,pol_b,");
+}
+
+/* ---- teachers */
+
+static void insert_teacher(const char *id, bool open_to_all)
+{
+    struct ledger_account account = fixture_account(f.db, LEDGER_TEACHER, id, NULL, 1000, 0);
+    struct teacher_row teacher = {.owner = "cli_s",
+                                  .policy = "pol_a",
+                                  .mechanism = "dirichlet",
+                                  .adjacency = "observation",
+                                  .concentration = 20,
+                                  .min_probability = 0.1,
+                                  .vanishing = 1,
+                                  .temperature = 2,
+                                  .radius = 0.01,
+                                  .lipschitz = 3.5,
+                                  .sensitivity = 0.035,
+                                  .renyi_order = 12.5,
+                                  .has_client_budget = open_to_all,
+                                  .client_epsilon = 1,
+                                  .client_delta = 1e-6,
+                                  .created_ms = 4};
+    snprintf(teacher.id, sizeof teacher.id, "%s", id);
+    memcpy(teacher.account, account.id, ID_SIZE);
+    cr_assert_eq(teachers_insert(f.db, &teacher), DB_OK, "%s", db_last_error(f.db));
+    cr_assert_eq(teachers_insert(f.db, &teacher), DB_NONE);
+}
+
+static void open_teachers(void)
+{
+    open_store();
+    struct policy_row policy = a_policy("pol_a", "");
+    cr_assert_eq(policies_insert(f.db, &policy, "z", 1, NULL), DB_OK);
+    insert_teacher("tch_a", false);
+    insert_teacher("tch_b", true);
+}
+
+static bool see_teacher(void *context, const struct teacher_row *teacher)
+{
+    char *out = context;
+    sprintf(out + strlen(out), "%s,", teacher->id);
+    return true;
+}
+
+static const char *listed(const char *owner, const char *client)
+{
+    static char text[100];
+    text[0] = '\0';
+    cr_assert_eq(teachers_list(f.db, owner, client, NULL, 9, see_teacher, text), DB_OK);
+    return text;
+}
+
+Test(teachers, keep_every_number, .init = open_teachers, .fini = close_store)
+{
+    struct teacher_row t;
+    char text[100] = "";
+    cr_assert_eq(teachers_find(f.db, "tch_b", &t), DB_OK);
+    cr_assert(t.concentration == 20 && t.min_probability == 0.1 && t.vanishing == 1 &&
+              t.temperature == 2 && t.radius == 0.01 && t.lipschitz == 3.5 &&
+              t.sensitivity == 0.035 && t.renyi_order == 12.5 && t.has_client_budget &&
+              t.client_epsilon == 1 && t.client_delta == 1e-6 && t.created_ms == 4);
+    cr_assert_str_eq(t.mechanism, "dirichlet");
+    cr_assert_str_eq(t.adjacency, "observation");
+    cr_assert_str_eq(t.policy, "pol_a");
+    cr_assert_eq(teachers_find(f.db, "tch_x", &t), DB_NONE);
+    cr_assert_eq(teachers_list(f.db, NULL, NULL, "tch_a", 9, see_teacher, text), DB_OK);
+    cr_assert_str_eq(text, "tch_b,");
+}
+
+Test(teachers, know_their_clients, .init = open_teachers, .fini = close_store)
+{
+    struct ledger_account account = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_a", 1000, 0);
+    struct teacher_client_row standing;
+    int64_t number = -1;
+    cr_assert_str_eq(listed("cli_s", NULL), "tch_a,tch_b,");
+    cr_assert_str_eq(listed(NULL, "cli_a"), "tch_b,");
+    cr_assert_eq(teachers_client_find(f.db, "tch_a", "cli_a", &standing), DB_NONE);
+    cr_assert_eq(teachers_client_next_rollout(f.db, "tch_a", "cli_a", &number), DB_NONE);
+    cr_assert_eq(teachers_client_insert(f.db, "tch_a", "cli_a", account.id, 1), DB_OK);
+    cr_assert_eq(teachers_client_insert(f.db, "tch_a", "cli_a", account.id, 1), DB_NONE);
+    cr_assert_str_eq(listed(NULL, "cli_a"), "tch_a,tch_b,");
+    cr_assert_str_eq(listed(NULL, "cli_b"), "tch_b,");
+    cr_assert_eq(teachers_client_next_rollout(f.db, "tch_a", "cli_a", &number), DB_OK);
+    cr_assert_eq(number, 1);
+    cr_assert_eq(teachers_client_revise(f.db, "tch_a", "cli_a", 2, &number), DB_NONE);
+    cr_assert_eq(teachers_client_revise(f.db, "tch_a", "cli_a", 1, &number), DB_OK);
+    cr_assert_eq(number, 2);
+    cr_assert_eq(teachers_client_revise(f.db, "tch_a", "cli_a", 1, &number), DB_NONE);
+    cr_assert_eq(teachers_client_find(f.db, "tch_a", "cli_a", &standing), DB_OK);
+    cr_assert_str_eq(standing.account, account.id);
+    cr_assert(standing.rollout == 1 && standing.revision == 2);
+}

@@ -1,0 +1,394 @@
+/* Datasets, experts and uploads: whole or not at all, each expert its owner's. */
+#include "storage/uploads.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/storage/failing_driver.h"
+#include "tests/unit/storage/fixture.h"
+
+static struct fixture f;
+
+static void insert_dataset(const char *id)
+{
+    struct dataset_row dataset = {.name = "Übungen",
+                                  .owner = "cli_steward",
+                                  .environment = "cartpole",
+                                  .state_dim = 4,
+                                  .action_count = 2,
+                                  .max_episode_steps = 500,
+                                  .discount = 0.99,
+                                  .min_action_probability = 0.02,
+                                  .nominal_experts = 300,
+                                  .state = DATASET_DELETED,
+                                  .experts = 77,
+                                  .account = "acc_a",
+                                  .created_ms = 5};
+    snprintf(dataset.id, sizeof dataset.id, "%s", id);
+    cr_assert_eq(datasets_insert(f.db, &dataset), DB_OK, "%s", db_last_error(f.db));
+}
+
+static void open_store(void)
+{
+    fixture_open(&f, &db_driver_sqlite);
+    insert_dataset("ds_a");
+}
+
+static void close_store(void)
+{
+    fixture_close(&f);
+}
+
+static struct dataset_row find(const char *id)
+{
+    struct dataset_row dataset;
+    cr_assert_eq(datasets_find(f.db, id, &dataset), DB_OK);
+    return dataset;
+}
+
+static enum db_status see_number(void *context, const struct db_row *row)
+{
+    *(int64_t *)context = db_row_integer(row, 0);
+    return DB_OK;
+}
+
+static int64_t count_of(const char *sql)
+{
+    int64_t count = -1;
+    cr_assert_eq(db_one(f.db, sql, NULL, 0, see_number, &count), DB_OK);
+    return count;
+}
+
+/* Stages an upload of CHUNKS chunks "<client>-<i>". */
+static void stage(const char *client, uint32_t chunks, char upload[ID_SIZE])
+{
+    enum dataset_verdict verdict;
+    cr_assert_eq(uploads_begin(f.db, "ds_a", client, 1, upload, &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_OK);
+    for (uint32_t i = 0; i < chunks; i++) {
+        char bytes[64];
+        int size = snprintf(bytes, sizeof bytes, "%s-%u", client, i);
+        cr_assert_eq(uploads_chunk(f.db, upload, i, bytes, (size_t)size), DB_OK);
+    }
+}
+
+static struct upload_outcome commit(const char *upload, uint32_t chunks, const char *const *names,
+                                    uint32_t name_count, int64_t max_experts)
+{
+    struct upload_summary summary = {.chunks = chunks,
+                                     .trajectories = 10,
+                                     .transitions = 100,
+                                     .experts = names,
+                                     .expert_count = name_count,
+                                     .max_experts = max_experts};
+    struct upload_outcome outcome;
+    cr_assert_eq(uploads_commit(f.db, upload, &summary, &outcome), DB_OK, "%s",
+                 db_last_error(f.db));
+    return outcome;
+}
+
+struct read_back {
+    char text[400];
+    unsigned stop_after;
+};
+
+static bool see_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
+                      uint32_t expert_count)
+{
+    struct read_back *out = context;
+    size_t length = strlen(out->text);
+    cr_assert_eq((uintptr_t)bytes % 8, 0);
+    length += (size_t)snprintf(out->text + length, sizeof out->text - length, "%.*s:", (int)size,
+                               (const char *)bytes);
+    for (uint32_t i = 0; i < expert_count; i++) {
+        length +=
+            (size_t)snprintf(out->text + length, sizeof out->text - length, "%u,", experts[i]);
+    }
+    snprintf(out->text + length, sizeof out->text - length, ";");
+    return out->stop_after == 0 || --out->stop_after != 0;
+}
+
+/* ---- datasets */
+
+Test(datasets, begin_open_and_empty, .init = open_store, .fini = close_store)
+{
+    struct dataset_row d = find("ds_a");
+    cr_assert_eq(d.state, DATASET_OPEN);
+    cr_assert_eq(d.experts, 0);
+    cr_assert_str_eq(d.name, "Übungen");
+    cr_assert_str_eq(d.environment, "cartpole");
+    cr_assert(d.state_dim == 4 && d.action_count == 2 && d.max_episode_steps == 500);
+    cr_assert(d.discount == 0.99 && d.min_action_probability == 0.02);
+    cr_assert(d.nominal_experts == 300 && !d.is_public);
+    cr_assert_str_eq(d.account, "acc_a");
+    cr_assert_eq(datasets_insert(f.db, &d), DB_NONE);
+    cr_assert_eq(datasets_find(f.db, "ds_x", &d), DB_NONE);
+}
+
+Test(datasets, seal_once, .init = open_store, .fini = close_store)
+{
+    enum dataset_verdict verdict;
+    char upload[ID_SIZE];
+    cr_assert_eq(datasets_seal(f.db, "ds_x", &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_UNKNOWN);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_OK);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_NOT_OPEN);
+    cr_assert_eq(uploads_begin(f.db, "ds_a", "cli_a", 1, upload, &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_NOT_OPEN);
+    cr_assert_eq(find("ds_a").state, DATASET_SEALED);
+}
+
+static bool count_dataset(void *context, const struct dataset_row *dataset)
+{
+    cr_assert_neq(dataset->state, DATASET_DELETED);
+    memcpy(context, dataset->id, ID_SIZE);
+    return true;
+}
+
+Test(datasets, are_listed_until_deleted, .init = open_store, .fini = close_store)
+{
+    char last[ID_SIZE] = "";
+    enum dataset_verdict verdict;
+    insert_dataset("ds_b");
+    insert_dataset("ds_c");
+    cr_assert_eq(datasets_list(f.db, NULL, NULL, 2, count_dataset, last), DB_OK);
+    cr_assert_str_eq(last, "ds_b");
+    cr_assert_eq(datasets_list(f.db, "cli_steward", "ds_b", 2, count_dataset, last), DB_OK);
+    cr_assert_str_eq(last, "ds_c");
+    cr_assert_eq(datasets_delete(f.db, "ds_c", &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_OK);
+    cr_assert_eq(datasets_delete(f.db, "ds_c", &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_UNKNOWN);
+    cr_assert_eq(datasets_list(f.db, NULL, NULL, 9, count_dataset, last), DB_OK);
+    cr_assert_str_eq(last, "ds_b");
+    last[0] = '\0';
+    cr_assert_eq(datasets_list(f.db, "cli_other", NULL, 9, count_dataset, last), DB_OK);
+    cr_assert_str_eq(last, "");
+    cr_assert_eq(find("ds_c").state, DATASET_DELETED);
+}
+
+/* ---- uploads */
+
+Test(uploads, become_part_of_the_dataset_at_once, .init = open_store, .fini = close_store)
+{
+    const char *first[] = {"e1", "e2"}, *second[] = {"e3", "e1"};
+    char a[ID_SIZE], b[ID_SIZE];
+    struct read_back back = {.stop_after = 0};
+    stage("cli_a", 2, a);
+    stage("cli_a", 1, b);
+    cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_OK);
+    cr_assert_str_eq(back.text, "", "staged chunks were seen");
+    struct upload_outcome outcome = commit(b, 1, first, 2, 100);
+    cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 2);
+    outcome = commit(a, 2, second, 2, 100);
+    cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 1);
+    cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_OK);
+    cr_assert_str_eq(back.text, "cli_a-0:0,1,;cli_a-0:2,0,;cli_a-1:2,0,;");
+    struct dataset_row d = find("ds_a");
+    cr_assert(d.experts == 3 && d.trajectories == 20 && d.transitions == 200);
+    cr_assert_eq(commit(a, 2, second, 2, 100).verdict, DATASET_UNKNOWN);
+    cr_assert_eq(uploads_chunk(f.db, a, 2, "late", 4), DB_NONE);
+    cr_assert_eq(uploads_abort(f.db, a), DB_OK);
+    back = (struct read_back){.stop_after = 2};
+    cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_OK);
+    cr_assert_str_eq(back.text, "cli_a-0:0,1,;cli_a-0:2,0,;");
+    cr_assert_eq(uploads_read(f.db, "ds_x", see_chunk, &back), DB_NONE);
+}
+
+Test(uploads, an_expert_belongs_to_who_brought_it, .init = open_store, .fini = close_store)
+{
+    const char *mine[] = {"e1"}, *mixed[] = {"e7", "e1"};
+    char a[ID_SIZE], b[ID_SIZE];
+    stage("cli_a", 1, a);
+    stage("cli_b", 1, b);
+    cr_assert_eq(commit(a, 1, mine, 1, 100).verdict, DATASET_OK);
+    struct upload_outcome outcome = commit(b, 1, mixed, 2, 100);
+    cr_assert_eq(outcome.verdict, DATASET_EXPERT_TAKEN);
+    cr_assert_eq(outcome.expert, 1);
+    cr_assert_eq(find("ds_a").experts, 1, "e7 must not have stayed");
+    cr_assert_eq(count_of("SELECT count(*) FROM experts"), 1);
+    cr_assert_eq(find("ds_a").trajectories, 10);
+    cr_assert_eq(uploads_abort(f.db, b), DB_OK);
+    cr_assert_eq(count_of("SELECT count(*) FROM uploads"), 1);
+    cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), 1);
+}
+
+Test(uploads, have_limits_and_need_all_chunks, .init = open_store, .fini = close_store)
+{
+    const char *names[] = {"e1", "e2", "e3"};
+    char a[ID_SIZE];
+    stage("cli_a", 2, a);
+    struct upload_outcome outcome = commit(a, 2, names, 3, 2);
+    cr_assert(outcome.verdict == DATASET_EXPERTS_LIMIT && outcome.expert == 2);
+    cr_assert_eq(commit(a, 3, names, 3, 3).verdict, DATASET_INCOMPLETE);
+    cr_assert_eq(find("ds_a").experts, 0);
+    cr_assert_eq(commit(a, 2, names, 3, 3).verdict, DATASET_OK);
+    cr_assert_eq(find("ds_a").experts, 3);
+}
+
+Test(uploads, a_dataset_sealed_meanwhile_takes_nothing, .init = open_store, .fini = close_store)
+{
+    const char *names[] = {"e1"};
+    enum dataset_verdict verdict;
+    char a[ID_SIZE];
+    stage("cli_a", 1, a);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(commit(a, 1, names, 1, 9).verdict, DATASET_NOT_OPEN);
+    cr_assert_eq(datasets_delete(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(commit(a, 1, names, 1, 9).verdict, DATASET_UNKNOWN);
+    cr_assert_eq(find("ds_a").trajectories, 0);
+}
+
+Test(uploads, crashed_ones_are_swept, .init = open_store, .fini = close_store)
+{
+    const char *names[] = {"e1"};
+    char a[ID_SIZE], b[ID_SIZE];
+    stage("cli_a", 9, a);
+    stage("cli_a", 9, b);
+    cr_assert_eq(commit(b, 9, names, 1, 9).verdict, DATASET_OK);
+    fixture_reopen(&f);
+    cr_assert_eq(uploads_sweep(f.db), DB_OK);
+    cr_assert_eq(count_of("SELECT count(*) FROM uploads"), 1);
+    cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), 9);
+    cr_assert_eq(uploads_sweep(f.db), DB_OK);
+}
+
+static int64_t occurrences(const char *path, const char *needle)
+{
+    static char bytes[4 << 20];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return 0;
+    }
+    size_t size = fread(bytes, 1, sizeof bytes, file), length = strlen(needle);
+    fclose(file);
+    int64_t count = 0;
+    for (size_t i = 0; i + length <= size; i++) {
+        count += memcmp(bytes + i, needle, length) == 0;
+    }
+    return count;
+}
+
+Test(uploads, deleted_data_is_overwritten, .init = open_store, .fini = close_store)
+{
+    static char secret[20000];
+    const char *names[] = {"expert-of-the-secret"};
+    enum dataset_verdict verdict;
+    char a[ID_SIZE];
+    for (size_t i = 0; i + 8 <= sizeof secret; i += 8) {
+        memcpy(secret + i, "S3CR3T!!", 8);
+    }
+    stage("cli_a", 0, a);
+    for (uint32_t i = 0; i < 10; i++) {
+        cr_assert_eq(uploads_chunk(f.db, a, i, secret, sizeof secret), DB_OK);
+    }
+    cr_assert_eq(commit(a, 10, names, 1, 9).verdict, DATASET_OK);
+    fixture_reopen(&f);
+    cr_assert_gt(occurrences(f.path, "S3CR3T!!S3CR3T!!"), 1000);
+    cr_assert_eq(datasets_delete(f.db, "ds_a", &verdict), DB_OK);
+    struct read_back back = {.stop_after = 0};
+    cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_NONE);
+    bool more = true;
+    int steps = 0;
+    for (; more; steps++) {
+        cr_assert_eq(uploads_purge(f.db, &more), DB_OK);
+    }
+    cr_assert_gt(steps, 2, "in small steps");
+    cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), 0);
+    fixture_reopen(&f); /* the write-ahead log is gone with the last connection */
+    cr_assert_eq(occurrences(f.path, "S3CR3T!!"), 0);
+    cr_assert_eq(occurrences(f.path, "expert-of-the-secret"), 0);
+    cr_assert_eq(find("ds_a").trajectories, 10, "the row stays");
+}
+
+Test(uploads, every_failing_call_leaves_all_or_nothing)
+{
+    const char *names[] = {"e1", "e2"};
+    for (unsigned n = 1; n < 200; n++) {
+        char upload[ID_SIZE];
+        struct upload_summary summary = {2, 10, 100, names, 2, 9};
+        struct upload_outcome outcome;
+        failing_arm(0, DB_OK, false);
+        fixture_open(&f, &failing_driver);
+        insert_dataset("ds_a");
+        stage("cli_a", 2, upload);
+        failing_arm(n, DB_FULL, n % 2 == 0);
+        enum db_status status = uploads_commit(f.db, upload, &summary, &outcome);
+        bool fired = failing_fired();
+        failing_arm(0, DB_OK, false);
+        struct read_back back = {.stop_after = 0};
+        cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_OK);
+        struct dataset_row d = find("ds_a");
+        cr_assert_eq(status, fired ? DB_FULL : DB_OK);
+        cr_assert_str_eq(back.text, fired ? "" : "cli_a-0:0,1,;cli_a-1:0,1,;");
+        cr_assert_eq(d.experts, fired ? 0 : 2);
+        cr_assert_eq(d.trajectories, fired ? 0 : 10);
+        cr_assert_eq(count_of("SELECT count(*) FROM experts"), fired ? 0 : 2);
+        cr_assert_eq(uploads_sweep(f.db), DB_OK);
+        cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), fired ? 0 : 2);
+        fixture_close(&f);
+        if (!fired) {
+            cr_assert_gt(n, 8);
+            return;
+        }
+    }
+    cr_assert_fail("the failure always fired");
+}
+
+/* ---- experts' policies */
+
+static bool see_policy(void *context, uint32_t number, const void *bytes, size_t size)
+{
+    char *out = context;
+    cr_assert_eq((uintptr_t)bytes % 8, 0);
+    sprintf(out + strlen(out), "%u=%.*s;", number, (int)size, (const char *)bytes);
+    return true;
+}
+
+static bool see_expert(void *context, const struct expert_row *expert)
+{
+    char *out = context;
+    sprintf(out + strlen(out), "%u:%s:%s:%d;", expert->number, expert->name, expert->owner,
+            expert->has_policy);
+    return true;
+}
+
+static enum dataset_verdict put(const char *expert, const char *client, const char *bytes)
+{
+    enum dataset_verdict verdict;
+    struct expert_policy policy = {"ds_a", expert, client, bytes, strlen(bytes), 3, 1};
+    cr_assert_eq(datasets_put_policy(f.db, &policy, &verdict), DB_OK);
+    return verdict;
+}
+
+Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_store)
+{
+    char text[200] = "";
+    void *bytes = NULL;
+    size_t size = 0;
+    uint32_t number = 9;
+    enum dataset_verdict verdict;
+    cr_assert_eq(put("e1", "cli_a", "one"), DATASET_OK);
+    cr_assert_eq(put("e2", "cli_b", "two"), DATASET_OK);
+    cr_assert_eq(put("e1", "cli_a", "uno"), DATASET_OK);
+    cr_assert_eq(put("e1", "cli_b", "bad"), DATASET_EXPERT_TAKEN);
+    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e3", "cli_a", 3, &number, &verdict),
+                 DB_OK);
+    cr_assert(verdict == DATASET_OK && number == 2);
+    cr_assert_eq(put("e4", "cli_a", "four"), DATASET_EXPERTS_LIMIT);
+    cr_assert_eq(datasets_policies(f.db, "ds_a", see_policy, text), DB_OK);
+    cr_assert_str_eq(text, "0=uno;1=two;");
+    text[0] = '\0';
+    cr_assert_eq(datasets_experts(f.db, "ds_a", 1, 9, see_expert, text), DB_OK);
+    cr_assert_str_eq(text, "1:e2:cli_b:1;2:e3:cli_a:0;");
+    cr_assert_eq(datasets_get_policy(f.db, "ds_a", 0, &bytes, &size), DB_OK);
+    cr_assert(size == 3 && memcmp(bytes, "uno", 3) == 0);
+    free(bytes);
+    cr_assert_eq(datasets_get_policy(f.db, "ds_a", 2, &bytes, &size), DB_NONE);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(put("e1", "cli_a", "late"), DATASET_NOT_OPEN);
+}
