@@ -12,30 +12,31 @@ struct app *api_open(const struct api_settings *settings)
     if (sodium_init() < 0) {
         return NULL;
     }
-    struct app *app =
-        sodium_malloc(sizeof *app); /* holds the signing key: not swapped, not dumped */
+    struct app *app = calloc(1, sizeof *app);
     if (app == NULL) {
         return NULL;
     }
-    sodium_memzero(app, sizeof *app);
     app->settings = *settings;
-    crypto_sign_seed_keypair(app->public_key, app->secret_key, settings->signing_seed);
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
+    app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
+    app->teachers = teacher_shelf_new();
+    if (app->secret_key == NULL || app->teachers == NULL) {
+        api_close(app);
+        return NULL;
+    }
+    crypto_sign_seed_keypair(app->public_key, app->secret_key, settings->signing_seed);
     unsigned char hash[16];
     crypto_generichash(hash, sizeof hash, app->public_key, sizeof app->public_key, NULL, 0);
     sodium_bin2hex(app->key_id, sizeof app->key_id, hash, 8);
-    app->teachers = teacher_shelf_new();
-    if (app->teachers == NULL) {
-        sodium_free(app);
-        return NULL;
-    }
     return app;
 }
 
 void api_close(struct app *app)
 {
-    if (app != NULL) {
-        teacher_shelf_free(app->teachers);
+    if (app == NULL) {
+        return;
     }
-    sodium_free(app); /* wipes it */
+    teacher_shelf_free(app->teachers);
+    sodium_free(app->secret_key); /* wipes it */
+    free(app);
 }

@@ -13,9 +13,9 @@ struct teacher_shelf;
 
 struct app {
     struct api_settings settings;
-    unsigned char public_key[32]; /* Ed25519 */
-    unsigned char secret_key[64];
-    char key_id[17]; /* of the public key: 16 hex digits of its hash */
+    unsigned char public_key[32];   /* Ed25519 */
+    unsigned char *secret_key;      /* 64 bytes of guarded memory */
+    char key_id[17];                /* of the public key: 16 hex digits of its hash */
     struct teacher_shelf *teachers; /* has a lock of its own */
 };
 

@@ -1,9 +1,10 @@
 /* Any request against a whole service without a socket.
  *
  * An input is text: "ROLE METHOD TARGET", then header lines "Name: value", an empty line, and the
- * body. ROLE is the name of a role, whose token is sent, or "-". Whatever comes, the answer must
- * have a status that is not 500, problems must be problem documents, and nothing may leak or crash.
- * The database lives as long as the process; what one input stores the next may meet. */
+ * body. ROLE is the name of a role, whose token is sent, or "-". The ids ds_x, pol_x and tch_x in
+ * the target stand for a dataset, a policy and a teacher that are there. Whatever comes, the answer
+ * must have a status that is not 500, problems must be problem documents, and nothing may leak or
+ * crash. The database lives as long as the process; what one input stores the next may meet. */
 #include <assert.h>
 #include <jansson.h>
 #include <stdint.h>
@@ -28,7 +29,10 @@ static struct {
     struct db *db;
     struct app *app;
     char authorization[ROLES][176];
+    char ids[3][40]; /* of a dataset, a policy, a teacher */
 } service;
+
+static const char *const stand_ins[3] = {"ds_x", "pol_x", "tch_x"};
 
 static const char *const roles[ROLES] = {"admin",   "steward", "contributor",
                                          "student", "agent",   "auditor"};
@@ -36,39 +40,6 @@ static const char *const roles[ROLES] = {"admin",   "steward", "contributor",
 static int64_t now(void)
 {
     return 1800000000000;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    char directory[] = "/tmp/tacet-fuzz-XXXXXX", path[64], error[DB_ERROR_SIZE];
-    if (mkdtemp(directory) == NULL) {
-        abort();
-    }
-    snprintf(path, sizeof path, "%s/tacet.db", directory);
-    struct db_settings database = {.location = path, .not_durable = true, .max_pages = 50000};
-    struct api_settings settings = {.now_ms = now,
-                                    .max_body_bytes = 1 << 20,
-                                    .max_upload_bytes = 1 << 20,
-                                    .max_policy_bytes = 1 << 20,
-                                    .max_states_per_query = 64,
-                                    .max_experts_per_dataset = 100,
-                                    .cors_origins = "https://a.example",
-                                    .version = "fuzz"};
-    service.store = db_store_new(&db_driver_sqlite, &database);
-    if (service.store == NULL || db_open(service.store, &service.db, error) != DB_OK ||
-        migrate(service.db, error) != DB_OK || (service.app = api_open(&settings)) == NULL) {
-        abort();
-    }
-    for (int i = 0; i < ROLES; i++) {
-        char token[160];
-        if (api_client_create(service.app, service.db, roles[i], roles[i], token) != NULL) {
-            abort();
-        }
-        snprintf(service.authorization[i], sizeof service.authorization[i], "Bearer %s", token);
-    }
-    return 0;
 }
 
 struct input {
@@ -95,6 +66,9 @@ static long read_body(void *context, unsigned char *buffer, size_t size)
 {
     struct input *input = context;
     size_t left = input->body_size - input->read;
+    if (left == 0) {
+        return 0;
+    }
     size = size < 37 ? size : 37; /* short reads */
     size = left < size ? left : size;
     memcpy(buffer, input->body + input->read, size);
@@ -144,8 +118,18 @@ static void check(const struct api_reply *reply)
     json_decref(json);
 }
 
-static void serve(struct input *input, const char *method, char *target)
+static void serve(struct input *input, const char *method, const char *given)
 {
+    char target[8192];
+    snprintf(target, sizeof target, "%s", given);
+    for (int i = 0; i < 3; i++) {
+        const char *at = strstr(given, stand_ins[i]);
+        if (at != NULL) {
+            snprintf(target, sizeof target, "%.*s%s%s", (int)(at - given), given, service.ids[i],
+                     at + strlen(stand_ins[i]));
+            break;
+        }
+    }
     char *query = strchr(target, '?');
     if (query != NULL) {
         *query++ = '\0';
@@ -167,6 +151,82 @@ static void serve(struct input *input, const char *method, char *target)
     api_serve(service.app, service.db, &request, &reply);
     check(&reply);
     api_reply_clear(&reply);
+}
+
+/* Posts BODY as the steward and keeps the id of what was made. */
+static void make(int which, const char *path, const char *body)
+{
+    struct input input = {.authorization = service.authorization[1],
+                          .names = {"Content-Type"},
+                          .values = {"application/json"},
+                          .header_count = 1};
+    struct api_request request = {.method = "POST",
+                                  .path = path,
+                                  .query = "",
+                                  .header_context = &input,
+                                  .header = find_header,
+                                  .body = (const unsigned char *)body,
+                                  .body_size = strlen(body),
+                                  .request_id = "fuzz"};
+    struct api_reply reply;
+    api_serve(service.app, service.db, &request, &reply);
+    assert(reply.status == 201);
+    json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
+    const char *id = json_string_value(json_object_get(json, "id"));
+    snprintf(service.ids[which], sizeof service.ids[which], "%s", id);
+    json_decref(json);
+    api_reply_clear(&reply);
+}
+
+static void make_things(void)
+{
+    char teacher[600];
+    make(0, "/v1/datasets",
+         "{\"name\":\"d\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":9,\"delta\":1e-5}}");
+    make(1, "/v1/policies",
+         "{\"name\":\"p\",\"environment\":\"cartpole\",\"network\":{\"activation\":\"relu\","
+         "\"layers\":"
+         "[{\"weight\":[[0.1,0,0,0],[0,0.1,0,0]],\"bias\":[0,0]}],\"output\":\"softmax\"}}");
+    snprintf(teacher, sizeof teacher,
+             "{\"policy\":\"%s\",\"mechanism\":{\"concentration\":20,\"min_probability\":0.1},"
+             "\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},\"budget\":{\"epsilon\":90,"
+             "\"delta\":1e-5},\"client_budget\":{\"epsilon\":80,\"delta\":1e-5}}",
+             service.ids[1]);
+    make(2, "/v1/teachers", teacher);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    char directory[] = "/tmp/tacet-fuzz-XXXXXX", path[64], error[DB_ERROR_SIZE];
+    if (mkdtemp(directory) == NULL) {
+        abort();
+    }
+    snprintf(path, sizeof path, "%s/tacet.db", directory);
+    struct db_settings database = {.location = path, .not_durable = true, .max_pages = 50000};
+    struct api_settings settings = {.now_ms = now,
+                                    .max_body_bytes = 1 << 20,
+                                    .max_upload_bytes = 1 << 20,
+                                    .max_policy_bytes = 1 << 20,
+                                    .max_states_per_query = 64,
+                                    .max_experts_per_dataset = 100,
+                                    .cors_origins = "https://a.example",
+                                    .version = "fuzz"};
+    service.store = db_store_new(&db_driver_sqlite, &database);
+    if (service.store == NULL || db_open(service.store, &service.db, error) != DB_OK ||
+        migrate(service.db, error) != DB_OK || (service.app = api_open(&settings)) == NULL) {
+        abort();
+    }
+    for (int i = 0; i < ROLES; i++) {
+        char token[160];
+        if (api_client_create(service.app, service.db, roles[i], roles[i], token) != NULL) {
+            abort();
+        }
+        snprintf(service.authorization[i], sizeof service.authorization[i], "Bearer %s", token);
+    }
+    make_things();
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
