@@ -1,0 +1,298 @@
+/* Datasets: declaring, filling, sealing, deleting, and who may see what. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "tests/unit/api/domain.h"
+
+#define GOOD                                                                                       \
+    "{\"expert\":\"a\",\"states\":[[0,0,0,0],[1,0,0,0]],\"actions\":[1],\"rewards\":[1],"          \
+    "\"terminated\":true,\"truncated\":false}\n"
+#define BAD                                                                                        \
+    "{\"expert\":\"a\",\"states\":[[0,0,0,0],[1,0,0]],\"actions\":[7],\"rewards\":[1],"            \
+    "\"terminated\":true,\"truncated\":false}\n"
+
+Test(datasets, are_declared_with_an_environment_or_with_dimensions)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        fixture_post(f, "steward", "/v1/datasets",
+                     "{\"name\":\"a\",\"environment\":\"cartpole\",\"nominal_experts\":300,"
+                     "\"budget\":{\"epsilon\":10,\"delta\":1e-5}}");
+    expect_status(made, 201);
+    cr_assert_str_eq(response_text(made, "/state"), "open");
+    cr_assert_eq(response_number(made, "/state_dim"), 4);
+    cr_assert_eq(response_number(made, "/nominal_experts"), 300);
+    cr_assert_eq(response_number(made, "/min_action_probability"), 0.02);
+    fixture_advance(1);
+    made = fixture_post(f, "steward", "/v1/datasets",
+                        "{\"name\":\"b\",\"state_dim\":3,\"action_count\":5,\"max_episode_steps\":"
+                        "10,\"discount\":0.9,\"sensitivity\":\"public\"}");
+    expect_status(made, 201);
+    cr_assert_eq(response_number(made, "/action_count"), 5);
+    expect_status(fixture_get(f, "steward",
+                              domain_path("/v1/datasets/%s/budget", response_text(made, "/id"))),
+                  404);
+    struct response *list = fixture_get(f, "steward", "/v1/datasets?page_size=1");
+    expect_status(list, 200);
+    list = fixture_get(f, "steward",
+                       domain_path("/v1/datasets?page_size=1&page_token=%s",
+                                   response_text(list, "/next_page_token")));
+    cr_assert_str_eq(response_text(list, "/items/0/name"), "b");
+    cr_assert(json_is_null(response_at(list, "/next_page_token")));
+    fixture_close(f);
+}
+
+Test(datasets, refuse_what_they_cannot_be)
+{
+    static const char *const cases[][2] = {
+        {"{}", "/name"},
+        {"{\"name\":\"a\"}", "/state_dim"},
+        {"{\"name\":\"a\",\"environment\":\"mars\"}", "/environment"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\"}", "/budget"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"state_dim\":4}", "/state_dim"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"badget\":{}}", "/badget"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":-1,\"delta\":0.1}}",
+         "/budget/epsilon"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":0,\"delta\":0.1}}",
+         "/budget/epsilon"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":1e-12,\"delta\":"
+         "0.1}}",
+         "/budget/epsilon"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":1,\"delta\":1}}",
+         "/budget/delta"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":1,\"delta\":0}}",
+         "/budget/delta"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":1}}",
+         "/budget/delta"},
+        {"{\"name\":\"a\",\"state_dim\":1024,\"action_count\":2,\"max_episode_steps\":1000000,"
+         "\"discount\":1,\"sensitivity\":\"public\"}",
+         "/max_episode_steps"},
+        {"{\"name\":\"a\",\"environment\":\"cartpole\",\"sensitivity\":\"public\","
+         "\"min_action_probability\":0.6}",
+         "/min_action_probability"},
+    };
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_invalid(fixture_post(f, "steward", "/v1/datasets", cases[i][0]), cases[i][1]);
+    }
+    expect_problem(fixture_post(f, "steward", "/v1/datasets",
+                                "{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{"
+                                "\"epsilon\":1e999,\"delta\":0.1}}"),
+                   "validation");
+    cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/datasets"), "/items")),
+                 0);
+    fixture_close(f);
+}
+
+Test(datasets, take_lines_and_arrays_and_count_them)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    char *lines = domain_lines(3, 5);
+    struct response *r = domain_upload(f, NULL, id, lines, 0, NULL);
+    expect_status(r, 201);
+    cr_assert_eq(response_number(r, "/trajectories"), 3);
+    cr_assert_eq(response_number(r, "/transitions"), 15);
+    cr_assert_eq(response_number(r, "/experts"), 3);
+    char array[2048];
+    snprintf(array, sizeof array, "[%.*s]", (int)strlen(GOOD) - 1, GOOD);
+    expect_status(domain_upload(f, NULL, id, array, 0, "application/json"), 201);
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    cr_assert_eq(response_number(seen, "/experts"), 4);
+    cr_assert_eq(response_number(seen, "/trajectories"), 4);
+    cr_assert_eq(response_number(seen, "/transitions"), 16);
+    free(lines);
+    fixture_close(f);
+}
+
+Test(datasets, store_all_or_nothing)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    struct response *r = domain_upload(f, NULL, id, GOOD BAD GOOD "{\n" GOOD, 0, NULL);
+    expect_problem(r, "validation");
+    cr_assert_eq(response_number(r, "/errors/0/line"), 2);
+    cr_assert_str_eq(response_text(r, "/errors/0/pointer"), "/states/1");
+    cr_assert_str_eq(response_text(r, "/errors/1/pointer"), "/actions/0");
+    cr_assert_eq(response_number(r, "/errors/2/line"), 4);
+    expect_problem(domain_upload(f, NULL, id, "", 0, NULL), "validation");
+    expect_problem(domain_upload(f, NULL, id, "[]", 0, "application/json"), "validation");
+    struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", id),
+                      .token = fixture_token(f, "steward"),
+                      .body = GOOD GOOD,
+                      .content_type = "application/x-ndjson",
+                      .read_at_once = 7,
+                      .hang_up = true};
+    expect_problem(fixture_ask(f, &ask), "bad-request");
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    cr_assert_eq(response_number(seen, "/trajectories"), 0);
+    cr_assert_eq(response_number(seen, "/experts"), 0);
+    ask.hang_up = false; /* the same bytes, to their end */
+    expect_status(fixture_ask(f, &ask), 201);
+    fixture_close(f);
+}
+
+Test(datasets, list_the_first_hundred_faults)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    char *many = malloc(200 * sizeof BAD);
+    many[0] = '\0';
+    for (int i = 0; i < 200; i++) {
+        strcat(many + (size_t)i * (sizeof BAD - 1), BAD);
+    }
+    struct response *r = domain_upload(f, NULL, id, many, 0, NULL);
+    expect_problem(r, "validation");
+    cr_assert_eq(json_array_size(response_at(r, "/errors")), 100);
+    free(many);
+    fixture_close(f);
+}
+
+static size_t gzip(const char *text, unsigned char *out, size_t room)
+{
+    z_stream z = {0};
+    cr_assert(deflateInit2(&z, 9, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+    z.next_in = (unsigned char *)text;
+    z.avail_in = (uInt)strlen(text);
+    z.next_out = out;
+    z.avail_out = (uInt)room;
+    cr_assert(deflate(&z, Z_FINISH) == Z_STREAM_END);
+    size_t size = z.total_out;
+    deflateEnd(&z);
+    return size;
+}
+
+Test(datasets, take_gzip_and_refuse_what_is_damaged)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    unsigned char packed[4096];
+    size_t size = gzip(GOOD GOOD, packed, sizeof packed);
+    struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", id),
+                      .token = fixture_token(f, "steward"),
+                      .body = (const char *)packed,
+                      .body_size = size,
+                      .content_type = "application/x-ndjson",
+                      .headers = {{"Content-Encoding", "gzip"}}};
+    expect_status(fixture_ask(f, &ask), 201);
+    ask.body_size = size - 5;
+    expect_problem(fixture_ask(f, &ask), "corrupt-encoding");
+    packed[size / 2] ^= 0x55;
+    ask.body_size = size;
+    struct response *r = fixture_ask(f, &ask);
+    cr_assert(r->status == 400 || r->status == 422, "%s", r->body);
+    ask.headers[0][1] = "br";
+    expect_problem(fixture_ask(f, &ask), "unsupported-media-type");
+    ask.headers[0][0] = NULL;
+    ask.content_type = "application/x-hdf5";
+    r = fixture_ask(f, &ask);
+    expect_problem(r, "unsupported-media-type");
+    cr_assert_str_eq(response_text(r, "/accepts/0"), "application/x-ndjson");
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    cr_assert_eq(response_number(seen, "/trajectories"), 2);
+    fixture_close(f);
+}
+
+Test(datasets, repeat_an_upload_with_its_key_once)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", id),
+                      .token = fixture_token(f, "steward"),
+                      .key = "once",
+                      .body = GOOD,
+                      .content_type = "application/x-ndjson"};
+    expect_status(fixture_ask(f, &ask), 201);
+    struct response *again = fixture_ask(f, &ask);
+    expect_status(again, 201);
+    cr_assert_str_eq(response_header(again, "Idempotency-Replayed"), "true");
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    cr_assert_eq(response_number(seen, "/trajectories"), 1);
+    fixture_close(f);
+}
+
+Test(datasets, are_sealed_once_and_not_empty)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    const char *seal = domain_path("/v1/datasets/%s:seal", id);
+    expect_problem(fixture_post(f, "steward", seal, NULL), "dataset-empty");
+    expect_status(domain_upload(f, NULL, id, GOOD, 0, NULL), 201);
+    struct response *sealed = fixture_post(f, "steward", seal, NULL);
+    expect_status(sealed, 200);
+    cr_assert_str_eq(response_text(sealed, "/state"), "sealed");
+    expect_problem(fixture_post(f, "steward", seal, NULL), "dataset-not-open");
+    expect_problem(domain_upload(f, NULL, id, GOOD, 0, NULL), "dataset-not-open");
+    fixture_close(f);
+}
+
+Test(datasets, are_deleted_and_leave_their_ledger)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 2);
+    const char *path = domain_path("/v1/datasets/%s", id);
+    const char *account = response_text(fixture_get(f, "steward", path), "/account");
+    expect_status(fixture_delete(f, "steward", path), 204);
+    expect_problem(fixture_get(f, "steward", path), "not-found");
+    expect_problem(fixture_delete(f, "steward", path), "not-found");
+    expect_problem(domain_upload(f, NULL, id, GOOD, 0, NULL), "not-found");
+    expect_status(fixture_get(f, "steward", domain_path("/v1/ledger/accounts/%s", account)), 200);
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
+    fixture_close(f);
+}
+
+Test(datasets, show_contributors_no_counts_and_strangers_nothing)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    const char *path = domain_path("/v1/datasets/%s", id);
+    expect_status(domain_upload(f, "contributor", id, GOOD, 0, NULL), 201);
+    struct response *seen = fixture_get(f, "contributor", path);
+    expect_status(seen, 200);
+    cr_assert(response_at(seen, "/trajectories") == NULL);
+    cr_assert(response_at(seen, "/experts") == NULL);
+    struct ask ask = {.path = path, .token = fixture_new_token(f, "steward")};
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    ask.method = "DELETE";
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    expect_problem(fixture_get(f, "student", path), "forbidden");
+    expect_problem(fixture_get(f, "admin", path), "forbidden");
+    expect_problem(fixture_get(f, "steward", "/v1/datasets/ds_nothing"), "not-found");
+    /* An expert belongs to the client that first brought it. */
+    ask = (struct ask){.path = domain_path("/v1/datasets/%s/trajectories", id),
+                       .token = fixture_new_token(f, "contributor"),
+                       .body = GOOD,
+                       .content_type = "application/x-ndjson"};
+    expect_problem(fixture_ask(f, &ask), "expert-taken");
+    struct response *budget = fixture_get(f, "steward", domain_path("%s/budget", path));
+    expect_status(budget, 200);
+    cr_assert_eq(response_number(budget, "/limit/epsilon"), 10);
+    cr_assert_eq(response_number(budget, "/spent/epsilon"), 0);
+    cr_assert_str_eq(response_text(budget, "/unit"), "expert");
+    fixture_close(f);
+}
+
+#define NETWORK(bias)                                                                              \
+    "{\"activation\":\"tanh\",\"layers\":[{\"weight\":[[1,2,3,4]],\"bias\":[0]},"                  \
+    "{\"weight\":[[1],[2]],\"bias\":" bias "}],\"output\":\"argmax\"}"
+
+Test(datasets, take_an_experts_policy_of_the_right_shape)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    const char *path = domain_path("/v1/datasets/%s/experts/e.1/policy", id);
+    expect_status(fixture_put(f, "contributor", path, NETWORK("[0,1]")), 204);
+    expect_status(fixture_put(f, "contributor", path, NETWORK("[0,2]")), 204);
+    expect_invalid(fixture_put(f, "contributor", path, NETWORK("[0]")), "/layers/1");
+    expect_invalid(fixture_put(f, "contributor", path, NETWORK("[0,1e300]")), "/layers/1/bias");
+    expect_invalid(fixture_put(f, "contributor", path, NETWORK("[0,\"x\"]")), "/layers/1/bias/1");
+    expect_invalid(fixture_put(f, "contributor", path, "{\"layers\":[]}"), "/layers");
+    expect_problem(fixture_put(f, "contributor",
+                               domain_path("/v1/datasets/%s/experts/a%%20b/policy", id),
+                               NETWORK("[0,1]")),
+                   "not-found");
+    fixture_close(f);
+}

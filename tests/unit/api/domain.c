@@ -1,0 +1,136 @@
+#include "tests/unit/api/domain.h"
+
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *domain_path(const char *format, ...)
+{
+    static char texts[256][4096];
+    static unsigned next;
+    char *text = texts[next++ % 256];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof texts[0], format, arguments);
+    va_end(arguments);
+    cr_assert(size > 0 && (size_t)size < sizeof texts[0]);
+    return text;
+}
+
+char *domain_lines(unsigned experts, unsigned steps)
+{
+    size_t room = (size_t)experts * (steps * 64 + 256) + 1, at = 0;
+    char *text = malloc(room);
+    cr_assert(text != NULL);
+    for (unsigned e = 0; e < experts; e++) {
+        at += (size_t)sprintf(text + at, "{\"expert\":\"e%u\",\"states\":[[0,0,0,0]", e);
+        for (unsigned t = 1; t <= steps; t++) {
+            at += (size_t)sprintf(text + at, ",[%.3f,%.3f,-0.0%u,0.1]", t * 0.01, e * 0.01, t % 7);
+        }
+        at += (size_t)sprintf(text + at, "],\"actions\":[1");
+        for (unsigned t = 1; t < steps; t++) {
+            at += (size_t)sprintf(text + at, ",%u", (t + e) % 2);
+        }
+        at += (size_t)sprintf(text + at, "],\"rewards\":[1");
+        for (unsigned t = 1; t < steps; t++) {
+            at += (size_t)sprintf(text + at, ",1");
+        }
+        at += (size_t)sprintf(text + at, "],\"terminated\":true,\"truncated\":false}\n");
+    }
+    text[at] = '\0';
+    return text;
+}
+
+struct response *domain_upload(struct fixture *fixture, const char *role, const char *dataset,
+                               const char *body, size_t size, const char *type)
+{
+    struct ask ask = {.method = "POST",
+                      .path = domain_path("/v1/datasets/%s/trajectories", dataset),
+                      .token = fixture_token(fixture, role == NULL ? "steward" : role),
+                      .body = body,
+                      .body_size = size,
+                      .content_type = type == NULL ? "application/x-ndjson" : type};
+    return fixture_ask(fixture, &ask);
+}
+
+const char *domain_dataset(struct fixture *fixture, const char *sensitivity)
+{
+    struct response *made =
+        fixture_post(fixture, "steward", "/v1/datasets",
+                     domain_path("{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":"
+                                 "\"%s\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}",
+                                 sensitivity));
+    expect_status(made, 201);
+    return response_text(made, "/id");
+}
+
+const char *domain_sealed(struct fixture *fixture, const char *sensitivity, unsigned experts)
+{
+    const char *id = domain_dataset(fixture, sensitivity);
+    char *lines = domain_lines(experts, 12);
+    expect_status(domain_upload(fixture, NULL, id, lines, 0, NULL), 201);
+    free(lines);
+    expect_status(fixture_post(fixture, "steward", domain_path("/v1/datasets/%s:seal", id), NULL),
+                  200);
+    return id;
+}
+
+const char *domain_private_job(const char *dataset, double epsilon, unsigned steps)
+{
+    return domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+                       "\"privacy\":{\"epsilon\":%g,\"delta\":1e-6},\"parameters\":{\"hidden\":[4],"
+                       "\"batch_size\":2,\"steps\":%u},\"evaluate\":{\"environment\":\"cartpole\","
+                       "\"episodes\":5,\"max_episode_steps\":20}}",
+                       dataset, epsilon, steps);
+}
+
+const char *domain_plain_job(const char *dataset, unsigned steps)
+{
+    return domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"none\",\"dataset\":\"%s\","
+                       "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":%u},"
+                       "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":5}}",
+                       dataset, steps);
+}
+
+enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,
+                              bool (*stop)(void *context), void *context)
+{
+    struct api_job_control control = {.worker = worker, .stop_requested = stop};
+    control.context = context;
+    char note[256];
+    return api_job_turn(fixture_app(fixture), fixture_db(fixture), &control, note);
+}
+
+struct response *domain_run(struct fixture *fixture, const char *body)
+{
+    struct response *made = fixture_post(fixture, "steward", "/v1/jobs", body);
+    expect_status(made, 202);
+    cr_assert_eq(domain_turn(fixture, "w", NULL, NULL), API_JOB_RAN);
+    struct response *job =
+        fixture_get(fixture, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
+    expect_status(job, 200);
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+    return job;
+}
+
+const char *domain_policy(struct fixture *fixture)
+{
+    struct response *made = fixture_post(
+        fixture, "steward", "/v1/policies",
+        "{\"name\":\"p\",\"environment\":\"cartpole\",\"network\":{\"activation\":\"relu\","
+        "\"layers\":[{\"weight\":[[0.1,0.2,0.3,0.4],[-0.1,0.2,-0.3,0.4]],\"bias\":[0,0.5]}],"
+        "\"output\":\"softmax\"}}");
+    expect_status(made, 201);
+    return response_text(made, "/id");
+}
+
+const char *domain_teacher(const char *policy, double epsilon, double client_epsilon)
+{
+    return domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"dirichlet\",\"concentration\":"
+                       "20,\"min_probability\":0.1},\"adjacency\":{\"unit\":\"observation\","
+                       "\"radius\":0.01},\"budget\":{\"epsilon\":%g,\"delta\":1e-5},"
+                       "\"client_budget\":{\"epsilon\":%g,\"delta\":1e-5}}",
+                       policy, epsilon, client_epsilon);
+}

@@ -1,0 +1,39 @@
+/* Datasets, jobs and teachers of a small size, for the tests of these families. */
+#ifndef TACET_TESTS_UNIT_API_DOMAIN_H
+#define TACET_TESTS_UNIT_API_DOMAIN_H
+
+#include "tests/unit/api/fixture.h"
+
+/* NDJSON of EXPERTS experts e0, e1, ... of STEPS steps each on cartpole. The caller frees it. */
+char *domain_lines(unsigned experts, unsigned steps);
+
+/* Uploads BODY as ROLE (NULL: steward) with that Content-Type (NULL: application/x-ndjson). */
+struct response *domain_upload(struct fixture *fixture, const char *role, const char *dataset,
+                               const char *body, size_t size, const char *type);
+
+/* An open cartpole dataset, and a sealed one with EXPERTS experts of 12 steps. The id. */
+const char *domain_dataset(struct fixture *fixture, const char *sensitivity);
+const char *domain_sealed(struct fixture *fixture, const char *sensitivity, unsigned experts);
+
+/* printf into a text that lives until 256 others were made. */
+const char *domain_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The body of a small private job on DATASET, with EPSILON and the evaluation; and of one without
+ * privacy. */
+const char *domain_private_job(const char *dataset, double epsilon, unsigned steps);
+const char *domain_plain_job(const char *dataset, unsigned steps);
+
+/* Runs one turn of a worker to its end. STOP may be NULL. */
+enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,
+                              bool (*stop)(void *context), void *context);
+
+/* Submits BODY, runs it, expects success, and gives the job as it then is. */
+struct response *domain_run(struct fixture *fixture, const char *body);
+
+/* The id of an imported linear policy on cartpole whose output is softmax. */
+const char *domain_policy(struct fixture *fixture);
+
+/* The body of a teacher of POLICY that the client budget EPSILON lets answer. */
+const char *domain_teacher(const char *policy, double epsilon, double client_epsilon);
+
+#endif

@@ -1,0 +1,406 @@
+/* Jobs: what is refused, what is held, how they run, pause, end and are paid for. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/certificate.h"
+#include "storage/jobs.h"
+#include "storage/ledger_verify.h"
+#include "tests/unit/api/domain.h"
+
+#define JOB(rest) "{\"algorithm\":\"cql\",\"dataset\":\"%s\"" rest "}"
+#define PRIVACY   ",\"privacy\":{\"epsilon\":5,\"delta\":1e-6}"
+
+static struct response *show(struct fixture *f, const struct response *made)
+{
+    struct response *job =
+        fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
+    expect_status(job, 200);
+    return job;
+}
+
+static struct response *budget(struct fixture *f, const char *dataset)
+{
+    return fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
+}
+
+static void expect_whole_ledger(struct fixture *f)
+{
+    struct ledger_report report;
+    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
+    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
+}
+
+Test(jobs, refuse_what_they_cannot_be)
+{
+    static const char *const cases[][2] = {
+        {JOB(""), "/privacy"},
+        {JOB(",\"privacy\":{\"epsilon\":1}"), "/privacy/delta"},
+        {JOB(",\"privacy\":{\"epsilon\":1,\"delta\":1}"), "/privacy/delta"},
+        {JOB(",\"privacy\":{\"epsilon\":-1,\"delta\":1e-5}"), "/privacy/epsilon"},
+        {JOB(",\"privacy\":{\"epsilon\":1,\"delta\":1e-5,\"sigma\":1}"), "/privacy/sigma"},
+        {JOB(",\"mechanism\":\"none\"" PRIVACY), "/privacy"},
+        {JOB(",\"mechanism\":\"magic\"" PRIVACY), "/mechanism"},
+        {JOB(PRIVACY ",\"parameters\":{\"noise_multiplyer\":1}"), "/parameters/noise_multiplyer"},
+        {JOB(PRIVACY ",\"parameters\":{\"steps\":0}"), "/parameters/steps"},
+        {JOB(PRIVACY ",\"parameters\":{\"steps\":\"many\"}"), "/parameters/steps"},
+        {JOB(PRIVACY ",\"parameters\":{\"hidden\":[4,0]}"), "/parameters/hidden/1"},
+        {JOB(PRIVACY ",\"parameters\":{\"hidden\":[4,4,4,4,4,4,4,4]}"), "/parameters/hidden"},
+        {JOB(PRIVACY ",\"parameters\":{\"optimizer\":\"magic\"}"), "/parameters/optimizer"},
+        {JOB(PRIVACY ",\"parameters\":{\"batch_size\":1000}"), "/parameters"},
+        {JOB(PRIVACY ",\"evaluate\":{\"environment\":\"mars\"}"), "/evaluate/environment"},
+        {JOB(PRIVACY ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":1001}"),
+         "/evaluate/episodes"},
+        {JOB(PRIVACY ",\"environment\":\"cartpole\""), "/environment"},
+        {JOB(PRIVACY ",\"epsilon\":3"), "/epsilon"},
+    };
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        snprintf(body, sizeof body, cases[i][0], id);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs", body), cases[i][1]);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", body), cases[i][1]);
+    }
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", "{\"algorithm\":\"magic\"}"),
+                   "/algorithm");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", "{\"algorithm\":\"cql\"}"), "/dataset");
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job("ds_nothing", 5, 10)),
+                   "not-found");
+    expect_problem(fixture_post(f, "student", "/v1/jobs", domain_private_job(id, 5, 10)),
+                   "forbidden");
+    struct ask ask = {.path = "/v1/jobs",
+                      .token = fixture_token(f, "steward"),
+                      .body = domain_private_job(id, 5, 10)};
+    expect_problem(fixture_ask(f, &ask), "idempotency-key-required");
+    ask.token = fixture_new_token(f, "steward"); /* another's data */
+    ask.key = "k";
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
+    fixture_close(f);
+}
+
+Test(jobs, need_a_sealed_dataset)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 10)),
+                   "dataset-empty");
+    char *lines = domain_lines(10, 12);
+    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
+    free(lines);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 10)),
+                   "dataset-not-sealed");
+    fixture_close(f);
+}
+
+Test(jobs, are_estimated_for_nothing)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *r =
+        fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(id, 5, 20));
+    expect_status(r, 200);
+    cr_assert(json_is_true(response_at(r, "/feasible")));
+    cr_assert(response_number(r, "/cost/epsilon") > 0 && response_number(r, "/cost/epsilon") <= 5);
+    cr_assert_eq(response_number(r, "/plan/steps"), 20);
+    cr_assert_float_eq(response_number(r, "/plan/sampling_rate"), 0.2, 1e-12);
+    cr_assert(response_number(r, "/plan/noise_multiplier") > 0);
+    r = fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(id, 50, 20));
+    cr_assert(json_is_false(response_at(r, "/feasible")));
+    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    fixture_close(f);
+}
+
+Test(jobs, hold_their_price_and_settle_it)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
+    expect_status(made, 202);
+    cr_assert_str_eq(response_text(made, "/state"), "queued");
+    cr_assert_eq(response_number(made, "/progress/queue_place"), 1);
+    cr_assert(response_header(made, "Location") != NULL);
+    double reserved = response_number(made, "/privacy/reserved/epsilon");
+    cr_assert(reserved > 0 && reserved <= 6);
+    cr_assert_float_eq(response_number(budget(f, id), "/reserved/epsilon"), reserved, 1e-12);
+
+    /* What is left would pay for it but for the hold; what is more can never be paid. */
+    struct response *second = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
+    expect_problem(second, "budget-reserved");
+    cr_assert(response_number(second, "/violated/0/requested/epsilon") > 5);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 60, 20)),
+                   "budget-exhausted");
+
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *job = show(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded");
+    cr_assert_eq(response_number(job, "/progress/fraction"), 1);
+    cr_assert_eq(response_number(job, "/privacy/reserved/epsilon"), 0);
+    cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), reserved, 1e-12);
+    cr_assert_eq(response_number(job, "/evaluation/episodes"), 5);
+    cr_assert(response_number(job, "/evaluation/mean_return") >= 1);
+    struct response *after = budget(f, id);
+    cr_assert_eq(response_number(after, "/reserved/epsilon"), 0);
+    cr_assert_float_eq(response_number(after, "/spent/epsilon"), reserved, 1e-12);
+    cr_assert_float_eq(response_number(after, "/spent/delta"), 1e-6, 1e-18);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20)),
+                   "budget-exhausted");
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(jobs, answer_a_repeat_with_the_same_job)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct ask ask = {.path = "/v1/jobs",
+                      .token = fixture_token(f, "steward"),
+                      .key = "same",
+                      .body = domain_private_job(id, 6, 20)};
+    struct response *first = fixture_ask(f, &ask);
+    expect_status(first, 202);
+    struct response *again = fixture_ask(f, &ask);
+    expect_status(again, 202);
+    cr_assert_str_eq(first->body, again->body);
+    ask.body = domain_private_job(id, 1, 20);
+    expect_problem(fixture_ask(f, &ask), "idempotency-key-reused");
+    cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 1);
+    fixture_close(f);
+}
+
+Test(jobs, give_back_all_when_cancelled_in_the_queue)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
+    const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
+    struct response *job = fixture_post(f, "steward", cancel, NULL);
+    expect_status(job, 200);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    struct response *after = budget(f, id);
+    cr_assert_eq(response_number(after, "/reserved/epsilon"), 0);
+    cr_assert_eq(response_number(after, "/spent/epsilon"), 0);
+    expect_problem(fixture_post(f, "steward", cancel, NULL), "job-not-cancellable");
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs/job_nothing:cancel", NULL), "not-found");
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+struct meddler {
+    struct fixture *f;
+    const char *cancel;
+    unsigned pulses, act_at;
+    bool stop;
+};
+
+/* Asked at every pulse: lets time pass, and acts at one of them. */
+static bool meddle(void *context)
+{
+    struct meddler *meddler = context;
+    fixture_advance(2000);
+    if (++meddler->pulses != meddler->act_at) {
+        return false;
+    }
+    if (meddler->cancel != NULL) {
+        expect_status(fixture_post(meddler->f, "steward", meddler->cancel, NULL), 200);
+    }
+    return meddler->stop;
+}
+
+Test(jobs, pay_for_executed_steps_when_cancelled)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 100000));
+    expect_status(made, 202);
+    double reserved = response_number(made, "/privacy/reserved/epsilon");
+    struct meddler meddler = {.f = f,
+                              .act_at = 4,
+                              .cancel =
+                                  domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
+    cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_RAN);
+    struct response *job = show(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    cr_assert(json_is_null(response_at(job, "/policy")));
+    cr_assert(response_number(job, "/progress/step") > 0);
+    cr_assert(response_number(job, "/progress/step") < 100000);
+    double spent = response_number(job, "/privacy/spent/epsilon");
+    cr_assert(spent > 0 && spent < reserved, "%g of %g", spent, reserved);
+    cr_assert_float_eq(response_number(budget(f, id), "/spent/epsilon"), spent, 1e-12);
+    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(jobs, pause_and_go_on_from_their_checkpoint)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
+    struct meddler meddler = {.f = f, .act_at = 3, .stop = true};
+    cr_assert_eq(domain_turn(f, "first", meddle, &meddler), API_JOB_PAUSED);
+    struct response *paused = show(f, made);
+    cr_assert_str_eq(response_text(paused, "/state"), "running");
+    double step = response_number(paused, "/progress/step");
+    cr_assert(step > 0 && step < 20000);
+    cr_assert(response_number(budget(f, id), "/reserved/epsilon") > 0);
+    fixture_advance(1000);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
+    cr_assert_str_eq(response_text(show(f, made), "/state"), "succeeded");
+    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+/* Asked at every pulse: a job that another worker took over writes nothing more. */
+static bool lose_the_lease(void *context)
+{
+    struct meddler *meddler = context;
+    struct job_row job;
+    if (++meddler->pulses == 2) {
+        fixture_advance(3600000);
+        cr_assert_eq(jobs_claim(fixture_db(meddler->f), "thief",
+                                fixture_app(meddler->f)->settings.now_ms(), 60000, &job),
+                     DB_OK);
+        job_done(&job);
+        fixture_advance(2000);
+    }
+    return false;
+}
+
+Test(jobs, write_nothing_without_their_lease)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 100000));
+    struct meddler meddler = {.f = f};
+    cr_assert_eq(domain_turn(f, "victim", lose_the_lease, &meddler), API_JOB_PAUSED);
+    struct response *job = show(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "running");
+    cr_assert(response_number(budget(f, id), "/reserved/epsilon") > 0);
+    cr_assert_eq(response_number(budget(f, id), "/spent/epsilon"), 0);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(jobs, release_what_is_private_with_a_certificate)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *job = domain_run(f, domain_private_job(id, 6, 20));
+    const char *policy = response_text(job, "/policy");
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/policies/%s", policy));
+    cr_assert(json_is_true(response_at(seen, "/released")));
+    cr_assert_str_eq(response_text(seen, "/environment"), "cartpole");
+    struct response *weights =
+        fixture_get(f, "steward", domain_path("/v1/policies/%s/weights?format=json", policy));
+    expect_status(weights, 200);
+    cr_assert_str_eq(response_text(weights, "/output"), "q");
+    double w = (double)(float)response_number(weights, "/layers/0/weight/0/0") * 1048576;
+    cr_assert(w == rint(w), "on the grid");
+    struct response *certificate =
+        fixture_get(f, "auditor", domain_path("/v1/policies/%s/certificate", policy));
+    expect_status(certificate, 200);
+    cr_assert(certificate_check(certificate->body, fixture_app(f)->public_key));
+    cr_assert_float_eq(response_number(certificate, "/privacy/epsilon"),
+                       response_number(job, "/privacy/spent/epsilon"), 1e-8);
+    cr_assert(response_number(certificate, "/privacy/epsilon_lower") <=
+              response_number(certificate, "/privacy/epsilon"));
+    cr_assert_eq(response_number(certificate, "/plan/steps"), 20);
+    cr_assert(strstr(response_text(certificate, "/privacy/neighbours"), "emptied") != NULL);
+    cr_assert(json_array_size(response_at(certificate, "/warnings")) > 0);
+    fixture_close(f);
+}
+
+Test(jobs, keep_inside_what_is_not_private)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *job = domain_run(f, domain_plain_job(id, 50));
+    cr_assert(json_is_null(response_at(job, "/evaluation")));
+    cr_assert(json_is_null(response_at(job, "/privacy")));
+    cr_assert_eq(json_array_size(response_at(job, "/notes")), 2);
+    cr_assert_eq(response_number(budget(f, id), "/spent/epsilon"), 0);
+    const char *policy = response_text(job, "/policy");
+    expect_problem(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy)),
+                   "not-released");
+    expect_problem(fixture_post(f, "steward", domain_path("/v1/policies/%s/actions", policy),
+                                "{\"states\":[[0,0,0,0]]}"),
+                   "not-released");
+    expect_problem(fixture_get(f, "steward", domain_path("/v1/policies/%s/certificate", policy)),
+                   "not-found");
+    fixture_close(f);
+}
+
+Test(jobs, show_everything_of_public_data)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "public", 10);
+    struct response *job = domain_run(f, domain_plain_job(id, 50));
+    cr_assert_eq(response_number(job, "/evaluation/episodes"), 5);
+    expect_status(
+        fixture_get(f, "steward",
+                    domain_path("/v1/policies/%s/weights", response_text(job, "/policy"))),
+        200);
+    fixture_close(f);
+}
+
+Test(jobs, are_listed_and_filtered)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    domain_run(f, domain_private_job(id, 1, 20));
+    fixture_advance(1);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20)), 202);
+    struct response *list = fixture_get(f, "steward", "/v1/jobs?state=queued&algorithm=cql");
+    cr_assert_eq(json_array_size(response_at(list, "/items")), 1);
+    list = fixture_get(f, "steward", "/v1/jobs");
+    cr_assert_eq(json_array_size(response_at(list, "/items")), 2);
+    cr_assert_str_eq(response_text(list, "/items/0/state"), "queued", "newest first");
+    expect_problem(fixture_get(f, "steward", "/v1/jobs?state=lost"), "validation");
+    struct ask ask = {.path = "/v1/jobs", .token = fixture_new_token(f, "steward")};
+    cr_assert_eq(json_array_size(response_at(fixture_ask(f, &ask), "/items")), 0);
+    expect_problem(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)), "conflict");
+    fixture_close(f);
+}
+
+Test(jobs, are_followed_by_events)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
+    struct ask ask = {.path = domain_path("/v1/jobs/%s/events", response_text(made, "/id")),
+                      .token = fixture_token(f, "steward"),
+                      .accept = "text/event-stream"};
+    struct response *r = fixture_ask(f, &ask);
+    expect_status(r, 200);
+    cr_assert_str_eq(r->content_type, "text/event-stream");
+    struct api_events events = r->reply.events;
+    char text[8192];
+    long n = events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text - 1);
+    cr_assert(n > 0);
+    text[n] = '\0';
+    cr_assert(strncmp(text, "event: progress\nid: 0\ndata: {", 29) == 0, "%s", text);
+    cr_assert_eq(events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text), 0);
+    fixture_advance(20000);
+    n = events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text - 1);
+    cr_assert(n > 0 && text[0] == ':');
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    n = events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text - 1);
+    cr_assert(n > 0);
+    text[n] = '\0';
+    cr_assert(strncmp(text, "event: done\nid: 20\ndata: {", 26) == 0, "%s", text);
+    cr_assert(strcmp(text + n - 2, "\n\n") == 0);
+    cr_assert_eq(events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text), -1);
+    fixture_close(f);
+}

@@ -1,0 +1,364 @@
+/* Teachers: what is certified and refused, what a query costs, and the silence at the end. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/ledger_verify.h"
+#include "tests/unit/api/domain.h"
+
+#define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
+
+static const char *new_teacher(struct fixture *f, double epsilon, double client_epsilon)
+{
+    struct response *made = fixture_post(f, "steward", "/v1/teachers",
+                                         domain_teacher(domain_policy(f), epsilon, client_epsilon));
+    expect_status(made, 201);
+    return response_text(made, "/id");
+}
+
+static const char *queries(const char *teacher)
+{
+    return domain_path("/v1/teachers/%s/queries", teacher);
+}
+
+static void expect_whole_ledger(struct fixture *f)
+{
+    struct ledger_report report;
+    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
+    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
+}
+
+/* A teacher's body with one member other than good. */
+static const char *teacher_with(const char *policy, const char *mechanism, const char *adjacency,
+                                const char *rest)
+{
+    return domain_path("{\"policy\":\"%s\",\"mechanism\":{%s},\"adjacency\":{%s}%s}", policy,
+                       mechanism, adjacency, rest);
+}
+
+#define MECHANISM "\"concentration\":20,\"min_probability\":0.1"
+#define ADJACENCY "\"unit\":\"observation\",\"radius\":0.01"
+#define BUDGET    ",\"budget\":{\"epsilon\":8,\"delta\":1e-5}"
+
+Test(teachers, refuse_what_they_cannot_be)
+{
+    static const char *const cases[][4] = {
+        {MECHANISM, ADJACENCY, "", "/budget"},
+        {MECHANISM, ADJACENCY, ",\"budget\":{\"epsilon\":0,\"delta\":1e-5}", "/budget/epsilon"},
+        {MECHANISM, ADJACENCY, ",\"budget\":{\"epsilon\":1e999,\"delta\":1e-5}", ""},
+        {MECHANISM, ADJACENCY, ",\"budget\":{\"epsilon\":0.0001,\"delta\":1e-5}",
+         "/budget/epsilon"},
+        {MECHANISM, ADJACENCY, BUDGET ",\"client_budget\":{\"epsilon\":0.0001,\"delta\":1e-5}",
+         "/client_budget/epsilon"},
+        {MECHANISM, ADJACENCY, BUDGET ",\"accounting\":\"basic\"", "/accounting"},
+        {MECHANISM, ADJACENCY, BUDGET ",\"colour\":1", "/colour"},
+        {MECHANISM, "\"unit\":\"expert\"", BUDGET, "/adjacency/unit"},
+        {MECHANISM, "\"unit\":\"observation\"", BUDGET, "/adjacency/radius"},
+        {MECHANISM, "\"unit\":\"observation\",\"radius\":-1", BUDGET, "/adjacency/radius"},
+        {"\"name\":\"gaussian_simplex\",\"sigma\":1", ADJACENCY, BUDGET, "/mechanism/name"},
+        {"\"concentration\":9", ADJACENCY, BUDGET, "/mechanism/concentration"},
+        {"\"concentration\":20,\"min_probability\":0.5", ADJACENCY, BUDGET,
+         "/mechanism/min_probability"},
+        {"\"concentration\":20,\"temperature\":0", ADJACENCY, BUDGET, "/mechanism/temperature"},
+        {"\"concentration\":20,\"vanishing\":1.5", ADJACENCY, BUDGET, "/mechanism/vanishing"},
+        {"", ADJACENCY, BUDGET, "/mechanism/concentration"},
+    };
+    struct fixture *f = fixture_open();
+    const char *policy = domain_policy(f);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_invalid(fixture_post(f, "steward", "/v1/teachers",
+                                    teacher_with(policy, cases[i][0], cases[i][1], cases[i][2])),
+                       cases[i][3]);
+    }
+    expect_problem(fixture_post(f, "steward", "/v1/teachers", domain_teacher("pol_nothing", 8, 2)),
+                   "not-found");
+    struct ask ask = {.path = "/v1/teachers",
+                      .token = fixture_new_token(f, "steward"),
+                      .body = domain_teacher(policy, 8, 2)};
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    cr_assert_eq(
+        json_array_size(response_at(fixture_get(f, "steward", "/v1/ledger/accounts"), "/items")),
+        0);
+    fixture_close(f);
+}
+
+Test(teachers, say_what_is_certified_and_what_it_costs)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 8, 2));
+    expect_status(made, 201);
+    /* Two rows (0.1,0.2,0.3,0.4), (-0.1,0.2,-0.3,0.4): the norm is 2 sqrt(0.1) or below, softmax
+     * halves it. */
+    double lipschitz = response_number(made, "/lipschitz");
+    cr_assert(lipschitz >= 0.31622 && lipschitz < 0.3164, "%.9g", lipschitz);
+    cr_assert_float_eq(response_number(made, "/sensitivity"), 0.8 * lipschitz * 0.01, 1e-9);
+    cr_assert(response_number(made, "/order") > 1);
+    cr_assert(response_number(made, "/cost_per_query/epsilon") > 0);
+    cr_assert(response_number(made, "/queries_in_client_budget") > 1);
+    cr_assert(strlen(response_text(made, "/does_not_protect")) > 0);
+    const char *id = response_text(made, "/id");
+    struct response *seen = fixture_get(f, "student", domain_path("/v1/teachers/%s", id));
+    expect_status(seen, 200);
+    cr_assert(json_is_null(response_at(seen, "/account")));
+    cr_assert_eq(json_array_size(response_at(fixture_get(f, "student", "/v1/teachers"), "/items")),
+                 1);
+    struct ask ask = {.path = domain_path("/v1/teachers/%s", id),
+                      .token = fixture_new_token(f, "steward")};
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    fixture_close(f);
+}
+
+Test(teachers, answer_with_probabilities_and_their_cost)
+{
+    struct fixture *f = fixture_open();
+    const char *id = new_teacher(f, 8, 2);
+    struct response *r = fixture_post(f, "student", queries(id), STATE);
+    expect_status(r, 200);
+    double p0 = response_number(r, "/probabilities/0"), p1 = response_number(r, "/probabilities/1");
+    cr_assert(p0 >= 0 && p1 >= 0 && p0 + p1 == 1);
+    cr_assert_eq(p0 * 1048576, rint(p0 * 1048576));
+    cr_assert_eq(response_number(r, "/concentration"), 20);
+    cr_assert(response_number(r, "/error_radius") > 0);
+    double cost = response_number(r, "/cost/epsilon"), spent = response_number(r, "/spent/epsilon");
+    cr_assert(cost > 0);
+    cr_assert_float_eq(cost, spent, 1e-12, "the first answer");
+    cr_assert_float_eq(response_number(r, "/remaining/epsilon"), 2 - spent, 1e-9);
+    struct response *second = fixture_post(f, "student", queries(id), STATE);
+    cr_assert(response_number(second, "/cost/epsilon") < cost);
+    cr_assert_eq(response_number(second, "/cost/delta"), 0);
+    cr_assert_float_eq(response_number(second, "/spent/epsilon"),
+                       spent + response_number(second, "/cost/epsilon"), 1e-9);
+    struct response *batch =
+        fixture_post(f, "student", queries(id), "{\"states\":[[0,0,0,0],[1,1,1,1],[2,2,2,2]]}");
+    expect_status(batch, 200);
+    cr_assert_eq(json_array_size(response_at(batch, "/probabilities")), 3);
+    cr_assert_eq(json_array_size(response_at(batch, "/probabilities/2")), 2);
+    cr_assert_float_eq(response_number(batch, "/cost/epsilon"),
+                       3 * response_number(second, "/cost/epsilon"), 1e-9);
+    struct response *mine = fixture_get(
+        f, "student", domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student")));
+    expect_status(mine, 200);
+    cr_assert_eq(response_number(mine, "/spent/epsilon"), response_number(batch, "/spent/epsilon"));
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(teachers, refuse_questions_that_are_none)
+{
+    static const char *const cases[][2] = {
+        {"{}", ""},
+        {"{\"state\":[0,0,0,0],\"states\":[[0,0,0,0]]}", ""},
+        {"{\"state\":[0,0,0]}", "/state"},
+        {"{\"state\":[0,0,0,\"0\"]}", "/state/3"},
+        {"{\"state\":[0,0,0,1e300]}", "/state/3"},
+        {"{\"state\":{}}", "/state"},
+        {"{\"states\":[]}", "/states"},
+        {"{\"states\":[[0,0,0,0],[0]]}", "/states/1"},
+        {"{\"state\":[0,0,0,0],\"concentration\":21}", "/concentration"},
+        {"{\"state\":[0,0,0,0],\"concentration\":5}", "/concentration"},
+        {"{\"state\":[0,0,0,0],\"max_epsilon\":0}", "/max_epsilon"},
+        {"{\"state\":[0,0,0,0],\"reuse\":\"always\"}", "/reuse"},
+        {"{\"state\":[0,0,0,0],\"temperature\":1}", "/temperature"},
+    };
+    struct fixture *f = fixture_open();
+    const char *id = new_teacher(f, 8, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_invalid(fixture_post(f, "student", queries(id), cases[i][0]), cases[i][1]);
+    }
+    struct response *r =
+        fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"max_epsilon\":1e-9}");
+    expect_problem(r, "cost-above-maximum");
+    expect_problem(fixture_post(f, "student", queries("tch_nothing"), STATE), "not-found");
+    expect_problem(fixture_post(f, "contributor", queries(id), STATE), "forbidden");
+    struct ask ask = {.path = queries(id), .token = fixture_token(f, "student"), .body = STATE};
+    expect_problem(fixture_ask(f, &ask), "idempotency-key-required");
+    /* Nothing of this was charged; no account was opened. */
+    struct response *accounts = fixture_get(f, "steward", "/v1/ledger/accounts");
+    cr_assert_eq(json_array_size(response_at(accounts, "/items")), 1);
+    cr_assert_eq(response_number(accounts, "/items/0/spent/epsilon"), 0);
+    fixture_close(f);
+}
+
+Test(teachers, fall_silent_when_the_client_cannot_pay)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 100, 0.5));
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    double promised = response_number(made, "/queries_in_client_budget");
+    cr_assert(promised > 2 && promised < 5000, "%g", promised);
+    struct response *r = NULL;
+    double answered = 0;
+    while (answered < promised) {
+        r = fixture_post(f, "student", queries(id), STATE);
+        if (r->status != 200) {
+            break;
+        }
+        answered++;
+    }
+    cr_assert_eq(answered, promised);
+    double spent = response_number(r, "/spent/epsilon");
+    cr_assert(spent <= 0.5);
+    r = fixture_post(f, "student", queries(id), STATE);
+    expect_problem(r, "budget-exhausted");
+    cr_assert_eq(json_array_size(response_at(r, "/violated")), 1);
+    cr_assert_eq(response_number(r, "/violated/0/limit/epsilon"), 0.5);
+    cr_assert_eq(response_number(r, "/violated/0/spent/epsilon"), spent);
+    cr_assert(response_number(r, "/violated/0/requested/epsilon") > 0);
+    /* The other student has a budget of its own. */
+    struct ask ask = {.path = queries(id),
+                      .token = fixture_new_token(f, "student"),
+                      .key = "other",
+                      .body = STATE};
+    expect_status(fixture_ask(f, &ask), 200);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(teachers, fall_silent_for_all_at_the_common_cap)
+{
+    struct fixture *f = fixture_open();
+    const char *id = new_teacher(f, 0.5, 0.5);
+    struct response *r =
+        fixture_post(f, "student", queries(id), "{\"states\":[[0,0,0,0],[0,0,0,0],[0,0,0,0]]}");
+    expect_status(r, 200);
+    struct response *teacher = fixture_get(f, "steward", domain_path("/v1/teachers/%s", id));
+    int count = (int)response_number(teacher, "/queries_in_client_budget") - 2;
+    char body[8192] = "{\"states\":[[0,0,0,0]";
+    for (int i = 1; i < count && strlen(body) < 8000; i++) {
+        strcat(body, ",[0,0,0,0]");
+    }
+    strcat(body, "]}");
+    struct ask ask = {
+        .path = queries(id), .token = fixture_new_token(f, "student"), .key = "k", .body = body};
+    r = fixture_ask(f, &ask); /* its own budget could pay, the common one cannot */
+    expect_problem(r, "budget-exhausted");
+    struct response *accounts = fixture_get(f, "steward", "/v1/ledger/accounts");
+    cr_assert_eq(json_array_size(response_at(accounts, "/items")), 2, "nothing half done");
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(teachers, replay_the_stored_bytes)
+{
+    struct fixture *f = fixture_open();
+    const char *id = new_teacher(f, 8, 2);
+    struct ask ask = {
+        .path = queries(id), .token = fixture_token(f, "student"), .key = "once", .body = STATE};
+    struct response *first = fixture_ask(f, &ask), *again = fixture_ask(f, &ask);
+    expect_status(again, 200);
+    cr_assert_str_eq(first->body, again->body);
+    cr_assert_str_eq(response_header(again, "Idempotency-Replayed"), "true");
+    ask.body = "{\"state\":[0,0,0,0]}";
+    expect_problem(fixture_ask(f, &ask), "idempotency-key-reused");
+    /* The same bytes under another key are charged again, unless the caller wants the old ones. */
+    struct response *fresh = fixture_post(f, "student", queries(id), STATE);
+    cr_assert(response_number(fresh, "/spent/epsilon") > response_number(first, "/spent/epsilon"));
+    static const char reuse[] = "{\"state\":[0,0,0,0],\"reuse\":\"exact\"}";
+    struct response *asked = fixture_post(f, "student", queries(id), reuse);
+    expect_status(asked, 200);
+    struct response *reused = fixture_post(f, "student", queries(id), reuse);
+    cr_assert_str_eq(asked->body, reused->body);
+    struct response *later = fixture_post(f, "student", queries(id), STATE);
+    cr_assert_float_eq(response_number(later, "/spent/epsilon") -
+                           response_number(asked, "/spent/epsilon"),
+                       response_number(later, "/cost/epsilon"), 1e-9);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(teachers, grant_and_change_budgets_by_revision)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers",
+                     teacher_with(domain_policy(f), MECHANISM, ADJACENCY, BUDGET)); /* no default */
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    expect_problem(fixture_post(f, "student", queries(id), STATE), "no-budget");
+    expect_problem(fixture_get(f, "student", domain_path("/v1/teachers/%s", id)), "not-found");
+    const char *path = domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student"));
+    struct ask ask = {.method = "PUT",
+                      .path = path,
+                      .token = fixture_token(f, "steward"),
+                      .body = "{\"epsilon\":6,\"delta\":1e-5}",
+                      .headers = {{"If-Match", "\"1\""}}};
+    expect_problem(fixture_ask(f, &ask), "precondition-failed");
+    ask.headers[0][0] = NULL;
+    struct response *granted = fixture_ask(f, &ask);
+    expect_status(granted, 201);
+    cr_assert_str_eq(response_header(granted, "ETag"), "\"1\"");
+    expect_status(fixture_post(f, "student", queries(id), STATE), 200);
+    expect_problem(fixture_ask(f, &ask), "precondition-required");
+    ask.headers[0][0] = "If-Match";
+    ask.headers[0][1] = "\"7\"";
+    expect_problem(fixture_ask(f, &ask), "precondition-failed");
+    ask.headers[0][1] = "\"1\"";
+    ask.body = "{\"epsilon\":7,\"delta\":1e-5}";
+    struct response *changed = fixture_ask(f, &ask);
+    expect_status(changed, 200);
+    cr_assert_str_eq(response_header(changed, "ETag"), "\"2\"");
+    cr_assert_eq(response_number(changed, "/limit/epsilon"), 7);
+    struct response *mine = fixture_get(f, "student", path);
+    cr_assert_str_eq(response_header(mine, "ETag"), "\"2\"");
+    ask.headers[0][1] = "\"2\"";
+    ask.body = "{\"epsilon\":1e-7,\"delta\":1e-5}";
+    expect_problem(fixture_ask(f, &ask), "validation");
+    ask.path = domain_path("/v1/teachers/%s/budgets/cli_nobody", id);
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    ask = (struct ask){.path = path, .token = fixture_new_token(f, "student")};
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(teachers, follow_the_vanishing_schedule_down_to_its_floor)
+{
+    struct fixture *f = fixture_open();
+    const char *body = teacher_with(domain_policy(f), MECHANISM ",\"vanishing\":0.8", ADJACENCY,
+                                    BUDGET ",\"client_budget\":{\"epsilon\":2,\"delta\":1e-5}");
+    struct response *made = fixture_post(f, "steward", "/v1/teachers", body);
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    const char *next = domain_path("/v1/teachers/%s/rollouts", id);
+    struct response *r = fixture_post(f, "student", next, NULL);
+    expect_status(r, 200);
+    cr_assert_eq(response_number(r, "/rollout"), 1);
+    cr_assert_float_eq(response_number(r, "/concentration"), 16, 1e-9);
+    struct response *answer = fixture_post(f, "student", queries(id), STATE);
+    cr_assert_float_eq(response_number(answer, "/concentration"), 16, 1e-9);
+    expect_invalid(
+        fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"concentration\":17}"),
+        "/concentration");
+    for (int i = 0; i < 5; i++) {
+        r = fixture_post(f, "student", next, NULL);
+    }
+    cr_assert_eq(response_number(r, "/concentration"), 10);
+    expect_status(fixture_post(f, "student", queries(id), STATE), 200);
+    fixture_close(f);
+}
+
+Test(teachers, estimate_without_charging)
+{
+    struct fixture *f = fixture_open();
+    const char *id = new_teacher(f, 8, 2);
+    const char *path = domain_path("/v1/teachers/%s/queries:estimate", id);
+    struct response *one = fixture_post(f, "student", path, "{\"count\":1}");
+    expect_status(one, 200);
+    struct response *teacher = fixture_get(f, "student", domain_path("/v1/teachers/%s", id));
+    cr_assert_float_eq(response_number(one, "/cost/epsilon"),
+                       response_number(teacher, "/cost_per_query/epsilon"), 1e-9);
+    int fits = (int)response_number(teacher, "/queries_in_client_budget");
+    struct response *r = fixture_post(f, "student", path, domain_path("{\"count\":%d}", fits));
+    cr_assert(json_is_true(response_at(r, "/feasible")));
+    cr_assert(response_number(r, "/cost/epsilon") <= 2);
+    r = fixture_post(f, "student", path, domain_path("{\"count\":%d}", fits + 1));
+    cr_assert(json_is_false(response_at(r, "/feasible")));
+    r = fixture_post(f, "student", path, domain_path("{\"count\":%d,\"concentration\":10}", fits));
+    cr_assert(response_number(r, "/cost/epsilon") < 2);
+    expect_invalid(fixture_post(f, "student", path, "{\"count\":0}"), "/count");
+    fixture_close(f);
+}
