@@ -10,11 +10,11 @@
 #include "storage/listing.h"
 
 struct audit {
+    crypto_generichash_state head; /* first: it is aligned to 64 bytes */
+    struct ledger_account sums;    /* of the account in hand: id, balances, entries, head, budget */
     struct db *db;
     struct ledger_report *report;
-    crypto_generichash_state head;
-    struct ledger_account sums; /* of the account in hand: id, balances, entries, head, budget */
-    bool chained;               /* no break of this account's chain was reported yet */
+    bool chained; /* no break of this account's chain was reported yet */
 };
 
 static void report_fault(struct audit *audit, const char *account, int64_t sequence,

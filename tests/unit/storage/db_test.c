@@ -234,7 +234,7 @@ Test(db, a_full_disk_loses_nothing, .init = open_sqlite, .fini = close_all)
     struct db_settings settings = {.location = f.path, .max_pages = 1000};
     struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
     struct db *db = NULL;
-    char error[DB_ERROR_SIZE], name[8];
+    char error[DB_ERROR_SIZE], name[16];
     cr_assert_eq(db_open(store, &db, error), DB_OK, "%s", error);
     enum db_status status = DB_OK;
     int stored = 0;
@@ -251,7 +251,6 @@ Test(db, a_full_disk_loses_nothing, .init = open_sqlite, .fini = close_all)
     cr_assert_eq(db_transact(db, fill, (char[]){"batch"}), DB_FULL);
     (void)db_commit_batch(db);
     cr_assert_not(db_in_transaction(db));
-    snprintf(name, sizeof name, "n%d", stored - 1);
     cr_assert_eq(fixture_sql(db, "DELETE FROM meta WHERE name = 'n0'"), DB_OK);
     cr_assert_eq(db_transact(db, fill, (char[]){"again"}), DB_OK, "%s", db_last_error(db));
     db_close(db);
@@ -294,8 +293,8 @@ static enum db_status try_open(const char *path, char error[DB_ERROR_SIZE])
 Test(db, a_file_that_is_no_database_is_left_alone, .init = open_sqlite, .fini = close_all)
 {
     static const char *const texts[] = {"hello", "SQLite format 3",
-                                        "\x7f"
-                                        "ELF\2\1\1"};
+                                        ("\x7f"
+                                         "ELF\2\1\1")};
     for (unsigned i = 0; i < 4; i++) {
         char path[128], bytes[5000] = {0}, after[5001], error[DB_ERROR_SIZE];
         size_t size = i == 3 ? sizeof bytes : strlen(texts[i]);

@@ -412,7 +412,7 @@ static void spend_until_killed(const char *path, const char *account, int tell)
     if (store == NULL || db_open(store, &db, error) != DB_OK) {
         _exit(1);
     }
-    for (int64_t done = 0;; done += 4) {
+    for (;;) {
         if (db_begin_batch(db, true) != DB_OK) {
             _exit(2);
         }

@@ -289,7 +289,7 @@ static bool see_account(void *context, const struct ledger_account *account)
 Test(ledger, accounts_are_listed_in_pages, .init = open_store, .fini = close_store)
 {
     for (int i = 0; i < 7; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "ds_%d", i);
         dataset_account(name, 1);
         fixture_account(f.db, LEDGER_CLIENT, name, "cli_a", 1, 0);
