@@ -1,17 +1,14 @@
 /* Numbers as ECMAScript writes them (RFC 8785, section 3.2.2.3): the fewest digits that read back
- * as the same double.
- *
- * Almost every number that we write is a short decimal (0.1, 20, 1e-5), so m / 10^k is tried first:
- * for m <= 2^53 and k <= 22 both are exact, the quotient is correctly rounded, and equality proves
- * that the digits of m are enough. What is left takes 15, 16 or 17 digits from printf. */
+ * as the same double, laid out by ECMA-262's rules. */
 #include "api/json_text.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "api/shortest_digits.h"
 
 /* A positive number: 0.DIGITS x 10^point. */
 struct decimal {
@@ -20,66 +17,20 @@ struct decimal {
     int point;
 };
 
-static void decimal_from_integer(uint64_t m, int exponent, struct decimal *out)
+/* VALUE is positive. */
+static void shortest_decimal(double value, struct decimal *out)
 {
-    while (m % 10 == 0) {
-        m /= 10;
-        exponent++;
-    }
-    char reversed[24];
+    char text[32];
+    shortest_digits(value, text);
+    const char *c = text;
     int count = 0;
-    for (; m > 0; m /= 10) {
-        reversed[count++] = (char)('0' + m % 10);
-    }
-    for (int i = 0; i < count; i++) {
-        out->digits[i] = reversed[count - 1 - i];
-    }
-    out->count = count;
-    out->point = count + exponent;
-}
-
-static bool short_decimal(double value, struct decimal *out)
-{
-    static const double powers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
-                                    1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
-    const double exact = 9007199254740992.0; /* 2^53 */
-    for (int k = 0; k < (int)(sizeof powers / sizeof powers[0]); k++) {
-        double m = nearbyint(value * powers[k]);
-        if (m > exact) {
-            return false;
-        }
-        if (m >= 1 && m / powers[k] == value) {
-            decimal_from_integer((uint64_t)m, -k, out);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void long_decimal(double value, struct decimal *out)
-{
-    char text[40];
-    /* Fifteen digits are too many only where doubles thin out, below DBL_MIN. */
-    for (int precision = value < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
-        snprintf(text, sizeof text, "%.*e", precision, value);
-        if (precision == 16 || strtod(text, NULL) == value) {
-            break;
-        }
-    }
-    /* "d.ddde[+-]xx"; the point is a comma in some locales, so digits are picked one by one. */
-    const char *e = strchr(text, 'e');
-    assert(e != NULL);
-    int count = 0;
-    for (const char *c = text; c < e; c++) {
-        if (*c >= '0' && *c <= '9') {
+    for (; *c != 'e'; c++) {
+        if (*c != '.') {
             out->digits[count++] = *c;
         }
     }
-    while (count > 1 && out->digits[count - 1] == '0') {
-        count--;
-    }
     out->count = count;
-    out->point = (int)strtol(e + 1, NULL, 10) + 1;
+    out->point = (int)strtol(c + 1, NULL, 10) + 1;
 }
 
 /* ECMA-262, Number::toString, with N = point and K = count. */
@@ -129,9 +80,7 @@ size_t json_text_number(double value, char out[32])
         value = -value;
     }
     struct decimal decimal;
-    if (!short_decimal(value, &decimal)) {
-        long_decimal(value, &decimal);
-    }
+    shortest_decimal(value, &decimal);
     size_t length = sign + layout(&decimal, out + sign);
     assert(length < 32);
     out[length] = '\0';
