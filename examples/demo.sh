@@ -33,9 +33,10 @@ echo "tacet serve --data DIR --listen 127.0.0.1:0     ->  $base"
 
 # call TOKEN METHOD PATH [curl arguments]: prints the body; a refusal prints its problem and ends the demo.
 call() {
-    local token=$1 method=$2 path=$3; shift 3
-    curl -sS --fail-with-body -X "$method" -H "Authorization: Bearer $token" "$@" "$base$path" || {
-        printf '\n%s %s was refused\n' "$method" "$path" >&2; exit 1; }
+    local token=$1 method=$2 path=$3 body; shift 3
+    body=$(curl -sS --fail-with-body -X "$method" -H "Authorization: Bearer $token" "$@" "$base$path") || {
+        printf '\n%s %s was refused:\n%s\n' "$method" "$path" "$body" >&2; exit 1; }
+    printf '%s' "$body"
 }
 json() { printf '%s' "-HContent-Type: application/json"; }
 # A call that may spend budget carries an Idempotency-Key: sent again after a lost answer, it is not charged again.
@@ -113,9 +114,9 @@ call "$steward" POST "/v1/policies/$policy/actions" "$(json)" -d '{"states":[[0.
 # ---- 9. A teacher with a budget --------------------------------------------------------------------------------
 say "9. Publish it behind a Dirichlet teacher; a student asks until its budget is spent"
 teacher=$(call "$steward" POST /v1/teachers "$(json)" -d "{\"policy\":\"$policy\",
-    \"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1,\"temperature\":${DEMO_TEMPERATURE:-1}},
+    \"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1,\"temperature\":${DEMO_TEMPERATURE:-10}},
     \"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},\"accounting\":\"renyi\",
-    \"budget\":{\"epsilon\":8,\"delta\":1e-5},\"client_budget\":{\"epsilon\":2,\"delta\":1e-5}}")
+    \"budget\":{\"epsilon\":8,\"delta\":1e-5},\"client_budget\":{\"epsilon\":4,\"delta\":1e-5}}")
 jq '{id, lipschitz, sensitivity, cost_per_query, queries_in_client_budget}' <<<"$teacher"
 teacher=$(jq -r .id <<<"$teacher")
 asked=0

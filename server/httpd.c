@@ -30,7 +30,8 @@
 #include "server/exchange.h"
 #include "server/log.h"
 
-#define CONNECTION_MEMORY_BYTES ((size_t)64 * 1024)
+/* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
+#define CONNECTION_MEMORY_BYTES ((size_t)24 * 1024)
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 #define SLOWEST_BYTES_PER_S     1024
 #define EVENT_BLOCK_BYTES       8192

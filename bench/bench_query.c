@@ -1,0 +1,174 @@
+/* What one teacher query costs without sockets and disk: the whole of api_serve, 40 queries to a
+ * transaction that is committed without waiting for the disk. One thread; the figure bounds what
+ * the committer can answer in a second. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "storage/db.h"
+#include "storage/migrate.h"
+
+#define BATCH 40
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct headers {
+    char authorization[200], key[40];
+};
+
+static const char *header(void *context, const char *name)
+{
+    const struct headers *headers = context;
+    if (strcmp(name, "Authorization") == 0)
+        return headers->authorization;
+    if (strcmp(name, "Idempotency-Key") == 0)
+        return headers->key;
+    return strcmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+}
+
+static void need(bool good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "bench_query: %s failed\n", what);
+    exit(1);
+}
+
+/* Serves one POST; true for a 2xx. OUT_ID (or NULL) receives the member "id". */
+static bool post(struct app *app, struct db *db, struct headers *headers, const char *path,
+                 const char *body, char *out_id, size_t size)
+{
+    struct api_request request = {.method = "POST",
+                                  .path = path,
+                                  .query = "",
+                                  .header_context = headers,
+                                  .header = header,
+                                  .body = (const unsigned char *)body,
+                                  .body_size = strlen(body),
+                                  .request_id = "req_bench"};
+    struct api_reply reply;
+    api_serve(app, db, &request, &reply);
+    bool good = reply.status / 100 == 2;
+    if (good && out_id) {
+        json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
+        snprintf(out_id, size, "%s", json_string_value(json_object_get(json, "id")));
+        json_decref(json);
+    }
+    if (!good)
+        fprintf(stderr, "%.*s\n", (int)reply.body_size, reply.body ? reply.body : "");
+    api_reply_clear(&reply);
+    return good;
+}
+
+/* A 4-64-64-2 network with small fixed weights, as an import. */
+static char *network(void)
+{
+    const int sizes[] = {4, 64, 64, 2};
+    json_t *layers = json_array();
+    for (int l = 0; l < 3; l++) {
+        json_t *weight = json_array(), *bias = json_array();
+        for (int r = 0; r < sizes[l + 1]; r++) {
+            json_t *row = json_array();
+            for (int c = 0; c < sizes[l]; c++)
+                json_array_append_new(row, json_real(((r * 31 + c * 17) % 23 - 11) / 200.0));
+            json_array_append_new(weight, row);
+            json_array_append_new(bias, json_real(0));
+        }
+        json_array_append_new(layers, json_pack("{s:o, s:o}", "weight", weight, "bias", bias));
+    }
+    json_t *policy =
+        json_pack("{s:s, s:s, s:{s:s, s:s, s:o}}", "name", "bench", "environment", "cartpole",
+                  "network", "activation", "relu", "output", "softmax", "layers", layers);
+    char *text = json_dumps(policy, JSON_COMPACT);
+    json_decref(policy);
+    return text;
+}
+
+static void make_teacher(struct app *app, struct db *db, struct headers *steward, char path[96])
+{
+    char policy[40], teacher[40], body[600];
+    char *text = network();
+    need(text && post(app, db, steward, "/v1/policies", text, policy, sizeof policy), "the policy");
+    free(text);
+    snprintf(body, sizeof body,
+             "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_"
+             "probability\":0.1},"
+             "\"adjacency\":{\"unit\":\"observation\",\"radius\":1e-6},\"accounting\":\"renyi\","
+             "\"budget\":{\"epsilon\":1e6,\"delta\":1e-5},\"client_budget\":{\"epsilon\":1e6,"
+             "\"delta\":1e-5}}",
+             policy);
+    strcpy(steward->key, "teacher");
+    need(post(app, db, steward, "/v1/teachers", body, teacher, sizeof teacher), "the teacher");
+    snprintf(path, 96, "/v1/teachers/%s/queries", teacher);
+}
+
+static void query(struct app *app, struct db *db, struct headers *student, const char *path,
+                  unsigned long count)
+{
+    static const char body[] = "{\"state\":[0.0123456789012345,-0.4567890123456789,0."
+                               "0314159265358979,0.2718281828459045]}";
+    for (unsigned long done = 0; done < count; done += BATCH) {
+        need(db_begin_batch(db, true) == DB_OK, "begin");
+        for (unsigned long i = done; i < done + BATCH; i++) {
+            snprintf(student->key, sizeof student->key, "q-%lx-%lu", i * 2654435761UL, i);
+            need(post(app, db, student, path, body, NULL, 0), "a query");
+        }
+        need(db_commit_batch(db) == DB_OK, "commit");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
+    char directory[] = "/tmp/tacet-bench-XXXXXX", location[64], error[DB_ERROR_SIZE], path[96];
+    need(mkdtemp(directory) != NULL, "the directory");
+    snprintf(location, sizeof location, "%s/tacet.db", directory);
+    struct db_settings settings = {.location = location, .not_durable = true};
+    struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
+    struct db *db = NULL;
+    need(store && db_open(store, &db, error) == DB_OK && migrate(db, error) == DB_OK,
+         "the database");
+    struct api_settings api = {.now_ms = now_ms,
+                               .max_body_bytes = 1 << 20,
+                               .max_upload_bytes = 1 << 20,
+                               .max_policy_bytes = 1 << 24,
+                               .max_states_per_query = 1024,
+                               .max_experts_per_dataset = 1000,
+                               .cors_origins = "",
+                               .version = "bench"};
+    struct app *app = api_open(&api);
+    need(app != NULL, "the app");
+    struct headers steward = {.key = "policy"}, student = {0};
+    char token[160];
+    need(!api_client_create(app, db, "steward", "steward", token), "the steward");
+    snprintf(steward.authorization, sizeof steward.authorization, "Bearer %s", token);
+    need(!api_client_create(app, db, "student", "student", token), "the student");
+    snprintf(student.authorization, sizeof student.authorization, "Bearer %s", token);
+    make_teacher(app, db, &steward, path);
+    query(app, db, &student, path, BATCH);
+    double start = cpu_seconds();
+    query(app, db, &student, path, count);
+    printf("teacher query in process, %d to a transaction: %.1f us of CPU\n", BATCH,
+           1e6 * (cpu_seconds() - start) / (double)count);
+    api_close(app);
+    db_close(db);
+    db_store_free(store);
+    snprintf(location, sizeof location, "rm -rf %s", directory);
+    return system(location) == 0 ? 0 : 1;
+}
