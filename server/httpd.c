@@ -92,8 +92,7 @@ static struct MHD_Response *body_response(struct api_reply *reply)
     if (reply->body == NULL) {
         const char *text = reply->static_body != NULL ? reply->static_body : "";
         size_t size = reply->static_body != NULL ? reply->body_size : 0;
-        return MHD_create_response_from_buffer(size, (void *)(uintptr_t)text,
-                                               MHD_RESPMEM_PERSISTENT);
+        return MHD_create_response_from_buffer(size, (void *)text, MHD_RESPMEM_PERSISTENT);
     }
     struct MHD_Response *response =
         MHD_create_response_from_buffer(reply->body_size, reply->body, MHD_RESPMEM_MUST_FREE);
@@ -423,8 +422,8 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
     httpd->settings = *settings;
     bool tls = settings->tls_cert != NULL;
     struct MHD_OptionItem tls_options[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)settings->tls_cert},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)settings->tls_key},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->tls_cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)settings->tls_key},
         {MHD_OPTION_END, 0, NULL}};
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     httpd->daemon = MHD_start_daemon(

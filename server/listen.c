@@ -53,13 +53,16 @@ static int bind_first(const struct addrinfo *list)
 
 static unsigned port_of(int handle)
 {
-    struct sockaddr_storage name = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } name;
     socklen_t size = sizeof name;
-    if (getsockname(handle, (struct sockaddr *)&name, &size) != 0)
+    memset(&name, 0, sizeof name);
+    if (getsockname(handle, &name.any, &size) != 0)
         return 0;
-    if (name.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *)&name)->sin6_port);
-    return ntohs(((struct sockaddr_in *)&name)->sin_port);
+    return ntohs(name.any.sa_family == AF_INET6 ? name.six.sin6_port : name.four.sin_port);
 }
 
 bool listen_open(const char *address, struct listen_socket *out, char *error, size_t error_size)
