@@ -45,6 +45,12 @@ static const char *const optimizers[] = {"sgd", "adam", NULL};
         .number = {x}, .count = 1                                                                  \
     }
 
+/* Defaults: found on three populations of 300 CartPole experts and on two synthetic ones, epsilon
+ * 10, delta 1e-5, 24 runs a setting. What mattered: one small hidden layer (noise grows with the
+ * number of weights); inputs of order 1 to 10, because states of order 0.1 hardly move the first
+ * layer; weighing experts (mean return 74 unweighted, 97 to 123 at power 1, 141 at 2, 165 at 3);
+ * values of order 5. Learning rate, clip norm, batch size and steps may change by factors of 2 to 4
+ * with little effect: the noise that the budget leaves after averaging does not depend on them. */
 static const struct parameter_spec specs[P_COUNT] = {
     [P_HIDDEN] = {"hidden",
                   PARAMETER_INTEGER_LIST,
@@ -67,7 +73,7 @@ static const struct parameter_spec specs[P_COUNT] = {
                     "Momentum of sgd, or the first beta of adam."},
     [P_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, ONE(128), 1, 65536, NULL, "experts",
                       "Expected examples in a step; with dpsgd each is of another expert."},
-    [P_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, ONE(1), 1e-6, 1e6, NULL, "",
+    [P_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, ONE(3), 1e-6, 1e6, NULL, "",
                      "Bound of one example's gradient norm (dpsgd)."},
     [P_STEPS] = {"steps", PARAMETER_INTEGER, ONE(10000), 1, 10000000, NULL, "steps",
                  "Optimiser steps; the most of them when noise_multiplier is given."},
@@ -85,13 +91,11 @@ static const struct parameter_spec specs[P_COUNT] = {
         {"average_decay", PARAMETER_REAL, ONE(0.999), 0, 0.999999, NULL, "",
          "Decay of the average of weights that is the result; 0: the last weights."},
     [P_FULL_WEIGHT] = {"full_weight_transitions", PARAMETER_INTEGER, ONE(4000), 1, 1e9, NULL,
-                       "transitions",
-                       "Public; an expert with fewer transitions weighs less (dpsgd)."},
-    [P_WEIGHT_POWER] =
-        {"weight_power", PARAMETER_REAL, ONE(2), 0, 10, NULL, "",
-         "Power of that weight (dpsgd): 0 weighs experts alike, 1 weighs transitions "
-         "alike, more trusts experts with long episodes."},
-    [P_REWARD_SCALE] = {"reward_scale", PARAMETER_REAL, ONE(0.01), 1e-6, 1e6, NULL, "",
+                       "transitions", "Public; an expert with fewer transitions weighs less."},
+    [P_WEIGHT_POWER] = {"weight_power", PARAMETER_REAL, ONE(3), 0, 10, NULL, "",
+                        "Power of that weight: 0 weighs experts alike, 1 weighs transitions "
+                        "alike, more trusts experts with long episodes."},
+    [P_REWARD_SCALE] = {"reward_scale", PARAMETER_REAL, ONE(0.05), 1e-6, 1e6, NULL, "",
                         "Factor of every reward, public; values of order 1 suit the loss."},
     [P_INPUT_SCALE] = {"input_scale", PARAMETER_REAL, ONE(10), 1e-6, 1e6, NULL, "",
                        "Factor of every number of a state, public; of order 1 they suit the "

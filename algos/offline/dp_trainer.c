@@ -32,7 +32,7 @@ struct trainer {
     float *gradient;
     uint32_t *chosen;      /* expert slots of a private batch */
     uint64_t *transitions; /* of the batch */
-    float *weights;        /* of the batch's experts; private only */
+    float *weights;        /* of the batch's examples */
     uint64_t fingerprint;
     uint64_t pulse_interval;
     /* One chunk. */
@@ -56,14 +56,41 @@ static float expert_weight(const struct trainer_settings *settings, uint64_t own
     return (float)pow(fmin(1.0, share), settings->weight_power);
 }
 
-/* The transitions of this step; their number. */
+/* Whose TRANSITION is. */
+static uint32_t expert_of(const struct dataset *data, uint64_t transition)
+{
+    uint32_t low = 0, high = data->expert_count - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (transition < data->expert_transitions[middle + 1])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Uniform over transitions an expert counts in proportion to what it owns; the weight takes that
+ * out and puts the expert's weight in. */
+static uint32_t draw_plain_batch(struct trainer *t)
+{
+    const uint64_t *bounds = t->data->expert_transitions;
+    for (uint32_t i = 0; i < t->settings->batch_size; i++) {
+        uint64_t transition = below(rng_next(&t->state.rng), t->data->transition_count);
+        uint32_t expert = expert_of(t->data, transition);
+        double owned = (double)(bounds[expert + 1] - bounds[expert]);
+        double even = (double)t->settings->full_weight_transitions / owned;
+        t->transitions[i] = transition;
+        t->weights[i] = (float)even * expert_weight(t->settings, (uint64_t)owned);
+    }
+    return t->settings->batch_size;
+}
+
+/* The transitions of this step and their weights; their number. */
 static uint32_t draw_batch(struct trainer *t)
 {
-    if (!t->private) {
-        for (uint32_t i = 0; i < t->settings->batch_size; i++)
-            t->transitions[i] = below(rng_next(&t->state.rng), t->data->transition_count);
-        return t->settings->batch_size;
-    }
+    if (!t->private)
+        return draw_plain_batch(t);
     const uint64_t *bounds = t->data->expert_transitions;
     uint32_t chosen =
         dp_sgd_plan_draw_batch(&t->run->plan->privacy, t->noise, t->data->expert_count, t->chosen);
@@ -150,11 +177,12 @@ static void add_chunk(struct trainer *t, uint32_t first, uint32_t rows)
         per_example_factors(t->squared_norm, rows, t->run->plan->privacy.clip_norm, t->factor);
         for (uint32_t i = 0; i < rows; i++)
             t->factor[i] *= t->weights[first + i];
-        for (uint32_t k = 0; k < rule->network_count; k++)
-            per_example_scale(t->online[k], rows, t->factor);
+    } else {
+        memcpy(t->factor, t->weights + first, rows * sizeof *t->factor);
     }
     offset = 0;
     for (uint32_t k = 0; k < rule->network_count; k++) {
+        per_example_scale(t->online[k], rows, t->factor);
         batch_gradient_add(t->online[k], rows, t->gradient + offset);
         offset += mlp_parameter_count(&rule->shape[k]);
     }

@@ -7,11 +7,12 @@
  * expert gives one uniformly drawn transition, its gradient is clipped over all networks jointly.
  * An empty batch is a step of noise. With MECHANISM_NONE a batch is BATCH_SIZE uniform transitions.
  *
- * Experts weigh min(1, transitions / full_weight_transitions)^weight_power, after the clip. At
- * power 1 the noisy steps follow the same loss as the plain ones, the mean over transitions; at 0
- * an expert whose episodes end at once counts as much as a good one; above 1 long episodes count
- * more. The weight is at most 1 and made of public numbers and the expert's own data, so one
- * expert's share of the sum stays within the clip norm.
+ * Experts weigh min(1, transitions / full_weight_transitions)^weight_power. At power 1 the loss is
+ * the mean over transitions; at 0 an expert whose episodes end at once counts as much as a good
+ * one; above 1 long episodes count more. With DP-SGD the weight multiplies the clipped gradient: it
+ * is at most 1 and made of public numbers and the expert's own data, so one expert's share of the
+ * sum stays within the clip norm. Without privacy transitions are weighed so that the loss is the
+ * same.
  */
 #ifndef TACET_ALGOS_OFFLINE_DP_TRAINER_H
 #define TACET_ALGOS_OFFLINE_DP_TRAINER_H
@@ -58,8 +59,8 @@ struct trainer_settings {
     double reward_scale;
     double input_scale; /* states are multiplied by it while training; the result has it in its
                            first  layer's weights */
-    uint64_t full_weight_transitions; /* MECHANISM_DPSGD; at least 1 */
-    double weight_power;              /* MECHANISM_DPSGD; 0: all experts weigh 1 */
+    uint64_t full_weight_transitions; /* at least 1 */
+    double weight_power;              /* 0: all experts weigh 1 */
     uint32_t batch_size;              /* MECHANISM_NONE */
 };
 

@@ -366,6 +366,74 @@ Test(trainer, batches_larger_than_a_chunk_are_summed_whole)
     teardown(&f);
 }
 
+/* Two experts of one repeated transition each, 10 and 40 times: their gradients are constants. */
+static struct dataset *two_experts(void)
+{
+    struct dataset_builder *builder = dataset_builder_new(DIM, 2, 2);
+    cr_assert_not_null(builder);
+    float states[11 * DIM] = {0}, rewards[10] = {0};
+    uint16_t actions[10] = {0};
+    struct trajectory trajectory = {
+        .length = 10, .states = states, .actions = actions, .rewards = rewards};
+    for (int i = 0; i < 5; i++) {
+        trajectory.expert = i > 0;
+        for (int j = 0; j < 11 * DIM; j++)
+            states[j] = (i > 0 ? -1.0F : 2.0F) * (float)(1 + j % DIM);
+        cr_assert(dataset_builder_add(builder, &trajectory));
+    }
+    struct dataset *data = dataset_builder_finish(builder);
+    cr_assert_not_null(data);
+    memset(data->terminated, 1, data->transition_count);
+    for (uint64_t i = 0; i < data->transition_count; i++) {
+        data->actions[i] = i < 10;
+        data->rewards[i] = i < 10 ? 5.0F : 20.0F;
+    }
+    return data;
+}
+
+static void train_one_step(struct fixture *f, const struct dataset *data, float *out)
+{
+    f->run.data = data;
+    f->request.seed = 3;
+    fresh_noise(f);
+    struct policy *policy = train(f);
+    memcpy(out, policy->parameters, f->plan.parameter_count * sizeof *out);
+    policy_free(policy);
+}
+
+Test(trainer, plain_and_private_steps_follow_the_same_weights)
+{
+    enum { MOST = 256, PLAIN_BATCH = 65536 };
+    struct fixture f;
+    float start[MOST], private[MOST], plain[MOST];
+    setup(&f, MECHANISM_DPSGD);
+    set(&f, "full_weight_transitions", 20);
+    set(&f, "weight_power", 2);
+    struct dataset *data = two_experts();
+    struct dataset *empty = dataset_builder_finish(dataset_builder_new(DIM, 2, 2));
+    cr_assert_not_null(empty);
+    (void)one_step_distance(&f, 1e-12); /* for its settings */
+    cr_assert_leq(f.plan.parameter_count, MOST);
+    f.plan.privacy.clip_norm = 1e3; /* nothing is clipped */
+    train_one_step(&f, empty, start);
+    train_one_step(&f, data, private);
+    f.request.mechanism = MECHANISM_NONE;
+    set(&f, "batch_size", PLAIN_BATCH);
+    train_one_step(&f, data, plain);
+    double worst = 0.0, size = 0.0;
+    for (size_t i = 0; i < f.plan.parameter_count; i++) {
+        double expected = (double)private[i] - (double)start[i];
+        double found = ((double)plain[i] - (double)start[i]) * 50.0 / 20.0;
+        worst = fmax(worst, fabs(found - expected));
+        size = fmax(size, fabs(expected));
+    }
+    cr_assert_gt(size, 0.01);
+    cr_assert_lt(worst, 0.05 * size);
+    dataset_free(empty);
+    dataset_free(data);
+    teardown(&f);
+}
+
 Test(trainer, what_does_not_fit_is_refused)
 {
     struct fixture f;
