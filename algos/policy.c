@@ -92,7 +92,7 @@ static int act(const struct policy *policy, const float *state, struct rng *rng)
             return -1;
         return (int)policy_best_action(values, actions);
     }
-    double probabilities[ENV_MAX_ACTIONS];
+    double probabilities[ENV_MAX_ACTIONS] = {0};
     if (!policy_probabilities(policy, state, 1.0, probabilities))
         return -1;
     double u = rng_uniform(rng);

@@ -47,19 +47,13 @@ void dataset_builder_free(struct dataset_builder *builder)
     free(builder);
 }
 
-/* *array of items of SIZE bytes gets room for ROOM of them; unchanged on failure. */
-static bool resize(void *array, uint64_t room, size_t size)
+/* ARRAY with room for ROOM items of SIZE bytes; NULL on failure, when ARRAY is as it was. */
+static void *resized(void *array, uint64_t room, size_t size)
 {
-    void *old, *grown;
     size_t bytes;
     if (__builtin_mul_overflow(room, size, &bytes))
-        return false;
-    memcpy(&old, array, sizeof old);
-    grown = realloc(old, bytes > 0 ? bytes : 1);
-    if (!grown)
-        return false;
-    memcpy(array, &grown, sizeof grown);
-    return true;
+        return NULL;
+    return realloc(array, bytes > 0 ? bytes : 1);
 }
 
 static uint64_t more_room(uint64_t room, uint64_t needed)
@@ -68,29 +62,46 @@ static uint64_t more_room(uint64_t room, uint64_t needed)
     return grown > needed ? grown : needed;
 }
 
-static bool reserve(struct dataset_builder *b, uint32_t length)
+static bool reserve_states(struct dataset_builder *b, uint64_t needed)
 {
-    uint64_t states = b->state_count + length + 1, transitions = b->transition_count + length;
-    if (states > b->state_room) {
-        uint64_t room = more_room(b->state_room, states);
-        if (room > SIZE_MAX / sizeof(float) / b->state_dim ||
-            !resize(&b->states, room, sizeof(float) * b->state_dim))
-            return false;
-        b->state_room = room;
-    }
-    if (transitions > b->transition_room) {
-        uint64_t room = more_room(b->transition_room, transitions);
-        if (!resize(&b->rewards, room, sizeof *b->rewards) ||
-            !resize(&b->actions, room, sizeof *b->actions))
-            return false;
-        b->transition_room = room;
-    }
-    if (b->arrival_count == b->arrival_room) {
-        uint64_t room = more_room(b->arrival_room, 1);
-        if (!resize(&b->arrivals, room, sizeof *b->arrivals))
-            return false;
-        b->arrival_room = room;
-    }
+    if (needed <= b->state_room)
+        return true;
+    uint64_t room = more_room(b->state_room, needed);
+    float *states = resized(b->states, room, sizeof(float) * b->state_dim);
+    if (!states)
+        return false;
+    b->states = states;
+    b->state_room = room;
+    return true;
+}
+
+static bool reserve_transitions(struct dataset_builder *b, uint64_t needed)
+{
+    if (needed <= b->transition_room)
+        return true;
+    uint64_t room = more_room(b->transition_room, needed);
+    float *rewards = resized(b->rewards, room, sizeof *rewards);
+    if (!rewards)
+        return false;
+    b->rewards = rewards;
+    uint16_t *actions = resized(b->actions, room, sizeof *actions);
+    if (!actions)
+        return false;
+    b->actions = actions;
+    b->transition_room = room;
+    return true;
+}
+
+static bool reserve_arrivals(struct dataset_builder *b, uint64_t needed)
+{
+    if (needed <= b->arrival_room)
+        return true;
+    uint64_t room = more_room(b->arrival_room, needed);
+    struct arrival *arrivals = resized(b->arrivals, room, sizeof *arrivals);
+    if (!arrivals)
+        return false;
+    b->arrivals = arrivals;
+    b->arrival_room = room;
     return true;
 }
 
@@ -103,7 +114,9 @@ bool dataset_builder_add(struct dataset_builder *builder, const struct trajector
         if (trajectory->actions[t] >= builder->action_count)
             return false;
     }
-    if (!reserve(builder, length))
+    if (!reserve_states(builder, builder->state_count + length + 1) ||
+        !reserve_transitions(builder, builder->transition_count + length) ||
+        !reserve_arrivals(builder, builder->arrival_count + 1))
         return false;
     builder->arrivals[builder->arrival_count++] = (struct arrival){
         .first_state = builder->state_count,
@@ -135,15 +148,12 @@ static struct dataset *dataset_allocate(const struct dataset_builder *b)
     d->expert_count = b->expert_count;
     d->trajectory_count = b->arrival_count;
     d->transition_count = b->transition_count;
-    if (!resize(&d->state_row, d->transition_count, sizeof *d->state_row) ||
-        !resize(&d->actions, d->transition_count, sizeof *d->actions) ||
-        !resize(&d->rewards, d->transition_count, sizeof *d->rewards) ||
-        !resize(&d->terminated, d->transition_count, sizeof *d->terminated)) {
-        dataset_free(d);
-        return NULL;
-    }
+    d->state_row = resized(NULL, d->transition_count, sizeof *d->state_row);
+    d->actions = resized(NULL, d->transition_count, sizeof *d->actions);
+    d->rewards = resized(NULL, d->transition_count, sizeof *d->rewards);
+    d->terminated = resized(NULL, d->transition_count, sizeof *d->terminated);
     d->expert_transitions = calloc((size_t)d->expert_count + 1, sizeof *d->expert_transitions);
-    if (!d->expert_transitions) {
+    if (!d->state_row || !d->actions || !d->rewards || !d->terminated || !d->expert_transitions) {
         dataset_free(d);
         return NULL;
     }
@@ -183,8 +193,9 @@ struct dataset *dataset_builder_finish(struct dataset_builder *builder)
         next[arrival->expert] += arrival->length;
     }
     /* The slack of growth goes back; when that fails the old block still serves. */
-    (void)resize(&builder->states, builder->state_count, sizeof(float) * builder->state_dim);
-    dataset->states = builder->states;
+    float *fitted =
+        resized(builder->states, builder->state_count, sizeof(float) * builder->state_dim);
+    dataset->states = fitted ? fitted : builder->states;
     builder->states = NULL;
 
 cleanup:
