@@ -45,12 +45,12 @@ static long show(struct follower *follower, struct app *app, struct db *db,
     bool over = job_is_over(job);
     bool changed = job->step != follower->step || (int)job->state != follower->state;
     if (!over && !changed) {
-        if (now - follower->sent_ms < PING_EVERY_MS || size < 8) {
+        if (now - follower->sent_ms < PING_EVERY_MS) {
             return 0;
         }
         follower->sent_ms = now;
-        memcpy(buffer, ": ping\n\n", 8);
-        return 8;
+        int ping = snprintf(buffer, size, ": ping\n\n");
+        return ping > 0 && (size_t)ping < size ? ping : 0;
     }
     long used =
         write_event(buffer, size, over ? "done" : "progress", job->step, job_json(job, place, now));
@@ -100,6 +100,6 @@ enum problem api_jobs_events(struct call *call)
         follower->step = job->step; /* seen already: go on behind it */
         follower->state = (int)job->state;
     }
-    return call_reply_events(
-        call, (struct api_events){.context = follower, .next = next_events, .free = free});
+    struct api_events events = {.context = follower, .next = next_events, .free = free};
+    return call_reply_events(call, events);
 }

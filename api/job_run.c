@@ -340,17 +340,13 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     run.resumed = run.job.step > 0 || run.job.started_ms != now;
     run.beat_ms = now;
     struct job_ending ending = {.state = JOB_CANCELLED};
-    enum api_job_turn turn;
+    bool over = true;
     if (!job_plan_read(run.job.plan, &run.plan)) {
         fail(&ending, PROBLEM_DATA_UNREADABLE, "The job's plan is not one of this version.");
-        turn = end_job(&run, &ending, out_note);
-    } else if (run.job.cancel_requested) {
-        turn = end_job(&run, &ending, out_note);
-    } else if (run_job(&run, &ending)) {
-        turn = end_job(&run, &ending, out_note);
-    } else {
-        turn = pause_job(&run, out_note);
+    } else if (!run.job.cancel_requested) {
+        over = run_job(&run, &ending);
     }
+    enum api_job_turn turn = over ? end_job(&run, &ending, out_note) : pause_job(&run, out_note);
     policy_free(ending.policy);
     job_done(&run.job);
     return turn;

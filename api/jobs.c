@@ -137,6 +137,7 @@ static void free_job(void *job)
 enum problem job_of_call(struct call *call, struct job_row **out)
 {
     struct job_row *job = arena_array(&call->arena, 1, sizeof *job);
+    *out = job;
     if (job == NULL) {
         return PROBLEM_INTERNAL_ERROR;
     }
@@ -147,7 +148,6 @@ enum problem job_of_call(struct call *call, struct job_row **out)
     if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0)) {
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
     }
-    *out = job;
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 

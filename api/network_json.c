@@ -124,7 +124,7 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
     if (!fields_read(call, object, pointer, fields, 3)) {
         return NULL;
     }
-    struct layer layers[MLP_MAX_LAYERS];
+    struct layer layers[MLP_MAX_LAYERS] = {{NULL, NULL}};
     struct mlp_shape shape = {.input = state_dim,
                               .layer_count = (uint32_t)json_array_size(list),
                               .activation = (enum mlp_activation)activation};

@@ -1,6 +1,7 @@
 /* Policies. Whether something may leave is decided in one place: may_leave. */
 #include "api/policies.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static enum problem open_policy(struct call *call, struct policy_row *row, struc
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
+    assert(*out != NULL);
     return call_defer(call, free_policy, *out) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 
@@ -189,6 +191,7 @@ enum problem api_policies_weights(struct call *call)
 static bool add_answer(const struct policy *policy, const float *state, json_t *actions,
                        json_t *values)
 {
+    assert(policy != NULL);
     float outputs[MLP_MAX_WIDTH];
     uint32_t count = policy->shape.width[policy->shape.layer_count - 1];
     if (!policy_values(policy, state, outputs)) {
