@@ -70,7 +70,8 @@ static enum db_status serve_batch(struct committer *committer, struct exchange *
     if (status != DB_OK)
         return status;
     for (struct exchange *x = list; x != NULL; x = x->next) {
-        forget_reply(x);
+        if (x->reply.status != 0) /* of an attempt before */
+            forget_reply(x);
         api_serve(committer->app, committer->db, &x->request, &x->reply);
     }
     status = db_commit_batch(committer->db);
