@@ -149,8 +149,10 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
                       : teacher_limit_units(row->renyi_order, wish->epsilon, wish->delta);
     if (price == UINT64_MAX) {
         return call_invalid(call, client ? "/client_budget/epsilon" : "/budget/epsilon",
-                            "cannot pay one answer of this mechanism: raise epsilon, or lower "
-                            "concentration or radius, or raise temperature");
+                            "cannot pay one answer: the certified Lipschitz bound is %.4g, the "
+                            "sensitivity %.4g; raise epsilon or temperature, or lower radius or "
+                            "concentration",
+                            row->lipschitz, row->sensitivity);
     }
     if (cap < 0 || (uint64_t)cap < price) {
         return call_invalid(call, "/budget/epsilon",
