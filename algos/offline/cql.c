@@ -15,6 +15,8 @@
 
 #include "algos/offline/dp_trainer.h"
 
+#define USUAL_BATCH 128
+
 enum {
     P_HIDDEN,
     P_ACTIVATION,
@@ -71,8 +73,10 @@ static const struct parameter_spec specs[P_COUNT] = {
                      "How gradients move the weights."},
     [P_MOMENTUM] = {"momentum", PARAMETER_REAL, ONE(0.9), 0, 0.9999, NULL, "",
                     "Momentum of sgd, or the first beta of adam."},
-    [P_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, ONE(128), 1, 65536, NULL, "experts",
-                      "Expected examples in a step; with dpsgd each is of another expert."},
+    [P_BATCH_SIZE] =
+        {"batch_size", PARAMETER_INTEGER, ONE(0), 0, 65536, NULL, "experts",
+         "Expected examples in a step; with dpsgd each is of another expert. 0: 128, or the "
+         "nominal number of experts where that is smaller."},
     [P_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, ONE(3), 1e-6, 1e6, NULL, "",
                      "Bound of one example's gradient norm (dpsgd)."},
     [P_STEPS] = {"steps", PARAMETER_INTEGER, ONE(10000), 1, 10000000, NULL, "steps",
@@ -162,6 +166,16 @@ static bool shape_of(const struct algorithm_request *request, struct mlp_shape *
     return mlp_shape_valid(out);
 }
 
+/* The nominal batch, from public numbers alone. */
+static uint32_t batch_size(const struct algorithm_request *request)
+{
+    uint32_t asked = (uint32_t)number(request, P_BATCH_SIZE);
+    if (asked > 0)
+        return asked;
+    bool few = request->mechanism == MECHANISM_DPSGD && request->nominal_experts < USUAL_BATCH;
+    return few ? request->nominal_experts : USUAL_BATCH;
+}
+
 /* The algorithm's own checks of the request: NULL, or what is wrong. */
 static const char *check(const struct algorithm_request *request)
 {
@@ -174,7 +188,7 @@ static const char *check(const struct algorithm_request *request)
     if (request->action_count < 1 || request->action_count > UINT16_MAX)
         return "the number of actions is out of bounds";
     if (request->mechanism == MECHANISM_DPSGD &&
-        number(request, P_BATCH_SIZE) > request->nominal_experts)
+        (request->nominal_experts < 1 || batch_size(request) > request->nominal_experts))
         return "batch_size must not exceed the nominal number of experts: each expert gives at "
                "most "
                "one example to a step";
@@ -185,10 +199,10 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
                                           struct dp_sgd_plan *privacy, const char **message)
 {
     *privacy = (struct dp_sgd_plan){
-        .sampling_rate = number(request, P_BATCH_SIZE) / request->nominal_experts,
+        .sampling_rate = (double)batch_size(request) / request->nominal_experts,
         .noise_multiplier = number(request, P_NOISE_MULTIPLIER),
         .clip_norm = number(request, P_CLIP_NORM),
-        .batch_size = (uint32_t)number(request, P_BATCH_SIZE),
+        .batch_size = batch_size(request),
         .nominal_experts = request->nominal_experts,
         .steps = (uint64_t)number(request, P_STEPS),
         .delta = request->delta,
@@ -264,7 +278,7 @@ static enum algorithm_status cql_train(const struct algorithm_run *run, struct p
         .weight_power = number(request, P_WEIGHT_POWER),
         .reward_scale = number(request, P_REWARD_SCALE),
         .input_scale = number(request, P_INPUT_SCALE),
-        .batch_size = (uint32_t)number(request, P_BATCH_SIZE),
+        .batch_size = batch_size(request),
     };
     float *parameters = NULL;
     enum algorithm_status status = trainer_run(run, &settings, &parameters, message);
