@@ -21,7 +21,7 @@
 #define APPLICATION_ID     0x54616374 /* "Tact" */
 #define BUSY_TIMEOUT_MS    10000
 #define CACHE_KIB          (64 << 10)
-#define CHECKPOINT_PAGES   4000 /* 16 MB of log */
+#define CHECKPOINT_PAGES   12000 /* 48 MB of log: a checkpoint stops the writer for two fsyncs */
 #define LOG_KEPT_BYTES     (64 << 20)
 #define STATEMENTS         512 /* a power of two */
 #define STATEMENT_PROBES   8
