@@ -404,3 +404,48 @@ Test(jobs, are_followed_by_events)
     cr_assert_eq(events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text), -1);
     fixture_close(f);
 }
+
+Test(jobs, pay_all_when_cancelled_after_a_pause)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
+    double reserved = response_number(made, "/privacy/reserved/epsilon");
+    struct meddler meddler = {.f = f, .act_at = 3, .stop = true};
+    cr_assert_eq(domain_turn(f, "first", meddle, &meddler), API_JOB_PAUSED);
+    const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
+    struct response *job = fixture_post(f, "steward", cancel, NULL);
+    expect_status(job, 200);
+    cr_assert(json_is_true(response_at(job, "/cancel_requested")));
+    fixture_advance(1000);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
+    job = show(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), reserved, 1e-12);
+    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(jobs, fail_and_pay_nothing_when_the_data_are_damaged)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
+    expect_status(made, 202);
+    cr_assert_eq(db_change(fixture_db(f),
+                           "UPDATE upload_chunks SET bytes = zeroblob(length(bytes))", NULL, 0,
+                           NULL, NULL),
+                 DB_OK);
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *job = show(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "failed");
+    cr_assert_str_eq(response_text(job, "/error/type"), "/problems/data-unreadable");
+    cr_assert(strlen(response_text(job, "/error/detail")) > 0);
+    cr_assert(json_is_null(response_at(job, "/policy")));
+    cr_assert_eq(response_number(job, "/privacy/spent/epsilon"), 0);
+    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
