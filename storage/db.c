@@ -2,9 +2,11 @@
  *
  * DESIGN. A connection is idle, reading or writing. Writers hold the store's gate from before their
  * BEGIN until after their COMMIT. A transaction inside a transaction is a savepoint; they may all
- * bear one name, because SQL takes the innermost. Some failures (a full disk, an I/O error) make
- * SQLite end the whole transaction: what follows would run outside of any, so the connection
- * remembers the failure in `lost` and answers it to everything until the outermost end. */
+ * bear one name, because SQL takes the innermost. In a hopeful batch there are none: a failure that
+ * changed nothing needs no undoing, any other loses the batch. Some failures (a full disk, an I/O
+ * error) make SQLite end the whole transaction: what follows would run outside of any, so the
+ * connection remembers the failure in `lost` and answers it to everything until the outermost end.
+ */
 #include "storage/db.h"
 
 #include <assert.h>
@@ -14,7 +16,8 @@
 
 #include "storage/gate.h"
 
-#define TRANSACT_TRIES 4
+#define TRANSACT_TRIES  4
+#define CAREFUL_BATCHES 64 /* with savepoints, after a hopeful one was lost */
 
 struct db_store {
     const struct db_driver *driver;
@@ -32,6 +35,8 @@ struct db {
     struct db_fault fault;
     enum mode mode;
     enum db_status lost; /* not DB_OK: the transaction ended early, by this */
+    bool hopeful;        /* in a batch without savepoints */
+    unsigned careful;    /* batches to come that take savepoints */
 };
 
 /* ---- stores and connections */
@@ -158,8 +163,9 @@ enum db_status db_one(struct db *db, const char *sql, const struct db_value *val
 enum db_status db_hit(struct db *db, const char *sql, const struct db_value *values, unsigned count)
 {
     assert(db->mode != IDLE);
+    int64_t before = db->driver->changes(db->connection);
     enum db_status status = db_run(db, sql, values, count, NULL, NULL);
-    return status == DB_OK && db->driver->changed(db->connection) == 0 ? DB_NONE : status;
+    return status == DB_OK && db->driver->changes(db->connection) == before ? DB_NONE : status;
 }
 
 struct change {
@@ -225,6 +231,7 @@ static enum db_status finish(struct db *db, bool commit)
     enum mode mode = db->mode;
     db->mode = IDLE;
     db->lost = DB_OK;
+    db->hopeful = false;
     if (mode == WRITING) {
         gate_leave(&db->store->gate);
     }
@@ -265,8 +272,27 @@ static void undo_step(struct db *db)
     }
 }
 
+static enum db_status transact_hopeful(struct db *db, db_work_fn *work, void *context)
+{
+    int64_t before = db->driver->changes(db->connection);
+    if (db->lost != DB_OK) {
+        return db->lost;
+    }
+    enum db_status status = work(db, context);
+    if (db->lost == DB_OK && status != DB_OK && db->driver->changes(db->connection) != before) {
+        (void)fail(db, "a request failed half way; its batch is run again with savepoints");
+        db->driver->rollback(db->connection);
+        db->lost = DB_RETRY;
+        db->careful = CAREFUL_BATCHES;
+    }
+    return db->lost != DB_OK ? db->lost : status;
+}
+
 static enum db_status transact_inner(struct db *db, db_work_fn *work, void *context)
 {
+    if (db->hopeful) {
+        return transact_hopeful(db, work, context);
+    }
     enum db_status status = db_run(db, "SAVEPOINT step", NULL, 0, NULL, NULL);
     if (status != DB_OK) {
         return status;
@@ -312,7 +338,12 @@ enum db_status db_view(struct db *db, db_work_fn *work, void *context)
 
 enum db_status db_begin_batch(struct db *db, bool will_write)
 {
-    return begin(db, will_write);
+    enum db_status status = begin(db, will_write);
+    if (status == DB_OK && will_write) {
+        db->hopeful = db->careful == 0;
+        db->careful -= db->careful > 0;
+    }
+    return status;
 }
 
 enum db_status db_commit_batch(struct db *db)

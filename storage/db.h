@@ -104,8 +104,8 @@ struct db_driver {
     /* Runs one statement to its end; EACH may be NULL. SQL is keyed by address and text. */
     enum db_status (*run)(void *connection, const char *sql, const struct db_value *values,
                           unsigned count, db_row_fn *each, void *context, struct db_fault *fault);
-    /* Rows that the last statement inserted, updated or deleted. */
-    int64_t (*changed)(void *connection);
+    /* Rows that this connection has inserted, updated or deleted since it was opened. */
+    int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
 };
@@ -175,12 +175,18 @@ enum db_status db_view(struct db *db, db_work_fn *work, void *context);
 
 bool db_in_transaction(const struct db *db);
 
-/* A batch: one transaction on one thread that carries many requests, each in its db_transact. When
- * a failure (full disk, I/O error) ends the whole transaction early, every later call in the batch
- * gives that failure, and so does db_commit_batch.
+/* A batch: one transaction on one thread that carries many requests, each in its db_transact.
+ *
+ * It is hopeful: as long as no request fails after it changed something, none needs a savepoint,
+ * which is a fifth of a query's whole cost. When one does, the batch is lost with DB_RETRY, and the
+ * next batches of this connection take savepoints. A failure that ends the transaction early (full
+ * disk, I/O error) loses the batch with its own status. Once lost, every later call in the batch
+ * gives that status, and so does db_commit_batch.
+ *
  * db_begin_batch: DB_OK, or nothing is open. Without WILL_WRITE, db_transact and db_change fail.
  * db_commit_batch: DB_OK: durable. Anything else: nothing of the batch is stored (unless
- * db_broken). The batch is over in both cases; db_rollback_batch after it does nothing. */
+ * db_broken); DB_RETRY: run all its requests again in a new batch. The batch is over in both cases;
+ * db_rollback_batch after it does nothing. */
 enum db_status db_begin_batch(struct db *db, bool will_write);
 enum db_status db_commit_batch(struct db *db);
 void db_rollback_batch(struct db *db);

@@ -233,8 +233,8 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     if (connection == NULL) {
         return refuse(fault, settings->location, "out of memory");
     }
-    /* Counting every allocation under one lock is a twentieth of a query. Refused, which is fine, once
-     * the process has opened a database. */
+    /* Counting every allocation under one lock is a twentieth of a query. Refused, which is fine,
+     * once the process has opened a database. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(settings->location, &connection->handle, flags, NULL);
@@ -383,9 +383,9 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
     return status;
 }
 
-static int64_t driver_changed(void *pointer)
+static int64_t driver_changes(void *pointer)
 {
-    return sqlite3_changes64(((struct connection *)pointer)->handle);
+    return sqlite3_total_changes64(((struct connection *)pointer)->handle);
 }
 
 /* ---- transactions */
@@ -435,6 +435,6 @@ const struct db_driver db_driver_sqlite = {
     .commit = driver_commit,
     .rollback = driver_rollback,
     .run = driver_run,
-    .changed = driver_changed,
+    .changes = driver_changes,
     .in_transaction = driver_in_transaction,
 };

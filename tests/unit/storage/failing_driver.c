@@ -82,9 +82,9 @@ static enum db_status failing_run(void *connection, const char *sql, const struc
     return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
 }
 
-static int64_t failing_changed(void *connection)
+static int64_t failing_changes(void *connection)
 {
-    return db_driver_sqlite.changed(connection);
+    return db_driver_sqlite.changes(connection);
 }
 
 static bool failing_in_transaction(void *connection)
@@ -101,6 +101,6 @@ const struct db_driver failing_driver = {
     .commit = failing_commit,
     .rollback = failing_rollback,
     .run = failing_run,
-    .changed = failing_changed,
+    .changes = failing_changes,
     .in_transaction = failing_in_transaction,
 };

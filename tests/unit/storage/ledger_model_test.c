@@ -258,25 +258,47 @@ Test(ledger_model, long_random_sequences_agree, .init = open_sqlite, .fini = clo
 
 #define FAULT_STEPS 24
 
+static enum db_status some_steps(struct model *model, struct db *db, uint64_t *random)
+{
+    enum db_status status = DB_OK;
+    for (int i = 0; i < 6 && status == DB_OK; i++) {
+        status = take_step(model, db, random);
+    }
+    return status;
+}
+
+/* The steps in one batch, run again when the batch was lost with DB_RETRY. The model keeps what the
+ * commit kept. */
+static enum db_status batch_of_steps(struct model *model, struct db *db, uint64_t *random)
+{
+    static struct model before;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        uint64_t seed = *random;
+        before = *model;
+        enum db_status status = db_begin_batch(db, true);
+        if (status != DB_OK) {
+            return status;
+        }
+        status = some_steps(model, db, random);
+        enum db_status end = db_commit_batch(db);
+        if (end == DB_OK) {
+            return status;
+        }
+        *model = before;
+        *random = seed;
+        if (end != DB_RETRY) {
+            return end;
+        }
+    }
+    return DB_RETRY;
+}
+
 static enum db_status faulty_rounds(struct model *model, struct db *db, bool batch)
 {
     uint64_t random = 7;
     enum db_status status = DB_OK;
     for (int i = 0; i < FAULT_STEPS && status == DB_OK; i += 6) {
-        struct model before = *model;
-        if (batch && (status = db_begin_batch(db, true)) != DB_OK) {
-            break;
-        }
-        for (int j = 0; j < 6 && status == DB_OK; j++) {
-            status = take_step(model, db, &random);
-        }
-        if (batch) {
-            enum db_status end = db_commit_batch(db);
-            if (end != DB_OK) {
-                *model = before; /* nothing of the batch may be there */
-                status = end;
-            }
-        }
+        status = batch ? batch_of_steps(model, db, &random) : some_steps(model, db, &random);
     }
     return status;
 }
