@@ -40,11 +40,16 @@ enum db_status policy_load(struct db *db, const char *id, struct policy **out)
     return *out == NULL ? DB_FAILED : DB_OK;
 }
 
+bool policy_is_secret(const struct policy_row *row)
+{
+    return !row->released && strcmp(row->mechanism, imported) != 0;
+}
+
 /* Weights and what they compute may leave when the guarantee covers them, or when they came from
  * the caller itself (who is the owner: others do not find the policy). */
 static enum problem may_leave(struct call *call, const struct policy_row *row)
 {
-    if (row->released || strcmp(row->mechanism, imported) == 0) {
+    if (!policy_is_secret(row)) {
         return PROBLEM_NONE;
     }
     return call_problem(call, PROBLEM_NOT_RELEASED,

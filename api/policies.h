@@ -17,6 +17,10 @@ enum problem api_policies_certificate(struct call *call); /* GET /v1/policies/{i
 /* The policy ID when the caller owns it; PROBLEM_NOT_FOUND otherwise. */
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out);
 
+/* True of a policy that was trained without privacy on private data: nothing computed from its
+ * weights may leave exactly. */
+bool policy_is_secret(const struct policy_row *row);
+
 /* The stored network of policy ID, decoded: the caller frees it with policy_free. */
 enum db_status policy_load(struct db *db, const char *id, struct policy **out);
 

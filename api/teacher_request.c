@@ -130,6 +130,7 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
     struct teacher_row *row = &wish->row;
     struct teacher teacher;
     teacher_of_row(row, wish->actions, &teacher);
+    teacher.coarse = wish->coarse;
     const char *wrong = teacher_prepare(&teacher, policy);
     if (wrong != NULL) {
         return call_invalid(call, "/mechanism", "cannot be certified: %s", wrong);
@@ -155,9 +156,11 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
                             row->lipschitz, row->sensitivity);
     }
     if (cap < 0 || (uint64_t)cap < price) {
-        return call_invalid(call, "/budget/epsilon",
-                            "cannot pay one answer at the order %g that suits the clients' budget",
-                            row->renyi_order);
+        return call_invalid(
+            call, "/budget/epsilon",
+            "cannot pay one answer at the order %g that suits the clients' budget; a "
+            "smaller client_budget or a larger budget helps",
+            row->renyi_order);
     }
     return PROBLEM_NONE;
 }
@@ -180,6 +183,7 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
     memcpy(out->row.policy, source.id, ID_SIZE);
     memcpy(out->row.owner, call->caller.id, ID_SIZE);
     out->actions = source.action_count;
+    out->coarse = policy_is_secret(&source);
     if (!check_mechanism(call, out)) {
         return PROBLEM_VALIDATION;
     }

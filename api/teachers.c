@@ -8,6 +8,7 @@
 #include "api/budget.h"
 #include "api/json_text.h"
 #include "api/page.h"
+#include "api/policies.h"
 #include "api/teacher_request.h"
 #include "api/teacher_shelf.h"
 #include "storage/policies.h"
@@ -17,6 +18,11 @@ static const char protects[] =
 static const char does_not_protect[] =
     "The data that the policy was trained on, unless that policy is itself private; that and when "
     "a query was made.";
+
+static const char does_not_protect_secret[] =
+    "The data that the policy was trained on, without privacy; that and when a query was made. The "
+    "network's Lipschitz bound is rounded up to a power of two before bound, sensitivity, order "
+    "and prices follow from it: that power of two is all that they tell of the weights.";
 
 /* ---- who may see what */
 
@@ -75,8 +81,8 @@ static json_t *mechanism_json(const struct teacher_row *row)
                      "temperature", json_number(row->temperature));
 }
 
-/* OWNER: its steward sees the account too. */
-static json_t *teacher_json(const struct teacher_row *row, uint64_t price, bool owner)
+/* OWNER: its steward sees the account too. SECRET: policy_is_secret. */
+static json_t *teacher_json(const struct teacher_row *row, uint64_t price, bool owner, bool secret)
 {
     double order = row->renyi_order;
     double delta = row->client_delta;
@@ -91,16 +97,17 @@ static json_t *teacher_json(const struct teacher_row *row, uint64_t price, bool 
         count = json_integer(answers_in(order, row->client_epsilon, delta, price));
         budget = budget_amount(row->client_epsilon, delta);
     }
-    return json_pack(
-        "{s:s, s:s, s:o, s:{s:s, s:o}, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, "
-        "s:s, s:s, s:o}",
-        "id", row->id, "policy", row->policy, "mechanism", mechanism_json(row), "adjacency", "unit",
-        row->adjacency, "radius", json_number(row->radius), "accounting", "renyi", "order",
-        json_number(order), "lipschitz", json_number(row->lipschitz), "sensitivity",
-        json_number(row->sensitivity), "renyi_units_per_query", (json_int_t)price, "cost_per_query",
-        cost, "queries_in_client_budget", count, "client_budget", budget, "account",
-        json_text_or_null(owner ? row->account : ""), "protects", protects, "does_not_protect",
-        does_not_protect, "created_at", json_time(row->created_ms));
+    return json_pack("{s:s, s:s, s:o, s:{s:s, s:o}, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, "
+                     "s:s, s:s, s:o}",
+                     "id", row->id, "policy", row->policy, "mechanism", mechanism_json(row),
+                     "adjacency", "unit", row->adjacency, "radius", json_number(row->radius),
+                     "accounting", "renyi", "order", json_number(order), "lipschitz",
+                     json_number(row->lipschitz), "sensitivity", json_number(row->sensitivity),
+                     "renyi_units_per_query", (json_int_t)price, "cost_per_query", cost,
+                     "queries_in_client_budget", count, "client_budget", budget, "account",
+                     json_text_or_null(owner ? row->account : ""), "protects", protects,
+                     "does_not_protect", secret ? does_not_protect_secret : does_not_protect,
+                     "created_at", json_time(row->created_ms));
 }
 
 static uint64_t price_of(const struct teacher_row *row, uint32_t actions)
@@ -149,7 +156,8 @@ enum problem api_teachers_create(struct call *call)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
     call_location(call, "/v1/teachers/%s", row.id);
-    return call_reply_json(call, 201, teacher_json(&row, price_of(&row, wish->actions), true));
+    return call_reply_json(call, 201,
+                           teacher_json(&row, price_of(&row, wish->actions), true, wish->coarse));
 }
 
 /* ---- showing */
@@ -162,7 +170,7 @@ static json_t *row_json(struct call *call, const struct teacher_row *row)
         return NULL;
     }
     bool owner = strcmp(row->owner, call->caller.id) == 0;
-    return teacher_json(row, price_of(row, policy.action_count), owner);
+    return teacher_json(row, price_of(row, policy.action_count), owner, policy_is_secret(&policy));
 }
 
 static bool list_one(void *context, const struct teacher_row *row)

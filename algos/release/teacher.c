@@ -7,6 +7,7 @@
 #include "algos/nn/lipschitz.h"
 
 #define NANO              1e9
+#define COARSE_LEAST      0x1p-10
 #define LEAST_SENSITIVITY 1e-9 /* a constant network still pays something */
 
 static const char *settings_problem(const struct teacher *teacher, const struct policy *policy)
@@ -22,6 +23,16 @@ static const char *settings_problem(const struct teacher *teacher, const struct 
     return NULL;
 }
 
+/* The least power of two that is not below BOUND. Rounding happens before the temperature divides:
+ * after it, trying temperatures would find the exact bound by bisection. */
+static double round_up_to_power(double bound)
+{
+    int exponent;
+    double at_least = fmax(bound, COARSE_LEAST);
+    double fraction = frexp(at_least, &exponent);
+    return fraction == 0.5 ? at_least : ldexp(1.0, exponent);
+}
+
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy)
 {
     const char *problem = settings_problem(teacher, policy);
@@ -30,6 +41,8 @@ const char *teacher_prepare(struct teacher *teacher, const struct policy *policy
     double network = lipschitz_mlp_bound(&policy->shape, policy->parameters);
     if (network < 0.0)
         return "not enough memory for the network's Lipschitz bound";
+    if (teacher->coarse)
+        network = round_up_to_power(network);
     if (!isfinite(network))
         return "the network has no finite Lipschitz bound";
     struct dirichlet *mechanism = &teacher->mechanism;

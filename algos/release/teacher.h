@@ -16,11 +16,15 @@ struct teacher {
     double radius;
     double lipschitz; /* certified, of state -> softmax(outputs / temperature), 2-norm; before
                          mixing */
+    bool coarse;      /* teacher_prepare: the weights are secret, say little about them */
 };
 
 /* Completes LIPSCHITZ and MECHANISM.sensitivity from the policy: softmax is 1/2-Lipschitz, so
  * lipschitz = network bound / (2 temperature) and sensitivity = (1 - m eta) * lipschitz * radius,
- * at most sqrt(2) (1 - m eta). NULL when usable, else a static sentence that says what is not. */
+ * at most sqrt(2) (1 - m eta). When COARSE the network bound is first rounded up to a power of two
+ * (at least 2^-10), so that what is shown of lipschitz, sensitivity and prices tells no more of the
+ * weights than that power, whatever temperatures and radii are tried. NULL when usable, else a
+ * static sentence that says what is not. */
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy);
 
 /* One noisy answer at STATE: Z[actions]. The sampled values alone may leave; CONCENTRATION at most

@@ -30,6 +30,26 @@ static struct teacher plain_teacher(void)
         .radius = 0.02};
 }
 
+Test(teacher, coarse_bound_is_the_next_power_of_two_whatever_the_temperature)
+{
+    struct policy *policy = random_policy(POLICY_Q, 0.5F);
+    struct teacher exact = plain_teacher(), coarse = plain_teacher();
+    coarse.coarse = true;
+    for (int i = 0; i < 5; i++) {
+        exact.temperature = coarse.temperature = 2.0 * (1.0 + 0.31 * i);
+        cr_assert_null(teacher_prepare(&exact, policy));
+        cr_assert_null(teacher_prepare(&coarse, policy));
+        double fine = 2.0 * exact.temperature * exact.lipschitz;
+        double power = 2.0 * coarse.temperature * coarse.lipschitz;
+        cr_expect_float_eq(log2(power), ceil(log2(fine)), 1e-11);
+        cr_expect(coarse.mechanism.sensitivity >= exact.mechanism.sensitivity);
+    }
+    memset(policy->parameters, 0, mlp_parameter_count(&policy->shape) * sizeof(float));
+    cr_assert_null(teacher_prepare(&coarse, policy));
+    cr_expect_float_eq(2.0 * coarse.temperature * coarse.lipschitz, 0x1p-10, 1e-12);
+    policy_free(policy);
+}
+
 Test(teacher, sensitivity_holds_for_random_neighbours)
 {
     struct policy *policy = random_policy(POLICY_Q, 0.5F);

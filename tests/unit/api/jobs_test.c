@@ -342,6 +342,36 @@ Test(jobs, keep_inside_what_is_not_private)
     fixture_close(f);
 }
 
+/* However the temperature is chosen, what is shown leads back to a power of two. */
+Test(jobs, let_teachers_show_secret_weights_by_a_power_of_two_only)
+{
+    static const double temperatures[] = {1000, 1234.5, 98765};
+    struct fixture *f = fixture_open();
+    struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "private", 10), 50));
+    const char *policy = response_text(job, "/policy");
+    double first = 0;
+    for (size_t i = 0; i < 3; i++) {
+        struct response *made = fixture_post(
+            f, "steward", "/v1/teachers",
+            domain_path("{\"policy\":\"%s\",\"mechanism\":{\"concentration\":20,\"temperature\":"
+                        "%g},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},"
+                        "\"budget\":{\"epsilon\":8,\"delta\":1e-5}}",
+                        policy, temperatures[i]));
+        expect_status(made, 201);
+        double network = response_number(made, "/lipschitz") * 2 * temperatures[i];
+        double power = exp2(round(log2(network)));
+        cr_assert_float_eq(network / power, 1, 1e-9, "%.17g", network);
+        first = i == 0 ? power : first;
+        cr_assert_eq(power, first);
+        cr_assert_not_null(strstr(response_text(made, "/does_not_protect"), "power of two"));
+        struct response *seen =
+            fixture_get(f, "steward", domain_path("/v1/teachers/%s", response_text(made, "/id")));
+        cr_assert_eq(response_number(seen, "/lipschitz"), response_number(made, "/lipschitz"));
+        cr_assert_not_null(strstr(response_text(seen, "/does_not_protect"), "power of two"));
+    }
+    fixture_close(f);
+}
+
 Test(jobs, show_everything_of_public_data)
 {
     struct fixture *f = fixture_open();
