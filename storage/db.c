@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/db_keep.h"
 #include "storage/gate.h"
 
 #define TRANSACT_TRIES  4
@@ -34,9 +35,11 @@ struct db {
     void *connection;
     struct db_fault fault;
     enum mode mode;
-    enum db_status lost; /* not DB_OK: the transaction ended early, by this */
-    bool hopeful;        /* in a batch without savepoints */
-    unsigned careful;    /* batches to come that take savepoints */
+    enum db_status lost;            /* not DB_OK: the transaction ended early, by this */
+    bool hopeful;                   /* in a batch without savepoints */
+    unsigned careful;               /* batches to come that take savepoints */
+    const struct db_keeper *keeper; /* of KEPT, which is made at its first use */
+    void *kept;
 };
 
 /* ---- stores and connections */
@@ -96,6 +99,7 @@ void db_close(struct db *db)
     }
     db_rollback_batch(db);
     db->driver->close(db->connection);
+    free(db->kept);
     free(db);
 }
 
@@ -218,15 +222,44 @@ static enum db_status begin(struct db *db, bool will_write)
     return DB_OK;
 }
 
+void *db_kept(struct db *db, const struct db_keeper *keeper)
+{
+    if (!db->hopeful || db->lost != DB_OK) {
+        return NULL;
+    }
+    assert(db->keeper == NULL || db->keeper == keeper);
+    if (db->kept == NULL) {
+        db->kept = calloc(1, keeper->size);
+        db->keeper = keeper;
+    }
+    return db->kept;
+}
+
+/* Writes what the batch kept; anything but DB_OK: the batch is lost. */
+static enum db_status write_kept(struct db *db)
+{
+    if (!db->hopeful || db->kept == NULL || db->lost != DB_OK) {
+        return db->lost;
+    }
+    enum db_status status = db->keeper->write(db, db->kept);
+    if (db->lost != DB_OK) {
+        return db->lost;
+    }
+    return status == DB_NONE ? DB_FAILED : status;
+}
+
 static enum db_status finish(struct db *db, bool commit)
 {
     assert(db->mode != IDLE);
-    enum db_status status = db->lost;
+    enum db_status status = commit ? write_kept(db) : db->lost;
     if (status == DB_OK && commit) {
         status = db->driver->commit(db->connection, &db->fault);
         assert(status != DB_NONE);
     } else {
         db->driver->rollback(db->connection);
+    }
+    if (db->kept != NULL) {
+        db->keeper->forget(db->kept);
     }
     enum mode mode = db->mode;
     db->mode = IDLE;

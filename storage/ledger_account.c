@@ -58,9 +58,17 @@ static enum db_status see_account(void *context, const struct db_row *row)
 
 enum db_status ledger_find(struct db *db, const char *id, struct ledger_account *out)
 {
+    if (ledger_desk_find(db, id, out)) {
+        return DB_OK;
+    }
     struct db_value values[] = {db_text(id)};
-    return db_one(db, "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts WHERE id = $1",
-                  values, 1, see_account, out);
+    enum db_status status =
+        db_one(db, "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts WHERE id = $1", values,
+               1, see_account, out);
+    if (status == DB_OK) {
+        ledger_desk_put(db, out);
+    }
+    return status;
 }
 
 enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char *resource,
@@ -68,6 +76,10 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
 {
     struct db_value values[] = {db_text(ledger_kind_name(kind)), db_text(resource),
                                 db_text(client == NULL ? "" : client)};
+    enum db_status written = ledger_desk_write(db);
+    if (written != DB_OK) {
+        return written;
+    }
     return db_one(db,
                   "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
                   "WHERE kind = $1 AND resource = $2 AND client = $3",
@@ -96,6 +108,10 @@ static enum db_status show_account(void *context, const struct db_row *row)
 enum db_status ledger_list(struct db *db, const char *owner, const char *client, const char *after,
                            unsigned limit, ledger_account_fn *each, void *context)
 {
+    enum db_status written = ledger_desk_write(db);
+    if (written != DB_OK) {
+        return written;
+    }
     struct account_list list = {each, context};
     struct db_value values[] = {db_text(owner == NULL ? "" : owner),
                                 db_text(client == NULL ? "" : client),

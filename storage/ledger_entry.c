@@ -157,8 +157,8 @@ enum db_status ledger_entry_insert(struct db *db, const struct ledger_entry *ent
                   values, sizeof values / sizeof *values, NULL, NULL);
 }
 
-static enum db_status move_balances(struct db *db, const struct ledger_account *before,
-                                    const struct ledger_account *after)
+enum db_status ledger_move_row(struct db *db, const struct ledger_account *before,
+                               const struct ledger_account *after)
 {
     struct db_value values[] = {
         db_text(before->id),
@@ -205,11 +205,11 @@ enum db_status ledger_post(struct db *db, struct ledger_account *account,
         after.epsilon = entry->epsilon;
         after.delta = entry->delta;
     }
-    enum db_status status = move_balances(db, account, &after);
-    if (status != DB_OK) {
-        return status == DB_NONE ? DB_RETRY : status;
+    enum db_status status = ledger_entry_insert(db, entry);
+    if (status == DB_OK && !ledger_desk_move(db, account, &after)) {
+        status = ledger_move_row(db, account, &after);
+        status = status == DB_NONE ? DB_RETRY : status;
     }
-    status = ledger_entry_insert(db, entry);
     if (status == DB_OK) {
         *account = after;
         entry->account = account->id;

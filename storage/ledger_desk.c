@@ -1,0 +1,101 @@
+/* Balances that a batch keeps in memory: read once, moved with every entry, written once.
+ *
+ * DESIGN. Entries are inserted as they come; only the account's own row waits. The row that is
+ * written at the end carries the same conditions as any other: it must still be as it was read, and
+ * within its limit. A batch that fails forgets everything, and only batches that are never undone
+ * in part keep anything (db_keep.h). Every reader goes through ledger_find or writes first. */
+#include <assert.h>
+#include <string.h>
+
+#include "storage/db_keep.h"
+#include "storage/ledger_post.h"
+
+#define DESK_ACCOUNTS 128 /* further accounts of a batch are written as they come */
+
+struct kept_account {
+    struct ledger_account row; /* as the database has it */
+    struct ledger_account now;
+    bool moved;
+};
+
+struct desk {
+    unsigned count;
+    struct kept_account accounts[DESK_ACCOUNTS];
+};
+
+static enum db_status write_all(struct db *db, void *kept)
+{
+    struct desk *desk = kept;
+    for (unsigned i = 0; i < desk->count; i++) {
+        struct kept_account *account = &desk->accounts[i];
+        if (!account->moved) {
+            continue;
+        }
+        enum db_status status = ledger_move_row(db, &account->row, &account->now);
+        if (status != DB_OK) {
+            return status == DB_NONE ? DB_RETRY : status;
+        }
+        account->row = account->now;
+        account->moved = false;
+    }
+    return DB_OK;
+}
+
+static void forget(void *kept)
+{
+    ((struct desk *)kept)->count = 0;
+}
+
+static const struct db_keeper keeper = {
+    .size = sizeof(struct desk), .write = write_all, .forget = forget};
+
+static struct kept_account *find(struct desk *desk, const char *id)
+{
+    for (unsigned i = 0; i < desk->count; i++) {
+        if (strcmp(desk->accounts[i].now.id, id) == 0) {
+            return &desk->accounts[i];
+        }
+    }
+    return NULL;
+}
+
+bool ledger_desk_find(struct db *db, const char *id, struct ledger_account *out)
+{
+    struct desk *desk = db_kept(db, &keeper);
+    struct kept_account *account = desk == NULL ? NULL : find(desk, id);
+    if (account == NULL) {
+        return false;
+    }
+    *out = account->now;
+    return true;
+}
+
+void ledger_desk_put(struct db *db, const struct ledger_account *account)
+{
+    struct desk *desk = db_kept(db, &keeper);
+    if (desk == NULL || desk->count == DESK_ACCOUNTS) {
+        return;
+    }
+    assert(find(desk, account->id) == NULL);
+    desk->accounts[desk->count++] = (struct kept_account){.row = *account, .now = *account};
+}
+
+bool ledger_desk_move(struct db *db, const struct ledger_account *before,
+                      const struct ledger_account *after)
+{
+    struct desk *desk = db_kept(db, &keeper);
+    struct kept_account *account = desk == NULL ? NULL : find(desk, before->id);
+    if (account == NULL) {
+        return false;
+    }
+    assert(account->now.entries == before->entries);
+    account->now = *after;
+    account->moved = true;
+    return true;
+}
+
+enum db_status ledger_desk_write(struct db *db)
+{
+    struct desk *desk = db_kept(db, &keeper);
+    return desk == NULL ? DB_OK : write_all(db, desk);
+}
