@@ -112,6 +112,10 @@ void api_serve(struct app *app, struct db *db, const struct api_request *request
  * "storage-full", "request-timeout", "internal-error", ... (slugs of the table in problem.c). */
 void api_problem_reply(const struct app *app, const char *slug, const char *detail,
                        const char *request_id, struct api_reply *reply);
+/* The same with the request's path as "instance"; the detail of "body-too-large" is replaced by one
+ * that names the limit of the request's route. */
+void api_problem_reply_to(const struct app *app, const char *slug, const char *detail,
+                          const struct api_request *request, struct api_reply *reply);
 void api_reply_clear(struct api_reply *reply);
 
 /* ---- beside requests
@@ -127,6 +131,9 @@ struct api_job_control {
     const char *worker;                    /* unique name of this worker thread, owner of leases */
     bool (*stop_requested)(void *context); /* asked at every pulse: save and pause */
     void *context;
+    /* JOB, which an earlier worker had, trains on from STEP, that of its checkpoint (0: it has none
+     * yet). For the log; NULL for nobody. */
+    void (*resumed)(void *context, const char *job, uint64_t step);
 };
 enum api_job_turn {
     API_JOB_NONE,           /* nothing to do */

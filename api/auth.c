@@ -58,6 +58,21 @@ static const char *read_token(const char *header, char *id, size_t id_size)
     return length > 0 && (size_t)length < id_size ? secret + 1 : NULL;
 }
 
+static enum problem forbidden(struct call *call, const char *role)
+{
+    char list[128] = "";
+    size_t size = 0;
+    for (unsigned bit = 1; bit <= ROLE_ANY; bit <<= 1) {
+        if ((call->route->roles & bit) != 0 && size < sizeof list) {
+            int more = snprintf(list + size, sizeof list - size, "%s%s", size > 0 ? ", " : "",
+                                role_name((enum role)bit));
+            size += more > 0 ? (size_t)more : 0;
+        }
+    }
+    return call_problem(call, PROBLEM_FORBIDDEN, "The role %s may not do that; these may: %s.",
+                        role, list);
+}
+
 enum problem auth_check(struct call *call)
 {
     const char *header = call_request_header(call, "Authorization");
@@ -84,7 +99,7 @@ enum problem auth_check(struct call *call)
     memcpy(call->caller.id, id, sizeof id);
     call->caller.role = role;
     if (!call_is(call, call->route->roles)) {
-        return call_problem(call, PROBLEM_FORBIDDEN, "The role %s may not do that.", client.role);
+        return forbidden(call, client.role);
     }
     return PROBLEM_NONE;
 }

@@ -53,15 +53,24 @@ static json_t *reserved(const struct ledger_account *account)
                          delta_of(account, account->held_units, account->held_delta));
 }
 
-json_t *budget_remaining(const struct ledger_account *account)
+static double remaining_epsilon(const struct ledger_account *account)
 {
     int64_t used = account->spent_units + account->held_units;
-    int64_t left_delta = account->limit_delta - account->spent_delta - account->held_delta;
     /* A basic account subtracts integers, so that 10 - 9.9 is 0.1. */
     double epsilon = is_renyi(account) ? account->epsilon - budget_epsilon(account, used)
                                        : budget_epsilon(account, account->limit_units - used);
-    double delta = is_renyi(account) ? account->delta : delta_of(account, 0, left_delta);
-    return budget_amount(fmax(0, epsilon), fmax(0, delta));
+    return fmax(0, epsilon);
+}
+
+static double remaining_delta(const struct ledger_account *account)
+{
+    int64_t left = account->limit_delta - account->spent_delta - account->held_delta;
+    return fmax(0, is_renyi(account) ? account->delta : delta_of(account, 0, left));
+}
+
+json_t *budget_remaining(const struct ledger_account *account)
+{
+    return budget_amount(remaining_epsilon(account), remaining_delta(account));
 }
 
 static json_t *limit(const struct ledger_account *account)
@@ -95,6 +104,28 @@ static void add_violation(struct call *call, const struct ledger_part *part)
                                   reserved(account), "requested", budget_amount(more, delta)));
 }
 
+/* One sentence that needs no look at VIOLATED: the first account that cannot pay, what it has left
+ * and what was asked of it. */
+static enum problem exhausted(struct call *call, const struct ledger_outcome *outcome)
+{
+    for (unsigned i = 0; i < outcome->count; i++) {
+        const struct ledger_part *part = &outcome->parts[i];
+        const struct ledger_account *account = &part->account;
+        if (part->violated) {
+            int64_t used = account->spent_units + account->held_units;
+            return call_problem(
+                call, PROBLEM_BUDGET_EXHAUSTED,
+                "The account %s has epsilon %.6g and delta %.6g left; this would cost epsilon "
+                "%.6g and delta %.6g. Nothing was charged.",
+                account->id, remaining_epsilon(account), remaining_delta(account),
+                budget_epsilon_added(account, used, part->requested_units),
+                delta_of(account, part->requested_units, part->requested_delta));
+        }
+    }
+    return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
+                        "The budget cannot pay. Nothing was charged.");
+}
+
 enum problem budget_refused(struct call *call, const struct ledger_outcome *outcome)
 {
     for (unsigned i = 0; i < outcome->count; i++) {
@@ -104,8 +135,7 @@ enum problem budget_refused(struct call *call, const struct ledger_outcome *outc
     }
     switch (outcome->verdict) {
     case LEDGER_EXHAUSTED:
-        return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
-                            "The accounts under violated cannot pay. Nothing was charged.");
+        return exhausted(call, outcome);
     case LEDGER_RESERVED:
         return call_problem(call, PROBLEM_BUDGET_RESERVED,
                             "Jobs hold what the accounts under violated lack. Nothing was "

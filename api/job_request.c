@@ -142,7 +142,8 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
     out->max_episode_steps = steps > 0 ? (uint32_t)steps : out->evaluate->max_episode_steps;
 }
 
-static void read_mechanism(struct call *call, const char *name, struct job_plan *out)
+/* False when the mechanism is not known: what it would ask for is not known either. */
+static bool read_mechanism(struct call *call, const char *name, struct job_plan *out)
 {
     const struct algorithm *algorithm = out->algorithm;
     int index = name != NULL ? algorithm_mechanism_find(name) : MECHANISM_DPSGD;
@@ -157,9 +158,24 @@ static void read_mechanism(struct call *call, const char *name, struct job_plan 
             }
         }
         call_invalid(call, "/mechanism", "must be one of %s for %s", list, algorithm->name);
-        return;
+        return false;
     }
     out->request.mechanism = (enum algorithm_mechanism)index;
+    return true;
+}
+
+static void unknown_algorithm(struct call *call)
+{
+    char list[256] = "";
+    size_t size = 0;
+    unsigned count;
+    const struct algorithm *const *all = algorithm_all(&count);
+    for (unsigned i = 0; i < count && size < sizeof list; i++) {
+        int more =
+            snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "", all[i]->name);
+        size += more > 0 ? (size_t)more : 0;
+    }
+    call_invalid(call, "/algorithm", "is not known: there is %s; see GET /v1/algorithms", list);
 }
 
 static bool read_members(struct call *call, struct members *members, struct job_plan *out)
@@ -180,17 +196,19 @@ static bool read_members(struct call *call, struct members *members, struct job_
     }
     out->algorithm = algorithm_find(members->algorithm);
     if (out->algorithm == NULL) {
-        call_invalid(call, "/algorithm", "is not offered by this version");
+        unknown_algorithm(call);
         return false;
     }
-    read_mechanism(call, members->mechanism, out);
+    bool known = read_mechanism(call, members->mechanism, out);
     if (out->algorithm->needs_dataset && members->dataset == NULL) {
         call_invalid(call, "/dataset", "is required by this algorithm");
     }
     if (out->algorithm->needs_dataset && members->environment != NULL) {
         call_invalid(call, "/environment", "has no meaning: this algorithm learns from a dataset");
     }
-    read_privacy(call, members->privacy, &out->request);
+    if (known) {
+        read_privacy(call, members->privacy, &out->request);
+    }
     read_parameters(call, out->algorithm, members->parameters, &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
     return good && call_error_count(call) == 0;

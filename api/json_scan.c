@@ -90,6 +90,11 @@ bool json_scan_at_end(struct json_scan *scan)
     return json_scan_peek(scan) == 0 && scan->at == scan->end;
 }
 
+bool json_scan_begins(struct json_scan *scan, const char *bytes, size_t size)
+{
+    return fill(scan, size) >= size && memcmp(scan->at, bytes, size) == 0;
+}
+
 static const char *unexpected(struct json_scan *scan, const char *what)
 {
     if (scan->at == scan->end && scan->finished) {
@@ -401,6 +406,15 @@ bool json_scan_bool(struct json_scan *scan, bool *out)
     return take_word(scan, c == 't' ? "true" : "false");
 }
 
+/* What stands where a value should: the words of other languages get a sentence of their own. */
+static const char *no_value(const struct json_scan *scan)
+{
+    unsigned char c = *scan->at;
+    return c == 'N' || c == 'I' || c == 'i'
+               ? "A value was expected; NaN and Infinity are not JSON (RFC 8259)."
+               : "A value was expected.";
+}
+
 static bool skip_string(struct json_scan *scan)
 {
     char none[1];
@@ -455,7 +469,7 @@ bool json_scan_skip(struct json_scan *scan, unsigned depth)
     case '0' ... '9':
         return json_scan_number(scan, &number);
     default:
-        return json_scan_fault(scan, unexpected(scan, "A value was expected."));
+        return json_scan_fault(scan, unexpected(scan, no_value(scan)));
     }
 }
 

@@ -37,6 +37,9 @@ unsigned char json_scan_peek(struct json_scan *scan);
 /* True when the bytes are used up. */
 bool json_scan_at_end(struct json_scan *scan);
 
+/* True when the bytes that come next are these SIZE ones; consumes nothing. */
+bool json_scan_begins(struct json_scan *scan, const char *bytes, size_t size);
+
 /* Consumes BYTE after white space, or faults with WHAT ("expected ':' ..."). */
 bool json_scan_expect(struct json_scan *scan, char byte, const char *what);
 

@@ -89,11 +89,25 @@ static bool next_element(struct json_stream *stream, bool first)
     return first || json_scan_expect(scan, ',', "A ',' or ']' was expected.");
 }
 
+/* A compressed body that nobody declared would give a fault for every line feed among its bytes. */
+static bool is_compressed(struct json_scan *scan)
+{
+    if (!json_scan_begins(scan, "\x1F\x8B", 2) && !json_scan_begins(scan, "\x28\xB5\x2F\xFD", 4)) {
+        return false;
+    }
+    json_scan_fault(scan, "The body is compressed: send Content-Encoding: gzip or zstd with it.");
+    return true;
+}
+
 /* Goes to where the next trajectory must begin; false at the end or a fault. */
 static bool advance(struct json_stream *stream)
 {
     struct json_scan *scan = &stream->scan;
     bool first = stream->form == FORM_UNKNOWN;
+    if (first && is_compressed(scan)) {
+        stream->form = FORM_ARRAY; /* all of it is lost */
+        return false;
+    }
     if (first) {
         bool array = json_scan_peek(scan) == '[';
         stream->form = array ? FORM_ARRAY : FORM_LINES;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum member { EXPERT, STATES, ACTIONS, REWARDS, TERMINATED, TRUNCATED, MEMBER_COUNT };
 
@@ -298,6 +299,18 @@ static bool read_value(struct json_trajectory *hand, enum member member)
 
 /* ---- the object */
 
+/* "state" and "terminal" are meant for "states" and "terminated": four letters decide. NULL: none.
+ */
+static const char *nearest_member(const char *name)
+{
+    for (unsigned i = 0; i < MEMBER_COUNT; i++) {
+        if (strncasecmp(name, member_names[i], 4) == 0) {
+            return member_names[i];
+        }
+    }
+    return NULL;
+}
+
 static bool read_member(struct json_trajectory *hand)
 {
     struct json_scan *scan = hand->scan;
@@ -318,9 +331,13 @@ static bool read_member(struct json_trajectory *hand)
         hand->seen |= 1U << i;
         return read_value(hand, (enum member)i);
     }
-    char escaped[2 * EXPERT_NAME_MAX + 4];
+    char escaped[2 * EXPERT_NAME_MAX + 4], detail[80];
     pointer_escape(name, escaped, sizeof escaped);
-    return fault_value(hand, "is no member of a trajectory", "/%s", escaped);
+    const char *near = nearest_member(name);
+    snprintf(detail, sizeof detail, "is no member of a trajectory%s%s%s",
+             near == NULL ? "" : "; did you mean \"", near == NULL ? "" : near,
+             near == NULL ? "" : "\"?");
+    return fault_value(hand, detail, "/%s", escaped);
 }
 
 /* The lengths must agree: T >= 1 actions and rewards, T + 1 states. */

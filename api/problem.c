@@ -65,7 +65,8 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
          "that two writers cannot overwrite each other unseen."},
     [PROBLEM_DATASET_NOT_OPEN] =
         {"dataset-not-open", 409, "The dataset takes no more data",
-         "The dataset has been sealed, or deleted: its data are fixed. Make a new dataset."},
+         "The dataset has been sealed: its data are fixed. Make a new dataset. (One that was "
+         "deleted answers 404.)"},
     [PROBLEM_DATASET_NOT_SEALED] =
         {"dataset-not-sealed", 409, "The dataset is still open",
          "A job needs data that no longer change: POST /v1/datasets/{id}:seal first."},
@@ -79,8 +80,9 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
                                      "Only a queued or running job can be cancelled."},
     [PROBLEM_NOT_RELEASED] =
         {"not-released", 403, "The guarantee does not cover this",
-         "The policy was trained without privacy on private data, or was imported: it exists only "
-         "inside the service, as a teacher behind a noisy mechanism, and is never handed out."},
+         "The policy was trained without privacy on private data: it exists only inside the "
+         "service, as a teacher behind a noisy mechanism, and is never handed out. An imported "
+         "policy is its owner's own: that steward, and nobody else, may fetch and ask it."},
     [PROBLEM_NO_BUDGET] =
         {"no-budget", 403, "No budget was given to this client",
          "The teacher has no budget for clients in general, and its steward has not granted one to "

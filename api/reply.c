@@ -123,6 +123,35 @@ void reply_problem(struct api_reply *reply, enum problem problem, const struct r
     }
 }
 
+/* The sentence that only the route can give. */
+static void say_limit(const struct app *app, const struct api_request *request, char *out,
+                      size_t size)
+{
+    struct api_route_info route = api_route(app, request->method, request->path);
+    bool upload = route.lane == API_LANE_STREAM;
+    snprintf(out, size, "The body may have at most %llu bytes%s.",
+             (unsigned long long)route.max_body_bytes,
+             upload ? ", and so may what it decodes to" : "");
+}
+
+void api_problem_reply_to(const struct app *app, const char *slug, const char *detail,
+                          const struct api_request *request, struct api_reply *reply)
+{
+    enum problem problem = problem_find(slug);
+    char limit[120];
+    assert(problem != PROBLEM_NONE);
+    reply_init(reply);
+    reply_header(reply, "Request-Id", "%s", request->request_id);
+    reply_header(reply, "Cache-Control", "no-store");
+    if (problem == PROBLEM_BODY_TOO_LARGE) {
+        say_limit(app, request, limit, sizeof limit);
+        detail = limit;
+    }
+    struct reply_problem says = {
+        .detail = detail, .instance = request->path, .request_id = request->request_id};
+    reply_problem(reply, problem, &says);
+}
+
 void api_problem_reply(const struct app *app, const char *slug, const char *detail,
                        const char *request_id, struct api_reply *reply)
 {

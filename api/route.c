@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/accounts.h"
+#include "api/algorithms.h"
 #include "api/certificates.h"
 #include "api/clients.h"
 #include "api/datasets.h"
@@ -35,6 +36,9 @@ static const struct route routes[] = {
 
     /* environments.h */
     {"GET", "/v1/environments", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_environments_list, "Lists the simulated worlds and their parameters."},
+
+    /* algorithms.h */
+    {"GET", "/v1/algorithms", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_algorithms_list, "Lists the learning algorithms and their parameters."},
 
     /* accounts.h */
     {"GET", "/v1/ledger/accounts", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's own, or all for an auditor."},

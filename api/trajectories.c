@@ -188,7 +188,9 @@ static enum problem broken_off(struct upload *upload)
             "The compressed body is damaged or ends too early. Nothing was stored.");
     case INFLATE_TOO_LARGE:
         return call_problem(call, PROBLEM_BODY_TOO_LARGE,
-                            "The body decodes to more than is allowed. Nothing was stored.");
+                            "The body decodes to more than %llu bytes (the decoded size counts, "
+                            "too), or to over 1000 times its size. Nothing was stored.",
+                            (unsigned long long)call->app->settings.max_upload_bytes);
     case INFLATE_NO_MEMORY:
         return PROBLEM_INTERNAL_ERROR;
     default:

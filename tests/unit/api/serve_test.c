@@ -377,6 +377,32 @@ Test(serve, a_problem_has_a_page)
     fixture_close(f);
 }
 
+Test(serve, a_refused_body_is_told_its_limit)
+{
+    struct fixture *f = fixture_open();
+    static const struct api_request requests[] = {
+        {.method = "POST", .path = "/v1/datasets", .request_id = "req-1"},
+        {.method = "POST", .path = "/v1/datasets/ds_1/trajectories", .request_id = "req-2"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct api_reply reply;
+        char limit[40];
+        struct api_route_info route =
+            api_route(fixture_app(f), requests[i].method, requests[i].path);
+        snprintf(limit, sizeof limit, "%llu bytes", (unsigned long long)route.max_body_bytes);
+        api_problem_reply_to(fixture_app(f), "body-too-large", "", &requests[i], &reply);
+        cr_expect_eq(reply.status, 413);
+        json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
+        const char *detail = json_string_value(json_object_get(json, "detail"));
+        cr_expect_str_eq(json_string_value(json_object_get(json, "instance")), requests[i].path);
+        cr_expect(strstr(detail, limit) != NULL, "%s", detail);
+        cr_expect_eq(strstr(detail, "decodes") != NULL, i == 1);
+        json_decref(json);
+        api_reply_clear(&reply);
+    }
+    fixture_close(f);
+}
+
 Test(serve, the_server_can_ask_for_any_problem)
 {
     struct fixture *f = fixture_open();

@@ -1,0 +1,104 @@
+/* The catalogue of learning algorithms: the tables that validate a job, written out. */
+#include "api/algorithms.h"
+
+#include "algos/algorithm.h"
+#include "api/json_text.h"
+
+/* ---- one parameter */
+
+static const char *type_name(enum parameter_type type)
+{
+    switch (type) {
+    case PARAMETER_REAL:
+        return "number";
+    case PARAMETER_INTEGER:
+        return "integer";
+    case PARAMETER_INTEGER_LIST:
+        return "integers";
+    case PARAMETER_CHOICE:
+        break;
+    }
+    return "choice";
+}
+
+static json_t *default_json(const struct parameter_spec *spec)
+{
+    if (spec->type == PARAMETER_CHOICE) {
+        return json_string(spec->choices[(int)spec->value.number[0]]);
+    }
+    if (spec->type != PARAMETER_INTEGER_LIST) {
+        return json_number(spec->value.number[0]);
+    }
+    json_t *list = json_array();
+    for (unsigned i = 0; i < spec->value.count; i++) {
+        json_array_append_new(list, json_number(spec->value.number[i]));
+    }
+    return list;
+}
+
+static json_t *choices_json(const struct parameter_spec *spec)
+{
+    json_t *choices = json_array();
+    for (unsigned i = 0; spec->choices[i] != NULL; i++) {
+        json_array_append_new(choices, json_string(spec->choices[i]));
+    }
+    return choices;
+}
+
+/* A choice has choices, any other parameter has bounds (of a list: of each element). */
+static json_t *parameter_json(const struct parameter_spec *spec)
+{
+    json_t *one =
+        json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", spec->name, "type", type_name(spec->type),
+                  "default", default_json(spec), "unit", spec->unit, "meaning", spec->meaning);
+    if (spec->type == PARAMETER_CHOICE) {
+        json_object_set_new(one, "choices", choices_json(spec));
+        return one;
+    }
+    json_object_set_new(one, "minimum", json_number(spec->min));
+    json_object_set_new(one, "maximum", json_number(spec->max));
+    return one;
+}
+
+/* ---- one algorithm */
+
+static json_t *mechanisms_json(const struct algorithm *algorithm)
+{
+    json_t *names = json_array();
+    for (int m = 0; m < MECHANISM_COUNT; m++) {
+        if (algorithm->mechanisms[m]) {
+            const char *name = algorithm_mechanism_name((enum algorithm_mechanism)m);
+            json_array_append_new(names, json_string(name));
+        }
+    }
+    return names;
+}
+
+static json_t *algorithm_json(const struct algorithm *algorithm)
+{
+    json_t *parameters = json_array();
+    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
+        if (json_array_append_new(parameters, parameter_json(&algorithm->parameters[i])) != 0) {
+            json_decref(parameters);
+            return NULL;
+        }
+    }
+    return json_pack("{s:s, s:s, s:o, s:s, s:b, s:o}", "name", algorithm->name, "summary",
+                     algorithm->summary, "mechanisms", mechanisms_json(algorithm), "privacy_unit",
+                     algorithm->privacy_unit, "needs_dataset", (int)algorithm->needs_dataset,
+                     "parameters", parameters);
+}
+
+enum problem api_algorithms_list(struct call *call)
+{
+    unsigned count;
+    const struct algorithm *const *all = algorithm_all(&count);
+    json_t *items = json_array();
+    for (unsigned i = 0; i < count; i++) {
+        if (json_array_append_new(items, algorithm_json(all[i])) != 0) {
+            json_decref(items);
+            return PROBLEM_INTERNAL_ERROR;
+        }
+    }
+    return call_reply_json(call, 200, json_pack("{s:o, s:n}", "items", items, "next_page_token"));
+}

@@ -1,0 +1,9 @@
+/* The catalogue of learning algorithms, their mechanisms and their parameters. */
+#ifndef TACET_API_ALGORITHMS_H
+#define TACET_API_ALGORITHMS_H
+
+#include "api/call.h"
+
+enum problem api_algorithms_list(struct call *call); /* GET /v1/algorithms */
+
+#endif

@@ -1,0 +1,97 @@
+/* Catalogue and refusals say enough to go on without a manual. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "algos/algorithm.h"
+#include "tests/unit/api/domain.h"
+
+#define expect_word(response, pointer, word)                                                       \
+    cr_assert(strstr(response_text(response, pointer), word) != NULL, "%s", (response)->body)
+
+Test(words, the_catalogue_of_algorithms_is_the_table_that_validates)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_get(f, "agent", "/v1/algorithms");
+    expect_status(r, 200);
+    unsigned count;
+    const struct algorithm *const *all = algorithm_all(&count);
+    cr_assert_eq(json_array_size(response_at(r, "/items")), count);
+    for (unsigned i = 0; i < count; i++) {
+        json_t *item = json_array_get(response_at(r, "/items"), i);
+        json_t *parameters = json_object_get(item, "parameters");
+        cr_assert_str_eq(json_string_value(json_object_get(item, "name")), all[i]->name);
+        cr_assert_eq(json_array_size(parameters), all[i]->parameter_count);
+        for (unsigned p = 0; p < all[i]->parameter_count; p++) {
+            json_t *one = json_array_get(parameters, p);
+            const struct parameter_spec *spec = &all[i]->parameters[p];
+            bool choice = spec->type == PARAMETER_CHOICE;
+            bool list = spec->type == PARAMETER_INTEGER_LIST;
+            json_t *value = json_object_get(one, "default");
+            cr_expect_str_eq(json_string_value(json_object_get(one, "name")), spec->name);
+            cr_expect_eq(json_is_array(json_object_get(one, "choices")), choice);
+            cr_expect_eq(json_is_number(json_object_get(one, "minimum")), !choice);
+            cr_expect(choice ? json_is_string(value)
+                             : json_is_array(value) == list && json_is_number(value) == !list);
+        }
+    }
+    fixture_close(f);
+}
+
+Test(words, jobs_name_what_there_is)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_post(f, "steward", "/v1/jobs:estimate", "{\"algorithm\":\"dqn\"}");
+    expect_invalid(r, "/algorithm");
+    expect_word(r, "/errors/0/detail", "\"cql\"");
+    r = fixture_post(f, "steward", "/v1/jobs:estimate",
+                     "{\"algorithm\":\"cql\",\"dataset\":\"ds_1\",\"mechanism\":\"dp-sgd\"}");
+    expect_invalid(r, "/mechanism");
+    cr_assert_eq(json_array_size(response_at(r, "/errors")), 1, "%s", r->body);
+    r = fixture_post(f, "steward", "/v1/jobs:estimate",
+                     "{\"algorithm\":\"cql\",\"dataset\":\"ds_1\",\"mechanism\":\"none\","
+                     "\"parameters\":{\"batchsize\":8}}");
+    expect_invalid(r, "/parameters/batchsize");
+    expect_word(r, "/errors/0/detail", "did you mean \"batch_size\"?");
+    fixture_close(f);
+}
+
+Test(words, refusals_name_roles_accounts_and_amounts)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_get(f, "student", "/v1/datasets");
+    expect_problem(r, "forbidden");
+    expect_word(r, "/detail", "student");
+    expect_word(r, "/detail", "these may: steward, contributor.");
+    const char *dataset = domain_sealed(f, "private", 10);
+    r = fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 500, 20));
+    expect_problem(r, "budget-exhausted");
+    expect_word(r, "/detail", response_text(r, "/violated/0/account"));
+    expect_word(r, "/detail", "left; this would cost epsilon");
+    fixture_close(f);
+}
+
+#define LINE(member, state)                                                                        \
+    "{\"expert\":\"a\",\"" member "\":[[0,0,0," state "],[1,0,0,0]],\"actions\":[1],"              \
+    "\"rewards\":[1],\"terminated\":true,\"truncated\":false}\n"
+
+Test(words, uploads_say_what_was_meant)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    struct response *r = domain_upload(f, NULL, id, LINE("state", "0"), 0, NULL);
+    expect_invalid(r, "/state");
+    cr_assert(strstr(r->body, "did you mean \\\"states\\\"?") != NULL, "%s", r->body);
+    r = domain_upload(f, NULL, id, LINE("states", "NaN"), 0, NULL);
+    expect_problem(r, "validation");
+    expect_word(r, "/errors/0/detail", "NaN and Infinity are not JSON");
+    static const char *const compressed[] = {"\x1F\x8B\x08\n\n{\n[\n}\n",
+                                             "\x28\xB5\x2F\xFD\n\n{\n"};
+    for (size_t i = 0; i < 2; i++) {
+        r = domain_upload(f, NULL, id, compressed[i], 0, NULL);
+        expect_problem(r, "validation");
+        cr_assert_eq(json_array_size(response_at(r, "/errors")), 1, "%s", r->body);
+        expect_word(r, "/errors/0/detail", "Content-Encoding");
+    }
+    expect_status(domain_upload(f, NULL, id, LINE("states", "0"), 0, NULL), 201);
+    fixture_close(f);
+}
