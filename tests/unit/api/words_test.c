@@ -95,3 +95,16 @@ Test(words, uploads_say_what_was_meant)
     expect_status(domain_upload(f, NULL, id, LINE("states", "0"), 0, NULL), 201);
     fixture_close(f);
 }
+
+/* A client's budget may exceed the teacher's: the smaller binds, and a refusal says what helps. */
+Test(words, teachers_say_what_helps)
+{
+    struct fixture *f = fixture_open();
+    const char *policy = domain_policy(f);
+    expect_status(fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 2, 3)), 201);
+    struct response *r =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 0.001, 1000));
+    expect_invalid(r, "/budget/epsilon");
+    expect_word(r, "/errors/0/detail", "a smaller client_budget or a larger budget helps");
+    fixture_close(f);
+}
