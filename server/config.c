@@ -56,7 +56,7 @@ static const struct setting SETTINGS[] = {
      "what is still running so long after SIGTERM is cut off"},
     {"max-body", BYTES(max_body_bytes), "1M", KIB, GIB, "bytes", "largest JSON body"},
     {"max-upload", BYTES(max_upload_bytes), "4G", KIB, 1024 * GIB, "bytes",
-     "largest upload of trajectories, as sent"},
+     "largest upload of trajectories, as sent and as decoded"},
     {"max-policy", BYTES(max_policy_bytes), "64M", KIB, GIB, "bytes", "largest network uploaded"},
     {"max-buffered", BYTES(max_buffered_bytes), "512M", MIB, 64 * GIB, "bytes",
      "bodies held in memory, all requests together"},
@@ -66,7 +66,8 @@ static const struct setting SETTINGS[] = {
     {"cors-origins", TEXT(cors_origins), "", 0, 0, "",
      "web origins that may call, comma-separated"},
     {"log-level", TEXT(log_level), "info", 0, 0, "", "error, warn, info or debug"},
-    {"access-log", SWITCH(access_log), "off", 0, 1, "", "a line for every request"},
+    {"access-log", SWITCH(access_log), "off", 0, 1, "",
+     "a log line for every request; off: for those that were refused or failed"},
 };
 #define SETTING_COUNT (sizeof SETTINGS / sizeof SETTINGS[0])
 

@@ -18,7 +18,6 @@
 #include "server/httpd.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <microhttpd.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -28,7 +27,7 @@
 #include <unistd.h>
 
 #include "server/exchange.h"
-#include "server/log.h"
+#include "server/request_log.h"
 
 /* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
 #define CONNECTION_MEMORY_BYTES ((size_t)24 * 1024)
@@ -44,7 +43,8 @@ struct httpd {
     atomic_bool draining;
     atomic_uint in_flight;
     atomic_uint_fast64_t buffered_bytes;
-    unsigned ids_left; /* the socket thread's stock of randomness for request ids */
+    struct request_log log; /* the socket thread's, until httpd_stop has ended it */
+    unsigned ids_left;      /* the socket thread's stock of randomness for request ids */
     unsigned char ids[IDS_DRAWN][ID_BYTES];
 };
 
@@ -113,17 +113,13 @@ static void fill_problem(struct httpd *httpd, struct exchange *exchange, const c
 static void note_reply(struct httpd *httpd, const struct exchange *exchange)
 {
     const struct httpd_settings *settings = &httpd->settings;
-    int64_t us = exchange_now_us() - exchange->begun_us;
+    int64_t now_us = exchange_now_us();
+    int64_t us = now_us - exchange->begun_us;
     int status = exchange->reply.status;
     metrics_request(settings->metrics, exchange->route.pattern, status, us > 0 ? (uint64_t)us : 0);
     if (status == 202 && settings->accepted != NULL)
         settings->accepted(settings->accepted_context);
-    if (settings->access_log)
-        log_event(LOG_LEVEL_INFO, "request",
-                  "id=%s method=%.16s route=%s status=%d bytes=%zu us=%" PRId64,
-                  exchange->request.request_id, exchange->method,
-                  exchange->route.pattern != NULL ? exchange->route.pattern : "-", status,
-                  exchange->reply.body_size, us);
+    request_log_reply(&httpd->log, exchange, now_us);
 }
 
 static enum MHD_Result send_reply(struct httpd *httpd, struct exchange *exchange)
@@ -420,6 +416,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         return NULL;
     }
     httpd->settings = *settings;
+    httpd->log.every = settings->access_log;
     bool tls = settings->tls_cert != NULL;
     struct MHD_OptionItem tls_options[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->tls_cert},
@@ -461,8 +458,10 @@ unsigned httpd_in_flight(const struct httpd *httpd)
 
 void httpd_stop(struct httpd *httpd)
 {
-    if (httpd != NULL)
-        MHD_stop_daemon(httpd->daemon);
+    if (httpd == NULL)
+        return;
+    MHD_stop_daemon(httpd->daemon);
+    request_log_end(&httpd->log);
 }
 
 void httpd_free(struct httpd *httpd)

@@ -28,7 +28,7 @@ struct httpd_settings {
     unsigned idle_timeout_s;        /* a silent connection is closed */
     unsigned body_timeout_s;        /* for a body, and a second more for each KiB of it */
     uint64_t max_buffered_bytes;    /* bodies in memory, all requests together */
-    bool access_log;
+    bool access_log;                /* a log line for every request, not only for refusals */
 };
 
 /* Starts the thread on LISTEN_SOCKET, which it takes. NULL: the socket is still the caller's, and

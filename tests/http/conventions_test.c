@@ -3,7 +3,9 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/http/http_client.h"
 
@@ -202,4 +204,85 @@ Test(conventions, the_log_holds_no_token_and_no_query)
     http_answer_clear(&answer);
     cr_expect(!server_log_has(&server, "page_size"));
     cr_expect(!server_log_has(&server, "tct_"));
+}
+
+/* CALL, and whether the log has a line with the request's id. */
+static bool leaves_a_line(const struct http_call *call, long status, const char *pattern)
+{
+    char line[256];
+    struct http_answer answer = http_expect(client, status, call);
+    snprintf(line, sizeof line, "method=%s route=%s status=%ld request_id=%s ", call->method,
+             pattern, status, http_header(&answer, "Request-Id"));
+    http_answer_clear(&answer);
+    return server_log_has(&server, line);
+}
+
+Test(conventions, a_refusal_is_found_in_the_log_by_its_request_id)
+{
+    struct http_call call = {.method = "GET", .path = "/v1/clients"};
+    cr_expect(leaves_a_line(&call, 401, "/v1/clients"));
+    call.token = steward;
+    cr_expect(leaves_a_line(&call, 403, "/v1/clients"));
+    call.path = "/v1/datasets/ds_none";
+    cr_expect(leaves_a_line(&call, 404, "/v1/datasets/{id}"));
+    cr_expect(!server_log_has(&server, "ds_none"));
+    call.path = "/v1/nothing";
+    cr_expect(leaves_a_line(&call, 404, "(none)"));
+    call.path = "/favicon.ico";
+    cr_expect(!leaves_a_line(&call, 404, "(none)"));
+    call.path = "/v1/clients";
+    call.token = admin;
+    cr_expect(!leaves_a_line(&call, 200, "/v1/clients"));
+}
+
+/* The most talkative log, and SECRET in every place of a request that a client fills. */
+Test(conventions, not_even_the_longest_log_holds_what_clients_send)
+{
+    static const char SECRET[] = "tct_secret";
+    struct server_process talkative;
+    server_open(&talkative, "--log-level", "debug", "--access-log", "on", NULL);
+    static const char *const requests[] = {
+        "GET /v1/datasets/tct_secret?name=tct_secret HTTP/1.1\r\nHost: tct_secret\r\n"
+        "Authorization: Bearer tct_secret\r\nConnection: close\r\n\r\n",
+        "POST /v1/clients HTTP/1.1\r\nHost: t\r\nIdempotency-Key: tct_secret\r\n"
+        "Content-Length: 14\r\nConnection: close\r\n\r\n{\"tct_secret\":1",
+        "POST /v1/datasets/d/trajectories HTTP/1.1\r\nHost: t\r\nContent-Encoding: tct_secret\r\n"
+        "Content-Length: 10\r\nConnection: close\r\n\r\ntct_secret",
+        "tct_secret /tct_secret HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n",
+        "GET /v1/x%zz_tct_secret HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\n"
+        "Content-Length: 2\r\nX: tct_secret\r\nConnection: close\r\n\r\n",
+    };
+    char answer[4096];
+    for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        int handle = raw_connect(&talkative);
+        cr_assert(raw_send(handle, requests[i]));
+        cr_expect_gt(raw_receive(handle, answer, sizeof answer, true), 0, "%s", requests[i]);
+        close(handle);
+    }
+    cr_expect(server_log_has(&talkative, "method=other"));
+    cr_expect(server_log_has(&talkative, "method=POST"));
+    cr_expect(!server_log_has(&talkative, SECRET));
+    server_close(&talkative);
+}
+
+Test(conventions, a_flood_of_refusals_does_not_fill_the_log)
+{
+    struct http_call call = {.method = "GET", .path = "/v1/clients"};
+    size_t size = 0;
+    unsigned lines = 0;
+    for (int i = 0; i < 300; i++) {
+        struct http_answer answer = http_expect(client, 401, &call);
+        http_answer_clear(&answer);
+    }
+    char *log = read_whole(server.log, &size);
+    for (const char *at = log; (at = strstr(at, "event=request ")) != NULL; at++)
+        lines++;
+    free(log);
+    /* Fifty for every second that it took, and it took a few at most. */
+    cr_expect_geq(lines, 50);
+    if (lines < 300) {
+        cr_expect_eq(server_end(&server, SIGTERM), 0);
+        cr_expect(server_log_has(&server, "event=requests-left-out status=4xx count="));
+        server_start(&server);
+    }
 }
