@@ -220,6 +220,9 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         run->storage_failed = true;
         return ALGORITHM_PAUSED;
     }
+    if (run->resumed && run->control->resumed != NULL) {
+        run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
+    }
     run->saved_ms = run->app->settings.now_ms();
     const struct algorithm_run training = {
         .request = &run->plan.request,

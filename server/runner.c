@@ -3,6 +3,7 @@
 #include "server/runner.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -54,6 +55,12 @@ static bool stop_requested(void *context)
     return atomic_load(&runner->stopping);
 }
 
+static void note_resumed(void *context, const char *job, uint64_t step)
+{
+    (void)context;
+    log_event(LOG_LEVEL_INFO, "job-resumed", "job=%s step=%" PRIu64, job, step);
+}
+
 static struct timespec in_ms(long ms)
 {
     struct timespec at;
@@ -88,8 +95,10 @@ static void stop_if_broken(const struct db *db)
 static enum api_job_turn take_turn(struct worker *self)
 {
     struct runner *runner = self->runner;
-    struct api_job_control control = {
-        .worker = self->name, .stop_requested = stop_requested, .context = runner};
+    struct api_job_control control = {.worker = self->name,
+                                      .stop_requested = stop_requested,
+                                      .context = runner,
+                                      .resumed = note_resumed};
     char note[256] = "";
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);

@@ -168,6 +168,21 @@ Test(jobs, the_same_key_gives_the_same_job)
     expect_paid(dataset, first);
 }
 
+/* The step at which the log says that JOB goes on; -1 when it does not say so. */
+static long long resumed_at(const char *job)
+{
+    char line[160];
+    long long step = -1;
+    size_t size = 0;
+    snprintf(line, sizeof line, "event=job-resumed job=%s step=", job);
+    char *log = read_whole(server.log, &size);
+    const char *found = log != NULL ? strstr(log, line) : NULL;
+    if (found != NULL)
+        step = strtoll(found + strlen(line), NULL, 10);
+    free(log);
+    return step;
+}
+
 Test(jobs, a_job_goes_on_after_a_drain_and_after_a_kill)
 {
     char dataset[64], path[96], cancel[112], state[16];
@@ -176,6 +191,7 @@ Test(jobs, a_job_goes_on_after_a_drain_and_after_a_kill)
     wait_past(path, 0, state);
     double reserved = budget_of(dataset, "reserved");
     cr_assert_gt(reserved, 0);
+    cr_expect(!server_log_has(&server, "event=job-resumed"));
     /* SIGTERM: it saves itself at the step where it is. */
     restart(SIGTERM, 0);
     struct http_answer job = get(path);
@@ -186,6 +202,8 @@ Test(jobs, a_job_goes_on_after_a_drain_and_after_a_kill)
     cr_expect_float_eq(budget_of(dataset, "reserved"), reserved, 1e-9);
     wait_past(path, saved, state);
     cr_assert_str_eq(state, "running");
+    long long resumed = resumed_at(path + strlen("/v1/jobs/"));
+    cr_expect(resumed > 0 && resumed <= saved, "%lld, and %lld was seen", resumed, saved);
     /* kill -9: it goes on from what was saved, with what was reserved. */
     restart(SIGKILL, 1000 + SIGKILL);
     long long later = wait_past(path, saved, state);
