@@ -17,7 +17,10 @@ static const char HELP[] =
     "server runs and beside it.\n\n"
     "  --data DIR   data directory of the server (default ./data)      TACET_DATA\n"
     "  --role ROLE  admin, steward, contributor, student, agent or auditor\n"
-    "  --name NAME  a name for people to read\n";
+    "  --name NAME  a name for people to read\n\n"
+    "On a directory without a database it makes an empty service, and says so on standard error.\n"
+    "Listing and revoking clients are HTTP calls of an admin: GET /v1/clients, and\n"
+    "DELETE /v1/clients/{id}.\n";
 
 struct request {
     const char *data, *role, *name;
@@ -57,6 +60,7 @@ static bool create(const struct request *request, char token[160], char *error, 
     struct database *database = NULL;
     struct app *app = NULL;
     bool created = false;
+    bool is_new = database_is_new(request->data);
     umask(077);
     if (!data_dir_make(request->data, error, error_size) ||
         !data_dir_signing_seed(request->data, settings.signing_seed, error, error_size))
@@ -73,6 +77,8 @@ static bool create(const struct request *request, char token[160], char *error, 
     created = why == NULL;
     if (!created)
         snprintf(error, error_size, "%s", why);
+    else if (is_new)
+        fprintf(stderr, "tacet client create: %s is new: an empty service\n", request->data);
 cleanup:
     sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
     if (app != NULL)

@@ -161,14 +161,28 @@ static unsigned core_count(void)
     return count < EXPERT_CREW_MAX_THREADS ? (unsigned)count : EXPERT_CREW_MAX_THREADS;
 }
 
+/* No experts for NAME: for which worlds there are. */
+static int complain_of_world(const char *name)
+{
+    char known[256] = "";
+    unsigned count = 0;
+    size_t used = 0;
+    const struct env *const *worlds = env_all(&count);
+    for (unsigned i = 0; i < count && used < sizeof known; i++)
+        if (experts_find(worlds[i]))
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                     used > 0 ? ", " : "", worlds[i]->name);
+    return complain(EXIT_USAGE, "--environment: no experts are known for \"%s\", only for: %s",
+                    name, known);
+}
+
 /* Checks what no single flag can, and fills the request. */
 static int make_request(const struct options *options, struct expert_request *out)
 {
     const struct env *env = env_find(options->environment);
     const struct expert_population *population = env ? experts_find(env) : NULL;
     if (!population)
-        return complain(EXIT_USAGE, "--environment: no experts are known for \"%s\"",
-                        options->environment);
+        return complain_of_world(options->environment);
     double p = options->min_action_probability;
     if (p < 0.0 || p * env->action_count > 1.0)
         return complain(EXIT_USAGE, "--min-action-probability: %g is not from 0 to 1/%u", p,

@@ -1,9 +1,11 @@
 /* Which driver, which file, and who closes which connection. */
 #include "server/database.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "server/data_dir.h"
 #include "storage/db.h"
@@ -38,6 +40,14 @@ struct db *database_connect(struct database *database, char *error, size_t error
     }
     database->connections[database->count++] = db;
     return db;
+}
+
+bool database_is_new(const char *directory)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+    return data_dir_path(directory, "tacet.db", path, sizeof path) && stat(path, &status) != 0 &&
+           errno == ENOENT;
 }
 
 struct database *database_open(const char *directory, char *error, size_t error_size)

@@ -8,6 +8,10 @@
 struct db;
 struct database;
 
+/* True when DIRECTORY holds no database: the next database_open makes an empty one. A directory or
+ * file that cannot be looked at is not called new. */
+bool database_is_new(const char *directory);
+
 /* Opens DIRECTORY/tacet.db, makes it when it is missing, migrates it. NULL: ERROR holds a sentence;
  * a file that is not ours is left as it was. */
 struct database *database_open(const char *directory, char *error, size_t error_size);

@@ -17,7 +17,7 @@ static const struct {
     {"serve", cli_serve, "run the service on a data directory"},
     {"client", cli_client, "make a client and print its token"},
     {"experts", cli_experts, "train simulated experts and write their trajectories"},
-    {"help", cli_help, "this list"},
+    {"help", cli_help, "this list, or the help of the command named after it"},
     {"version", cli_version, "print the version"},
 };
 #define COMMAND_COUNT (sizeof COMMANDS / sizeof COMMANDS[0])
@@ -31,10 +31,22 @@ static void print_commands(FILE *out)
     fprintf(out, "\nEvery command has --help.\n");
 }
 
+static int run_command(const char *name, int argc, char **argv)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(name, COMMANDS[i].name) == 0)
+            return COMMANDS[i].run(argc, argv);
+    fprintf(stderr, "tacet: no command \"%s\"; tacet help lists them\n", name);
+    return 2;
+}
+
+/* `tacet help serve` is `tacet serve --help`. */
 static int cli_help(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    char flag[] = "--help";
+    char *help[] = {flag, NULL};
+    if (argc > 0 && argv[0][0] != '-')
+        return run_command(argv[0], 1, help);
     print_commands(stdout);
     return 0;
 }
@@ -62,9 +74,5 @@ int main(int argc, char **argv)
         name = "help";
     if (strcmp(name, "--version") == 0)
         name = "version";
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(name, COMMANDS[i].name) == 0)
-            return COMMANDS[i].run(argc - 2, argv + 2);
-    fprintf(stderr, "tacet: no command \"%s\"; tacet help lists them\n", name);
-    return 2;
+    return run_command(name, argc - 2, argv + 2);
 }

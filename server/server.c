@@ -111,6 +111,7 @@ static bool open_database(struct server *server, struct trouble trouble)
 {
     unsigned long long entries = 0;
     int64_t begun = exchange_now_us();
+    bool is_new = database_is_new(server->config->data);
     server->database = database_open(server->config->data, trouble.text, trouble.size);
     if (server->database == NULL)
         return false;
@@ -118,6 +119,9 @@ static bool open_database(struct server *server, struct trouble trouble)
     if (db == NULL || !database_sweep(db, trouble.text, trouble.size) ||
         !database_verify_ledger(db, &entries, trouble.text, trouble.size))
         return false;
+    if (is_new)
+        log_event(LOG_LEVEL_INFO, "new-service", "note=\"%.500s is new: an empty service\"",
+                  server->config->data);
     log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
               (exchange_now_us() - begun) / 1000);
     return true;
@@ -243,10 +247,11 @@ struct server *server_start(const struct config *config, char *error, size_t err
     raise_descriptor_limit();
     if (server->metrics == NULL)
         snprintf(error, error_size, "memory is short");
-    if (server->metrics != NULL && data_dir_make(config->data, error, error_size) &&
-        data_dir_lock(config->data, &server->lock, error, error_size) &&
-        read_tls(server, trouble) &&
+    /* What may fail and leaves no trace comes before the directory is made. */
+    if (server->metrics != NULL && read_tls(server, trouble) &&
         listen_open(config->listen, &server->listening, error, error_size) &&
+        data_dir_make(config->data, error, error_size) &&
+        data_dir_lock(config->data, &server->lock, error, error_size) &&
         open_database(server, trouble) && open_app(server, trouble) &&
         start_lanes(server, trouble) && start_httpd(server, trouble))
         return server;

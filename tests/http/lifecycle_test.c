@@ -25,6 +25,13 @@ Test(lifecycle, help_is_everywhere)
     }
     cr_expect_eq(tacet_run(out, sizeof out, "serve", "--help", NULL), 0);
     cr_expect_not_null(strstr(out, "TACET_MAX_UPLOAD"));
+    char same[16384];
+    cr_expect_eq(tacet_run(same, sizeof same, "help", "serve", NULL), 0);
+    cr_expect_str_eq(same, out);
+    cr_expect_eq(tacet_run(same, sizeof same, "help", "help", NULL), 0);
+    cr_expect_not_null(strstr(same, "experts"));
+    cr_expect_eq(tacet_run(same, sizeof same, "client", "--help", NULL), 0);
+    cr_expect_not_null(strstr(same, "DELETE /v1/clients/{id}"));
     cr_expect_eq(tacet_run(out, sizeof out, "version", NULL), 0);
 }
 
@@ -46,6 +53,8 @@ Test(lifecycle, a_wrong_flag_is_one_line_and_exit_code_2)
         {"nonsense", NULL, NULL},
         {"experts", "--nonsense", NULL},
         {"serve", "--access-log=perhaps", NULL},
+        {"help", "nonsense", NULL},
+        {"experts", "--environment", "mars"},
     };
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char out[4096];
@@ -54,6 +63,13 @@ Test(lifecycle, a_wrong_flag_is_one_line_and_exit_code_2)
         cr_expect_eq(code, 2, "%s %s: %d", wrong[i][0], wrong[i][1], code);
         cr_expect(end != NULL && end[1] == '\0', "%s %s: %s", wrong[i][0], wrong[i][1], out);
     }
+}
+
+Test(lifecycle, an_unknown_world_names_those_that_are_known)
+{
+    char out[1024];
+    cr_expect_eq(tacet_run(out, sizeof out, "experts", "--environment", "mars", NULL), 2);
+    cr_expect(strstr(out, "mars") != NULL && strstr(out, "cartpole") != NULL, "%s", out);
 }
 
 Test(lifecycle, settings_come_from_the_environment_and_flags_win)
@@ -134,8 +150,28 @@ Test(lifecycle, a_taken_port_is_a_clear_error)
     second.flags[1] = address;
     cr_expect_eq(server_start_in_vain(&second), 1);
     cr_expect(server_log_has(&second, "cannot listen on"));
+    cr_expect_neq(access(second.data, F_OK), 0, "a server that never was left a directory");
     server_remove(&second);
     server_close(&first);
+}
+
+Test(lifecycle, a_new_directory_is_called_new_once)
+{
+    struct server_process server;
+    char out[1024];
+    server_prepare(&server);
+    for (int round = 0; round < 2; round++) {
+        cr_expect_eq(tacet_run(out, sizeof out, "client", "create", "--data", server.data, "--role",
+                               "admin", "--name", "a", NULL),
+                     0);
+        cr_expect_eq(strstr(out, "is new: an empty service") != NULL, round == 0, "%s", out);
+    }
+    server_start(&server);
+    cr_expect(!server_log_has(&server, "event=new-service"));
+    server_close(&server);
+    server_open(&server, NULL);
+    cr_expect(server_log_has(&server, "event=new-service"));
+    server_close(&server);
 }
 
 Test(lifecycle, the_port_file_holds_the_port)

@@ -150,7 +150,8 @@ void server_remove(struct server_process *server)
     nftw(server->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static int run_list(char *out, size_t size, const char *const *arguments)
+/* OUT receives standard output, and with ERRORS_TOO standard error; the rest is thrown away. */
+static int run_list(char *out, size_t size, const char *const *arguments, bool errors_too)
 {
     int ends[2], status = 0;
     cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
@@ -158,7 +159,7 @@ static int run_list(char *out, size_t size, const char *const *arguments)
     cr_assert_geq(child, 0);
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
+        dup2(errors_too ? ends[1] : open("/dev/null", O_WRONLY), STDERR_FILENO);
         execv(arguments[0], (char **)(uintptr_t)arguments);
         _exit(127);
     }
@@ -186,16 +187,18 @@ int tacet_run(char *out, size_t size, const char *argument, ...)
         arguments[n++] = argument;
     }
     va_end(list);
-    return run_list(out, size, arguments);
+    return run_list(out, size, arguments, true);
 }
 
 void server_token(struct server_process *server, const char *role, char out_token[160])
 {
     char out[512];
-    int code = tacet_run(out, sizeof out, "client", "create", "--data", server->data, "--role",
-                         role, "--name", role, NULL);
+    const char *const arguments[] = {program(), "client", "create", "--data", server->data,
+                                     "--role",  role,     "--name", role,     NULL};
+    int code = run_list(out, sizeof out, arguments, false);
     cr_assert_eq(code, 0, "client create: exit code %d: %s", code, out);
     cr_assert_eq(sscanf(out, "%159s", out_token), 1, "no token: %s", out);
+    cr_expect_eq(strlen(out), strlen(out_token) + 1, "more than the token's line: %s", out);
 }
 
 char *read_whole(const char *path, size_t *out_size)
