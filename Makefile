@@ -111,6 +111,7 @@ format:
 	clang-format -i $(SOURCES)
 
 lint:
+	@scripts/install-deps build lint
 	clang-format --dry-run -Werror $(SOURCES)
 	python3 scripts/check_rooms.py rooms.txt .
 	cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \

@@ -31,7 +31,7 @@ static bool gram(const float *w, size_t rows, size_t columns, double *g)
             line[i] = wide ? w[i * columns + k] : w[k * columns + i];
         for (size_t i = 0; i < n; i++)
             for (size_t j = i; j < n; j++)
-                g[i * n + j] += line[i] * line[j];
+                g[i * n + j] += line[i] * line[j]; /* NOLINT: all n * n were set to 0 above */
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)

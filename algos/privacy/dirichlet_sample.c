@@ -30,6 +30,7 @@ static bool in_simplex(const struct dirichlet *mechanism, const double *p)
 static void round_to_grid(double *z, uint32_t m)
 {
     double remainder[DIRICHLET_MAX_ACTIONS], left = GRID;
+    assert(m > 0 && m <= DIRICHLET_MAX_ACTIONS);
     for (uint32_t i = 0; i < m; i++) {
         double whole = floor(z[i] * GRID);
         remainder[i] = z[i] * GRID - whole;

@@ -1,7 +1,8 @@
-// KissFFT in double precision behind a C face: Debian's compiled library is float only, its header template is not.
-// No exception leaves this file.
+// KissFFT in double precision behind a C face: Debian's compiled library is float only, its header
+// template is not. No exception leaves this file.
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("cx-limited-range") // products of finite numbers need no NaN repair: three times faster
+// Products of finite numbers need no NaN repair: three times faster.
+#pragma GCC optimize("cx-limited-range")
 #endif
 
 #include "algos/privacy/fft.h"
