@@ -1,9 +1,11 @@
 /* Group commit.
  *
- * DESIGN. A batch is a list of requests. begin, serve each (its own savepoint, made by the api),
- * commit, let all go. What the database says decides:
+ * DESIGN. A batch is a list of requests. begin, serve each (in a transaction of its own within the
+ * batch, made by the api), commit. The commit is early: it is visible and in order, and the flusher
+ * lets the replies go once it is on disk. Where the database cannot commit early the commit itself
+ * is durable and the replies leave from here. What the database says decides:
  *
- *   ok      every reply leaves
+ *   ok      every reply leaves, through the flusher
  *   retry   the replies are forgotten and the same requests are served again: their bodies are
  *           still here, and what was drawn was seen by nobody
  *   full, failed   nothing was stored. Requests that write are told so; requests that only read are
@@ -17,8 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/flusher.h"
 #include "server/log.h"
 #include "storage/db.h"
+#include "storage/db_flush.h"
 
 #define BATCH_ATTEMPTS 50
 #define RETRY_PAUSE_MS 5
@@ -30,6 +34,7 @@ struct committer {
     struct db *db;
     struct metrics *metrics;
     unsigned batch;
+    struct flusher *flusher; /* NULL: commits are durable by themselves */
 };
 
 static void forget_reply(struct exchange *exchange)
@@ -114,6 +119,21 @@ static void answer_failure(struct committer *committer, struct exchange *list,
     }
 }
 
+/* The batch is committed, or answered with problems. */
+static void let_go(struct committer *committer, struct exchange *list, unsigned count)
+{
+    if (committer->flusher != NULL) {
+        flusher_push(committer->flusher, list, count, any_writes(list));
+        return;
+    }
+    lane_release(&committer->lane, count);
+    while (list != NULL) {
+        struct exchange *rest = list->next;
+        exchange_finish(list);
+        list = rest;
+    }
+}
+
 static void *committer_run(void *context)
 {
     struct committer *committer = context;
@@ -125,14 +145,22 @@ static void *committer_run(void *context)
             answer_failure(committer, list, status);
         metrics_add(committer->metrics, METRICS_BATCHES, 1);
         metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, count);
-        lane_release(&committer->lane, count);
-        while (list != NULL) {
-            struct exchange *rest = list->next;
-            exchange_finish(list);
-            list = rest;
-        }
+        let_go(committer, list, count);
     }
     return NULL;
+}
+
+/* False: memory or threads are short. */
+static bool start_flusher(struct committer *committer)
+{
+    struct db_flusher *disk = db_commit_early(committer->db);
+    log_event(LOG_LEVEL_INFO, "committer", "commits=%s", disk != NULL ? "early" : "durable");
+    if (disk == NULL)
+        return true;
+    committer->flusher = flusher_start(disk, &committer->lane);
+    if (committer->flusher == NULL)
+        db_flusher_free(disk);
+    return committer->flusher != NULL;
 }
 
 struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
@@ -144,7 +172,9 @@ struct committer *committer_start(struct app *app, struct db *db, struct metrics
         return NULL;
     *committer = (struct committer){.app = app, .db = db, .metrics = metrics, .batch = batch};
     lane_init(&committer->lane, queue);
-    if (pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
+    if (!start_flusher(committer) ||
+        pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
+        flusher_stop(committer->flusher);
         lane_destroy(&committer->lane);
         free(committer);
         return NULL;
@@ -163,6 +193,7 @@ void committer_stop(struct committer *committer)
         return;
     lane_stop(&committer->lane);
     pthread_join(committer->thread, NULL);
+    flusher_stop(committer->flusher);
     lane_destroy(&committer->lane);
     free(committer);
 }

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "server/cli.h"
 #include "server/data_dir.h"
 #include "storage/db.h"
 #include "storage/jobs.h"
 #include "storage/ledger_verify.h"
+#include "storage/meta.h"
 #include "storage/migrate.h"
 #include "storage/uploads.h"
 
@@ -101,6 +103,11 @@ bool database_sweep(struct db *db, char *error, size_t error_size)
     enum db_status swept = uploads_sweep(db);
     enum db_status expired = swept == DB_OK ? jobs_expire_leases(db) : DB_OK;
     bool good = swept == DB_OK && (expired == DB_OK || expired == DB_NONE);
+    /* One durable write: from here on the log is a file that survives a loss of power, which early
+     * commits rely on (storage/db_flush.h). */
+    if (good) {
+        good = meta_set(db, "last_start", TACET_VERSION) == DB_OK;
+    }
     if (!good)
         snprintf(error, error_size, "%s of a former run cannot be swept (%d): %s",
                  swept != DB_OK ? "uploads" : "leases", (int)(swept != DB_OK ? swept : expired),

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/db_flush.h"
 #include "storage/db_keep.h"
 #include "storage/gate.h"
 
@@ -389,4 +390,38 @@ void db_rollback_batch(struct db *db)
     if (db->mode != IDLE) {
         (void)finish(db, false);
     }
+}
+
+/* ---- durable later */
+
+struct db_flusher {
+    const struct db_driver *driver;
+    void *flusher;
+};
+
+struct db_flusher *db_commit_early(struct db *db)
+{
+    assert(db->mode == IDLE);
+    struct db_flusher *flusher = calloc(1, sizeof *flusher);
+    if (flusher == NULL || db->driver->commit_early == NULL ||
+        !db->driver->commit_early(db->connection, &flusher->flusher)) {
+        free(flusher);
+        return NULL;
+    }
+    flusher->driver = db->driver;
+    return flusher;
+}
+
+bool db_flush(struct db_flusher *flusher)
+{
+    return flusher->driver->flush(flusher->flusher);
+}
+
+void db_flusher_free(struct db_flusher *flusher)
+{
+    if (flusher == NULL) {
+        return;
+    }
+    flusher->driver->close_flusher(flusher->flusher);
+    free(flusher);
 }

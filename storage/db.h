@@ -108,6 +108,11 @@ struct db_driver {
     int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
+    /* See db_flush.h; all three NULL when the database has nothing of the kind. commit_early: false
+     * and nothing changed when it cannot. */
+    bool (*commit_early)(void *connection, void **out_flusher);
+    bool (*flush)(void *flusher);
+    void (*close_flusher)(void *flusher);
 };
 
 extern const struct db_driver db_driver_sqlite;

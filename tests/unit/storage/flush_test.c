@@ -1,0 +1,157 @@
+/* Commits that are durable by the next flush, and balances that a batch keeps in memory. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/db_flush.h"
+#include "storage/ledger_verify.h"
+#include "tests/unit/storage/fixture.h"
+
+struct debit {
+    const char *account;
+    int64_t units;
+    struct ledger_outcome outcome;
+};
+
+static enum db_status do_debit(struct db *db, void *context)
+{
+    struct debit *debit = context;
+    const struct ledger_charge charge = {.prices = {{debit->account, debit->units, 0}},
+                                         .count = 1,
+                                         .client = "cli_test",
+                                         .resource = "qry_test",
+                                         .event = "{}",
+                                         .now_ms = 7};
+    enum db_status status = ledger_debit(db, &charge, &debit->outcome);
+    return status == DB_OK && debit->outcome.verdict != LEDGER_OK ? DB_NONE : status;
+}
+
+/* One request of a batch. */
+static enum ledger_verdict request(struct db *db, const char *account, int64_t units)
+{
+    struct debit debit = {.account = account, .units = units};
+    enum db_status status = db_transact(db, do_debit, &debit);
+    cr_assert(status == DB_OK || status == DB_NONE);
+    cr_assert_eq(status == DB_OK, debit.outcome.verdict == LEDGER_OK);
+    return debit.outcome.verdict;
+}
+
+static int64_t spent(struct db *db, const char *account)
+{
+    struct ledger_account found;
+    cr_assert_eq(ledger_find(db, account, &found), DB_OK);
+    return found.spent_units;
+}
+
+static bool add_spent(void *context, const struct ledger_account *account)
+{
+    *(int64_t *)context += account->spent_units;
+    return true;
+}
+
+static int64_t listed(struct db *db)
+{
+    int64_t sum = 0;
+    cr_assert_eq(ledger_list(db, NULL, NULL, NULL, 10, add_spent, &sum), DB_OK);
+    return sum;
+}
+
+Test(flush, early_commits_are_seen_at_once_and_flush)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct ledger_account account =
+        fixture_account(f.db, LEDGER_DATASET, "ds_flush", NULL, 1000, 0);
+    struct db *other = fixture_connect(&f);
+    struct db_flusher *flusher = db_commit_early(f.db);
+    cr_assert_not_null(flusher);
+    for (int batch = 1; batch <= 3; batch++) {
+        cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+        cr_expect_eq(request(f.db, account.id, 10), LEDGER_OK);
+        cr_assert_eq(db_commit_batch(f.db), DB_OK);
+        cr_expect_eq(spent(other, account.id), 10 * batch);
+        cr_expect(db_flush(flusher));
+    }
+    db_flusher_free(flusher);
+    db_close(other);
+    fixture_reopen(&f);
+    cr_expect_eq(spent(f.db, account.id), 30);
+    fixture_audit(f.db);
+    fixture_close(&f);
+}
+
+Test(flush, is_refused_while_the_log_is_not_a_durable_file)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    fixture_reopen(&f); /* the last connection has removed the log */
+    cr_expect_null(db_commit_early(f.db));
+    fixture_close(&f);
+}
+
+Test(desk, a_batch_sees_what_it_has_spent_and_keeps_to_the_limit)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds_desk", NULL, 100, 0);
+    struct db *other = fixture_connect(&f);
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    cr_expect_eq(request(f.db, account.id, 40), LEDGER_OK);
+    cr_expect_eq(request(f.db, account.id, 40), LEDGER_OK);
+    cr_expect_eq(request(f.db, account.id, 40), LEDGER_EXHAUSTED);
+    cr_expect_eq(spent(f.db, account.id), 80);
+    cr_expect_eq(spent(other, account.id), 0);
+    cr_expect_eq(listed(f.db), 80, "a list in the batch must see what is kept");
+    cr_expect_eq(request(f.db, account.id, 20), LEDGER_OK);
+    struct ledger_report report;
+    cr_assert_eq(ledger_verify(f.db, &report), DB_OK);
+    cr_expect_eq(report.fault_count, 0);
+    cr_assert_eq(db_commit_batch(f.db), DB_OK);
+    cr_expect_eq(spent(other, account.id), 100);
+    cr_expect_eq(listed(other), 100);
+    db_close(other);
+    fixture_audit(f.db);
+    fixture_close(&f);
+}
+
+Test(desk, a_batch_that_is_rolled_back_is_forgotten)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds_back", NULL, 100, 0);
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    cr_expect_eq(request(f.db, account.id, 60), LEDGER_OK);
+    db_rollback_batch(f.db);
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    cr_expect_eq(spent(f.db, account.id), 0);
+    cr_expect_eq(request(f.db, account.id, 60), LEDGER_OK);
+    cr_assert_eq(db_commit_batch(f.db), DB_OK);
+    cr_expect_eq(spent(f.db, account.id), 60);
+    fixture_audit(f.db);
+    fixture_close(&f);
+}
+
+/* More accounts than the desk has room for: the rest are written as they come. */
+Test(desk, has_an_end)
+{
+    enum { ACCOUNTS = 150 };
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    static char ids[ACCOUNTS][ID_SIZE];
+    for (int i = 0; i < ACCOUNTS; i++) {
+        char resource[32];
+        snprintf(resource, sizeof resource, "ds_%d", i);
+        struct ledger_account account =
+            fixture_account(f.db, LEDGER_DATASET, resource, NULL, 100, 0);
+        memcpy(ids[i], account.id, ID_SIZE);
+    }
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < ACCOUNTS; i++)
+            cr_expect_eq(request(f.db, ids[i], 1), LEDGER_OK);
+    cr_assert_eq(db_commit_batch(f.db), DB_OK);
+    for (int i = 0; i < ACCOUNTS; i++)
+        cr_expect_eq(spent(f.db, ids[i]), 2);
+    fixture_audit(f.db);
+    fixture_close(&f);
+}
