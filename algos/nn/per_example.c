@@ -10,6 +10,12 @@
  * units of 2^-24 each. */
 #define ROUNDING_MARGIN (1.0 - 0x1p-20)
 
+/* Scaled errors smaller than 1e-38 round by up to 2^-150 each, and a product multiplies that by an
+ * activation. Within these two bounds it stays below 1e-29 of the gradient; beyond them an example
+ * contributes nothing, which depends on it alone. */
+#define LARGEST_SQUARED_INPUT  1e30
+#define LARGEST_NORM_OVER_CLIP 1e20
+
 static double squared_length(const float *v, uint32_t count)
 {
     double lane[8] = {0};
@@ -36,7 +42,7 @@ void per_example_squared_norm_add(const struct batch *batch, uint32_t rows, doub
         for (uint32_t i = 0; i < rows; i++) {
             double a = squared_length(input + (size_t)i * in, in);
             double d = squared_length(batch->error[l] + (size_t)i * out, out);
-            squared_norm[i] += d * (a + 1.0);
+            squared_norm[i] += a <= LARGEST_SQUARED_INPUT ? d * (a + 1.0) : INFINITY;
         }
     }
 }
@@ -46,7 +52,7 @@ void per_example_factors(const double *squared_norm, uint32_t rows, double clip_
     assert(isfinite(clip_norm) && clip_norm > 0.0);
     for (uint32_t i = 0; i < rows; i++) {
         double norm = sqrt(squared_norm[i]);
-        if (!isfinite(norm))
+        if (!(norm <= LARGEST_NORM_OVER_CLIP * clip_norm))
             factor[i] = 0.0F;
         else if (norm <= clip_norm * ROUNDING_MARGIN)
             factor[i] = 1.0F;

@@ -10,11 +10,13 @@
 
 /* Adds to SQUARED_NORM[rows] each row's squared gradient norm over all of the batch's tensors;
  * after batch_backward. Sums are taken in double. Call it for every network that one example moves:
- * the norm is joint. NaN or infinity where a row is not finite. */
+ * the norm is joint. NaN or infinity where a row is not finite, or has an activation so large (norm
+ * above 1e15) that scaled errors would lose their precision. */
 void per_example_squared_norm_add(const struct batch *batch, uint32_t rows, double *squared_norm);
 
 /* FACTOR[rows] = min(1, clip_norm / norm), kept a little low for rounding; 0 for a row whose norm
- * is not finite: such an example contributes nothing, because NaN would pass any clip. */
+ * is not finite or above 1e20 clip_norm: such an example contributes nothing, because NaN and
+ * underflow would pass any clip. */
 void per_example_factors(const double *squared_norm, uint32_t rows, double clip_norm,
                          float *factor);
 

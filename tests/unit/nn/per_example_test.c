@@ -196,3 +196,31 @@ Test(per_example, norms_of_two_networks_add_to_a_joint_one)
         cr_assert_float_eq(f.squared_norm[i], 2.0 * once[i], 1e-12 * once[i]);
     teardown(&f);
 }
+
+/* Where scaled errors would be denormal numbers they could round up, and huge activations would
+ * make that more than the clip norm. What contributes at all stays within it. */
+Test(per_example, huge_examples_stay_within_a_tiny_clip)
+{
+    const double clip_norm = 1e-6;
+    const float sizes[] = {1e10F, 1e14F, 1e15F, 1e20F, 1e30F, 1e37F};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        struct fixture f;
+        setup(&f);
+        for (int i = 0; i < ROWS * 5; i++)
+            f.inputs[i] *= sizes[k];
+        for (int row = 0; row < ROWS; row++) {
+            memset(f.gradient, 0, f.count * sizeof *f.gradient);
+            f.squared_norm[0] = 0.0;
+            run_backward(&f, f.batch, f.inputs + row * 5, f.errors + row * OUTPUTS, 1);
+            per_example_squared_norm_add(f.batch, 1, f.squared_norm);
+            per_example_factors(f.squared_norm, 1, clip_norm, f.factor);
+            per_example_scale(f.batch, 1, f.factor);
+            batch_gradient_add(f.batch, 1, f.gradient);
+            double sum = 0.0;
+            for (size_t j = 0; j < f.count; j++)
+                sum += (double)f.gradient[j] * (double)f.gradient[j];
+            cr_expect_leq(sqrt(sum), clip_norm, "inputs of %g: %.17g", (double)sizes[k], sqrt(sum));
+        }
+        teardown(&f);
+    }
+}
