@@ -2,7 +2,7 @@
  * single draws.
  *
  * DESIGN. The array form is written so that a compiler turns its loops into vector code: no calls,
- * no branches, one pass per idea. 32 bits make the radius (tail to 6.66 standard deviations), 26
+ * no branches, one pass per idea. 32 bits make the radius (the tail gets more, see refine_tail), 26
  * make the angle: two for the quadrant and 24, all that a float can hold, for the place in it. The
  * elementary functions are polynomials with relative errors below 3e-7. Float noise carries no
  * proof about its last bits; see docs/privacy.md. */
@@ -77,6 +77,25 @@ static void box_muller(const uint32_t *restrict radius_bits, const uint32_t *res
     }
 }
 
+/* Radii beyond 4.7 standard deviations come from words below 2^16, which are few and far apart:
+ * 64 further bits say where between two words the point lies, so that the tail is as fine as the
+ * bulk and has no last ring. One pair in 65536. */
+static void refine_tail(struct noise_source *source, const uint32_t *radius_bits, float stddev,
+                        float *x, float *y)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        if (radius_bits[i] >= 0x10000u)
+            continue;
+        double u = ((double)radius_bits[i] + noise_uniform(source)) * 0x1p-32;
+        double radius = (double)stddev * sqrt(-2.0 * log(u));
+        double length = hypot((double)x[i], (double)y[i]);
+        if (length > 0.0) {
+            x[i] = (float)((double)x[i] * (radius / length));
+            y[i] = (float)((double)y[i] * (radius / length));
+        }
+    }
+}
+
 static void add(float *restrict v, const float *restrict noise, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -91,6 +110,7 @@ void noise_gaussian_add(struct noise_source *source, float *v, size_t count, flo
     while (count) {
         noise_bytes(source, words, sizeof words);
         box_muller(words, words + PAIRS, stddev, normals, normals + PAIRS);
+        refine_tail(source, words, stddev, normals, normals + PAIRS);
         size_t part = count < 2 * PAIRS ? count : 2 * PAIRS;
         add(v, normals, part);
         v += part;
