@@ -114,7 +114,7 @@ call "$steward" POST "/v1/policies/$policy/actions" "$(json)" -d '{"states":[[0.
 # ---- 9. A teacher with a budget --------------------------------------------------------------------------------
 say "9. Publish it behind a Dirichlet teacher; a student asks until its budget is spent"
 teacher=$(call "$steward" POST /v1/teachers "$(json)" -d "{\"policy\":\"$policy\",
-    \"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1,\"temperature\":${DEMO_TEMPERATURE:-10}},
+    \"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1,\"temperature\":${DEMO_TEMPERATURE:-20}},
     \"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},\"accounting\":\"renyi\",
     \"budget\":{\"epsilon\":8,\"delta\":1e-5},\"client_budget\":{\"epsilon\":4,\"delta\":1e-5}}")
 jq '{id, lipschitz, sensitivity, cost_per_query, queries_in_client_budget}' <<<"$teacher"
