@@ -15,8 +15,6 @@ static enum problem refused(struct call *call, enum dataset_verdict verdict)
     case DATASET_NOT_OPEN:
         return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
                             "The dataset is sealed: nothing can be changed.");
-    case DATASET_EXPERT_TAKEN:
-        return call_problem(call, PROBLEM_EXPERT_TAKEN, "The expert belongs to another client.");
     case DATASET_EXPERTS_LIMIT:
         return call_problem(call, PROBLEM_CONFLICT, "The dataset has as many experts as it may.");
     default:

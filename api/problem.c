@@ -72,10 +72,6 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
          "A job needs data that no longer change: POST /v1/datasets/{id}:seal first."},
     [PROBLEM_DATASET_EMPTY] = {"dataset-empty", 409, "The dataset holds nothing to learn from",
                                "Upload trajectories before sealing it."},
-    [PROBLEM_EXPERT_TAKEN] =
-        {"expert-taken", 409, "That expert belongs to another contributor",
-         "The name was first used by another client, and an expert's data come from one client "
-         "only. Nothing of the upload was stored."},
     [PROBLEM_JOB_NOT_CANCELLABLE] = {"job-not-cancellable", 409, "The job has ended",
                                      "Only a queued or running job can be cancelled."},
     [PROBLEM_NOT_RELEASED] =

@@ -260,10 +260,6 @@ static enum problem refused(struct upload *upload, const struct upload_outcome *
     case DATASET_NOT_OPEN:
         return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
                             "The dataset was sealed while the upload arrived. Nothing was stored.");
-    case DATASET_EXPERT_TAKEN:
-        return call_problem(call, PROBLEM_EXPERT_TAKEN,
-                            "The expert \"%s\" belongs to another client. Nothing was stored.",
-                            expert_names_all(upload->names)[outcome->expert]);
     case DATASET_EXPERTS_LIMIT:
         return call_invalid(call, "", "The dataset would have more than %u experts.",
                             call->app->settings.max_experts_per_dataset);

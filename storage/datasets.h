@@ -32,7 +32,6 @@ enum dataset_verdict {
     DATASET_OK,
     DATASET_UNKNOWN,       /* no such dataset (or upload), or it was deleted */
     DATASET_NOT_OPEN,      /* sealed */
-    DATASET_EXPERT_TAKEN,  /* the expert belongs to another contributor */
     DATASET_EXPERTS_LIMIT, /* more experts than allowed */
     DATASET_INCOMPLETE,    /* chunks are missing */
 };
@@ -58,17 +57,18 @@ enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict
  * small steps. Verdicts: OK, UNKNOWN. Jobs that use it are the caller's to refuse. */
 enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdict *out_verdict);
 
-/* ---- experts: numbered 0, 1, ... within a dataset in the order they came */
+/* ---- experts: numbered 0, 1, ... within a dataset in the order they came. Names are each client's
+ * own: two clients' experts of one name are two experts, and neither client learns of the other. */
 
 struct expert_row {
     uint32_t number;
     char name[DATASET_EXPERT_SIZE];
-    char owner[ID_SIZE]; /* the client that first brought it */
+    char owner[ID_SIZE]; /* the client whose name for it this is */
     bool has_policy;
 };
 
 /* Finds CLIENT's expert NAME, or registers it with the next number. Verdicts: OK (*OUT_NUMBER),
- * EXPERT_TAKEN, EXPERTS_LIMIT (MAX_EXPERTS reached), UNKNOWN, NOT_OPEN. */
+ * EXPERTS_LIMIT (MAX_EXPERTS reached), UNKNOWN, NOT_OPEN. */
 enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,
                                         const char *client, int64_t max_experts,
                                         uint32_t *out_number, enum dataset_verdict *out_verdict);
@@ -78,7 +78,7 @@ typedef bool expert_fn(void *context, const struct expert_row *expert);
 enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t from, unsigned limit,
                                 expert_fn *each, void *context);
 
-/* Stores (or replaces) the policy of an expert, registering the expert when it is new. BYTES are
+/* Stores (or replaces) the policy of CLIENT's own expert, registering it when it is new. BYTES are
  * opaque. Verdicts as datasets_register_expert. */
 struct expert_policy {
     const char *dataset, *expert, *client;

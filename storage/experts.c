@@ -1,4 +1,7 @@
-/* Experts of a dataset, who owns them, and their policies. */
+/* Experts of a dataset, who owns them, and their policies.
+ *
+ * DESIGN. An expert is a name of one client: another client's expert of the same name is another
+ * expert. Were names shared, a client could learn from a refusal whom the dataset holds. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +18,9 @@ struct register_work {
     enum dataset_verdict verdict;
 };
 
-struct known_expert {
-    const char *client;
-    uint32_t number;
-    bool taken;
-};
-
-static enum db_status see_known(void *context, const struct db_row *row)
+static enum db_status see_number(void *context, const struct db_row *row)
 {
-    struct known_expert *known = context;
-    known->number = (uint32_t)db_row_integer(row, 0);
-    known->taken = strcmp(db_row_text(row, 1), known->client) != 0;
+    *(uint32_t *)context = (uint32_t)db_row_integer(row, 0);
     return DB_OK;
 }
 
@@ -65,16 +60,12 @@ static enum db_status register_expert(struct db *db, void *context)
         work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
         return status == DB_NONE ? DB_OK : status;
     }
-    struct known_expert known = {.client = work->client};
-    struct db_value values[] = {db_text(work->dataset), db_text(work->name)};
-    status = db_one(db, "SELECT number, owner FROM experts WHERE dataset = $1 AND name = $2",
-                    values, 2, see_known, &known);
-    if (status == DB_NONE) {
-        return add_expert(db, work, &dataset);
-    }
-    work->number = known.number;
-    work->verdict = known.taken ? DATASET_EXPERT_TAKEN : DATASET_OK;
-    return status;
+    struct db_value values[] = {db_text(work->dataset), db_text(work->client), db_text(work->name)};
+    status =
+        db_one(db, "SELECT number FROM experts WHERE dataset = $1 AND owner = $2 AND name = $3",
+               values, 3, see_number, &work->number);
+    work->verdict = DATASET_OK;
+    return status == DB_NONE ? add_expert(db, work, &dataset) : status;
 }
 
 enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,

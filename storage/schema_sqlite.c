@@ -134,7 +134,7 @@ static const char *const version_1[] = {
     " name TEXT NOT NULL,"
     " owner TEXT NOT NULL,"
     " PRIMARY KEY (dataset, number),"
-    " UNIQUE (dataset, name)) STRICT, WITHOUT ROWID",
+    " UNIQUE (dataset, owner, name)) STRICT, WITHOUT ROWID",
 
     "CREATE TABLE expert_policies ("
     " dataset TEXT NOT NULL,"

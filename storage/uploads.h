@@ -33,7 +33,7 @@ struct upload_summary {
 
 struct upload_outcome {
     enum dataset_verdict verdict;
-    uint32_t expert;     /* EXPERT_TAKEN, EXPERTS_LIMIT: which of the names */
+    uint32_t expert;     /* EXPERTS_LIMIT: which of the names */
     int64_t new_experts; /* OK: how many the dataset did not have */
 };
 

@@ -1,4 +1,4 @@
-/* Datasets, experts and uploads: whole or not at all, each expert its owner's. */
+/* Datasets, experts and uploads: whole or not at all, each client's experts its own. */
 #include "storage/uploads.h"
 
 #include <criterion/criterion.h>
@@ -199,15 +199,33 @@ Test(uploads, become_part_of_the_dataset_at_once, .init = open_store, .fini = cl
     cr_assert_eq(uploads_read(f.db, "ds_x", see_chunk, &back), DB_NONE);
 }
 
-Test(uploads, an_expert_belongs_to_who_brought_it, .init = open_store, .fini = close_store)
+Test(uploads, names_of_experts_are_each_clients_own, .init = open_store, .fini = close_store)
 {
     const char *mine[] = {"e1"}, *mixed[] = {"e7", "e1"};
+    char a[ID_SIZE], b[ID_SIZE], c[ID_SIZE];
+    struct read_back back = {.stop_after = 0};
+    stage("cli_a", 1, a);
+    stage("cli_b", 1, b);
+    stage("cli_a", 1, c);
+    cr_assert_eq(commit(a, 1, mine, 1, 100).verdict, DATASET_OK);
+    struct upload_outcome outcome = commit(b, 1, mixed, 2, 100);
+    cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 2);
+    outcome = commit(c, 1, mixed, 2, 100);
+    cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 1);
+    cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_OK);
+    cr_assert_str_eq(back.text, "cli_a-0:0,;cli_b-0:1,2,;cli_a-0:3,0,;");
+    cr_assert_eq(find("ds_a").experts, 4);
+}
+
+Test(uploads, a_refused_one_leaves_no_expert, .init = open_store, .fini = close_store)
+{
+    const char *mine[] = {"e1"}, *mixed[] = {"e7", "e8"};
     char a[ID_SIZE], b[ID_SIZE];
     stage("cli_a", 1, a);
     stage("cli_b", 1, b);
-    cr_assert_eq(commit(a, 1, mine, 1, 100).verdict, DATASET_OK);
-    struct upload_outcome outcome = commit(b, 1, mixed, 2, 100);
-    cr_assert_eq(outcome.verdict, DATASET_EXPERT_TAKEN);
+    cr_assert_eq(commit(a, 1, mine, 1, 2).verdict, DATASET_OK);
+    struct upload_outcome outcome = commit(b, 1, mixed, 2, 2);
+    cr_assert_eq(outcome.verdict, DATASET_EXPERTS_LIMIT);
     cr_assert_eq(outcome.expert, 1);
     cr_assert_eq(find("ds_a").experts, 1, "e7 must not have stayed");
     cr_assert_eq(count_of("SELECT count(*) FROM experts"), 1);
@@ -365,6 +383,19 @@ static enum dataset_verdict put(const char *expert, const char *client, const ch
     return verdict;
 }
 
+Test(experts, policies_are_the_callers_own_experts, .init = open_store, .fini = close_store)
+{
+    char text[200] = "";
+    cr_assert_eq(put("e1", "cli_a", "one"), DATASET_OK);
+    cr_assert_eq(put("e1", "cli_b", "two"), DATASET_OK);
+    cr_assert_eq(put("e1", "cli_b", "due"), DATASET_OK);
+    cr_assert_eq(datasets_policies(f.db, "ds_a", see_policy, text), DB_OK);
+    cr_assert_str_eq(text, "0=one;1=due;");
+    text[0] = '\0';
+    cr_assert_eq(datasets_experts(f.db, "ds_a", 0, 9, see_expert, text), DB_OK);
+    cr_assert_str_eq(text, "0:e1:cli_a:1;1:e1:cli_b:1;");
+}
+
 Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_store)
 {
     char text[200] = "";
@@ -375,7 +406,6 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     cr_assert_eq(put("e1", "cli_a", "one"), DATASET_OK);
     cr_assert_eq(put("e2", "cli_b", "two"), DATASET_OK);
     cr_assert_eq(put("e1", "cli_a", "uno"), DATASET_OK);
-    cr_assert_eq(put("e1", "cli_b", "bad"), DATASET_EXPERT_TAKEN);
     cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e3", "cli_a", 3, &number, &verdict),
                  DB_OK);
     cr_assert(verdict == DATASET_OK && number == 2);
