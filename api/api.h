@@ -20,7 +20,7 @@ struct api_settings {
     unsigned char signing_seed[32];   /* Ed25519, for certificates */
     uint64_t max_body_bytes;          /* of a JSON request; default 1 MiB */
     uint64_t max_upload_bytes;        /* of an upload as sent; default 4 GiB */
-    uint64_t max_policy_bytes;        /* of an uploaded network; default 64 MiB */
+    uint64_t max_policy_bytes;        /* of an uploaded network; default 16 MiB */
     uint32_t max_states_per_query;    /* default 1024 */
     uint32_t max_experts_per_dataset; /* default 100000 */
     const char *cors_origins;         /* comma-separated allow-list, "" for none */

@@ -2,15 +2,25 @@
  *
  * jansson already refuses NaN, malformed UTF-8, duplicate names and what follows the value. It
  * descends recursively up to 2048 levels, so the depth is bounded here by counting brackets before
- * it starts. */
+ * it starts. Its tree takes tens of bytes for each value, some twenty times what "0," takes in the
+ * body: so the values are counted in the same pass. */
 #include "api/json_text.h"
 
 #include <stdio.h>
 
-/* True when brackets outside of strings nest deeper than JSON_DEPTH_MAX. Malformed text may be
- * counted wrong: the parser refuses it anyway. */
-static bool too_deep(const char *bytes, size_t size)
+/* What an array or object weighs beside a number: empty ones take that much more memory. */
+#define CONTAINER_VALUES 8
+
+struct extent {
+    unsigned depth; /* the deepest; one past JSON_DEPTH_MAX ends the measuring */
+    size_t values;  /* as JSON_VALUES_MAX counts; one past it likewise */
+};
+
+/* Counts brackets and commas outside of strings. Malformed text may be counted wrong: the parser
+ * refuses it anyway. */
+static struct extent measure(const char *bytes, size_t size)
 {
+    struct extent extent = {.values = 1};
     unsigned depth = 0;
     bool in_string = false;
     for (size_t i = 0; i < size; i++) {
@@ -23,15 +33,21 @@ static bool too_deep(const char *bytes, size_t size)
             }
         } else if (c == '"') {
             in_string = true;
+        } else if (c == ',') {
+            extent.values++;
         } else if (c == '[' || c == '{') {
-            if (++depth > JSON_DEPTH_MAX) {
-                return true;
+            extent.values += CONTAINER_VALUES;
+            if (++depth > extent.depth) {
+                extent.depth = depth;
             }
         } else if ((c == ']' || c == '}') && depth > 0) {
             depth--;
         }
+        if (extent.depth > JSON_DEPTH_MAX || extent.values > JSON_VALUES_MAX) {
+            break;
+        }
     }
-    return false;
+    return extent;
 }
 
 enum problem json_text_parse(const char *bytes, size_t size, json_t **out, char *detail,
@@ -41,9 +57,16 @@ enum problem json_text_parse(const char *bytes, size_t size, json_t **out, char 
         snprintf(detail, detail_size, "The body is empty, but JSON is needed.");
         return PROBLEM_NOT_JSON;
     }
-    if (too_deep(bytes, size)) {
+    struct extent extent = measure(bytes, size);
+    if (extent.depth > JSON_DEPTH_MAX) {
         snprintf(detail, detail_size, "The body is nested deeper than %d levels.", JSON_DEPTH_MAX);
         return PROBLEM_NOT_JSON;
+    }
+    if (extent.values > JSON_VALUES_MAX) {
+        snprintf(detail, detail_size,
+                 "The body holds more than %d values; an array or object counts as %d.",
+                 JSON_VALUES_MAX, CONTAINER_VALUES);
+        return PROBLEM_BODY_TOO_LARGE;
     }
     json_error_t error;
     json_t *value = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);

@@ -11,11 +11,14 @@
 
 /* Deepest nesting of a body; a network's weights need 5. */
 #define JSON_DEPTH_MAX 32
+/* Most values of a body, whatever its size in bytes: its tree then takes some 100 MB. An array or
+ * object counts as 8. */
+#define JSON_VALUES_MAX 2000000
 
 /* Parses SIZE bytes of one JSON value: strict RFC 8259 and UTF-8, no duplicate names, nesting up to
  * JSON_DEPTH_MAX. PROBLEM_NONE gives a new reference in *out; PROBLEM_NOT_JSON (malformed) or
  * PROBLEM_VALIDATION (well-formed, but a number beyond double's range or U+0000 in a text) writes a
- * sentence with line and column to DETAIL. */
+ * sentence with line and column to DETAIL; PROBLEM_BODY_TOO_LARGE one with JSON_VALUES_MAX. */
 enum problem json_text_parse(const char *bytes, size_t size, json_t **out, char *detail,
                              size_t detail_size);
 

@@ -105,6 +105,34 @@ static enum problem parse(const char *text, size_t size)
     return problem;
 }
 
+/* COUNT copies of ITEM in one array. */
+static enum problem parse_many(const char *item, size_t count)
+{
+    size_t item_size = strlen(item), size = 1;
+    char *text = malloc(count * (item_size + 1) + 2);
+    cr_assert_not_null(text);
+    text[0] = '[';
+    for (size_t i = 0; i < count; i++) {
+        memcpy(text + size, item, item_size);
+        size += item_size;
+        text[size++] = ',';
+    }
+    text[size - 1] = ']';
+    enum problem problem = parse(text, size);
+    free(text);
+    return problem;
+}
+
+Test(json_text, refuses_more_values_than_memory_should_hold)
+{
+    /* The array itself counts as 8; the commas of n elements are n - 1, and a last value is 1. */
+    cr_expect_eq(parse_many("0", JSON_VALUES_MAX - 8), PROBLEM_NONE);
+    cr_expect_eq(parse_many("0", JSON_VALUES_MAX - 7), PROBLEM_BODY_TOO_LARGE);
+    cr_expect_eq(parse_many("\",[{\\\",\"", JSON_VALUES_MAX / 2), PROBLEM_NONE);
+    cr_expect_eq(parse_many("{}", JSON_VALUES_MAX / 9), PROBLEM_BODY_TOO_LARGE);
+    cr_expect_eq(parse_many("[[[]]]", JSON_VALUES_MAX / 24), PROBLEM_BODY_TOO_LARGE);
+}
+
 Test(json_text, refuses_what_is_not_json)
 {
     const char *bad[] = {"",

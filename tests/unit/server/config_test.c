@@ -33,6 +33,8 @@ Test(config, defaults_are_those_of_the_table)
     cr_expect_str_eq(config.listen, "127.0.0.1:8080");
     cr_expect_eq(config.max_body_bytes, 1024 * 1024);
     cr_expect_eq(config.max_upload_bytes, (uint64_t)4 << 30);
+    cr_expect_eq(config.max_policy_bytes, 16 * 1024 * 1024);
+    cr_expect_eq(config.connections_per_ip, 512);
     cr_expect_eq(config.access_log, 0);
 }
 
