@@ -1,0 +1,92 @@
+/* The accountant's and the noise generator's time, one thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/noise.h"
+
+#define NORMALS 67586 /* parameters of a 4-256-256-2 network */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void need(bool good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "bench_privacy: %s failed\n", what);
+    exit(1);
+}
+
+/* The best of five, in milliseconds. */
+static double best_of_five(void (*work)(void *context), void *context)
+{
+    double best = 1e300;
+    for (int i = 0; i < 5; i++) {
+        double start = now();
+        work(context);
+        double took = now() - start;
+        best = took < best ? took : best;
+    }
+    return 1e3 * best;
+}
+
+static void account(void *context)
+{
+    need(dp_sgd_plan_account(context) == DP_SGD_PLAN_OK, "accounting");
+}
+
+static void find_noise(void *context)
+{
+    need(dp_sgd_plan_find_noise(context, 10.0) == DP_SGD_PLAN_OK, "the search");
+}
+
+struct normals {
+    struct noise_source *source;
+    float *v;
+};
+
+static void add_normals(void *context)
+{
+    struct normals *normals = context;
+    noise_gaussian_add(normals->source, normals->v, NORMALS, 1.0F);
+}
+
+int main(void)
+{
+    struct dp_sgd_plan plan = {.sampling_rate = 128.0 / 3000.0,
+                               .noise_multiplier = 20.0,
+                               .clip_norm = 1.0,
+                               .batch_size = 128,
+                               .nominal_experts = 3000,
+                               .steps = 100000,
+                               .delta = 1e-5};
+    double took = best_of_five(account, &plan);
+    printf("accountant, q = 128/3000, noise multiplier 20, 100000 steps, delta 1e-5: %.1f ms\n",
+           took);
+    printf("  certified epsilon in [%.9f, %.9f], Renyi %.4f\n", plan.epsilon_lower, plan.epsilon,
+           plan.epsilon_renyi);
+    struct dp_sgd_plan demo = {.sampling_rate = 128.0 / 300.0,
+                               .clip_norm = 1.0,
+                               .batch_size = 128,
+                               .nominal_experts = 300,
+                               .steps = 10000,
+                               .delta = 1e-5};
+    took = best_of_five(find_noise, &demo);
+    printf("noise multiplier for epsilon 10, q = 128/300, 10000 steps: %.1f ms (%.3f)\n", took,
+           demo.noise_multiplier);
+    struct normals normals = {.source = noise_source_new("bench"),
+                              .v = calloc(NORMALS, sizeof(float))};
+    need(normals.source && normals.v, "memory");
+    took = best_of_five(add_normals, &normals);
+    printf("%d secure normals added: %.3f ms (%.0f million a second)\n", NORMALS, took,
+           NORMALS / took / 1e3);
+    noise_source_free(normals.source);
+    free(normals.v);
+    return 0;
+}
