@@ -12,6 +12,10 @@
 #include "api/teachers.h"
 
 #define EPSILON_MAX 1e6
+/* Of a teacher over a secret policy: with less noise, or with a radius so small that any
+ * concentration is cheap, its answers would be the network itself. */
+#define SECRET_CONCENTRATION_MAX 100
+#define SECRET_RADIUS_MIN        1e-6
 
 struct members {
     const char *policy, *accounting;
@@ -108,6 +112,20 @@ static bool read_members(struct call *call, struct members *members, struct teac
     return call_error_count(call) == 0;
 }
 
+/* What a policy that may not leave asks for besides. */
+static void check_secret(struct call *call, const struct teacher_row *row)
+{
+    if (row->concentration > SECRET_CONCENTRATION_MAX) {
+        call_invalid(call, "/mechanism/concentration",
+                     "must be at most %d for a policy that is not released",
+                     SECRET_CONCENTRATION_MAX);
+    }
+    if (row->radius < SECRET_RADIUS_MIN) {
+        call_invalid(call, "/adjacency/radius",
+                     "must be at least %g for a policy that is not released", SECRET_RADIUS_MIN);
+    }
+}
+
 /* What the mechanism's theorem asks of its numbers, each fault at its member. */
 static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
 {
@@ -121,6 +139,9 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
     } else if (row->concentration * row->min_probability < 1) {
         call_invalid(call, "/mechanism/concentration",
                      "must be at least 1 / min_probability: less would cost as much and say less");
+    }
+    if (wish->coarse) {
+        check_secret(call, row);
     }
     return call_error_count(call) == 0;
 }

@@ -20,8 +20,10 @@ static const char does_not_protect[] =
     "a query was made.";
 
 static const char does_not_protect_secret[] =
-    "The data that the policy was trained on, without privacy; that and when a query was made. The "
-    "network's Lipschitz bound is rounded up to a power of two before bound, sensitivity, order "
+    "The data that the policy was trained on, without privacy: each answer reveals a little of the "
+    "policy, many reveal most of it, and no account counts what that tells of its training data; "
+    "that and when a query was made. The network's Lipschitz bound is rounded up to a power of two "
+    "before bound, sensitivity, order "
     "and prices follow from it: that power of two is all that they tell of the weights.";
 
 /* ---- who may see what */

@@ -83,6 +83,34 @@ Test(teachers, refuse_what_they_cannot_be)
     fixture_close(f);
 }
 
+/* With hardly any noise the answers would be the network that may not leave. */
+Test(teachers, blur_a_policy_that_is_not_released)
+{
+    static const char *const cases[][3] = {
+        {"\"concentration\":101", ADJACENCY, "/mechanism/concentration"},
+        {"\"concentration\":20", "\"unit\":\"observation\",\"radius\":9e-7", "/adjacency/radius"},
+    };
+    struct fixture *f = fixture_open();
+    struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "private", 10), 50));
+    const char *secret = response_text(job, "/policy"), *own = domain_policy(f);
+    for (size_t i = 0; i < 2; i++) {
+        expect_invalid(fixture_post(f, "steward", "/v1/teachers",
+                                    teacher_with(secret, cases[i][0], cases[i][1], BUDGET)),
+                       cases[i][2]);
+        expect_status(fixture_post(f, "steward", "/v1/teachers",
+                                   teacher_with(own, cases[i][0], cases[i][1],
+                                                ",\"budget\":{\"epsilon\":1000,\"delta\":1e-5}")),
+                      201);
+    }
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers",
+                     teacher_with(secret, "\"concentration\":100,\"temperature\":1000",
+                                  "\"unit\":\"observation\",\"radius\":1e-6", BUDGET));
+    expect_status(made, 201);
+    cr_assert_not_null(strstr(response_text(made, "/does_not_protect"), "reveals a little"));
+    fixture_close(f);
+}
+
 Test(teachers, say_what_is_certified_and_what_it_costs)
 {
     struct fixture *f = fixture_open();
