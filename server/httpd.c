@@ -106,8 +106,7 @@ static void fill_problem(struct httpd *httpd, struct exchange *exchange, const c
 {
     api_reply_clear(&exchange->reply);
     exchange->reply = (struct api_reply){0};
-    api_problem_reply(httpd->settings.app, slug, detail, exchange->request.request_id,
-                      &exchange->reply);
+    api_problem_reply_to(httpd->settings.app, slug, detail, &exchange->request, &exchange->reply);
 }
 
 static void note_reply(struct httpd *httpd, const struct exchange *exchange)

@@ -74,6 +74,8 @@ static void expect_too_large(struct http_call call)
 {
     struct http_answer answer = http_expect(client, 413, &call);
     cr_expect_str_eq(http_text(&answer, "type"), "/problems/body-too-large");
+    cr_expect_str_eq(http_text(&answer, "instance"), call.path);
+    cr_expect_not_null(strstr(http_text(&answer, "detail"), " bytes"), "%s", answer.body);
     http_answer_clear(&answer);
 }
 
