@@ -24,6 +24,8 @@
 
 #define ESTIMATE_COUNT_MAX 1000000000
 #define RADIUS_BETA        0.05
+/* Multiply-adds of one query, about 10 ms: it holds up every call of its commit. */
+#define QUERY_WORK_MAX 20000000
 
 static const char *const reuses[] = {"exact", NULL};
 
@@ -57,9 +59,13 @@ static enum problem find_teacher(struct query *query)
     if (status == DB_OK && !call_defer(call, give_back, query)) {
         return PROBLEM_INTERNAL_ERROR;
     }
-    bool foreign = status == DB_OK && call_is(call, ROLE_STEWARD) &&
-                   strcmp(query->teacher->row.owner, call->caller.id) != 0;
-    if (status == DB_NONE || foreign) {
+    bool may = false;
+    if (status == DB_OK && call_is(call, ROLE_STEWARD)) {
+        may = strcmp(query->teacher->row.owner, call->caller.id) == 0;
+    } else if (status == DB_OK) {
+        status = teacher_may_ask(call->db, &query->teacher->row, call->caller.id, &may);
+    }
+    if (status == DB_NONE || (status == DB_OK && !may)) {
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
     }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
@@ -89,6 +95,22 @@ static double scheduled(const struct teacher_row *row, int64_t rollout)
 
 /* ---- the request */
 
+static bool read_states(struct query *query, const json_t *states)
+{
+    struct call *call = query->call;
+    const struct mlp_shape *shape = &query->teacher->policy->shape;
+    size_t parameters = mlp_parameter_count(shape);
+    size_t most = parameters < QUERY_WORK_MAX ? QUERY_WORK_MAX / parameters : 1;
+    uint32_t limit = call->app->settings.max_states_per_query;
+    if (most < limit && json_array_size(states) > most) {
+        call_invalid(call, "/states", "must be at most %zu states for a network of %zu parameters",
+                     most, parameters);
+        return false;
+    }
+    query->count = states_read(call, states, "/states", shape->input, limit, &query->states);
+    return query->count > 0;
+}
+
 static bool read_body(struct query *query)
 {
     struct call *call = query->call;
@@ -111,9 +133,7 @@ static bool read_body(struct query *query)
     uint32_t dim = query->teacher->policy->shape.input;
     query->batch = states != NULL;
     if (query->batch) {
-        query->count = states_read(call, states, "/states", dim,
-                                   call->app->settings.max_states_per_query, &query->states);
-        return query->count > 0;
+        return read_states(query, states);
     }
     query->count = 1;
     query->states = arena_array(&call->arena, dim, sizeof(float));
@@ -146,6 +166,27 @@ static enum problem set_price(struct query *query)
 
 /* ---- paying */
 
+/* Refuses before anything changes what would cost more than the caller wished to pay. */
+static enum problem check_cost(struct query *query)
+{
+    struct call *call = query->call;
+    struct ledger_account account;
+    if (query->max_epsilon <= 0) {
+        return PROBLEM_NONE;
+    }
+    enum db_status status = ledger_find(call->db, query->standing.account, &account);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    double cost = budget_epsilon_added(&account, account.spent_units, query->units);
+    if (cost > query->max_epsilon) {
+        return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
+                            "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
+                            cost, query->max_epsilon);
+    }
+    return PROBLEM_NONE;
+}
+
 static enum problem pay(struct query *query, const char *id, struct ledger_account *out_account)
 {
     struct call *call = query->call;
@@ -172,13 +213,6 @@ static enum problem pay(struct query *query, const char *id, struct ledger_accou
         return budget_refused(call, &outcome);
     }
     *out_account = outcome.parts[0].account;
-    double cost =
-        budget_epsilon_added(out_account, out_account->spent_units - query->units, query->units);
-    if (query->max_epsilon > 0 && cost > query->max_epsilon) {
-        return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
-                            "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
-                            cost, query->max_epsilon);
-    }
     return PROBLEM_NONE;
 }
 
@@ -214,8 +248,8 @@ static enum problem answer(struct query *query)
     char id[ID_SIZE];
     struct ledger_account account;
     id_new("qry_", id);
-    enum problem problem = pay(query, id, &account);
-    if (problem != PROBLEM_NONE) {
+    enum problem problem = check_cost(query);
+    if (problem != PROBLEM_NONE || (problem = pay(query, id, &account)) != PROBLEM_NONE) {
         return problem;
     }
     if (!draw(query, answers)) {

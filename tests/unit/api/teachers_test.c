@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "storage/ledger_verify.h"
@@ -209,6 +210,79 @@ Test(teachers, refuse_questions_that_are_none)
     fixture_close(f);
 }
 
+/* A policy with one hidden layer of 4000 units: 28,002 parameters. */
+static const char *large_policy(struct fixture *f)
+{
+    enum { HIDDEN = 4000, ROOM = 200000 };
+    char *text = malloc(ROOM);
+    cr_assert_not_null(text);
+    int at = snprintf(text, ROOM,
+                      "{\"name\":\"large\",\"environment\":\"cartpole\",\"network\":{"
+                      "\"activation\":\"relu\",\"output\":\"softmax\",\"layers\":[{\"weight\":[");
+    for (int i = 0; i < HIDDEN; i++) {
+        at += sprintf(text + at, "%s[%d,0,0,0]", i > 0 ? "," : "", i == 0);
+    }
+    at += sprintf(text + at, "],\"bias\":[0");
+    for (int i = 1; i < HIDDEN; i++) {
+        at += sprintf(text + at, ",0");
+    }
+    at += sprintf(text + at, "]},{\"weight\":[[0.1");
+    for (int i = 1; i < 2 * HIDDEN; i++) {
+        at += sprintf(text + at, i == HIDDEN ? "],[0" : ",0");
+    }
+    sprintf(text + at, "]],\"bias\":[0,0]}]}}");
+    struct response *made = fixture_post(f, "steward", "/v1/policies", text);
+    free(text);
+    expect_status(made, 201);
+    return response_text(made, "/id");
+}
+
+static struct response *ask_many(struct fixture *f, const char *teacher, int count)
+{
+    char body[16384] = "{\"states\":[[0,0,0,0]";
+    size_t at = strlen(body);
+    for (int i = 1; i < count; i++) {
+        at += (size_t)snprintf(body + at, sizeof body - at, ",[0,0,0,0]");
+    }
+    snprintf(body + at, sizeof body - at, "]}");
+    return fixture_post(f, "student", queries(teacher), body);
+}
+
+/* What one query computes holds up the others of its commit. */
+Test(teachers, bound_the_work_of_one_query)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(large_policy(f), 1e5, 1e5));
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    struct response *r = ask_many(f, id, 20000000 / 28002 + 1);
+    expect_invalid(r, "/states");
+    cr_assert_not_null(strstr(response_text(r, "/errors/0/detail"), "714 states"));
+    expect_status(ask_many(f, id, 20000000 / 28002), 200);
+    expect_status(fixture_post(f, "student", queries(id), STATE), 200);
+    fixture_close(f);
+}
+
+Test(teachers, weigh_the_wished_maximum_before_paying)
+{
+    struct fixture *f = fixture_open();
+    const char *id = new_teacher(f, 8, 2);
+    struct response *first = fixture_post(f, "student", queries(id), STATE);
+    double step = response_number(fixture_post(f, "student", queries(id), STATE), "/cost/epsilon");
+    struct response *before = fixture_get(f, "steward", "/v1/ledger/accounts");
+    static const char capped[] = "{\"state\":[0.01,-0.02,0.03,0.04],\"max_epsilon\":%.17g}";
+    expect_problem(fixture_post(f, "student", queries(id), domain_path(capped, step * 0.999)),
+                   "cost-above-maximum");
+    struct response *after = fixture_get(f, "steward", "/v1/ledger/accounts");
+    cr_assert_str_eq(before->body, after->body, "a refusal changes nothing");
+    /* The first answer costs more than the later ones; their price is what is judged. */
+    cr_assert(step * 1.001 < response_number(first, "/cost/epsilon"));
+    expect_status(fixture_post(f, "student", queries(id), domain_path(capped, step * 1.001)), 200);
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
 Test(teachers, fall_silent_when_the_client_cannot_pay)
 {
     struct fixture *f = fixture_open();
@@ -306,7 +380,17 @@ Test(teachers, grant_and_change_budgets_by_revision)
                      teacher_with(domain_policy(f), MECHANISM, ADJACENCY, BUDGET)); /* no default */
     expect_status(made, 201);
     const char *id = response_text(made, "/id");
-    expect_problem(fixture_post(f, "student", queries(id), STATE), "no-budget");
+    /* To a client that may not ask, it is as if the teacher were not there, whatever it sends. */
+    static const char *const unread[] = {STATE, "{\"colour\":1}"};
+    for (size_t i = 0; i < 2; i++) {
+        expect_problem(fixture_post(f, "student", queries(id), unread[i]), "not-found");
+        expect_problem(fixture_post(f, "student",
+                                    domain_path("/v1/teachers/%s/queries:estimate", id), unread[i]),
+                       "not-found");
+    }
+    expect_problem(fixture_post(f, "student", domain_path("/v1/teachers/%s/rollouts", id), NULL),
+                   "not-found");
+    expect_problem(fixture_post(f, "steward", queries(id), STATE), "no-budget"); /* its own */
     expect_problem(fixture_get(f, "student", domain_path("/v1/teachers/%s", id)), "not-found");
     const char *path = domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student"));
     struct ask ask = {.method = "PUT",
