@@ -1,10 +1,11 @@
 /* The tables, in SQLite's types. A version, once released, never changes: a new one is added.
  *
- * DESIGN. Rows that grow without end and are looked up by random keys (answers) are ordinary
- * tables, so that only a small index is hit at random; entries are clustered by account, where each
- * account grows at its end. The rules that matter most stand here as well as in C: no balance
- * beyond its limit, and nothing that happened is changed or removed. Times are milliseconds since
- * 1970; ids and short words are checked by C. Every statement is one string. */
+ * DESIGN. Tables that grow without end (answers, entries) are ordinary ones: rows are appended, and
+ * only a small index is hit elsewhere. Clustering entries by account would fill pages in the middle
+ * of the tree, which costs a rebalancing every ten rows. The rules that matter most stand here as
+ * well as in C: no balance beyond its limit, and nothing that happened is changed or removed. Times
+ * are milliseconds since 1970; ids and short words are checked by C. Every statement is one string.
+ */
 #include "storage/schema_sqlite.h"
 
 #include <stddef.h>
@@ -68,7 +69,7 @@ static const char *const version_1[] = {
     " event TEXT NOT NULL,"
     " previous_hash BLOB NOT NULL,"
     " hash BLOB NOT NULL,"
-    " PRIMARY KEY (account, sequence)) STRICT, WITHOUT ROWID",
+    " PRIMARY KEY (account, sequence)) STRICT",
 
     "CREATE TABLE ledger_holds ("
     " hold TEXT NOT NULL,"
