@@ -24,7 +24,7 @@
 
 #define ESTIMATE_COUNT_MAX 1000000000
 #define RADIUS_BETA        0.05
-/* Multiply-adds of one query, about 10 ms: it holds up every call of its commit. */
+/* Multiply-adds of one query, a few milliseconds: it holds up every call of its commit. */
 #define QUERY_WORK_MAX 20000000
 
 static const char *const reuses[] = {"exact", NULL};
