@@ -136,9 +136,9 @@ struct api_job_control {
     void (*resumed)(void *context, const char *job, uint64_t step);
 };
 enum api_job_turn {
-    API_JOB_NONE,           /* nothing to do */
-    API_JOB_RAN,            /* one job came to an end of any kind */
-    API_JOB_PAUSED,         /* stop was requested; the job goes on from its checkpoint later */
+    API_JOB_NONE,   /* nothing to do */
+    API_JOB_RAN,    /* one job came to an end of any kind */
+    API_JOB_PAUSED, /* stopped, or short of memory; the job goes on from its checkpoint later */
     API_JOB_FAILED_STORAGE, /* the database failed; see db_broken */
 };
 /* Claims the oldest job that may run, runs it, stores its end. Logs nothing; OUT_NOTE receives a

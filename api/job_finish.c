@@ -53,7 +53,8 @@ static void set_price(struct finish *finish)
     if (exact) {
         finish->steps = run->step;
         finish->units = units;
-        finish->delta_units = units > 0 ? finish->delta_units : 0;
+        /* Few steps may be (0, delta)-private with a delta that is not 0. */
+        finish->delta_units = run->step > 0 ? finish->delta_units : 0;
     }
 }
 

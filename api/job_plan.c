@@ -252,10 +252,13 @@ static bool read_all(const json_t *json, struct job_plan *out)
                            &out->request.parameters);
 }
 
-bool job_plan_read(const char *text, struct job_plan *out)
+bool job_plan_read(const char *text, struct job_plan *out, bool *out_unparsed)
 {
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     bool good = json != NULL && read_all(json, out);
+    if (out_unparsed != NULL) {
+        *out_unparsed = json == NULL;
+    }
     json_decref(json);
     return good;
 }

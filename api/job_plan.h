@@ -37,7 +37,9 @@ char *job_plan_event(const struct job_plan *plan, uint64_t steps);
 /* All of it as text that job_plan_read understands; exact. malloc'ed; NULL: memory. */
 char *job_plan_write(const struct job_plan *plan);
 
-/* False when TEXT is not what job_plan_write wrote (or names what this program does not have). */
-bool job_plan_read(const char *text, struct job_plan *out);
+/* False when TEXT is not what job_plan_write wrote, or names what this program does not have, or
+ * when memory ran short. *OUT_UNPARSED (or NULL): it was no JSON, which for a text that was stored
+ * means that memory ran short (Jansson cannot tell the two apart). */
+bool job_plan_read(const char *text, struct job_plan *out, bool *out_unparsed);
 
 #endif

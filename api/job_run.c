@@ -3,7 +3,9 @@
  * DESIGN. The worker owns the job by a lease that every heartbeat renews; once that is lost it
  * writes nothing more, and whoever has the lease goes on from the last checkpoint. What can be seen
  * of a running job (step, time) depends on public inputs. Why a job failed is one of a closed list
- * of sentences, because a failure is an output too. */
+ * of sentences, because a failure is an output too. A database or a memory that fails now may serve
+ * later: such a job is left as it is, with its hold and its checkpoint, until its lease runs out.
+ */
 #include "api/job_run.h"
 
 #include <math.h>
@@ -23,15 +25,29 @@
 
 /* ---- the lease */
 
+/* A broken connection may have stored anything: nothing more is tried. */
+static bool left_broken(struct job_run *run)
+{
+    run->storage_failed = run->storage_failed || db_broken(run->db);
+    return run->storage_failed;
+}
+
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
 {
     int64_t now = run->app->settings.now_ms();
-    if (!force && run->beat_ms != 0 && now - run->beat_ms < BEAT_EVERY_MS) {
+    if (left_broken(run)) {
+        return false;
+    }
+    /* A clock that was set back makes the beat due, too. */
+    if (!force && run->beat_ms != 0 && now >= run->beat_ms && now - run->beat_ms < BEAT_EVERY_MS) {
         return true;
     }
     struct job_lease lease = {0};
     enum db_status status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
                                            (int64_t)run->step, now, lease_ms, &lease);
+    if (left_broken(run)) {
+        return false;
+    }
     if (status == DB_RETRY || status == DB_FULL) {
         /* The lease may be renewed a little later, as long as it holds. */
         run->storage_failed = now - run->beat_ms > LEASE_MS / 2;
@@ -57,8 +73,27 @@ static bool must_stop(struct job_run *run)
 struct loading {
     struct job_run *run;
     struct dataset_builder *builder;
+    uint32_t slots; /* experts of the dataset */
     bool good;
 };
+
+/* Reads one record at AT; 0 when it is damaged. */
+static size_t load_record(const struct loading *loading, const unsigned char *at, size_t size,
+                          const uint32_t *experts, uint32_t expert_count, struct trajectory *out)
+{
+    const struct algorithm_request *request = &loading->run->plan.request;
+    size_t used = trajectory_record_read(at, size, request->state_dim, out);
+    if (used == 0 || out->expert >= expert_count || experts[out->expert] >= loading->slots) {
+        return 0;
+    }
+    out->expert = experts[out->expert];
+    for (uint32_t t = 0; t < out->length; t++) {
+        if (out->actions[t] >= request->action_count) {
+            return 0;
+        }
+    }
+    return used;
+}
 
 static bool load_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
                        uint32_t expert_count)
@@ -68,14 +103,14 @@ static bool load_chunk(void *context, const void *bytes, size_t size, const uint
     loading->good = !must_stop(loading->run) && job_run_beat(loading->run, false, LEASE_MS);
     while (loading->good && size > 0) {
         struct trajectory trajectory;
-        size_t used =
-            trajectory_record_read(at, size, loading->run->plan.request.state_dim, &trajectory);
-        if (used == 0 || trajectory.expert >= expert_count) {
+        size_t used = load_record(loading, at, size, experts, expert_count, &trajectory);
+        if (used == 0) {
             loading->good = false;
             break;
         }
-        trajectory.expert = experts[trajectory.expert];
+        /* All that the builder refuses has been looked for: what is left is memory. */
         loading->good = dataset_builder_add(loading->builder, &trajectory);
+        loading->run->starved = !loading->good;
         at += used;
         size -= used;
     }
@@ -86,22 +121,27 @@ struct dataset *job_run_load(struct job_run *run)
 {
     const struct algorithm_request *request = &run->plan.request;
     struct dataset_row row;
-    if (datasets_find(run->db, run->job.dataset, &row) != DB_OK || row.experts > UINT32_MAX) {
+    enum db_status status = datasets_find(run->db, run->job.dataset, &row);
+    if (status != DB_OK || row.experts > UINT32_MAX) {
+        run->storage_failed = status != DB_OK && status != DB_NONE;
         return NULL;
     }
     snprintf(run->environment, sizeof run->environment, "%s", row.environment);
-    struct loading loading = {.run = run, .good = true};
-    loading.builder =
-        dataset_builder_new(request->state_dim, request->action_count, (uint32_t)row.experts);
+    struct loading loading = {.run = run, .slots = (uint32_t)row.experts, .good = true};
+    loading.builder = dataset_builder_new(request->state_dim, request->action_count, loading.slots);
     if (loading.builder == NULL) {
+        run->starved = true;
         return NULL;
     }
-    enum db_status status = uploads_read(run->db, run->job.dataset, load_chunk, &loading);
+    status = uploads_read(run->db, run->job.dataset, load_chunk, &loading);
+    run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
     if (status != DB_OK || !loading.good) {
         dataset_builder_free(loading.builder);
         return NULL;
     }
-    return dataset_builder_finish(loading.builder);
+    struct dataset *data = dataset_builder_finish(loading.builder);
+    run->starved = data == NULL;
+    return data;
 }
 
 /* ---- what the training asks */
@@ -117,7 +157,8 @@ static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
         return PULSE_CANCEL;
     }
     int64_t now = run->app->settings.now_ms();
-    return now - run->saved_ms >= SAVE_EVERY_MS ? PULSE_SAVE : PULSE_CONTINUE;
+    bool due = now < run->saved_ms || now - run->saved_ms >= SAVE_EVERY_MS;
+    return due ? PULSE_SAVE : PULSE_CONTINUE;
 }
 
 static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
@@ -132,7 +173,13 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
                                               .now_ms = now,
                                               .lease_ms = LEASE_MS};
     struct job_lease lease = {0};
+    if (left_broken(run)) {
+        return false;
+    }
     enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
+    if (left_broken(run)) {
+        return false;
+    }
     run->saved_ms = now;
     if (status == DB_FULL || status == DB_RETRY) {
         return true; /* the one before stands; steps that would be lost are run again */
@@ -183,9 +230,6 @@ static void explain(const struct job_run *run, enum algorithm_status status, con
         break;
     case ALGORITHM_NO_RANDOMNESS:
         fail(ending, PROBLEM_TRAINING_FAILED, "The system gave no randomness.");
-        break;
-    case ALGORITHM_NO_MEMORY:
-        fail(ending, PROBLEM_TRAINING_FAILED, "Memory ran short.");
         break;
     default:
         fail(ending, PROBLEM_TRAINING_FAILED,
@@ -238,30 +282,38 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
     return outcome;
 }
 
+/* What follows when the data could not be read. Too little memory ends a job that no worker had
+ * before, because that costs nothing; a later one would pay for what it may have run. */
+static bool without_data(const struct job_run *run, struct job_ending *ending)
+{
+    if (run->cancelled) {
+        ending->state = JOB_CANCELLED;
+    } else {
+        fail(ending, PROBLEM_DATA_UNREADABLE,
+             "The dataset is damaged, or does not fit into memory.");
+    }
+    return !run->lost && !run->storage_failed && !run->stopping && !(run->starved && run->resumed);
+}
+
 /* Runs the job that was claimed; false when it has no end to be stored now. */
 static bool run_job(struct job_run *run, struct job_ending *ending)
 {
     struct dataset *data = job_run_load(run);
     if (data == NULL) {
-        if (run->cancelled) {
-            ending->state = JOB_CANCELLED;
-        } else {
-            fail(ending, PROBLEM_DATA_UNREADABLE,
-                 "The dataset is damaged, or does not fit into memory.");
-        }
-        return !run->lost && !run->storage_failed && !run->stopping;
+        return without_data(run, ending);
     }
     struct policy *policy = NULL;
     const char *message = NULL;
     enum algorithm_status status = train(run, data, &policy, &message);
     dataset_free(data);
+    run->starved = status == ALGORITHM_NO_MEMORY;
     bool over = status != ALGORITHM_PAUSED;
     if (status == ALGORITHM_OK) {
         over = complete(run, policy, ending);
-    } else if (status != ALGORITHM_CANCELLED) {
+    } else if (status != ALGORITHM_CANCELLED && !run->starved) {
         explain(run, status, message, ending);
     }
-    if (run->lost || run->storage_failed) {
+    if (run->lost || run->storage_failed || run->starved) {
         return false;
     }
     if (status == ALGORITHM_CANCELLED || run->cancelled) {
@@ -321,6 +373,10 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
         snprintf(note, 256, "%s: another worker has it", run->job.id);
         return API_JOB_PAUSED;
     }
+    if (run->starved) { /* the lease stays, so that it is not tried again at once */
+        snprintf(note, 256, "%s: memory ran short, to be tried again", run->job.id);
+        return API_JOB_PAUSED;
+    }
     enum db_status status = jobs_release_leases(run->db, run->control->worker);
     snprintf(note, 256, "%s: paused at step %llu", run->job.id, (unsigned long long)run->step);
     return status == DB_OK || status == DB_NONE ? API_JOB_PAUSED : API_JOB_FAILED_STORAGE;
@@ -344,8 +400,11 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     run.beat_ms = now;
     struct job_ending ending = {.state = JOB_CANCELLED};
     bool over = true;
-    if (!job_plan_read(run.job.plan, &run.plan)) {
-        fail(&ending, PROBLEM_DATA_UNREADABLE, "The job's plan is not one of this version.");
+    if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
+        over = !run.starved || !run.resumed || run.job.cancel_requested;
+        if (!run.job.cancel_requested) {
+            fail(&ending, PROBLEM_DATA_UNREADABLE, "The job's plan is not one of this version.");
+        }
     } else if (!run.job.cancel_requested) {
         over = run_job(&run, &ending);
     }

@@ -28,6 +28,7 @@ struct job_run {
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */
     bool storage_failed; /* the database does not answer as it should */
+    bool starved;        /* memory ran short: to be tried again when the lease has run out */
 };
 
 /* How a job ended, before it is stored. */
@@ -44,7 +45,8 @@ struct job_ending {
  * False: stop working (lost, cancelled, or the database failed; see the flags). */
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms);
 
-/* Reads the dataset's chunks into memory. NULL: damaged, no memory, or to be stopped. */
+/* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
+ * (lost, stopping, cancelled, storage_failed, starved) says another reason. */
 struct dataset *job_run_load(struct job_run *run);
 
 /* Stores the end, the policy with its certificate, and the settlement of the hold, in one

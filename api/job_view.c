@@ -37,10 +37,12 @@ static json_t *privacy_json(const struct job_row *job, const struct job_plan *pl
     double held = over ? 0 : ledger_units_value(job->hold_units);
     double held_delta = over ? 0 : ledger_delta_value(job->hold_delta);
     double spent = job->epsilon_spent;
+    /* Steps that cost less epsilon than can be told from 0 still cost delta. */
+    bool paid = over && (spent > 0 || job->step > 0);
     return json_pack("{s:s, s:o, s:o, s:o}", "unit", plan->algorithm->privacy_unit, "requested",
                      budget_amount(plan->request.epsilon, plan->request.delta), "reserved",
                      budget_amount(held, held_delta), "spent",
-                     budget_amount(spent, spent > 0 ? plan->request.delta : 0));
+                     budget_amount(spent, paid ? plan->request.delta : 0));
 }
 
 static json_t *evaluation_json(const struct job_row *job)
@@ -84,7 +86,7 @@ static json_t *notes_json(const struct job_plan *plan)
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
-    if (!job_plan_read(job->plan, &plan)) {
+    if (!job_plan_read(job->plan, &plan, NULL)) {
         return NULL;
     }
     return json_pack(

@@ -1,0 +1,277 @@
+/* Jobs whose database or memory fails for a while: they keep hold and checkpoint, are tried again,
+ * and are paid for once. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/ledger_verify.h"
+#include "tests/unit/api/domain.h"
+
+TestSuite(job_retry);
+
+/* SQLite's driver behind a counter. */
+static struct db_driver failing;
+static int calls_left; /* -1: never fails */
+static unsigned calls_after;
+static bool breaks;
+static enum db_status failure;
+
+static bool fails(struct db_fault *fault)
+{
+    calls_after += calls_left < 0;
+    if (calls_left < 0 || calls_left-- != 0) {
+        return false;
+    }
+    snprintf(fault->text, sizeof fault->text, "made to fail");
+    fault->broken = fault->broken || breaks;
+    calls_after = 0;
+    return true;
+}
+
+static enum db_status begin(void *connection, bool will_write, struct db_fault *fault)
+{
+    return fails(fault) ? failure : db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+static enum db_status commit(void *connection, struct db_fault *fault)
+{
+    if (fails(fault)) {
+        db_driver_sqlite.rollback(connection);
+        return failure;
+    }
+    return db_driver_sqlite.commit(connection, fault);
+}
+
+static enum db_status run(void *connection, const char *sql, const struct db_value *values,
+                          unsigned count, db_row_fn *each, void *context, struct db_fault *fault)
+{
+    return fails(fault)
+               ? failure
+               : db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+}
+
+static struct fixture *open_failing(void)
+{
+    failing = db_driver_sqlite;
+    failing.begin = begin;
+    failing.commit = commit;
+    failing.run = run;
+    calls_left = -1;
+    breaks = false;
+    return fixture_open_on(&failing);
+}
+
+struct meddler {
+    struct fixture *f;
+    const char *cancel; /* NULL: not */
+    unsigned pulses, act_at;
+    int64_t advance; /* when it acts */
+    bool stop, fail;
+};
+
+/* Asked at every pulse: lets time pass up to the one at which it acts. */
+static bool meddle(void *context)
+{
+    struct meddler *m = context;
+    if (++m->pulses > m->act_at) {
+        return false;
+    }
+    fixture_advance(m->pulses < m->act_at ? 2000 : m->advance);
+    if (m->pulses < m->act_at) {
+        return false;
+    }
+    if (m->cancel != NULL) {
+        expect_status(fixture_post(m->f, "steward", m->cancel, NULL), 200);
+    }
+    calls_left = m->fail ? 0 : -1;
+    return m->stop;
+}
+
+struct paused {
+    const char *dataset, *job;
+    double reserved;
+};
+
+static struct paused pause_one(struct fixture *f)
+{
+    struct paused paused = {.dataset = domain_sealed(f, "private", 10)};
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(paused.dataset, 6, 4000));
+    expect_status(made, 202);
+    paused.job = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    paused.reserved = response_number(made, "/privacy/reserved/epsilon");
+    struct meddler meddler = {.f = f, .act_at = 3, .advance = 2000, .stop = true};
+    cr_assert_eq(domain_turn(f, "first", meddle, &meddler), API_JOB_PAUSED);
+    fixture_advance(1000);
+    return paused;
+}
+
+static void expect_spent(struct fixture *f, const struct paused *paused, double spent, double held)
+{
+    struct response *budget =
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", paused->dataset));
+    cr_assert_float_eq(response_number(budget, "/spent/epsilon"), spent, 1e-12);
+    cr_assert_float_eq(response_number(budget, "/reserved/epsilon"), held, 1e-12);
+}
+
+/* The job waits with its hold, is not tried before its lease ends, and then succeeds. */
+static void expect_retried(struct fixture *f, const struct paused *paused)
+{
+    cr_assert_str_eq(response_text(fixture_get(f, "steward", paused->job), "/state"), "running");
+    expect_spent(f, paused, 0, paused->reserved);
+    fixture_advance(400000);
+    cr_assert_eq(domain_turn(f, "third", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", paused->job);
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+}
+
+static void fail_at_every_call(enum db_status with)
+{
+    struct fixture *f = open_failing();
+    bool reached = true;
+    unsigned n = 0;
+    failure = with;
+    for (; reached && n < 200; n++) {
+        struct paused paused = pause_one(f);
+        calls_left = (int)n;
+        enum api_job_turn turn = domain_turn(f, "second", NULL, NULL);
+        reached = calls_left < 0;
+        calls_left = -1;
+        if (turn != API_JOB_RAN) {
+            expect_retried(f, &paused);
+        }
+        struct response *job = fixture_get(f, "steward", paused.job);
+        cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%u: %s", n, job->body);
+        expect_spent(f, &paused, paused.reserved, 0);
+    }
+    cr_assert_gt(n, 12);
+    cr_assert_lt(n, 200);
+    struct ledger_report report;
+    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
+    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    fixture_close(f);
+}
+
+Test(job_retry, a_database_that_fails_once_costs_no_job)
+{
+    fail_at_every_call(DB_FAILED);
+}
+
+Test(job_retry, a_full_disk_costs_no_job)
+{
+    fail_at_every_call(DB_FULL);
+}
+
+static void *no_memory(size_t size)
+{
+    (void)size;
+    return NULL;
+}
+
+Test(job_retry, a_plan_that_finds_no_memory_is_read_later)
+{
+    struct fixture *f = open_failing();
+    struct paused paused = pause_one(f);
+    json_set_alloc_funcs(no_memory, free);
+    enum api_job_turn turn = domain_turn(f, "second", NULL, NULL);
+    json_set_alloc_funcs(malloc, free);
+    cr_assert_eq(turn, API_JOB_PAUSED);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_NONE, "not at once");
+    expect_retried(f, &paused);
+    expect_spent(f, &paused, paused.reserved, 0);
+    fixture_close(f);
+}
+
+Test(job_retry, damaged_data_end_a_resumed_job_at_its_price)
+{
+    struct fixture *f = open_failing();
+    struct paused paused = pause_one(f);
+    cr_assert_eq(
+        db_change(fixture_db(f), "UPDATE uploads SET experts = zeroblob(0)", NULL, 0, NULL, NULL),
+        DB_OK);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", paused.job);
+    cr_assert_str_eq(response_text(job, "/error/type"), "/problems/data-unreadable");
+    expect_spent(f, &paused, paused.reserved, 0);
+    fixture_close(f);
+}
+
+Test(job_retry, an_expert_beyond_the_datasets_is_damage)
+{
+    struct fixture *f = open_failing();
+    struct paused paused = pause_one(f);
+    cr_assert_eq(db_change(fixture_db(f), "UPDATE datasets SET experts = 5", NULL, 0, NULL, NULL),
+                 DB_OK);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
+    cr_assert_str_eq(response_text(fixture_get(f, "steward", paused.job), "/state"), "failed");
+    fixture_close(f);
+}
+
+Test(job_retry, nothing_is_asked_of_a_broken_database)
+{
+    struct fixture *f = open_failing();
+    const char *id = domain_sealed(f, "private", 10);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000)), 202);
+    struct meddler meddler = {.f = f, .act_at = 4, .advance = 2000, .fail = true};
+    failure = DB_FULL; /* which alone would be waited out */
+    breaks = true;
+    cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_FAILED_STORAGE);
+    cr_assert(db_broken(fixture_db(f)));
+    cr_assert_eq(calls_after, 0);
+    fixture_close(f);
+}
+
+Test(job_retry, a_clock_set_back_does_not_silence_the_heartbeat)
+{
+    struct fixture *f = open_failing();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
+    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    struct meddler meddler = {
+        .f = f, .act_at = 4, .advance = -3600000, .cancel = domain_path("%s:cancel", path)};
+    cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", path);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    cr_assert_lt(response_number(job, "/progress/step"), 20000);
+    fixture_close(f);
+}
+
+/* Steps that are (0, delta)-private are not free: they cost their delta. */
+Test(job_retry, executed_steps_always_cost_their_delta)
+{
+    struct fixture *f = open_failing();
+    struct response *made =
+        fixture_post(f, "steward", "/v1/datasets",
+                     "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","
+                     "\"budget\":{\"epsilon\":10,\"delta\":0.05}}");
+    expect_status(made, 201);
+    struct paused paused = {.dataset = response_text(made, "/id")};
+    char *lines = domain_lines(10, 12);
+    expect_status(domain_upload(f, NULL, paused.dataset, lines, 0, NULL), 201);
+    free(lines);
+    expect_status(
+        fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", paused.dataset), NULL), 200);
+    made = fixture_post(
+        f, "steward", "/v1/jobs",
+        domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+                    "\"privacy\":{\"epsilon\":0.5,\"delta\":0.04},\"parameters\":{\"hidden\":[4],"
+                    "\"batch_size\":2,\"steps\":100000}}",
+                    paused.dataset));
+    expect_status(made, 202);
+    paused.job = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    struct meddler meddler = {
+        .f = f, .act_at = 2, .advance = 2000, .cancel = domain_path("%s:cancel", paused.job)};
+    cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", paused.job);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    cr_assert(response_number(job, "/progress/step") > 0);
+    cr_assert_eq(response_number(job, "/privacy/spent/epsilon"), 0);
+    cr_assert_float_eq(response_number(job, "/privacy/spent/delta"), 0.04, 1e-12);
+    struct response *budget =
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", paused.dataset));
+    cr_assert_float_eq(response_number(budget, "/spent/delta"), 0.04, 1e-12);
+    cr_assert_eq(response_number(budget, "/reserved/delta"), 0);
+    fixture_close(f);
+}
