@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "server/cli.h"
 #include "server/data_dir.h"
 #include "storage/db.h"
 #include "storage/jobs.h"
@@ -98,6 +97,17 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
     return true;
 }
 
+/* Starts of a server on this database, counted in it. */
+static bool count_start(struct db *db)
+{
+    char text[24] = "0";
+    enum db_status status = meta_get(db, "starts", text, sizeof text);
+    if (status != DB_OK && status != DB_NONE)
+        return false;
+    snprintf(text, sizeof text, "%lld", strtoll(text, NULL, 10) + 1);
+    return meta_set(db, "starts", text) == DB_OK;
+}
+
 bool database_sweep(struct db *db, char *error, size_t error_size)
 {
     enum db_status swept = uploads_sweep(db);
@@ -105,9 +115,8 @@ bool database_sweep(struct db *db, char *error, size_t error_size)
     bool good = swept == DB_OK && (expired == DB_OK || expired == DB_NONE);
     /* One durable write: from here on the log is a file that survives a loss of power, which early
      * commits rely on (storage/db_flush.h). */
-    if (good) {
-        good = meta_set(db, "last_start", TACET_VERSION) == DB_OK;
-    }
+    if (good)
+        good = count_start(db);
     if (!good)
         snprintf(error, error_size, "%s of a former run cannot be swept (%d): %s",
                  swept != DB_OK ? "uploads" : "leases", (int)(swept != DB_OK ? swept : expired),
