@@ -340,7 +340,8 @@ Test(lifecycle, a_drain_answers_what_runs_and_refuses_what_comes)
     server_remove(&server);
 }
 
-/* Early commits need a log that is a durable file: each start sees to it, a clean end removes it. */
+/* Early commits need a log that is a durable file: each start sees to it, a clean end removes it.
+ */
 Test(lifecycle, every_start_commits_early)
 {
     struct server_process server;
