@@ -320,14 +320,22 @@ static enum problem reuse_or_answer(struct query *query)
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status == DB_NONE ? DB_FAILED : status);
 }
 
-enum problem api_queries_ask(struct call *call)
+/* A query in the call's arena, with its teacher on loan. */
+static enum problem start(struct call *call, struct query **out)
 {
     struct query *query = arena_array(&call->arena, 1, sizeof *query);
     if (query == NULL) {
         return PROBLEM_INTERNAL_ERROR;
     }
     query->call = call;
-    enum problem problem = find_teacher(query);
+    *out = query;
+    return find_teacher(query);
+}
+
+enum problem api_queries_ask(struct call *call)
+{
+    struct query *query = NULL;
+    enum problem problem = start(call, &query);
     if (problem != PROBLEM_NONE) {
         return problem;
     }
@@ -345,12 +353,8 @@ enum problem api_queries_ask(struct call *call)
 
 enum problem api_queries_estimate(struct call *call)
 {
-    struct query *query = arena_array(&call->arena, 1, sizeof *query);
-    if (query == NULL) {
-        return PROBLEM_INTERNAL_ERROR;
-    }
-    query->call = call;
-    enum problem problem = find_teacher(query);
+    struct query *query = NULL;
+    enum problem problem = start(call, &query);
     if (problem != PROBLEM_NONE) {
         return problem;
     }
@@ -386,12 +390,8 @@ enum problem api_queries_estimate(struct call *call)
 
 enum problem api_rollouts_begin(struct call *call)
 {
-    struct query *query = arena_array(&call->arena, 1, sizeof *query);
-    if (query == NULL) {
-        return PROBLEM_INTERNAL_ERROR;
-    }
-    query->call = call;
-    enum problem problem = find_teacher(query);
+    struct query *query = NULL;
+    enum problem problem = start(call, &query);
     if (problem != PROBLEM_NONE || (problem = find_standing(query)) != PROBLEM_NONE) {
         return problem;
     }
