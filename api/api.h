@@ -103,7 +103,7 @@ struct api_route_info {
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
 
 /* Serves one request on this thread's connection DB. Inside a batch (db_begin_batch) the reply may
- * leave only after the batch is committed. Always fills *reply; api_reply_clear frees it. DB may be
+ * leave only after the batch is on disk. Always fills *reply; api_reply_clear frees it. DB may be
  * NULL for API_LANE_INLINE. */
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply);
