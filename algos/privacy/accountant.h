@@ -1,31 +1,53 @@
-/* Epsilon of a mechanism run n times, certified from both sides; the grid is found by itself. */
+/* One door for every way of accounting: epsilon at delta and delta at epsilon of a composition,
+ * from both sides. A new accountant is a file and a line in accountant.c. */
 #ifndef TACET_ALGOS_PRIVACY_ACCOUNTANT_H
 #define TACET_ALGOS_PRIVACY_ACCOUNTANT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
-#include "algos/privacy/pld.h"
+#include "algos/privacy/interval.h"
+#include "algos/privacy/mechanism.h"
 
-/* How closely to look. */
-struct accountant_effort {
-    double relative_gap;    /* stop when upper - lower <= relative_gap * upper, */
-    double irrelevant;      /* or when upper <= irrelevant (another direction costs more), */
-    unsigned max_log2_size; /* or when the window has 2^max_log2_size points (12 .. 20) */
+enum accountant_status {
+    ACCOUNTANT_OK,
+    ACCOUNTANT_BAD,         /* an empty composition; delta not in (0, 1); epsilon negative or NaN */
+    ACCOUNTANT_UNSUPPORTED, /* this accountant does not know one of the mechanisms */
+    ACCOUNTANT_OUT_OF_REACH, /* the figure exists and could not be computed or certified */
+    ACCOUNTANT_NO_MEMORY,
 };
 
-struct accountant_interval {
-    double lower, upper; /* the least epsilon lies between; upper may be INFINITY */
+/* What a figure of this accountant is worth. */
+enum accountant_worth {
+    ACCOUNTANT_CERTIFIED, /* proved with every rounding paid for: may be charged */
+    ACCOUNTANT_NUMERICAL, /* exact but for floating point: a check, never charged */
+    ACCOUNTANT_PAPER,     /* a published figure that is no guarantee: for comparison only */
 };
 
-#define ACCOUNTANT_MAX_LOG2_SIZE 20 /* window of at most 2^20 points: 0.2 s, 120 MB */
+struct accountant {
+    const char
+        *name; /* "pld", "exact", "renyi", "gdp", "optimal_composition", "basic", "advanced" */
+    enum accountant_worth worth;
+    enum accountant_status (*epsilon)(const struct composition *composition, double delta,
+                                      struct privacy_interval *out);
+    enum accountant_status (*delta)(const struct composition *composition, double epsilon,
+                                    struct privacy_interval *out);
+};
 
-/* The interval of MECHANISM, with its PARAMETERS, run TIMES >= 1 at DELTA in (0, 1). The window is
- * doubled until EFFORT is satisfied. False when memory is short or the mechanism is beyond any
- * grid.
- */
-bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_t times,
-                        double delta, const struct accountant_effort *effort,
-                        struct accountant_interval *out);
+/* Each in a file of its own name, accountant_<name>.c. */
+extern const struct accountant accountant_pld; /* everything but Dirichlet; certified */
+extern const struct accountant
+    accountant_renyi; /* Gaussian at any rate, Laplace, response, Dirichlet, pure pairs */
+extern const struct accountant accountant_gdp; /* plain Gaussians: closed form */
+extern const struct accountant
+    accountant_exact; /* contour integral of the moment generating function */
+extern const struct accountant accountant_optimal_composition; /* k identical (epsilon, delta) */
+extern const struct accountant accountant_advanced;            /* Dwork, Roth, Cor. 3.21; pairs */
+extern const struct accountant
+    accountant_basic; /* sums, of anything that has an (epsilon, delta) */
+
+/* By name, or NULL. */
+const struct accountant *accountant_find(const char *name);
+/* The one whose upper figure is charged for COMPOSITION: pld where it serves, else renyi. */
+const struct accountant *accountant_for(const struct composition *composition);
 
 #endif

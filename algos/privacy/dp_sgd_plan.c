@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
 #include "algos/privacy/dp_sgd_accounting.h"
+#include "algos/privacy/pld_certify.h"
 #include "algos/privacy/renyi.h"
 #include "algos/privacy/subsampled_gaussian.h"
 
@@ -26,8 +26,8 @@ bool dp_sgd_accounting_valid(const struct dp_sgd_plan *plan)
 }
 
 enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *plan,
-                                                   const struct accountant_effort *effort,
-                                                   struct accountant_interval *out)
+                                                   const struct pld_effort *effort,
+                                                   struct privacy_interval *out)
 {
     double n = (double)plan->steps;
     /* Mass beyond the tail is paid for in delta: at most 1e-10 of it, over all steps. */
@@ -35,15 +35,15 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
     struct subsampled_gaussian step = {.sampling_rate = plan->sampling_rate,
                                        .noise_multiplier = plan->noise_multiplier,
                                        .tail = fmin(fmax(tail, 6.0), 37.0)};
-    struct accountant_interval removed, added;
-    struct accountant_effort second = *effort;
-    if (!accountant_epsilon(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, effort,
-                            &removed))
+    struct privacy_interval removed, added;
+    struct pld_effort second = *effort;
+    if (!pld_certify(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, effort,
+                     &removed))
         return DP_SGD_PLAN_NO_MEMORY;
     step.add = true;
     second.irrelevant = removed.lower;
-    if (!accountant_epsilon(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, &second,
-                            &added))
+    if (!pld_certify(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, &second,
+                     &added))
         return DP_SGD_PLAN_NO_MEMORY;
     out->upper = fmax(removed.upper, added.upper);
     out->lower = fmax(removed.lower, added.lower);
@@ -83,7 +83,7 @@ enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan)
 {
     if (!dp_sgd_accounting_valid(plan))
         return DP_SGD_PLAN_BAD;
-    struct accountant_interval interval;
+    struct privacy_interval interval;
     enum dp_sgd_plan_status status =
         dp_sgd_accounting_interval(plan, &DP_SGD_CERTIFICATE, &interval);
     if (status != DP_SGD_PLAN_OK)
@@ -104,7 +104,7 @@ enum dp_sgd_plan_status dp_sgd_plan_epsilon_after(const struct dp_sgd_plan *plan
         return DP_SGD_PLAN_OK;
     }
     struct dp_sgd_plan part = *plan;
-    struct accountant_interval interval;
+    struct privacy_interval interval;
     part.steps = steps;
     enum dp_sgd_plan_status status =
         dp_sgd_accounting_interval(&part, &DP_SGD_CERTIFICATE, &interval);

@@ -11,7 +11,7 @@
 
 #define RELATIVE_END 1e-3 /* width of the final bracket */
 
-static const struct accountant_effort COARSE = {.relative_gap = 5e-3, .max_log2_size = 18};
+static const struct pld_effort COARSE = {.relative_gap = 5e-3, .max_log2_size = 18};
 
 struct search {
     struct dp_sgd_plan plan;
@@ -48,12 +48,12 @@ static double place(struct search *search, double x)
 /* Evaluates at X and tightens the bracket. */
 static enum dp_sgd_plan_status look(struct search *search, double x)
 {
-    struct accountant_interval interval;
+    struct privacy_interval interval;
     x = place(search, x);
     enum dp_sgd_plan_status status = dp_sgd_accounting_interval(
         &search->plan, search->certify ? &DP_SGD_CERTIFICATE : &COARSE, &interval);
     if (status == DP_SGD_PLAN_INFEASIBLE) /* no finite epsilon: surely too dear */
-        interval = (struct accountant_interval){1e9 * search->target, 1e9 * search->target};
+        interval = (struct privacy_interval){1e9 * search->target, 1e9 * search->target};
     else if (status != DP_SGD_PLAN_OK)
         return status;
     /* The upper law's variance errs twice as much as the lower one's. */

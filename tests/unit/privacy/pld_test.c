@@ -3,26 +3,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/accountant.h"
 #include "algos/privacy/fft.h"
+#include "algos/privacy/pld_certify.h"
 #include "algos/privacy/pld_compose.h"
 #include "algos/privacy/subsampled_gaussian.h"
 #include "tests/unit/privacy/golden.h"
 
-static const struct accountant_effort CLOSE = {.relative_gap = 2e-4, .max_log2_size = 20};
-static const struct accountant_effort QUICK = {.relative_gap = 1e-2, .max_log2_size = 15};
+static const struct pld_effort CLOSE = {.relative_gap = 2e-4, .max_log2_size = 20};
+static const struct pld_effort QUICK = {.relative_gap = 1e-2, .max_log2_size = 15};
 
-static struct accountant_interval both_directions(double q, double s, uint64_t n, double delta,
-                                                  struct accountant_effort effort)
+static struct privacy_interval both_directions(double q, double s, uint64_t n, double delta,
+                                               struct pld_effort effort)
 {
     struct subsampled_gaussian g = {.sampling_rate = q, .noise_multiplier = s, .tail = 12.0};
-    struct accountant_interval removed, added;
-    cr_assert(accountant_epsilon(subsampled_gaussian_outcomes, &g, n, delta, &effort, &removed));
+    struct privacy_interval removed, added;
+    cr_assert(pld_certify(subsampled_gaussian_outcomes, &g, n, delta, &effort, &removed));
     g.add = true;
     effort.irrelevant = removed.lower;
-    cr_assert(accountant_epsilon(subsampled_gaussian_outcomes, &g, n, delta, &effort, &added));
-    return (struct accountant_interval){fmax(removed.lower, added.lower),
-                                        fmax(removed.upper, added.upper)};
+    cr_assert(pld_certify(subsampled_gaussian_outcomes, &g, n, delta, &effort, &added));
+    return (struct privacy_interval){fmax(removed.lower, added.lower),
+                                     fmax(removed.upper, added.upper)};
 }
 
 Test(pld, oracles_lie_between_the_bounds, .timeout = 300)
@@ -33,7 +33,7 @@ Test(pld, oracles_lie_between_the_bounds, .timeout = 300)
     {
         const char *id = json_string_value(json_object_get(one, "id"));
         double exact = golden_number(one, "epsilon_exact");
-        struct accountant_interval got = both_directions(
+        struct privacy_interval got = both_directions(
             golden_number(one, "sampling_prob"), golden_number(one, "noise_multiplier"),
             (uint64_t)golden_number(one, "steps"), golden_number(one, "delta"), CLOSE);
         /* 1e-12: the golden values' own last digits */
@@ -65,7 +65,7 @@ Test(pld, gaussian_closed_form_at_random_parameters, .timeout = 120)
         double mu = sqrt((double)n) / s;
         if (mu > 6.0) /* cancellation in the closed form */
             continue;
-        struct accountant_interval got = both_directions(1.0, s, n, delta, QUICK);
+        struct privacy_interval got = both_directions(1.0, s, n, delta, QUICK);
         cr_assert_leq(got.lower, got.upper);
         if (got.upper == 0.0) {
             cr_assert_leq(gaussian_delta(mu, 0.0), delta * (1.0 + 1e-9));
@@ -88,9 +88,9 @@ Test(pld, different_grids_never_contradict_each_other, .timeout = 120)
         double s = exp(3.0 * noise_uniform(noise) - 0.4);
         uint64_t n = (uint64_t)exp(9.0 * noise_uniform(noise));
         double delta = pow(10.0, -3.0 - 5.0 * noise_uniform(noise));
-        struct accountant_effort middle = {.relative_gap = 1e-3, .max_log2_size = 18};
-        struct accountant_interval a = both_directions(q, s, n, delta, QUICK);
-        struct accountant_interval b = both_directions(q, s, n, delta, middle);
+        struct pld_effort middle = {.relative_gap = 1e-3, .max_log2_size = 18};
+        struct privacy_interval a = both_directions(q, s, n, delta, QUICK);
+        struct privacy_interval b = both_directions(q, s, n, delta, middle);
         cr_assert(a.lower <= b.upper && b.lower <= a.upper, "q %g s %g n %lu delta %g", q, s,
                   (unsigned long)n, delta);
     }
@@ -105,7 +105,7 @@ Test(pld, more_steps_less_noise_and_smaller_delta_cost_more, .timeout = 120)
         double s = exp(2.5 * noise_uniform(noise));
         uint64_t n = 2 + (uint64_t)exp(7.0 * noise_uniform(noise));
         double delta = pow(10.0, -4.0 - 4.0 * noise_uniform(noise));
-        struct accountant_interval base = both_directions(q, s, n, delta, QUICK);
+        struct privacy_interval base = both_directions(q, s, n, delta, QUICK);
         cr_assert_leq(base.lower, both_directions(q, s, n + n / 2, delta, QUICK).upper);
         cr_assert_leq(base.lower, both_directions(q, 0.8 * s, n, delta, QUICK).upper);
         cr_assert_leq(base.lower, both_directions(q, s, n, 0.1 * delta, QUICK).upper);
@@ -148,9 +148,9 @@ Test(pld, another_mechanism_joins)
         double delta;
     } cases[] = {{0.1, 25, 1e-4}, {0.24, 25, 1.5e-4}, {0.09, 100, 1.35e-4}, {0.5, 8, 1e-2}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct accountant_interval got;
-        cr_assert(accountant_epsilon(two_points, &cases[i].e0, (uint64_t)cases[i].times,
-                                     cases[i].delta, &CLOSE, &got));
+        struct privacy_interval got;
+        cr_assert(pld_certify(two_points, &cases[i].e0, (uint64_t)cases[i].times, cases[i].delta,
+                              &CLOSE, &got));
         double above = optimal_composition_delta(cases[i].e0, cases[i].times, got.upper);
         double below = optimal_composition_delta(cases[i].e0, cases[i].times, got.lower * 0.999999);
         cr_expect_leq(above, cases[i].delta * (1.0 + 1e-9), "e0 %g", cases[i].e0);
@@ -163,8 +163,8 @@ Test(pld, a_delta_below_the_rarest_outcome_still_gets_a_bound)
 {
     /* All eight answers agree with probability 0.0225: epsilon is just below 8 * 0.5. */
     double e0 = 0.5;
-    struct accountant_interval got;
-    cr_assert(accountant_epsilon(two_points, &e0, 8, 1e-5, &QUICK, &got));
+    struct privacy_interval got;
+    cr_assert(pld_certify(two_points, &e0, 8, 1e-5, &QUICK, &got));
     cr_assert_leq(optimal_composition_delta(e0, 8, got.upper), 1e-5);
     cr_assert_leq(got.upper, 4.1);
     cr_assert_leq(got.lower, 4.0);
@@ -197,8 +197,8 @@ Test(pld, one_step_in_each_direction)
         double delta = one_step_delta(q, s, g.add, epsilon);
         if (!(delta > 1e-9))
             continue;
-        struct accountant_interval got;
-        cr_assert(accountant_epsilon(subsampled_gaussian_outcomes, &g, 1, delta, &CLOSE, &got));
+        struct privacy_interval got;
+        cr_assert(pld_certify(subsampled_gaussian_outcomes, &g, 1, delta, &CLOSE, &got));
         cr_expect(got.lower <= epsilon * (1.0 + 1e-9) && epsilon <= got.upper * (1.0 + 1e-9),
                   "q %g s %g add %d: %.9g outside of [%.9g %.9g]", q, s, g.add, epsilon, got.lower,
                   got.upper);
@@ -223,12 +223,12 @@ Test(pld, infinite_losses_are_paid_in_delta)
 {
     double e0 = 0.2;
     int times = 10;
-    struct accountant_interval got;
+    struct privacy_interval got;
     double leak = -expm1(times * log1p(-0.001));
-    cr_assert(accountant_epsilon(leaky_points, &e0, (uint64_t)times, 0.999 * leak, &QUICK, &got));
+    cr_assert(pld_certify(leaky_points, &e0, (uint64_t)times, 0.999 * leak, &QUICK, &got));
     cr_assert(isinf(got.upper), "no epsilon covers what is told outright");
     double delta = leak + 1e-3;
-    cr_assert(accountant_epsilon(leaky_points, &e0, (uint64_t)times, delta, &QUICK, &got));
+    cr_assert(pld_certify(leaky_points, &e0, (uint64_t)times, delta, &QUICK, &got));
     double rest = optimal_composition_delta(e0, times, got.upper);
     cr_assert_leq(leak + (1.0 - leak) * rest, delta * (1.0 + 1e-9));
     cr_assert(got.upper > 0.0 && got.upper <= times * e0 * 1.01);

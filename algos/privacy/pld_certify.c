@@ -4,7 +4,7 @@
  * fraction of a percent. From it come the tilt (where the Chernoff bound of delta is least, so that
  * the tilted sum is centred just above epsilon) and the ends of the window (where the Chernoff
  * bounds of the tilted tails fall below TAIL). Nothing certified rests on these choices. */
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/pld_certify.h"
 
 #include <assert.h>
 #include <math.h>
@@ -66,7 +66,7 @@ static double window_end(const struct pld_outcomes *outcomes, double n, double t
 /* One attempt at a given size. */
 static bool attempt(pld_mechanism mechanism, const void *parameters, double delta,
                     const struct pld_outcomes *coarse, double bottom, double top,
-                    struct pld_window *window, struct accountant_interval *out)
+                    struct pld_window *window, struct privacy_interval *out)
 {
     struct pld_grid grid = {0};
     struct pld_outcomes outcomes = {0};
@@ -94,34 +94,33 @@ static unsigned first_log2_size(double variance, double width, double relative_g
 {
     unsigned log2_size = MIN_LOG2_SIZE;
     double step = 2.0 * sqrt(FIRST_GAP * 4.0 * relative_gap * variance);
-    while (log2_size < ACCOUNTANT_MAX_LOG2_SIZE && width / (double)(1u << log2_size) > step)
+    while (log2_size < PLD_MAX_LOG2_SIZE && width / (double)(1u << log2_size) > step)
         log2_size++;
     return log2_size;
 }
 
 /* True when epsilon lies outside of the window, or the tilt is so strong that the rounding
  * allowance swamps delta there: a weaker tilt looks lower and wider. */
-static bool misplaced(const struct accountant_interval *now, double bottom, bool exhausted)
+static bool misplaced(const struct privacy_interval *now, double bottom, bool exhausted)
 {
     bool above = isinf(now->upper);
     bool below = now->lower == 0.0 && now->upper > 0.0 && bottom > 0.0;
     return above || below || (exhausted && now->upper - now->lower > WIDE * now->upper);
 }
 
-bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_t times,
-                        double delta, const struct accountant_effort *effort,
-                        struct accountant_interval *out)
+bool pld_certify(pld_mechanism mechanism, const void *parameters, uint64_t times, double delta,
+                 const struct pld_effort *effort, struct privacy_interval *out)
 {
     unsigned max_log2_size = effort->max_log2_size;
     assert(times > 0 && delta > 0.0 && delta < 1.0 && effort->relative_gap > 0.0);
-    assert(max_log2_size >= MIN_LOG2_SIZE && max_log2_size <= ACCOUNTANT_MAX_LOG2_SIZE);
+    assert(max_log2_size >= MIN_LOG2_SIZE && max_log2_size <= PLD_MAX_LOG2_SIZE);
     struct pld_outcomes coarse = {0};
     bool done = mechanism(parameters, NULL, &coarse);
     if (!done)
         goto cleanup;
     double n = (double)times;
     struct pld_window window = {.times = times, .tilt = best_tilt(&coarse, n, delta)};
-    struct accountant_interval best = {0.0, INFINITY};
+    struct privacy_interval best = {0.0, INFINITY};
     unsigned log2_size = 0, halvings = 0;
     for (;;) {
         double variance;
@@ -133,7 +132,7 @@ bool accountant_epsilon(pld_mechanism mechanism, const void *parameters, uint64_
             log2_size = first_log2_size(variance, top - bottom, effort->relative_gap);
         log2_size = log2_size < max_log2_size ? log2_size : max_log2_size;
         window.size = (size_t)1 << log2_size;
-        struct accountant_interval now;
+        struct privacy_interval now;
         done = attempt(mechanism, parameters, delta, &coarse, bottom, top, &window, &now);
         if (!done)
             break;
