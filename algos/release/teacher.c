@@ -46,9 +46,9 @@ const char *teacher_prepare(struct teacher *teacher, const struct policy *policy
     if (!isfinite(network))
         return "the network has no finite Lipschitz bound";
     struct dirichlet *mechanism = &teacher->mechanism;
-    double scale = 1.0 - mechanism->actions * mechanism->min_probability;
-    teacher->lipschitz = network / (2.0 * teacher->temperature) * (1.0 + 1e-12);
-    double change = scale * fmin(teacher->lipschitz * teacher->radius, M_SQRT2) * (1.0 + 1e-12);
+    teacher->lipschitz = lipschitz_softmax_bound(network, teacher->temperature);
+    double apart = fmin(teacher->lipschitz * teacher->radius * (1.0 + 1e-15), M_SQRT2);
+    double change = lipschitz_mixed_bound(apart, mechanism->actions, mechanism->min_probability);
     mechanism->sensitivity = fmax(change, LEAST_SENSITIVITY);
     return dirichlet_problem(mechanism);
 }

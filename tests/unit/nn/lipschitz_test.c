@@ -118,3 +118,116 @@ Test(lipschitz, network_never_moves_faster_than_its_bound)
         free(scratch);
     }
 }
+
+enum { KINDS = 6 };
+
+/* Matrices of many characters: plain, of one direction, of two near-equal directions, nearly
+ * orthogonal, sparse, with one great entry. */
+static void fill_kind(float *w, size_t rows, size_t columns, int kind, struct rng *rng)
+{
+    double left[64], right[64];
+    for (size_t i = 0; i < 64; i++) {
+        left[i] = rng_normal(rng);
+        right[i] = rng_normal(rng);
+    }
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < columns; j++) {
+            double value = rng_normal(rng);
+            if (kind == 1)
+                value = left[i] * right[j];
+            else if (kind == 2)
+                value = left[i] * right[j] + left[63 - i] * right[63 - j] + 1e-3 * value;
+            else if (kind == 3)
+                value = (i == j) + 1e-4 * value;
+            else if (kind == 4)
+                value = fabs(value) > 1.5 ? value : 0.0;
+            else if (kind == 5)
+                value = i == 0 && j == columns - 1 ? 1e6 : value;
+            w[i * columns + j] = (float)value;
+        }
+    }
+}
+
+Test(lipschitz, never_below_power_iteration)
+{
+    static const float scales[] = {1.0F, 1e-30F, 1e30F};
+    struct rng rng;
+    rng_seed(&rng, 13, 0);
+    for (int round = 0; round < 300; round++) {
+        float w[40 * 40];
+        size_t rows = 1 + rng_below(&rng, 40), columns = 1 + rng_below(&rng, 40);
+        int kind = round % KINDS;
+        float scale = scales[round % 7 % 3];
+        fill_kind(w, rows, columns, kind, &rng);
+        for (size_t i = 0; i < rows * columns; i++)
+            w[i] *= scale;
+        double lower = power_iteration(w, rows, columns, &rng);
+        double upper = lipschitz_spectral_norm_bound(w, rows, columns);
+        cr_expect_geq(upper, lower, "kind %d, %zu x %zu: %.17g", kind, rows, columns, lower);
+        cr_expect_leq(upper, 1.01 * lower, "kind %d, %zu x %zu: %g for %g", kind, rows, columns,
+                      upper, lower);
+    }
+}
+
+Test(lipschitz, orthogonal_and_single_directions_are_tight)
+{
+    /* a rotation: every singular value is 1, the worst case of Gram powers; 1- and infinity-norm do
+     * not help either. 2^(1/1024) is what eight squarings leave. */
+    float rotation[4] = {0.6F, -0.8F, 0.8F, 0.6F}, line[3] = {1, 2, 2}, hadamard[64 * 64];
+    double bound = lipschitz_spectral_norm_bound(rotation, 2, 2);
+    cr_expect(bound >= 1.0 - 1e-7 && bound <= 1.0007 * (1.0 + 1e-7), "%.17g", bound);
+    bound = lipschitz_spectral_norm_bound(line, 1, 3);
+    cr_expect(bound >= 3.0 && bound <= 3.0 * (1.0 + 1e-12), "%.17g", bound);
+    bound = lipschitz_spectral_norm_bound(line, 3, 1);
+    cr_expect(bound >= 3.0 && bound <= 3.0 * (1.0 + 1e-12), "%.17g", bound);
+    for (unsigned i = 0; i < 64; i++)
+        for (unsigned j = 0; j < 64; j++)
+            hadamard[64 * i + j] = __builtin_popcount(i & j) % 2 ? -1.0F : 1.0F;
+    bound = lipschitz_spectral_norm_bound(hadamard, 64, 64);
+    cr_expect(bound >= 8.0 && bound <= 8.0 * 1.0042, "%.17g", bound);
+}
+
+Test(lipschitz, tiny_layers_do_not_underflow_to_a_constant)
+{
+    struct mlp_shape shape = {.input = 1, .layer_count = 8, .width = {1, 1, 1, 1, 1, 1, 1, 1}};
+    float parameters[16] = {0};
+    for (int l = 0; l < 8; l++)
+        parameters[2 * l] = 1e-45F;
+    parameters[0] = 3e38F;
+    double bound = lipschitz_mlp_bound(&shape, parameters);
+    cr_expect(bound > 0.0 && bound < 1e-250, "%g", bound);
+    parameters[6] = 0.0F; /* one layer that passes nothing on */
+    cr_expect_eq(lipschitz_mlp_bound(&shape, parameters), 0.0);
+}
+
+Test(lipschitz, softmax_and_mixing)
+{
+    cr_expect(lipschitz_softmax_bound(3.0, 0.5) >= 3.0 &&
+              lipschitz_softmax_bound(3.0, 0.5) < 3.0 * (1.0 + 1e-14));
+    double mixed = lipschitz_mixed_bound(2.0, 3, 0.1);
+    cr_expect(mixed >= 1.4 && mixed < 1.4 * (1.0 + 1e-14), "%.17g", mixed);
+    cr_expect_leq(lipschitz_mixed_bound(2.0, 2, 0.5), 1e-14);
+    cr_expect(lipschitz_mixed_bound(2.0, 2, 0.0) >= 2.0);
+    cr_expect(isinf(lipschitz_mixed_bound(2.0, 2, 0.6)));
+    cr_expect(isinf(lipschitz_mixed_bound(2.0, 2, NAN)));
+    cr_expect(isinf(lipschitz_mixed_bound(2.0, 2, -0.1)));
+    /* the claim itself: no two outputs of the policy further apart than the bound says, and a
+     * pair that comes near it (softmax of (t, -t) at 0) */
+    struct rng rng;
+    rng_seed(&rng, 14, 0);
+    double fastest = 0, temperature = 0.7, eta = 0.05;
+    double bound = lipschitz_mixed_bound(lipschitz_softmax_bound(1.0, temperature), 2, eta);
+    for (int i = 0; i < 20000; i++) {
+        double q[2] = {rng_normal(&rng), rng_normal(&rng)}, far[2], apart = 0, moved;
+        for (int a = 0; a < 2; a++) {
+            double step = 0.1 * rng_normal(&rng);
+            far[a] = q[a] + step;
+            apart += step * step;
+        }
+        double p = 1.0 / (1.0 + exp((q[1] - q[0]) / temperature));
+        double r = 1.0 / (1.0 + exp((far[1] - far[0]) / temperature));
+        moved = (1.0 - 2.0 * eta) * M_SQRT2 * fabs(p - r);
+        fastest = fmax(fastest, moved / sqrt(apart));
+    }
+    cr_expect(fastest <= bound && fastest > 0.98 * bound, "%g against %g", fastest, bound);
+}
