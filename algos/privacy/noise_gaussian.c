@@ -1,20 +1,21 @@
-/* Normal variates: Box-Muller twice, once in float over whole arrays for DP-SGD, once in double for
- * single draws.
+/* Normal variates by the array, in float, for DP-SGD: Box-Muller.
  *
  * DESIGN. The array form is written so that a compiler turns its loops into vector code: no calls,
  * no branches, one pass per idea. 32 bits make the radius (the tail gets more, see refine_tail), 26
  * make the angle: two for the quadrant and 24, all that a float can hold, for the place in it. The
- * elementary functions are polynomials with relative errors below 3e-7. Float noise carries no
- * proof about its last bits; see docs/privacy.md. */
-#include "algos/privacy/noise.h"
+ * elementary functions are polynomials; together their relative error is below 5e-7. Float noise
+ * carries no proof about its last bits; see docs/privacy.md. */
+#include "algos/privacy/noise_continuous.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
-#define PAIRS                                                                                      \
-    1024 /* normals come in pairs; a block's words and coordinates stay in the L1 cache            \
-          */
+#include "algos/privacy/noise_source.h"
+
+#define PAIRS      1024     /* a block of pairs, its words and normals, stays in the L1 cache */
+#define TAIL_BELOW 0x10000u /* words of radii that refine_tail draws anew */
 
 static inline float float_from_bits(uint32_t bits)
 {
@@ -34,17 +35,30 @@ static inline uint32_t bits_from_float(float value)
     return both.u;
 }
 
-/* ln x for normal positive x: x = 2^e m with m in [sqrt(1/2), sqrt(2)), then
- * ln m = 2 atanh((m-1)/(m+1)) by its series; s = (m-1)/(m+1) stays below 0.172. */
+/* One rounding instead of two; part of the definition here, so that every machine draws the same.
+ */
+static inline float fma_(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+
+/* ln x for normal positive x: x = 2^e m with m in [sqrt(1/2), sqrt(2)), then the polynomial of
+ * Cephes (Moshier, logf) in m - 1. */
 static inline float log_positive(float x)
 {
     uint32_t bits = bits_from_float(x) - 0x3f3504f3u; /* sqrt(1/2) */
-    int32_t exponent = (int32_t)bits >> 23;
-    float m = float_from_bits((bits & 0x007fffffu) + 0x3f3504f3u);
-    float s = (m - 1.0f) / (m + 1.0f);
-    float s2 = s * s;
-    float series = s2 * (0.66666667f + s2 * (0.4f + s2 * (0.28571429f + s2 * 0.22222222f)));
-    return (float)exponent * 0.69314718f + (2.0f * s + s * series);
+    float exponent = (float)((int32_t)bits >> 23);
+    float t = float_from_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    float p = fma_(7.0376836292e-2f, t, -1.1514610310e-1f);
+    p = fma_(p, t, 1.1676998740e-1f);
+    p = fma_(p, t, -1.2420140846e-1f);
+    p = fma_(p, t, 1.4249322787e-1f);
+    p = fma_(p, t, -1.6668057665e-1f);
+    p = fma_(p, t, 2.0000714765e-1f);
+    p = fma_(p, t, -2.4999993993e-1f);
+    p = fma_(p, t, 3.3333331174e-1f);
+    p = fma_(p, t, -0.5f);
+    return fma_(exponent, 0.69314718f, fma_(t * t, p, t));
 }
 
 /* Radii and unit vectors of PAIRS points: RADIUS_BITS and ANGLE_BITS uniform words. */
@@ -54,17 +68,19 @@ static void box_muller(const uint32_t *restrict radius_bits, const uint32_t *res
     for (int i = 0; i < PAIRS; i++) {
         uint32_t word = radius_bits[i];
         /* Both halves convert exactly, so small words keep all of their 32 bits. */
-        float whole = (float)(int32_t)(word >> 16) * 65536.0f + (float)(int32_t)(word & 0xffffu);
+        float whole =
+            fma_((float)(int32_t)(word >> 16), 65536.0f, (float)(int32_t)(word & 0xffffu));
         float square = -2.0f * log_positive((whole + 0.5f) * 0x1p-32f);
         float radius = stddev * __builtin_sqrtf(square > 0.0f ? square : 0.0f);
 
         uint32_t angle = angle_bits[i];
-        float t = (float)(int32_t)((angle & 0x3fffffffu) >> 6) * 0x1p-24f - (0.5f - 0x1p-25f);
+        float t = fma_((float)(int32_t)((angle & 0x3fffffffu) >> 6), 0x1p-24f, -(0.5f - 0x1p-25f));
         float a = t * 1.57079633f; /* in (-pi/4, pi/4); quadrants are added below */
         float a2 = a * a;
-        float sine = a + a * a2 * (-0.16666667f + a2 * (8.3333310e-3f + a2 * -1.9840874e-4f));
-        float cosine =
-            1.0f + a2 * (-0.5f + a2 * (4.1666653e-2f + a2 * (-1.3888378e-3f + a2 * 2.4433157e-5f)));
+        float odd = fma_(fma_(-1.9840874e-4f, a2, 8.3333310e-3f), a2, -0.16666667f);
+        float sine = fma_(a * a2, odd, a);
+        float even = fma_(fma_(2.4433157e-5f, a2, -1.3888378e-3f), a2, 4.1666653e-2f);
+        float cosine = fma_(fma_(even, a2, -0.5f), a2, 1.0f);
         uint32_t swap = 0u - (angle >> 30 & 1u); /* all ones or none */
         uint32_t s = bits_from_float(sine), c = bits_from_float(cosine);
         uint32_t first = (s & swap) | (c & ~swap);
@@ -83,8 +99,11 @@ static void box_muller(const uint32_t *restrict radius_bits, const uint32_t *res
 static void refine_tail(struct noise_source *source, const uint32_t *radius_bits, float stddev,
                         float *x, float *y)
 {
-    for (int i = 0; i < PAIRS; i++) {
-        if (radius_bits[i] >= 0x10000u)
+    uint32_t least = UINT32_MAX;
+    for (int i = 0; i < PAIRS; i++) /* in vectors: most blocks have none */
+        least = radius_bits[i] < least ? radius_bits[i] : least;
+    for (int i = 0; i < PAIRS && least < TAIL_BELOW; i++) {
+        if (radius_bits[i] >= TAIL_BELOW)
             continue;
         double u = ((double)radius_bits[i] + noise_uniform(source)) * 0x1p-32;
         double radius = (double)stddev * sqrt(-2.0 * log(u));
@@ -118,10 +137,4 @@ void noise_gaussian_add(struct noise_source *source, float *v, size_t count, flo
     }
     explicit_bzero(words, sizeof words);
     explicit_bzero(normals, sizeof normals);
-}
-
-double noise_normal(struct noise_source *source)
-{
-    double radius = sqrt(-2.0 * log(noise_uniform(source)));
-    return radius * cos(2.0 * M_PI * noise_uniform(source));
 }

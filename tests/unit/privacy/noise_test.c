@@ -1,5 +1,6 @@
-/* The generator and its samplers against the laws they claim. Keys are fixed, so a test that passes
- * passes always; each limit is what chance alone would break in fewer than one of a million keys.
+/* Continuous laws and Poisson batches against what they claim. Keys are fixed, so a test that
+ * passes passes always; each limit is what chance alone would break in fewer than one of a million
+ * keys.
  */
 #include "algos/privacy/noise.h"
 
@@ -9,72 +10,6 @@
 #include <string.h>
 
 #include "tests/unit/privacy/golden.h"
-
-Test(noise, streams)
-{
-    struct noise_source *a = golden_noise(1), *b = golden_noise(1), *c = golden_noise(2);
-    uint8_t x[5000], y[5000], z[5000];
-    noise_bytes(a, x, sizeof x);
-    noise_bytes(b, y, sizeof y);
-    noise_bytes(c, z, sizeof z);
-    cr_assert_arr_eq(x, y, sizeof x);
-    cr_assert_arr_neq(x, z, sizeof x);
-    noise_bytes(a, y, sizeof y);
-    cr_assert_arr_neq(x, y, sizeof x, "a stream does not repeat itself");
-    cr_assert(noise_source_is_injected(a));
-    noise_source_free(a);
-    noise_source_free(b);
-    noise_source_free(c);
-    noise_source_free(NULL);
-}
-
-Test(noise, production_streams_are_keyed_by_the_system)
-{
-    struct noise_source *a = noise_source_new("sgd"), *b = noise_source_new("sgd");
-    cr_assert(a && b);
-    cr_assert_not(noise_source_is_injected(a));
-    cr_assert_neq(noise_u64(a), noise_u64(b));
-    noise_source_free(a);
-    noise_source_free(b);
-}
-
-Test(noise, bytes_are_uniform_in_short_and_long_requests)
-{
-    static const size_t sizes[] = {1, 3, 31, 1000, 1024, 4096};
-    struct noise_source *noise = golden_noise(3);
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        double counts[256] = {0}, expected[256];
-        size_t total = 0;
-        uint8_t bytes[4096];
-        while (total < 300000) {
-            noise_bytes(noise, bytes, sizes[s]);
-            for (size_t i = 0; i < sizes[s]; i++)
-                counts[bytes[i]] += 1.0;
-            total += sizes[s];
-        }
-        for (int i = 0; i < 256; i++)
-            expected[i] = (double)total / 256.0;
-        double deviation = golden_chi_square(counts, expected, 256);
-        cr_assert_lt(fabs(deviation), CHI_LIMIT, "requests of %zu bytes: %g", sizes[s], deviation);
-    }
-    noise_source_free(noise);
-}
-
-Test(noise, below)
-{
-    struct noise_source *noise = golden_noise(4);
-    double counts[7] = {0}, expected[7];
-    for (int i = 0; i < 140000; i++)
-        counts[noise_below(noise, 7)] += 1.0;
-    for (int i = 0; i < 7; i++)
-        expected[i] = 20000.0;
-    cr_assert_lt(fabs(golden_chi_square(counts, expected, 7)), CHI_LIMIT);
-    for (int i = 0; i < 100; i++)
-        cr_assert_eq(noise_below(noise, 1), 0);
-    for (int i = 0; i < 1000; i++)
-        cr_assert_lt(noise_below(noise, 0x80000001u), 0x80000001u);
-    noise_source_free(noise);
-}
 
 static double uniform_cdf(double x)
 {

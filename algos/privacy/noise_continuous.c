@@ -1,0 +1,101 @@
+/* Laws on the real line by single draws, and public grids. */
+#include "algos/privacy/noise_continuous.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algos/privacy/noise_source.h"
+
+#define STEPS_OF_NOISE 4096.0 /* of a grid in one scale of the noise on it */
+
+double noise_normal(struct noise_source *source)
+{
+    double radius = sqrt(-2.0 * log(noise_uniform(source)));
+    return radius * cos(2.0 * M_PI * noise_uniform(source));
+}
+
+/* -ln of a uniform number with 52 bits below its leading one, wherever that stands: a random number
+ * of halvings of a uniform number in (1, 2). One further bit is left over. */
+static double exponential(struct noise_source *source, unsigned *out_bit)
+{
+    int halvings = 1;
+    uint64_t word;
+    while ((word = noise_u64(source)) == 0)
+        halvings += 64;
+    halvings += __builtin_clzll(word);
+    word = noise_u64(source);
+    *out_bit = (unsigned)(word & 1);
+    double significand = 1.0 + (double)((word >> 13 << 1) | 1) * 0x1p-52;
+    return -log(ldexp(significand, -halvings));
+}
+
+double noise_exponential(struct noise_source *source)
+{
+    unsigned unused;
+    return exponential(source, &unused);
+}
+
+double noise_laplace(struct noise_source *source)
+{
+    unsigned negative;
+    double size = exponential(source, &negative);
+    return negative ? -size : size;
+}
+
+/* Marsaglia and Tsang 2000, "A simple method for generating gamma variables", for shape >= 1. */
+static double log_gamma_from_one(struct noise_source *source, double shape)
+{
+    double d = shape - 1.0 / 3.0;
+    double c = 1.0 / sqrt(9.0 * d);
+    for (;;) {
+        double x = noise_normal(source);
+        double base = 1.0 + c * x;
+        if (base <= 0.0)
+            continue;
+        double log_v = 3.0 * log(base);
+        double v = exp(log_v);
+        if (log(noise_uniform(source)) < 0.5 * x * x + d * (1.0 - v + log_v))
+            return log(d) + log_v;
+    }
+}
+
+double noise_log_gamma(struct noise_source *source, double shape)
+{
+    assert(shape > 0.0 && isfinite(shape));
+    if (shape >= 1.0)
+        return log_gamma_from_one(source, shape);
+    /* G(a) = G(a+1) U^(1/a): as logarithms nothing underflows, however small the shape. */
+    double up = log_gamma_from_one(source, shape + 1.0);
+    return up + log(noise_uniform(source)) / shape;
+}
+
+double noise_gamma(struct noise_source *source, double shape)
+{
+    return exp(noise_log_gamma(source, shape));
+}
+
+static bool is_power_of_two(double x)
+{
+    int exponent;
+    return isnormal(x) && frexp(x, &exponent) == 0.5;
+}
+
+double noise_round_to_grid(double value, double step)
+{
+    assert(isfinite(value) && is_power_of_two(step));
+    if (fabs(value) >= 0x1p53 * step) /* on the grid already; the quotient might overflow */
+        return value;
+    /* Both exact; adding zero takes the sign from -0, which would tell more than the grid. */
+    return nearbyint(value / step) * step + 0.0;
+}
+
+double noise_grid_step(double scale)
+{
+    assert(isnormal(scale) && scale > STEPS_OF_NOISE * DBL_MIN);
+    int exponent;
+    frexp(scale / STEPS_OF_NOISE, &exponent); /* in [1/2, 1) times 2^exponent */
+    return ldexp(1.0, exponent - 1);
+}

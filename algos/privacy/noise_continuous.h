@@ -1,0 +1,47 @@
+/* Laws on the real line, and the public grids on which their values may be shown.
+ *
+ * Floating-point noise has holes in its last bits that depend on what it was added to (Mironov
+ * 2012), so a sum of a private value and one of these is rounded to a public grid before anyone
+ * sees it: noise_round_to_grid. Where a proof is wanted there are noise_discrete.h and
+ * noise_rounded_gaussian.h, which are exact. Laws are meant for the standard scale: multiply. */
+#ifndef TACET_ALGOS_PRIVACY_NOISE_CONTINUOUS_H
+#define TACET_ALGOS_PRIVACY_NOISE_CONTINUOUS_H
+
+#include <stddef.h>
+
+struct noise_source;
+
+/* N(0, 1) by Box and Muller in double; nothing beyond 8.6, where 1e-17 of the law lies. */
+double noise_normal(struct noise_source *source);
+
+/* Adds stddev * N(0, 1) to each of V[count], in float: the fast path of DP-SGD. STDDEV is finite
+ * and not negative. */
+void noise_gaussian_add(struct noise_source *source, float *v, size_t count, float stddev);
+
+/* Exponential of mean 1; the tail has no end. */
+double noise_exponential(struct noise_source *source);
+
+/* Laplace of scale 1 (density exp(-|x|)/2); the tails have no end. */
+double noise_laplace(struct noise_source *source);
+
+/* Gamma(shape, 1), shape > 0 and finite: Marsaglia and Tsang 2000, "A simple method for generating
+ * gamma variables". Small shapes underflow to 0 (of shape 0.01 one draw in 1700): for quotients
+ * of Gammas take the logarithm, which is finite for every shape. */
+double noise_gamma(struct noise_source *source, double shape);
+double noise_log_gamma(struct noise_source *source, double shape);
+
+/* The multiple of STEP nearest to VALUE, ties to the even one. VALUE is finite and STEP a positive
+ * power of two that depends on nothing private. Post-processing; it hides the noise's last bits
+ * when |VALUE| is below 2^40 steps: then at least 2^12 floats round to each multiple, and near
+ * zero far more. */
+double noise_round_to_grid(double value, double step);
+
+/* The grid for a value that carries noise of that SCALE (a public, positive, normal number): the
+ * greatest power of two that is at most SCALE / 4096. The rounding adds 1e-8 of the noise's
+ * variance at most. */
+double noise_grid_step(double scale);
+
+/* The grid of released probabilities and of released weights. */
+#define NOISE_UNIT_GRID 0x1p-20
+
+#endif

@@ -1,0 +1,53 @@
+/* The generator behind every private draw: a cryptographically secure stream with fast key erasure
+ * (forward secrecy), safe across fork, keyed anew for each purpose. */
+#ifndef TACET_ALGOS_PRIVACY_NOISE_SOURCE_H
+#define TACET_ALGOS_PRIVACY_NOISE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One stream; owned by one thread at a time and by one process for ever: a draw from a copy made by
+ * fork aborts the program, because it would repeat the parent's noise. The child makes its own. */
+struct noise_source;
+
+/* Both have keys of 256 bits and no known attack better than trying keys. */
+enum noise_cipher {
+    NOISE_CHACHA20,   /* RFC 8439; on every machine */
+    NOISE_AES256_CTR, /* NIST SP 800-38A; with AES instructions only, twice as fast */
+};
+
+/* A stream keyed by the operating system's generator for that PURPOSE ("sgd", "dirichlet", ...), or
+ * NULL when the system cannot give randomness or memory. AES-256-CTR where the processor has it,
+ * ChaCha20 elsewhere; chosen here, once. */
+struct noise_source *noise_source_new(const char *purpose);
+
+/* A stream that a test can repeat: ChaCha20, so on every machine the same. Production code has no
+ * path to this, and noise_source_is_injected tells: what is released under it must say so. */
+struct noise_source *noise_source_new_injected(const uint8_t key[32]);
+
+/* The same with the CIPHER named; NULL also when this machine lacks it. */
+struct noise_source *noise_source_new_injected_cipher(const uint8_t key[32],
+                                                      enum noise_cipher cipher);
+
+bool noise_source_is_injected(const struct noise_source *source);
+enum noise_cipher noise_source_cipher(const struct noise_source *source);
+
+/* Erases the key and frees. Takes NULL. */
+void noise_source_free(struct noise_source *source);
+
+/* SIZE uniform bytes. */
+void noise_bytes(struct noise_source *source, void *bytes, size_t size);
+
+/* A uniform word. */
+uint64_t noise_u64(struct noise_source *source);
+
+/* Uniform on 0 .. n-1, exactly; n > 0. Lemire 2019, "Fast random integer generation in an
+ * interval". */
+uint32_t noise_below(struct noise_source *source, uint32_t n);
+uint64_t noise_below_u64(struct noise_source *source, uint64_t n);
+
+/* Uniform on the odd multiples of 2^-53 in (0, 1): never 0 or 1, symmetric about 1/2. */
+double noise_uniform(struct noise_source *source);
+
+#endif
