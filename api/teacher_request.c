@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algos/privacy/filter.h"
 #include "algos/release/teacher.h"
 #include "api/fields.h"
 #include "api/policies.h"
@@ -161,8 +162,9 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
     bool client = row->has_client_budget;
     double epsilon = client ? row->client_epsilon : wish->epsilon;
     double delta = client ? row->client_delta : wish->delta;
-    uint64_t queries = 0;
-    row->renyi_order = dirichlet_best_order(&teacher.mechanism, epsilon, delta, &queries);
+    int64_t queries = 0;
+    const struct filter_release release = filter_dirichlet(&teacher.mechanism);
+    row->renyi_order = filter_best_order(&release, epsilon, delta, &queries);
     uint64_t price = queries == 0 || !(row->renyi_order > 1)
                          ? UINT64_MAX
                          : teacher_price(&teacher, row->concentration, row->renyi_order);

@@ -28,10 +28,9 @@ double dirichlet_order_limit(const struct dirichlet *mechanism);
  * the limit. */
 double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order);
 
-/* The order in (1, limit) that lets a fresh account of (epsilon, delta) answer the most queries;
- * *out_queries (may be NULL) receives that number, 0 when not one fits. */
-double dirichlet_best_order(const struct dirichlet *mechanism, double epsilon, double delta,
-                            uint64_t *out_queries);
+/* The divergence of ORDER of Dir(k p) from Dir(k q), of one pair of distributions over M actions:
+ * exact but for floating point, a lower bound of the one above. INFINITY where it is not finite. */
+double dirichlet_divergence(uint32_t m, double k, const double *p, const double *q, double order);
 
 /* p_i = eta + (1 - m eta) f_i, in place: f a distribution over m actions. */
 void dirichlet_mix(const struct dirichlet *mechanism, double *probabilities);

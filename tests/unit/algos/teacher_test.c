@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algos/privacy/filter.h"
 #include "envs/rng.h"
 
 static const uint8_t KEY[32] = {7};
@@ -97,7 +98,8 @@ Test(teacher, prices)
     struct policy *policy = random_policy(POLICY_SOFTMAX, 0.3F);
     struct teacher teacher = plain_teacher();
     cr_assert_null(teacher_prepare(&teacher, policy));
-    double order = dirichlet_best_order(&teacher.mechanism, 10.0, 1e-5, NULL);
+    const struct filter_release release = filter_dirichlet(&teacher.mechanism);
+    double order = filter_best_order(&release, 10.0, 1e-5, NULL);
     uint64_t price = teacher_price(&teacher, 50.0, order);
     double bound = 1e9 * dirichlet_renyi_bound(&teacher.mechanism, order);
     cr_assert((double)price >= bound && (double)price <= bound + 1.5);

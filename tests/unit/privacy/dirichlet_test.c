@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/privacy/filter.h"
 #include "algos/privacy/renyi.h"
-#include "algos/privacy/special.h"
 #include "tests/unit/privacy/golden.h"
 
 static struct dirichlet from_json(const json_t *one)
@@ -41,17 +41,36 @@ Test(dirichlet, bound_oracles)
     json_decref(root);
 }
 
-/* The divergence of one pair, from the definition with all three log Beta functions. */
-static double divergence(uint32_t m, double k, const double *p, const double *q, double l)
+/* The printed infinity of a golden file, or its number. */
+static double or_infinity(const json_t *one, const char *key)
 {
-    long double sum = 0;
-    for (uint32_t i = 0; i < m; i++) {
-        double mixed = k * (l * p[i] - (l - 1.0) * q[i]);
-        if (mixed <= 0.0)
-            return INFINITY;
-        sum += lgammal(mixed) - l * lgammal(k * p[i]) + (l - 1.0) * lgammal(k * q[i]);
+    return json_is_string(json_object_get(one, key)) ? INFINITY : golden_number(one, key);
+}
+
+Test(dirichlet, divergences_of_pairs)
+{
+    json_t *root = golden_load("dirichlet.json"), *one;
+    size_t i;
+    json_array_foreach(json_object_get(root, "renyi"), i, one)
+    {
+        double p[8], q[8], k = golden_number(one, "k"), order = golden_number(one, "order");
+        const json_t *pi = json_object_get(one, "pi"), *other = json_object_get(one, "pi_prime");
+        uint32_t m = (uint32_t)json_array_size(pi);
+        for (uint32_t a = 0; a < m; a++) {
+            p[a] = json_number_value(json_array_get(pi, a));
+            q[a] = json_number_value(json_array_get(other, a));
+        }
+        double there = or_infinity(one, "D"), back = or_infinity(one, "D_reverse");
+        double got = dirichlet_divergence(m, k, p, q, order);
+        if (isinf(there))
+            cr_expect(isinf(got), "case %zu", i);
+        else
+            cr_expect_float_eq(got, there, 1e-11 * (1.0 + there), "case %zu: %.15g", i, got);
+        got = dirichlet_divergence(m, k, q, p, order);
+        cr_expect_float_eq(got, back, 1e-11 * (1.0 + back), "case %zu: %.15g", i, got);
     }
-    return (double)(sum / (l - 1.0));
+    cr_assert_eq(i, 11);
+    json_decref(root);
 }
 
 /* A random pair in the restricted simplex at most DELTA apart. */
@@ -92,8 +111,8 @@ Test(dirichlet, bound_holds_for_random_pairs)
         double order = 1.0 + (limit - 1.0) * (0.02 + 0.95 * noise_uniform(noise));
         random_pair(noise, m, mechanism.min_probability, mechanism.sensitivity, p, q);
         double bound = dirichlet_renyi_bound(&mechanism, order);
-        double there = divergence(m, mechanism.concentration, p, q, order);
-        double back = divergence(m, mechanism.concentration, q, p, order);
+        double there = dirichlet_divergence(m, mechanism.concentration, p, q, order);
+        double back = dirichlet_divergence(m, mechanism.concentration, q, p, order);
         double slack = 1e-12 * (1.0 + mechanism.concentration);
         cr_assert(there <= bound + slack && back <= bound + slack,
                   "m %u k %g order %g: %g and %g above %g", m, mechanism.concentration, order,
@@ -115,8 +134,8 @@ Test(dirichlet, bound_is_attained_for_two_actions)
         double limit = dirichlet_order_limit(&mechanism);
         double order = 1.0 + (limit - 1.0) * (0.05 + 0.9 * noise_uniform(noise));
         double p[2] = {eta, 1.0 - eta}, q[2] = {eta + shift, 1.0 - eta - shift};
-        double worst = fmax(divergence(2, mechanism.concentration, p, q, order),
-                            divergence(2, mechanism.concentration, q, p, order));
+        double worst = fmax(dirichlet_divergence(2, mechanism.concentration, p, q, order),
+                            dirichlet_divergence(2, mechanism.concentration, q, p, order));
         double got = dirichlet_renyi_bound(&mechanism, order);
         cr_assert(got >= worst * (1.0 - 1e-12) && got <= worst * (1.0 + 1e-6), "%.12g %.12g", got,
                   worst);
@@ -185,6 +204,29 @@ Test(dirichlet, exact_deltas_respect_the_price)
     json_decref(root);
 }
 
+Test(dirichlet, epsilon_of_many_answers)
+{
+    json_t *root = golden_load("dirichlet.json"), *one;
+    size_t i;
+    json_array_foreach(json_object_get(root, "eps_rdp"), i, one)
+    {
+        struct dirichlet mechanism = from_json(one);
+        const struct filter_release release = filter_dirichlet(&mechanism);
+        double n = golden_number(one, "n"), delta = golden_number(one, "delta"), found;
+        double order = golden_number(one, "order"), price = golden_number(one, "D_per_query");
+        double got = dirichlet_renyi_bound(&mechanism, order);
+        cr_expect_float_eq(got / price, 1.0, 2e-2, "case %zu: %.12g", i, got);
+        double here = golden_number(one, "eps_at_this_order");
+        cr_expect_float_eq(renyi_to_epsilon(order, n * price, delta), here, 1e-9 * here);
+        double best = golden_number(one, "eps_best_over_orders");
+        got = filter_planned_epsilon(&release, n, delta, &found);
+        cr_expect_float_eq(got / best, 1.0, 1e-3, "case %zu: %.12g for %.12g", i, got, best);
+        cr_expect(found > 1.0 && found < dirichlet_order_limit(&mechanism));
+    }
+    cr_assert_eq(i, 10);
+    json_decref(root);
+}
+
 Test(dirichlet, best_order)
 {
     json_t *root = golden_load("dirichlet.json"), *one;
@@ -193,24 +235,26 @@ Test(dirichlet, best_order)
     {
         /* An account of just the epsilon that n answers need takes those n, and at one order. */
         struct dirichlet mechanism = from_json(one);
+        const struct filter_release release = filter_dirichlet(&mechanism);
         double n = golden_number(one, "n"), delta = golden_number(one, "delta");
         double epsilon = golden_number(one, "eps_best_over_orders") * 1.002;
-        uint64_t queries;
-        double order = dirichlet_best_order(&mechanism, epsilon, delta, &queries);
+        int64_t queries;
+        double order = filter_best_order(&release, epsilon, delta, &queries);
         cr_expect(order > 1.0 && order < dirichlet_order_limit(&mechanism));
         cr_expect_geq((double)queries, n, "case %zu", i);
         double total = (double)queries * dirichlet_renyi_bound(&mechanism, order);
         cr_expect_leq(renyi_to_epsilon(order, total, delta), epsilon * (1.0 + 1e-9));
         epsilon = golden_number(one, "eps_best_over_orders") * 0.95;
-        dirichlet_best_order(&mechanism, epsilon, delta, &queries);
+        filter_best_order(&release, epsilon, delta, &queries);
         cr_expect_lt((double)queries, n, "case %zu", i);
     }
     json_decref(root);
     struct dirichlet mechanism = {4, 20.0, 0.05, 0.5};
-    uint64_t queries = 99;
-    dirichlet_best_order(&mechanism, 0.01, 1e-5, &queries);
+    const struct filter_release release = filter_dirichlet(&mechanism);
+    int64_t queries = 99;
+    filter_best_order(&release, 0.01, 1e-5, &queries);
     cr_assert_eq(queries, 0);
-    dirichlet_best_order(&mechanism, 0.01, 1e-5, NULL);
+    filter_best_order(&release, 0.01, 1e-5, NULL);
 }
 
 Test(dirichlet, problems)

@@ -1,0 +1,35 @@
+/* What the paper says of the Dirichlet mechanism, beside the certified price of dirichlet.h.
+ *
+ * FOR COMPARISON ONLY: NO GUARANTEE, NEVER CHARGED. Equation (12) is an epsilon for the delta of
+ * equation (6), the probability that some component of the answer falls below tau. It does not
+ * vanish with the change of the policy and is 5 to 300 times too large for one answer; its delta
+ * is taken at a vertex of the simplex, where it is largest as far as anybody knows, without a
+ * proof. Names are those of docs/privacy.md. */
+#ifndef TACET_ALGOS_PRIVACY_DIRICHLET_PAPER_H
+#define TACET_ALGOS_PRIVACY_DIRICHLET_PAPER_H
+
+#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/interval.h"
+
+/* Equation (12): sqrt(m) k Delta ln(1/tau) + (m-1) lG(k eta) + lG(k (1-(m-1) eta)) - m lG(k/m); TAU
+ * in (0, 1/m]. */
+double dirichlet_paper_epsilon(const struct dirichlet *mechanism, double tau);
+
+/* (12'), with the same delta, corrected so that it vanishes with Delta: the mean value theorem and
+ * the centred logarithms, (sqrt(m)/2) k Delta [ln((1-(m-1) tau)/tau) + psi(k (1-(m-1) eta)) -
+ * psi(k eta)]. */
+double dirichlet_paper_epsilon_corrected(const struct dirichlet *mechanism, double tau);
+
+/* The delta of equation (6) at a vertex from both sides without Monte Carlo: above by the union
+ * bound, below by negative association of the components. TAU in (0, 1/m). */
+struct privacy_interval dirichlet_paper_delta_bracket(const struct dirichlet *mechanism,
+                                                      double tau);
+
+/* The same delta by integrating one component after the other; absolute error about 1e-11. */
+double dirichlet_paper_delta(const struct dirichlet *mechanism, double tau);
+
+/* The largest tau whose union bound is at most DELTA in (0, 1): by it (12) gives the paper's
+ * epsilon at DELTA. 0 when none above 1e-300 is. */
+double dirichlet_paper_tau(const struct dirichlet *mechanism, double delta);
+
+#endif

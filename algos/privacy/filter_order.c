@@ -1,0 +1,137 @@
+/* Which order, or which share of delta, lets an account last longest. Both are functions of public
+ * parameters, computed once, before the account is opened: any choice is valid, a good one is
+ * cheap. */
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "algos/privacy/filter.h"
+#include "algos/privacy/renyi.h"
+
+#define ORDER_MAX 1e9
+#define GRID      80 /* steps of the first look */
+#define ZOOM      20 /* of the two that follow, each ten times finer */
+
+/* What is to be made as large as possible. */
+struct aim {
+    double (*score)(const struct aim *aim, double order);
+    const struct filter_release *release;
+    double epsilon, delta, count;
+};
+
+/* Where a change is tiny the limit is astronomic, and the best order is of the size of
+ * ln(1/delta)/epsilon: the grid is geometric in order - 1. Then it zooms in, twice. */
+static double search(const struct aim *aim)
+{
+    double room = fmin(aim->release->order_limit - 1.0, ORDER_MAX);
+    double least = log(fmin(0.02 * room, 1e-3)), greatest = log(0.99 * room);
+    double best = -INFINITY, best_x = greatest, low = least, step = (greatest - least) / GRID;
+    for (int zoom = 0; zoom < 3; zoom++) {
+        for (int i = 0; i <= (zoom ? ZOOM : GRID); i++) {
+            double x = fmin(greatest, low + step * i);
+            double now = aim->score(aim, 1.0 + exp(x));
+            if (now > best) {
+                best = now;
+                best_x = x;
+            }
+        }
+        low = fmax(least, best_x - step);
+        step /= 10.0;
+    }
+    return 1.0 + exp(best_x);
+}
+
+/* Uses that an account of that order pays, as a real number; negative when not even 0 fits. */
+static double uses(const struct aim *aim, double order)
+{
+    double budget = floor(renyi_budget(order, aim->epsilon, aim->delta) / FILTER_UNIT);
+    double price = aim->release->renyi(aim->release->mechanism, order) / FILTER_UNIT;
+    return budget / fmax(1.0, ceil(price));
+}
+
+static double minus_epsilon(const struct aim *aim, double order)
+{
+    double rho = aim->count * aim->release->renyi(aim->release->mechanism, order);
+    return -renyi_to_epsilon(order, rho, aim->delta);
+}
+
+double filter_best_order(const struct filter_release *release, double epsilon, double delta,
+                         int64_t *out_count)
+{
+    const struct aim aim = {.score = uses, .release = release, .epsilon = epsilon, .delta = delta};
+    double order = release->order_limit > 1.0 ? search(&aim) : 2.0;
+    struct filter account;
+    struct filter_price price;
+    bool pays =
+        filter_open(&account, order, epsilon, delta) && filter_price(order, 0, release, 1, &price);
+    if (out_count)
+        *out_count = pays ? account.limit_units / price.units : 0;
+    return order;
+}
+
+double filter_planned_epsilon(const struct filter_release *release, double count, double delta,
+                              double *out_order)
+{
+    assert(count >= 0.0 && delta > 0.0 && delta < 1.0);
+    if (!(release->order_limit > 1.0))
+        return INFINITY;
+    const struct aim aim = {
+        .score = minus_epsilon, .release = release, .delta = delta, .count = count};
+    double order = search(&aim);
+    if (out_order)
+        *out_order = order;
+    return -minus_epsilon(&aim, order);
+}
+
+/* ---- shares of delta */
+
+struct sharing {
+    const struct filter_release *release;
+    struct filter account;
+};
+
+/* Uses that an account pays when its delta is cut into N shares. Falls as N grows. */
+static int64_t uses_of_share(const struct sharing *sharing, int64_t n)
+{
+    struct filter_price price;
+    int64_t share = sharing->account.limit_delta / n;
+    if (share < 1 || !filter_price(0.0, share, sharing->release, 1, &price))
+        return 0;
+    return sharing->account.limit_units / price.units;
+}
+
+int64_t filter_best_share(const struct filter_release *release, double epsilon, double delta,
+                          int64_t *out_count)
+{
+    struct sharing sharing = {.release = release};
+    int64_t low = 1, high = 0;
+    if (out_count)
+        *out_count = 0;
+    if (!filter_open(&sharing.account, 0.0, epsilon, delta))
+        return 1;
+    high = uses_of_share(&sharing, 1);
+    if (high < 1)
+        return sharing.account.limit_delta > 0 ? sharing.account.limit_delta : 1;
+    /* n shares are used up when n <= uses(n). low is such an n, high is not below the greatest;
+     * uses(high) is again below it, so both close in from their sides. */
+    while (high - low > high / 2000) {
+        int64_t better = uses_of_share(&sharing, high);
+        low = better > low ? better : low;
+        int64_t middle = low + (high - low + 1) / 2;
+        int64_t there = uses_of_share(&sharing, middle);
+        if (there >= middle)
+            low = middle;
+        else
+            high = middle - 1;
+        high = high > low ? high : low;
+    }
+    int64_t share = sharing.account.limit_delta / low;
+    struct filter_price price;
+    if (out_count && filter_price(0.0, share, release, 1, &price)) {
+        int64_t count = sharing.account.limit_units / price.units;
+        int64_t by_delta =
+            price.delta_units > 0 ? sharing.account.limit_delta / price.delta_units : INT64_MAX;
+        *out_count = count < by_delta ? count : by_delta;
+    }
+    return share;
+}

@@ -1,0 +1,133 @@
+/* Karney's exact sampler, rounded to integers.
+ *
+ * DESIGN. A normal is +-(k + x) with k an integer and x in (0, 1) known by its leading digits (base
+ * 2^64). Every decision compares digits that are uniform and independent; where they are equal,
+ * the next ones are drawn, up to DIGITS (equality of all has probability 2^-256). Every coin is
+ * von Neumann's: the parity of the length of a falling run of uniforms has probability exp(-x).
+ * No floating point anywhere. */
+#include "algos/privacy/noise_lattice.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define DIGITS 4
+#define K_MAX  63 /* larger ones are accepted with probability exp(-2016) */
+
+/* A uniform number in (0, 1), drawn no further than was asked for. */
+struct lazy {
+    uint64_t digit[DIGITS];
+    unsigned known;
+};
+
+static uint64_t digit(struct noise_source *source, struct lazy *u, unsigned place)
+{
+    while (u->known <= place)
+        u->digit[u->known++] = noise_u64(source);
+    return u->digit[place];
+}
+
+static bool less(struct noise_source *source, struct lazy *a, struct lazy *b)
+{
+    for (unsigned i = 0; i < DIGITS; i++) {
+        uint64_t x = digit(source, a, i), y = digit(source, b, i);
+        if (x != y)
+            return x < y;
+    }
+    return false;
+}
+
+/* True with probability exp(-1/2). */
+static bool half_exponential(struct noise_source *source)
+{
+    struct lazy last = {.known = 0};
+    if (digit(source, &last, 0) >> 63)
+        return true; /* a run of length 0 */
+    for (bool even = false;; even = !even) {
+        struct lazy next = {.known = 0};
+        if (!less(source, &next, &last))
+            return even;
+        last = next;
+    }
+}
+
+/* True with probability exp(-x (2k+x) / (2k+2)): each member of the falling run also has to pass a
+ * coin of (2k+x) / (2k+2). */
+static bool step_coin(struct noise_source *source, uint32_t k, struct lazy *x)
+{
+    struct lazy last, *bound = x;
+    for (bool even = true;; even = !even) {
+        struct lazy next = {.known = 0}, part = {.known = 0};
+        if (!less(source, &next, bound))
+            return even;
+        uint32_t side = noise_below(source, 2 * k + 2);
+        if (side == 2 * k + 1 || (side == 2 * k && !less(source, &part, x)))
+            return even;
+        last = next;
+        bound = &last;
+    }
+}
+
+/* k with probability proportional to exp(-k^2/2), of the whole part. */
+static uint32_t whole_part(struct noise_source *source)
+{
+    for (;;) {
+        uint32_t k = 0;
+        while (k <= K_MAX && half_exponential(source))
+            k++;
+        if (k > K_MAX)
+            continue;
+        uint32_t coins = k > 1 ? k * (k - 1) : 0;
+        while (coins > 0 && half_exponential(source))
+            coins--;
+        if (coins == 0)
+            return k;
+    }
+}
+
+static uint32_t half_normal(struct noise_source *source, struct lazy *x)
+{
+    for (;;) {
+        uint32_t k = whole_part(source), coins = k + 1;
+        *x = (struct lazy){.known = 0};
+        while (coins > 0 && step_coin(source, k, x))
+            coins--;
+        if (coins == 0)
+            return k;
+    }
+}
+
+/* round(scale (k + x) / 2^20). With the digits drawn so far the product lies in [low, low + scale),
+ * in units of 2^-84 at the first digit: usually both ends round alike, else the next digits tell
+ * on which side of the border it is. */
+static int64_t round_product(struct noise_source *source, uint64_t scale, uint32_t k,
+                             struct lazy *x)
+{
+    typedef unsigned __int128 wide;
+    const unsigned point = 64 + NOISE_LATTICE_FRACTION;
+    wide low = (((wide)k << 64) + digit(source, x, 0)) * scale + ((wide)1 << (point - 1));
+    wide below = low >> point, above = (low + scale - 1) >> point;
+    if (below == above)
+        return (int64_t)below;
+    wide border = (above << point) - low; /* in 1..scale-1: above when scale * (rest of x) >= it */
+    for (unsigned i = 1; i < DIGITS; i++) {
+        wide product = (wide)digit(source, x, i) * scale;
+        border <<= 64;
+        if (product >= border)
+            return (int64_t)above;
+        border -= product;
+        if (border >= scale)
+            return (int64_t)below;
+    }
+    return (int64_t)below;
+}
+
+int64_t noise_lattice_gaussian(struct noise_source *source, uint64_t scale)
+{
+    assert(scale > 0 && scale <= NOISE_LATTICE_MAX);
+    struct lazy x;
+    uint32_t k = half_normal(source, &x);
+    int64_t magnitude = round_product(source, scale, k, &x);
+    explicit_bzero(&x, sizeof x);
+    return noise_u64(source) >> 63 ? -magnitude : magnitude;
+}

@@ -1,0 +1,19 @@
+/* Normal noise on the integers, exactly: what the continuous Gaussian mechanism would give,
+ * rounded. A function of the noise's own randomness alone, so every theorem on the continuous
+ * mechanism holds for it as post-processing, with no allowance for floating point. */
+#ifndef TACET_ALGOS_PRIVACY_NOISE_LATTICE_H
+#define TACET_ALGOS_PRIVACY_NOISE_LATTICE_H
+
+#include <stdint.h>
+
+#include "algos/privacy/noise.h"
+
+#define NOISE_LATTICE_FRACTION 20 /* bits of a standard deviation behind the point */
+#define NOISE_LATTICE_MAX      (UINT64_C(1) << 52)
+
+/* round(N(0, s^2)) with s = SCALE / 2^20, SCALE in 1..2^52. Karney, "Sampling exactly from the
+ * normal distribution" (2016): digits are drawn as they are needed, until the integer is certain.
+ * About a dozen draws of 64 bits; their number varies with the result. */
+int64_t noise_lattice_gaussian(struct noise_source *source, uint64_t scale);
+
+#endif

@@ -1,0 +1,98 @@
+/* The paper's figures for the Dirichlet mechanism against independent values, and beside the
+ * certified price: they are valid, and loose. */
+#include "algos/privacy/dirichlet_paper.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "algos/privacy/filter.h"
+#include "algos/privacy/incomplete_beta.h"
+#include "tests/unit/privacy/golden.h"
+
+Test(dirichlet_paper, oracles)
+{
+    json_t *root = golden_load("dirichlet.json"), *one;
+    size_t i;
+    json_array_foreach(json_object_get(root, "delta_eq6"), i, one)
+    {
+        struct dirichlet mechanism = {(uint32_t)golden_number(one, "m"), golden_number(one, "k"),
+                                      golden_number(one, "eta"), 0.01};
+        double tau = golden_number(one, "tau"), exact = golden_number(one, "delta_exact");
+        double got = dirichlet_paper_delta(&mechanism, tau);
+        cr_expect_float_eq(got, exact, 1e-11, "case %zu: %.15g for %.15g", i, got, exact);
+        struct privacy_interval bracket = dirichlet_paper_delta_bracket(&mechanism, tau);
+        cr_expect_float_eq(bracket.upper / golden_number(one, "union_upper"), 1.0, 1e-11);
+        cr_expect_float_eq(bracket.lower / golden_number(one, "neg_assoc_lower"), 1.0, 1e-9);
+        cr_expect(bracket.lower <= exact + 1e-12 && exact <= bracket.upper + 1e-12);
+        double want = golden_number(one, "eq12_eps_at_Lb_0p01");
+        got = dirichlet_paper_epsilon(&mechanism, tau);
+        cr_expect_float_eq(got, want, 1e-11 * want, "case %zu: %.15g", i, got);
+        want = golden_number(one, "eq12_corrected_at_Lb_0p01");
+        got = dirichlet_paper_epsilon_corrected(&mechanism, tau);
+        cr_expect_float_eq(got, want, 1e-11 * want, "case %zu: %.15g", i, got);
+        mechanism.sensitivity = 1e-300; /* what remains is the term that never vanishes */
+        double gamma_term = golden_number(one, "gamma_term");
+        cr_expect_float_eq(dirichlet_paper_epsilon(&mechanism, tau), gamma_term,
+                           1e-11 * gamma_term);
+        cr_expect_lt(dirichlet_paper_epsilon_corrected(&mechanism, tau), 1e-290);
+    }
+    cr_assert_eq(i, 10);
+    json_decref(root);
+}
+
+Test(dirichlet_paper, tau_spends_delta_and_no_more)
+{
+    for (uint32_t m = 2; m <= 12; m += 5) {
+        struct dirichlet mechanism = {m, 4.0 * m, 0.5 / m, 0.01};
+        for (double delta = 0.3; delta > 1e-12; delta *= 0.01) {
+            double tau = dirichlet_paper_tau(&mechanism, delta);
+            cr_assert(tau > 0.0 && tau * m < 1.0);
+            double spent = dirichlet_paper_delta_bracket(&mechanism, tau).upper;
+            cr_expect(spent <= delta && spent >= delta * (1.0 - 1e-9), "%g of %g", spent, delta);
+        }
+    }
+}
+
+/* Both are upper bounds of the same thing; ours is the smaller for close neighbours. */
+Test(dirichlet_paper, is_looser_than_the_certified_price)
+{
+    for (double change = 0.001; change < 0.02; change *= 2.0) {
+        struct dirichlet mechanism = {4, 20.0, 0.1, change};
+        const struct filter_release release = filter_dirichlet(&mechanism);
+        double tau = dirichlet_paper_tau(&mechanism, 1e-5);
+        double paper = dirichlet_paper_epsilon(&mechanism, tau);
+        cr_expect_lt(dirichlet_paper_epsilon_corrected(&mechanism, tau), paper);
+        cr_expect_lt(filter_planned_epsilon(&release, 1.0, 1e-5, NULL), paper);
+    }
+}
+
+/* The law of the smallest component of a draw has the delta that was integrated: 200,000 draws, six
+ * standard errors (a false alarm of 2e-9). */
+Test(dirichlet_paper, delta_is_how_often_a_component_is_small)
+{
+    struct dirichlet mechanism = {4, 20.0, 0.05, 0.01};
+    struct noise_source *noise = golden_noise(77);
+    const double p[4] = {0.05, 0.05, 0.05, 0.85}, tau = 0.01;
+    enum { N = 200000 };
+    int below = 0;
+    for (int i = 0; i < N; i++) {
+        double z[4];
+        cr_assert(dirichlet_sample(&mechanism, noise, p, z));
+        below += fmin(fmin(z[0], z[1]), fmin(z[2], z[3])) < tau;
+    }
+    double delta = dirichlet_paper_delta(&mechanism, tau);
+    cr_expect_float_eq((double)below / N, delta, 6.0 * sqrt(delta / N) + 1e-4, "%d of %d for %g",
+                       below, N, delta);
+    noise_source_free(noise);
+}
+
+Test(dirichlet_paper, incomplete_beta_in_closed_form)
+{
+    for (double x = 0.0; x <= 1.0; x += 0.0625) {
+        cr_expect_float_eq(incomplete_beta(3.0, 1.0, x), x * x * x, 1e-13);
+        cr_expect_float_eq(incomplete_beta(1.0, 7.0, x), 1.0 - pow(1.0 - x, 7.0), 1e-13);
+        cr_expect_float_eq(incomplete_beta(0.5, 0.5, x), asin(sqrt(x)) * M_2_PI, 1e-13);
+        cr_expect_float_eq(incomplete_beta(40.0, 60.0, x) + incomplete_beta(60.0, 40.0, 1.0 - x),
+                           1.0, 1e-12);
+    }
+}

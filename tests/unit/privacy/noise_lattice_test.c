@@ -1,0 +1,95 @@
+/* Exact normal noise on the integers: its law at scales small, large and between. All seeds are
+ * fixed; under the law each comparison fails with probability below 1e-6. */
+#include "algos/privacy/noise_lattice.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/unit/privacy/golden.h"
+
+#define ONE ((double)(1 << NOISE_LATTICE_FRACTION))
+
+/* P(round(N(0, s^2)) = x), as a difference in the tail where it does not cancel. */
+static double mass(double s, double x)
+{
+    double a = (fabs(x) - 0.5) / s, b = (fabs(x) + 0.5) / s;
+    return 0.5 * (erfc(a * M_SQRT1_2) - erfc(b * M_SQRT1_2));
+}
+
+Test(noise_lattice, is_the_rounded_normal_law)
+{
+    static const double deviations[] = {0.1, 0.5, 1.0, 2.7, 6.0};
+    struct noise_source *noise = golden_noise(80);
+    enum { N = 300000, REACH = 40 };
+    for (size_t d = 0; d < sizeof deviations / sizeof *deviations; d++) {
+        double s = deviations[d], counts[2 * REACH + 1] = {0}, expected[2 * REACH + 1] = {0};
+        for (int i = 0; i < N; i++) {
+            int64_t x = noise_lattice_gaussian(noise, (uint64_t)(s * ONE));
+            cr_assert(x >= -REACH && x <= REACH);
+            counts[x + REACH]++;
+        }
+        size_t cells = 0;
+        double seen[2 * REACH + 1] = {0}, other = 0, others = 0;
+        for (int x = -REACH; x <= REACH; x++) {
+            double want = N * mass(floor(s * ONE) / ONE, x);
+            if (want > 20.0) {
+                seen[cells] = counts[x + REACH];
+                expected[cells++] = want;
+            } else {
+                other += counts[x + REACH];
+                others += want;
+            }
+        }
+        if (cells > 1)
+            cr_expect_lt(golden_chi_square(seen, expected, cells), CHI_LIMIT, "deviation %g", s);
+        cr_expect_lt(fabs(other - others), 6.0 * sqrt(others + 1.0) + 6.0, "tails of %g", s);
+    }
+    noise_source_free(noise);
+}
+
+Test(noise_lattice, is_normal_at_large_scales)
+{
+    enum { N = 200000 };
+    double *sample = malloc(N * sizeof *sample);
+    cr_assert_not_null(sample);
+    struct noise_source *noise = golden_noise(81);
+    static const double deviations[] = {52429.0, 0x1p32}; /* the second is the greatest */
+    for (size_t d = 0; d < 2; d++) {
+        double fourth = 0;
+        for (int i = 0; i < N; i++) {
+            sample[i] = (double)noise_lattice_gaussian(noise, (uint64_t)(deviations[d] * ONE)) /
+                        deviations[d];
+            fourth += pow(sample[i], 4.0) / N;
+        }
+        cr_expect_lt(golden_ks(sample, N, golden_normal_cdf), KS_LIMIT);
+        cr_expect_float_eq(fourth, 3.0, 5.0 * sqrt(96.0 / N));
+    }
+    noise_source_free(noise);
+    free(sample);
+}
+
+/* Rounding looks at digits beyond the first when the border lies within it: at the greatest scale
+ * 2^-12 of the draws. Their last bits are as even as all others. */
+Test(noise_lattice, low_bits_are_even_coins)
+{
+    struct noise_source *noise = golden_noise(82);
+    enum { N = 100000 };
+    int ones[8] = {0};
+    for (int i = 0; i < N; i++) {
+        int64_t x = noise_lattice_gaussian(noise, NOISE_LATTICE_MAX);
+        for (int bit = 0; bit < 8; bit++)
+            ones[bit] += (int)(x >> bit & 1);
+    }
+    for (int bit = 0; bit < 8; bit++)
+        cr_expect_lt(abs(2 * ones[bit] - N), 6 * 317, "bit %d: %d", bit, ones[bit]);
+    noise_source_free(noise);
+}
+
+Test(noise_lattice, tiny_deviations_are_zero)
+{
+    struct noise_source *noise = golden_noise(83);
+    for (int i = 0; i < 1000; i++)
+        cr_assert_eq(noise_lattice_gaussian(noise, 1), 0);
+    noise_source_free(noise);
+}
