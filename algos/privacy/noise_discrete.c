@@ -130,19 +130,26 @@ static wide geometric(struct noise_source *source, uint64_t t)
     return u + (wide)t * v;
 }
 
-int64_t noise_discrete_laplace(struct noise_source *source, uint64_t numerator,
-                               uint64_t denominator)
+/* The discrete Laplace law of scale T / S. */
+static int64_t laplace(struct noise_source *source, uint64_t t, uint64_t s)
 {
-    assert(numerator > 0 && numerator <= NOISE_DISCRETE_MAX);
-    assert(denominator > 0 && denominator <= NOISE_DISCRETE_MAX);
     for (;;) {
-        wide x = geometric(source, numerator) / denominator;
+        wide x = geometric(source, t);
+        x = s == 1 ? x : x / s; /* a slow division */
         bool negative = noise_u64(source) & 1;
         if (negative && x == 0)
             continue; /* or zero would count twice */
         int64_t size = x > INT64_MAX ? INT64_MAX : (int64_t)x;
         return negative ? -size : size;
     }
+}
+
+int64_t noise_discrete_laplace(struct noise_source *source, uint64_t numerator,
+                               uint64_t denominator)
+{
+    assert(numerator > 0 && numerator <= NOISE_DISCRETE_MAX);
+    assert(denominator > 0 && denominator <= NOISE_DISCRETE_MAX);
+    return laplace(source, numerator, denominator);
 }
 
 /* Bernoulli(exp(-(a / b)^2 / 2)), b < 2^127: with a / b = i + f the exponent is i^2/2 + i f +
@@ -168,7 +175,7 @@ int64_t noise_discrete_gaussian(struct noise_source *source, uint64_t numerator,
     assert(n > 0 && n <= NOISE_DISCRETE_MAX && d > 0 && d <= NOISE_DISCRETE_MAX);
     uint64_t t = n / d + 1;
     for (;;) {
-        int64_t y = noise_discrete_laplace(source, t, 1);
+        int64_t y = laplace(source, t, 1);
         /* Keep y with probability exp(-(|y| - sigma^2/t)^2 / (2 sigma^2)); the quotient is
          * a / b = (|y| d^2 t - n^2) / (n d t). d t <= n + d <= 2^57: |y| would have to exceed
          * 2^12 t for |y| (d t) d to leave 127 bits, which e^-4096 does not happen. */

@@ -15,14 +15,14 @@ double golden_number(const json_t *object, const char *key);
 struct noise_source *golden_noise(unsigned number);
 
 /* Kolmogorov-Smirnov: sqrt(n) times the greatest distance between the sample's law and CDF; sorts
- * SAMPLE. Under the law it exceeds 2.75 with probability 5e-7 (2 exp(-2 d^2)). */
+ * SAMPLE. Under the law it exceeds 3.3 with probability 7e-10 (2 exp(-2 d^2)). */
 double golden_ks(double *sample, size_t n, double (*cdf)(double));
-#define KS_LIMIT 2.75
+#define KS_LIMIT 3.3
 
 /* Chi-square of COUNTS against EXPECTED, as standard deviations from its mean (Wilson-Hilferty);
- * under the law it exceeds 5 with probability 3e-7. */
+ * under the law it exceeds 6 with probability 1e-9, or a little more when n is small. */
 double golden_chi_square(const double *counts, const double *expected, size_t n);
-#define CHI_LIMIT 5.0
+#define CHI_LIMIT 6.0
 
 double golden_normal_cdf(double x);
 
