@@ -7,7 +7,8 @@
 
 #include "algos/privacy/noise_continuous.h" /* normal, exponential, Laplace, Gamma; public grids */
 #include "algos/privacy/noise_discrete.h" /* exact: coins, categories, discrete Laplace and Gauss */
-#include "algos/privacy/noise_source.h"   /* the generator, uniform words */
-#include "algos/privacy/noise_subset.h"   /* random subsets, binomial counts */
+#include "algos/privacy/noise_rounded_gaussian.h" /* the provable Gaussian, on a lattice */
+#include "algos/privacy/noise_source.h"           /* the generator, uniform words */
+#include "algos/privacy/noise_subset.h"           /* random subsets, binomial counts */
 
 #endif
