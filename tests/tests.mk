@@ -50,9 +50,15 @@ $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
 
+# A disk that fails: loaded into a server before its libraries, so no sanitizer has a part in it.
+$(OUT)/failing_disk.so: tests/failing_disk.c
+	@mkdir -p $(@D)
+	$(call say,CC ,$<)
+	$(Q)$(CC) -std=c17 $(WARNINGS) -D_GNU_SOURCE -O2 -g -fPIC -shared -pthread -o $@ $<
+
 TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) http crash)
 
-test-programs: $(TEST_PROGRAMS) $(OUT)/tacet
+test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet
 
 test-run: test-programs
 	@TACET=$(OUT)/tacet scripts/run-tests $(TEST_PROGRAMS)

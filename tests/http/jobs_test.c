@@ -40,36 +40,6 @@ static struct http_answer get(const char *path)
     return http_expect(client, 200, &call);
 }
 
-/* A sealed dataset of EXPERTS random walkers with 2 trajectories each. */
-static void make_dataset(char out_id[64], unsigned experts)
-{
-    char path[128];
-    struct http_answer made =
-        post(201, "/v1/datasets",
-             "{\"name\":\"walks\",\"environment\":\"cartpole\",\"nominal_experts\":40,"
-             "\"budget\":{\"epsilon\":8,\"delta\":1e-5}}",
-             NULL);
-    snprintf(out_id, 64, "%s", http_text(&made, "id"));
-    http_answer_clear(&made);
-    char *lines = scene_trajectories(experts, 2, 20, 7);
-    snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", out_id);
-    struct http_call upload = {.method = "POST",
-                               .path = path,
-                               .token = steward,
-                               .body = lines,
-                               .content_type = "application/x-ndjson",
-                               .chunked = true};
-    struct http_answer stored = http_expect(client, 201, &upload);
-    cr_expect_eq(json_integer_value(json_object_get(stored.json, "trajectories")), 2 * experts);
-    cr_expect_eq(json_integer_value(json_object_get(stored.json, "experts")), experts);
-    cr_expect_eq(json_integer_value(json_object_get(stored.json, "transitions")), 40 * experts);
-    http_answer_clear(&stored);
-    free(lines);
-    snprintf(path, sizeof path, "/v1/datasets/%s:seal", out_id);
-    struct http_answer sealed = post(200, path, NULL, NULL);
-    http_answer_clear(&sealed);
-}
-
 static void submit(const char *dataset, unsigned long steps, char out_path[96])
 {
     char body[512];
@@ -138,7 +108,7 @@ static void restart(int signal_number, int code)
 Test(jobs, a_job_runs_to_its_end_and_tells_so)
 {
     char dataset[64], path[96], events[112], state[16];
-    make_dataset(dataset, 40);
+    scene_dataset(client, steward, 40, dataset);
     submit(dataset, 200, path);
     snprintf(events, sizeof events, "%s/events", path);
     struct http_answer stream = get(events);
@@ -156,7 +126,7 @@ Test(jobs, a_job_runs_to_its_end_and_tells_so)
 Test(jobs, the_same_key_gives_the_same_job)
 {
     char dataset[64], first[96], second[96], state[16];
-    make_dataset(dataset, 40);
+    scene_dataset(client, steward, 40, dataset);
     submit(dataset, 200, first);
     submit(dataset, 200, second);
     cr_expect_str_eq(first, second);
@@ -186,7 +156,7 @@ static long long resumed_at(const char *job)
 Test(jobs, a_job_goes_on_after_a_drain_and_after_a_kill)
 {
     char dataset[64], path[96], cancel[112], state[16];
-    make_dataset(dataset, 40);
+    scene_dataset(client, steward, 40, dataset);
     submit(dataset, 1000000, path);
     wait_past(path, 0, state);
     double reserved = budget_of(dataset, "reserved");
@@ -232,7 +202,7 @@ Test(jobs, a_job_goes_on_after_a_drain_and_after_a_kill)
 Test(jobs, watchers_of_a_running_job_do_not_hold_up_a_drain)
 {
     char dataset[64], path[96], request[512], answer[4096], state[16];
-    make_dataset(dataset, 40);
+    scene_dataset(client, steward, 40, dataset);
     submit(dataset, 1000000, path);
     wait_past(path, 0, state);
     int handle = raw_connect(&server);

@@ -104,3 +104,41 @@ char *scene_trajectories(unsigned experts, unsigned trajectories, unsigned steps
     cr_assert_eq(fclose(out), 0);
     return text;
 }
+
+void scene_open_dataset(struct http_client *client, const char *steward, char out_id[64])
+{
+    struct http_call create = {.method = "POST",
+                               .path = "/v1/datasets",
+                               .token = steward,
+                               .body = "{\"name\":\"walks\",\"environment\":\"cartpole\","
+                                       "\"nominal_experts\":40,"
+                                       "\"budget\":{\"epsilon\":8,\"delta\":1e-5}}"};
+    struct http_answer made = http_expect(client, 201, &create);
+    copy(out_id, 64, http_text(&made, "id"));
+    http_answer_clear(&made);
+}
+
+void scene_dataset(struct http_client *client, const char *steward, unsigned experts,
+                   char out_id[64])
+{
+    char path[128];
+    scene_open_dataset(client, steward, out_id);
+    char *lines = scene_trajectories(experts, 2, 20, 7);
+    snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", out_id);
+    struct http_call upload = {.method = "POST",
+                               .path = path,
+                               .token = steward,
+                               .body = lines,
+                               .content_type = "application/x-ndjson",
+                               .chunked = true};
+    struct http_answer stored = http_expect(client, 201, &upload);
+    cr_expect_eq(json_integer_value(json_object_get(stored.json, "trajectories")), 2 * experts);
+    cr_expect_eq(json_integer_value(json_object_get(stored.json, "experts")), experts);
+    cr_expect_eq(json_integer_value(json_object_get(stored.json, "transitions")), 40 * experts);
+    http_answer_clear(&stored);
+    free(lines);
+    snprintf(path, sizeof path, "/v1/datasets/%s:seal", out_id);
+    struct http_call seal = {.method = "POST", .path = path, .token = steward};
+    struct http_answer sealed = http_expect(client, 200, &seal);
+    http_answer_clear(&sealed);
+}

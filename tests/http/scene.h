@@ -28,4 +28,11 @@ void scene_person(struct scene *scene, const char *role, char out_id[64], char o
 /* Writes a dataset's worth of random walks as NDJSON: malloc'ed. The same SEED gives the same. */
 char *scene_trajectories(unsigned experts, unsigned trajectories, unsigned steps, unsigned seed);
 
+/* An open dataset without anything in it; its nominal number of experts is 40. */
+void scene_open_dataset(struct http_client *client, const char *steward, char out_id[64]);
+
+/* A sealed one of EXPERTS random walkers with 2 trajectories of 20 steps each. */
+void scene_dataset(struct http_client *client, const char *steward, unsigned experts,
+                   char out_id[64]);
+
 #endif

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *program(void)
+const char *server_program(void)
 {
     const char *path = getenv("TACET");
     return path != NULL && path[0] != '\0' ? path : "build/release/tacet";
@@ -33,8 +33,8 @@ void server_prepare(struct server_process *server)
 /* In the child: standard output to OUT, errors to the log, and no life after the test. */
 static void exec_server(const struct server_process *server, int out)
 {
-    const char *arguments[32] = {program(),    "serve",    "--data",
-                                 server->data, "--listen", "127.0.0.1:0"};
+    const char *arguments[32] = {server_program(), "serve",    "--data",
+                                 server->data,     "--listen", "127.0.0.1:0"};
     unsigned n = 6;
     if (server->certificate[0] != '\0') {
         arguments[n++] = "--tls-cert";
@@ -46,6 +46,8 @@ static void exec_server(const struct server_process *server, int out)
         arguments[n++] = server->flags[i];
     arguments[n] = NULL;
     int log = open(server->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    for (unsigned i = 0; server->environment[i] != NULL; i++)
+        putenv((char *)(uintptr_t)server->environment[i]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -178,7 +180,7 @@ static int run_list(char *out, size_t size, const char *const *arguments, bool e
 
 int tacet_run(char *out, size_t size, const char *argument, ...)
 {
-    const char *arguments[24] = {program()};
+    const char *arguments[24] = {server_program()};
     unsigned n = 1;
     va_list list;
     va_start(list, argument);
@@ -193,8 +195,8 @@ int tacet_run(char *out, size_t size, const char *argument, ...)
 void server_token(struct server_process *server, const char *role, char out_token[160])
 {
     char out[512];
-    const char *const arguments[] = {program(), "client", "create", "--data", server->data,
-                                     "--role",  role,     "--name", role,     NULL};
+    const char *const arguments[] = {server_program(), "client", "create", "--data", server->data,
+                                     "--role",         role,     "--name", role,     NULL};
     int code = run_list(out, sizeof out, arguments, false);
     cr_assert_eq(code, 0, "client create: exit code %d: %s", code, out);
     cr_assert_eq(sscanf(out, "%159s", out_token), 1, "no token: %s", out);

@@ -13,10 +13,14 @@ struct server_process {
     char log[96];                    /* its standard error, all runs one after another */
     char certificate[128], key[128]; /* for TLS; "" for plain HTTP */
     const char *flags[16];           /* more flags for serve, up to a NULL */
+    const char *environment[4];      /* "NAME=value" for the server alone, up to a NULL */
     pid_t pid;                       /* 0 when it does not run */
     unsigned port;
     char base[64]; /* "http://127.0.0.1:PORT" */
 };
+
+/* The path of the program. */
+const char *server_program(void);
 
 /* Makes the folder; starts nothing. Every function here ends the test when it cannot do its work.
  */

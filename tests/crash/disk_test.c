@@ -1,0 +1,118 @@
+/* A disk that fails under a running server (tests/failing_disk.c plays it).
+ *
+ * Where a sync or a commit fails half way nobody knows what is on disk. The server then ends at
+ * once, says so in its log, answers nobody, and the next start finds out: all that had been
+ * acknowledged is there, in the case that the disk kept what it failed to sync as well as in the
+ * case that it lost it. A disk that is merely full is no such case: it gives 503 `storage-full`,
+ * charges nothing, and the server goes on when there is room. */
+#include <criterion/criterion.h>
+#include <time.h>
+
+#include "tests/crash/askers.h"
+#include "tests/crash/disk.h"
+
+static void wait_until_more(atomic_uint *counter, unsigned more)
+{
+    unsigned wanted = atomic_load(counter) + more;
+    while (atomic_load(counter) < wanted)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* The disk breaks by WORD under concurrent questions. */
+static void break_under_questions(const char *word, bool lose)
+{
+    struct server_process server;
+    struct scene scene;
+    struct crowd crowd;
+    struct disk disk;
+    uint64_t random = 20261122;
+    server_prepare(&server);
+    disk_put(&disk, &server);
+    server_start(&server);
+    cr_expect(server_log_has(&server, "commits=early"));
+    scene_make(&scene, &server, 1000, 1.5);
+    crowd_make(&crowd, &scene, &server);
+    crowd_start(&crowd, &server, 0);
+    wait_until_more(&crowd.answered, 100);
+    disk_order(&disk, word);
+    disk_expect_end_in_doubt(&server);
+    size_t fresh = crowd_stop(&crowd);
+    cr_expect_eq(crowd.full, 0u, "a broken disk is not a full one");
+    if (lose)
+        disk_lose_unsynced(&disk, &server);
+
+    disk_take_away(&server);
+    server_start(&server);
+    http_client_move(scene.client, &server);
+    crowd_expect_kept(&crowd, fresh, &random);
+    crowd_settle_unknown(&crowd);
+    expect_entries_add_up(&scene);
+    cr_expect_gt(crowd.unknown, 0u, "it ended after everything was said");
+    crowd_clear(&crowd);
+    scene_clear(&scene);
+    server_close(&server);
+}
+
+Test(disk, a_sync_that_fails_ends_the_server_without_an_answer)
+{
+    break_under_questions("sync", false);
+}
+
+Test(disk, what_a_failed_sync_has_lost_was_never_acknowledged)
+{
+    break_under_questions("sync", true);
+}
+
+Test(disk, a_commit_that_fails_half_way_ends_the_server_without_an_answer)
+{
+    break_under_questions("write", false);
+}
+
+Test(disk, a_full_disk_charges_nothing_and_is_forgotten_when_there_is_room)
+{
+    struct server_process server;
+    struct scene scene;
+    struct crowd crowd;
+    struct disk disk;
+    uint64_t random = 20261123;
+    server_prepare(&server);
+    disk_put(&disk, &server);
+    server_start(&server);
+    scene_make(&scene, &server, 1000, 1.5);
+    crowd_make(&crowd, &scene, &server);
+    crowd_start(&crowd, &server, 0);
+    wait_until_more(&crowd.answered, 100);
+    disk_order(&disk, "full");
+    wait_until_more(&crowd.full, 100);
+    unsigned answered = atomic_load(&crowd.answered);
+    wait_until_more(&crowd.full, 100);
+    cr_expect_eq(atomic_load(&crowd.answered), answered, "answered on a full disk");
+    struct totals when_full = read_ledger(&scene);
+    wait_until_more(&crowd.full, 100);
+    struct totals still_full = read_ledger(&scene);
+    cr_expect_eq(still_full.teacher_spent, when_full.teacher_spent);
+    cr_expect_eq(still_full.entries, when_full.entries);
+    disk_order(&disk, NULL);
+    wait_until_more(&crowd.answered, 100);
+    size_t fresh = crowd_stop(&crowd);
+
+    /* Everybody was answered, so what was spent is known to the unit. */
+    struct totals totals = read_ledger(&scene);
+    int64_t teacher = 0;
+    for (unsigned s = 0; s < SCENE_STUDENTS; s++)
+        teacher += ((int64_t)crowd.per_student[s] + 1) * crowd.common[s];
+    cr_expect_eq(totals.teacher_spent, teacher, "a refusal was charged");
+    crowd_expect_kept(&crowd, fresh, &random);
+    /* The key of a refusal is free. */
+    const char *key = crowd.askers[0].full;
+    cr_assert_neq(key[0], '\0');
+    struct http_answer answer = crowd_ask(scene.client, &scene, 0, key);
+    cr_expect_eq(answer.status, 200, "%s", answer.body);
+    cr_expect_null(http_header(&answer, "Idempotency-Replayed"));
+    http_answer_clear(&answer);
+    expect_entries_add_up(&scene);
+    expect_clean_audit(&scene);
+    crowd_clear(&crowd);
+    scene_clear(&scene);
+    server_close(&server);
+}
