@@ -1,0 +1,17 @@
+/* The inverse of the standard normal law, to the last digits of long double and into the tails. */
+#ifndef TACET_ALGOS_PRIVACY_NORMAL_QUANTILE_H
+#define TACET_ALGOS_PRIVACY_NORMAL_QUANTILE_H
+
+#include <stdint.h>
+
+/* x <= 0 with P(N(0,1) <= x) = P, for 0 < P <= 1/2 (P >= 1e-300); error below 2^-61 max(1, |x|)
+ * with the 64-bit mantissas of x86's long double. AS 241 (Wichura 1988) with its 16 digits, then
+ * one step of Newton with erfc in long double. */
+long double normal_quantile(long double p);
+
+/* The standard normal variate of 64 uniform bits: the top one is the sign, the rest the tail's
+ * probability (2 m + 1) 2^-65, exact in long double: never infinite, |x| at most 9.1, and no two
+ * words give the same probability. */
+long double normal_from_word(uint64_t word);
+
+#endif
