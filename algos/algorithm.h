@@ -78,8 +78,8 @@ struct algorithm_run {
     const unsigned char *checkpoint;
     size_t checkpoint_size;
     struct algorithm_hooks hooks;
-    struct noise_source
-        *noise; /* for tests only; NULL: the algorithm opens its own from the operating system */
+    struct noise_source *noise; /* for tests only, and the policy then tells (injected_noise); NULL:
+                                   the algorithm opens its own from the operating system */
 };
 
 struct algorithm {

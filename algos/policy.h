@@ -20,6 +20,9 @@ struct policy {
     struct mlp_shape shape;
     enum policy_output output;
     float *parameters; /* owned */
+    /* Noise in it came from a source that can be repeated (tests only): it protects nobody, and a
+     * certificate says so. False in policies that were read back: certificates come before. */
+    bool injected_noise;
 };
 
 /* A policy of that shape with all parameters zero, or NULL. Free with policy_free, which takes NULL

@@ -14,6 +14,10 @@ static const char neighbours_counted[] =
     "its slot stays. The number of experts was counted when the dataset was sealed and is treated "
     "as public.";
 
+static const char warning_injected[] =
+    "NOT PRIVATE: the noise came from a generator whose key was given to it and can be repeated. "
+    "Nothing that this certificate says about privacy holds.";
+
 static json_t *assumptions_json(const struct job_plan *plan)
 {
     return json_pack("[s, s, s, s]",
@@ -26,10 +30,10 @@ static json_t *assumptions_json(const struct job_plan *plan)
                      "One expert's data are uploaded under one name.");
 }
 
-static json_t *warnings_json(void)
+static json_t *warnings_json(bool injected_noise)
 {
     return json_pack(
-        "[s, s, s, s]",
+        "[s*, s, s, s, s]", injected_noise ? warning_injected : NULL,
         "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. The "
         "weights are rounded to multiples of 2^-20, which is post-processing.",
         "Every job on the dataset is charged; a choice of settings made by looking at results that "
@@ -52,7 +56,7 @@ static json_t *privacy_json(const struct job_plan *plan)
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
-                      const char *id, const char *policy, int64_t now_ms)
+                      const char *id, const char *policy, bool injected_noise, int64_t now_ms)
 {
     json_t *ledger =
         json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
@@ -62,7 +66,7 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version",
         app->settings.version == NULL ? "" : app->settings.version, "privacy", privacy_json(plan),
         "plan", job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
-        assumptions_json(plan), "warnings", warnings_json(), "ledger", ledger);
+        assumptions_json(plan), "warnings", warnings_json(injected_noise), "ledger", ledger);
     char *text = json == NULL ? NULL : certificate_sign(app, json);
     json_decref(json);
     return text;

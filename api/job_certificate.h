@@ -3,6 +3,7 @@
 #ifndef TACET_API_JOB_CERTIFICATE_H
 #define TACET_API_JOB_CERTIFICATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "api/job_plan.h"
@@ -10,9 +11,10 @@
 
 struct app;
 
-/* The signed text of certificate ID for POLICY, which JOB trained by PLAN (MECHANISM_DPSGD).
- * malloc'ed; NULL: memory. */
+/* The signed text of certificate ID for POLICY, which JOB trained by PLAN (MECHANISM_DPSGD). With
+ * INJECTED_NOISE (see struct policy) its first warning says that it protects nobody. malloc'ed;
+ * NULL: memory. */
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
-                      const char *id, const char *policy, int64_t now_ms);
+                      const char *id, const char *policy, bool injected_noise, int64_t now_ms);
 
 #endif

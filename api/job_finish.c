@@ -77,8 +77,8 @@ static bool prepare_policy(struct finish *finish)
     snprintf(row->mechanism, sizeof row->mechanism, "%s", job->mechanism);
     if (run->plan.request.mechanism != MECHANISM_NONE) {
         id_new("crt_", row->certificate);
-        finish->certificate =
-            job_certificate(run->app, job, &run->plan, row->certificate, row->id, finish->now_ms);
+        finish->certificate = job_certificate(run->app, job, &run->plan, row->certificate, row->id,
+                                              policy->injected_noise, finish->now_ms);
         if (finish->certificate == NULL) {
             return false;
         }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "algos/offline/dp_trainer.h"
+#include "algos/privacy/noise_source.h"
 
 #define USUAL_BATCH 128
 
@@ -291,6 +292,8 @@ static enum algorithm_status cql_train(const struct algorithm_run *run, struct p
     }
     memcpy(policy->parameters, parameters, run->plan->parameter_count * sizeof *parameters);
     free(parameters);
+    policy->injected_noise =
+        request->mechanism != MECHANISM_NONE && run->noise && noise_source_is_injected(run->noise);
     *out_policy = policy;
     return ALGORITHM_OK;
 }

@@ -89,6 +89,7 @@ Test(cql_learning, private_policy_of_unequal_experts_balances)
         .request = &request, .plan = &plan, .data = data, .noise = noise};
     struct policy *policy = NULL;
     cr_assert_eq(cql_algorithm.train(&run, &policy, &message), ALGORITHM_OK);
+    cr_assert(policy->injected_noise, "what is drawn from a given key says so");
     double physics[ENV_MAX_PARAMETERS];
     env_defaults(env, physics);
     struct policy_evaluation result;

@@ -6,6 +6,7 @@
 
 #include "api/app.h"
 #include "api/certificate.h"
+#include "api/job_certificate.h"
 #include "api/json_text.h"
 #include "tests/unit/api/fixture.h"
 
@@ -88,5 +89,39 @@ Test(certificate, any_change_is_seen)
     }
     free(text);
     json_decref(plain);
+    fixture_close(f);
+}
+
+/* The warnings of a certificate of cql; a new reference. */
+static json_t *warnings(struct fixture *f, bool injected_noise)
+{
+    const struct algorithm *cql = algorithm_find("cql");
+    struct job_plan plan = {.algorithm = cql,
+                            .request = {.mechanism = MECHANISM_DPSGD},
+                            .plan = {.privacy = {.steps = 1, .noise_multiplier = 1.0}}};
+    parameters_defaults(cql->parameters, cql->parameter_count, &plan.request.parameters);
+    const struct job_row job = {
+        .id = "job_1", .dataset = "dst_1", .algorithm = "cql", .mechanism = "dpsgd"};
+    char *text =
+        job_certificate(fixture_app(f), &job, &plan, "crt_1", "pol_1", injected_noise, 1000);
+    cr_assert(text != NULL && certificate_check(text, fixture_app(f)->public_key));
+    json_t *certificate = json_loads(text, 0, NULL);
+    json_t *all = json_incref(json_object_get(certificate, "warnings"));
+    json_decref(certificate);
+    free(text);
+    return all;
+}
+
+Test(certificate, tells_of_noise_that_can_be_repeated)
+{
+    struct fixture *f = fixture_open();
+    json_t *usual = warnings(f, false), *injected = warnings(f, true);
+    cr_assert_gt(json_array_size(usual), 0);
+    cr_assert_eq(json_array_size(injected), json_array_size(usual) + 1);
+    const char *first = json_string_value(json_array_get(injected, 0));
+    cr_assert(first != NULL && strncmp(first, "NOT PRIVATE", 11) == 0);
+    cr_assert(strstr(json_string_value(json_array_get(usual, 0)), "NOT PRIVATE") == NULL);
+    json_decref(usual);
+    json_decref(injected);
     fixture_close(f);
 }

@@ -319,6 +319,7 @@ Test(jobs, release_what_is_private_with_a_certificate)
     cr_assert_eq(response_number(certificate, "/plan/steps"), 20);
     cr_assert(strstr(response_text(certificate, "/privacy/neighbours"), "emptied") != NULL);
     cr_assert(json_array_size(response_at(certificate, "/warnings")) > 0);
+    cr_assert(strstr(response_text(certificate, "/warnings/0"), "NOT PRIVATE") == NULL);
     fixture_close(f);
 }
 
