@@ -225,3 +225,18 @@ Test(openapi, every_body_is_described)
                      routes[i].pattern);
     }
 }
+
+/* Whatever takes a body can find it malformed, too large, of another type, or without a meaning. */
+Test(openapi, every_body_may_be_refused)
+{
+    static const char *const refusals[] = {"400", "413", "415", "422"};
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        yaml_node_t *responses = member(operation(&routes[i]), "responses");
+        for (size_t r = 0; r < sizeof refusals / sizeof refusals[0]; r++) {
+            cr_expect(routes[i].body == BODY_NONE || member(responses, refusals[r]) != NULL,
+                      "%s %s: no %s", routes[i].method, routes[i].pattern, refusals[r]);
+        }
+    }
+}
