@@ -5,6 +5,8 @@
 
 static const struct accountant *const ACCOUNTANTS[] = {
     &accountant_pld,
+    &accountant_exact,
+    &accountant_gdp,
 };
 
 const struct accountant *accountant_find(const char *name)

@@ -1,0 +1,133 @@
+/* Exact values but for floating point: finite sums where every loss lies on points, closed forms
+ * for one run, the contour integral for all else. Of a Dirichlet mechanism the worst pair is not
+ * known; contour.h has the exact value of any one pair. */
+#include <math.h>
+#include <stdbool.h>
+
+#include "algos/privacy/accountant.h"
+#include "algos/privacy/accountant_laws.h"
+#include "algos/privacy/contour.h"
+#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/points.h"
+#include "algos/privacy/subsampled_gaussian_once.h"
+
+/* One question: delta at AT, or epsilon at AT. */
+struct question {
+    bool for_delta;
+    double at;
+};
+
+static enum accountant_status of_points(const struct accountant_laws *laws,
+                                        const struct question *question, double *out)
+{
+    struct points points;
+    enum points_status status = points_compose(laws->law, laws->count, &points);
+    if (status != POINTS_OK)
+        return status == POINTS_NO_MEMORY ? ACCOUNTANT_NO_MEMORY : ACCOUNTANT_OUT_OF_REACH;
+    *out = question->for_delta ? points_delta(&points, question->at)
+                               : points_epsilon(&points, question->at);
+    points_clear(&points);
+    return ACCOUNTANT_OK;
+}
+
+/* One Laplace release: the loss is -e, e, or between, and delta(x) = 1 - exp((x - e) / 2). */
+static double one_laplace(double e, const struct question *question)
+{
+    if (question->for_delta)
+        return fmax(0.0, -expm1(0.5 * (question->at - e)));
+    return fmax(0.0, e + 2.0 * log1p(-question->at));
+}
+
+static double one_subsampled(const struct contour_law *law, const struct question *question)
+{
+    double q = law->gaussian.sampling_rate, s = law->gaussian.noise_multiplier;
+    bool add = law->gaussian.add;
+    return question->for_delta ? subsampled_gaussian_once_delta(q, s, add, question->at)
+                               : subsampled_gaussian_once_epsilon(q, s, add, question->at);
+}
+
+static enum accountant_status of_contour(const struct accountant_laws *laws,
+                                         const struct question *question, double *out)
+{
+    enum contour_status status = question->for_delta
+                                     ? contour_delta(laws->law, laws->count, question->at, out)
+                                     : contour_epsilon(laws->law, laws->count, question->at, out);
+    switch (status) {
+    case CONTOUR_OK:
+        return ACCOUNTANT_OK;
+    case CONTOUR_NO_MEMORY:
+        return ACCOUNTANT_NO_MEMORY;
+    case CONTOUR_OUT_OF_REACH:
+        break;
+    }
+    return ACCOUNTANT_OUT_OF_REACH;
+}
+
+/* One direction of LAWS. */
+static enum accountant_status of_laws(const struct accountant_laws *laws,
+                                      const struct question *question, double *out)
+{
+    if (accountant_laws_only_points(laws))
+        return of_points(laws, question, out);
+    const struct contour_law *law = &laws->law[0];
+    if (laws->count == 1 && law->kind == CONTOUR_GAUSSIAN) {
+        double mu = sqrt(law->times) / law->gaussian.noise_multiplier;
+        *out = question->for_delta ? exp(gaussian_dp_log_delta(mu, question->at))
+                                   : gaussian_dp_epsilon(mu, question->at);
+        return ACCOUNTANT_OK;
+    }
+    if (laws->count == 1 && law->times == 1.0) {
+        *out = law->kind == CONTOUR_LAPLACE ? one_laplace(law->laplace.epsilon, question)
+                                            : one_subsampled(law, question);
+        return ACCOUNTANT_OK;
+    }
+    return of_contour(laws, question, out);
+}
+
+static double bound_of(const struct accountant_laws *laws, const struct question *question)
+{
+    return question->for_delta ? contour_delta_bound(laws->law, laws->count, question->at)
+                               : contour_epsilon_bound(laws->law, laws->count, question->at);
+}
+
+static enum accountant_status answer(const struct composition *composition,
+                                     const struct question *question, struct privacy_interval *out)
+{
+    struct accountant_laws laws;
+    enum accountant_status status = accountant_laws_of(composition, &laws);
+    if (status != ACCOUNTANT_OK)
+        return status;
+    double removed = 0, added = 0;
+    status = of_laws(&laws, question, &removed);
+    if (status == ACCOUNTANT_OK && accountant_laws_turn(&laws)) {
+        status = of_laws(&laws, question, &added);
+        if (status == ACCOUNTANT_OUT_OF_REACH && bound_of(&laws, question) <= removed)
+            status = ACCOUNTANT_OK; /* it is the lesser: that suffices */
+    }
+    accountant_laws_clear(&laws);
+    if (status == ACCOUNTANT_OK)
+        out->lower = out->upper = fmax(removed, added);
+    return status;
+}
+
+static enum accountant_status epsilon(const struct composition *composition, double delta,
+                                      struct privacy_interval *out)
+{
+    if (!composition->count || !(delta > 0.0 && delta < 1.0))
+        return ACCOUNTANT_BAD;
+    struct question question = {.at = delta};
+    return answer(composition, &question, out);
+}
+
+static enum accountant_status delta(const struct composition *composition, double epsilon_at,
+                                    struct privacy_interval *out)
+{
+    if (!composition->count || !(epsilon_at >= 0.0))
+        return ACCOUNTANT_BAD;
+    if (isinf(epsilon_at))
+        return ACCOUNTANT_OUT_OF_REACH;
+    struct question question = {true, epsilon_at};
+    return answer(composition, &question, out);
+}
+
+const struct accountant accountant_exact = {"exact", ACCOUNTANT_NUMERICAL, epsilon, delta};
