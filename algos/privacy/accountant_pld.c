@@ -1,43 +1,172 @@
-/* Privacy-loss distributions as an accountant. */
-#include <math.h>
+/* Privacy-loss distributions as an accountant: every part of a composition as outcomes, all in one
+ * distribution, once for each direction.
+ *
+ * A neighbour is made by adding or by removing one unit, for the whole composition at once: the
+ * price is the worse of two compositions, not a composition of worse parts. Only the subsampled
+ * Gaussian tells the two apart. */
+#include "algos/privacy/accountant_pld.h"
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/pld_certify.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "algos/privacy/pld_mechanisms.h"
 #include "algos/privacy/subsampled_gaussian.h"
 
-static const struct pld_effort EFFORT = {.relative_gap = 1e-3, .max_log2_size = 20};
+#define ROUNDING           1e-12
+#define MIN_GAUSSIAN_NOISE 0.02 /* below, a normal law spans more cells than are worth it */
+
+const struct pld_effort ACCOUNTANT_PLD_EFFORT = {.relative_gap = 2e-4,
+                                                 .max_log2_size = PLD_MAX_LOG2_SIZE};
+
+/* What a part's outcomes are listed from. */
+struct source {
+    struct subsampled_gaussian gaussian;
+    struct pld_atoms atoms;
+    double epsilon; /* Laplace */
+};
+
+/* Both prepared for the direction of removal; the mechanism is one that check lets through. */
+static void prepare(const struct composition_part *from, struct source *source,
+                    struct pld_part *part)
+{
+    const struct mechanism *m = &from->mechanism;
+    *part = (struct pld_part){.times = from->times};
+    switch (m->kind) {
+    case MECHANISM_SUBSAMPLED_GAUSSIAN:
+        source->gaussian =
+            (struct subsampled_gaussian){.sampling_rate = m->gaussian.sampling_rate,
+                                         .noise_multiplier = m->gaussian.noise_multiplier};
+        part->mechanism = subsampled_gaussian_outcomes;
+        part->parameters = &source->gaussian;
+        return;
+    case MECHANISM_LAPLACE:
+        source->epsilon = 1.0 / m->laplace.noise_multiplier;
+        part->mechanism = pld_laplace_outcomes;
+        part->parameters = &source->epsilon;
+        part->quantum = source->epsilon;
+        return;
+    case MECHANISM_RANDOMIZED_RESPONSE:
+        source->atoms = pld_atoms_of_response(m->response.noise_parameter, m->response.buckets);
+        break;
+    case MECHANISM_EPSILON_DELTA:
+        source->atoms = pld_atoms_of_pair(m->pair.epsilon, m->pair.delta);
+        break;
+    case MECHANISM_DIRICHLET:
+        return;
+    }
+    part->mechanism = pld_atoms_outcomes;
+    part->parameters = &source->atoms;
+    part->quantum = source->atoms.epsilon;
+}
+
+static bool gaussian(const struct mechanism *m)
+{
+    return m->kind == MECHANISM_SUBSAMPLED_GAUSSIAN;
+}
+
+static enum accountant_status check(const struct composition *composition, enum pld_figure figure,
+                                    double at)
+{
+    bool fine = figure == PLD_EPSILON ? at > 0.0 && at < 1.0 : at >= 0.0 && isfinite(at);
+    if (!fine || composition->count == 0)
+        return ACCOUNTANT_BAD;
+    enum accountant_status status = ACCOUNTANT_OK;
+    for (size_t i = 0; i < composition->count; i++) {
+        const struct mechanism *m = &composition->part[i].mechanism;
+        if (mechanism_problem(m) || composition->part[i].times == 0)
+            return ACCOUNTANT_BAD;
+        if (m->kind == MECHANISM_DIRICHLET)
+            status = ACCOUNTANT_UNSUPPORTED;
+        if (gaussian(m) && m->gaussian.noise_multiplier < MIN_GAUSSIAN_NOISE)
+            status = status == ACCOUNTANT_OK ? ACCOUNTANT_OUT_OF_REACH : status;
+    }
+    return status;
+}
+
+/* What holds without any grid: *out_told, the probability that something is told outright, and
+ * *out_most, the greatest loss otherwise, INFINITY where none is. */
+static void bound_losses(const struct composition *composition, const struct pld_part *part,
+                         double *out_told, double *out_most)
+{
+    double untold = 0;
+    *out_most = 0.0;
+    for (size_t i = 0; i < composition->count; i++) {
+        const struct mechanism *m = &composition->part[i].mechanism;
+        double n = (double)part[i].times;
+        *out_most += gaussian(m) ? INFINITY : n * part[i].quantum;
+        untold += m->kind == MECHANISM_EPSILON_DELTA ? n * log1p(-m->pair.delta) : 0.0;
+    }
+    *out_told = -expm1(untold);
+}
+
+/* The interval that follows from that alone. */
+static struct privacy_interval bounded(enum pld_figure figure, double at, double told, double most)
+{
+    double low = told * (1.0 - ROUNDING), high = told * (1.0 + ROUNDING);
+    most *= 1.0 + ROUNDING;
+    if (figure == PLD_EPSILON)
+        return (struct privacy_interval){at < low ? INFINITY : 0.0, at < high ? INFINITY : most};
+    return (struct privacy_interval){low, at < most ? 1.0 : high};
+}
+
+enum accountant_status accountant_pld_figure(const struct composition *composition,
+                                             enum pld_figure figure, double at,
+                                             const struct pld_effort *effort,
+                                             struct privacy_interval *out)
+{
+    enum accountant_status status = check(composition, figure, at);
+    if (status != ACCOUNTANT_OK)
+        return status;
+    size_t count = composition->count;
+    struct source *source = calloc(count, sizeof *source);
+    struct pld_part *part = calloc(count, sizeof *part);
+    status = ACCOUNTANT_NO_MEMORY;
+    if (!source || !part)
+        goto cleanup;
+    bool two_sided = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct mechanism *m = &composition->part[i].mechanism;
+        prepare(&composition->part[i], &source[i], &part[i]);
+        two_sided |= gaussian(m) && m->gaussian.sampling_rate < 1.0;
+    }
+    double told, most;
+    bound_losses(composition, part, &told, &most);
+    struct privacy_interval simple = bounded(figure, at, told, most), removed = simple, added;
+    if (most > 0.0 && pld_certify(part, count, figure, at, effort, &removed) != PLD_OK)
+        goto cleanup;
+    added = removed;
+    if (two_sided) {
+        struct pld_effort second = *effort;
+        /* Addition matters only where it costs more. */
+        second.irrelevant = fmax(second.irrelevant, removed.upper);
+        for (size_t i = 0; i < count; i++)
+            source[i].gaussian.add = true;
+        if (pld_certify(part, count, figure, at, &second, &added) != PLD_OK)
+            goto cleanup;
+    }
+    struct privacy_interval worse = {fmax(removed.lower, added.lower),
+                                     fmax(removed.upper, added.upper)};
+    worse.lower = fmax(worse.lower, simple.lower);
+    worse.upper = fmin(worse.upper, simple.upper);
+    status = isinf(worse.upper) && isfinite(worse.lower) ? ACCOUNTANT_OUT_OF_REACH : ACCOUNTANT_OK;
+    if (status == ACCOUNTANT_OK)
+        *out = worse;
+cleanup:
+    free(source);
+    free(part);
+    return status;
+}
 
 static enum accountant_status epsilon(const struct composition *composition, double delta,
                                       struct privacy_interval *out)
 {
-    if (!composition->count || !(delta > 0.0 && delta < 1.0))
-        return ACCOUNTANT_BAD;
-    const struct composition_part *part = &composition->part[0];
-    if (composition->count > 1 || part->mechanism.kind != MECHANISM_SUBSAMPLED_GAUSSIAN)
-        return ACCOUNTANT_UNSUPPORTED;
-    double tail = sqrt(2.0 * log((double)part->times / (1e-10 * delta)));
-    struct subsampled_gaussian step = {.sampling_rate = part->mechanism.gaussian.sampling_rate,
-                                       .noise_multiplier =
-                                           part->mechanism.gaussian.noise_multiplier,
-                                       .tail = fmin(fmax(tail, 6.0), 37.0)};
-    struct privacy_interval removed, added;
-    if (!pld_certify(subsampled_gaussian_outcomes, &step, part->times, delta, &EFFORT, &removed))
-        return ACCOUNTANT_NO_MEMORY;
-    step.add = true;
-    if (!pld_certify(subsampled_gaussian_outcomes, &step, part->times, delta, &EFFORT, &added))
-        return ACCOUNTANT_NO_MEMORY;
-    out->lower = fmax(removed.lower, added.lower);
-    out->upper = fmax(removed.upper, added.upper);
-    return isfinite(out->upper) ? ACCOUNTANT_OK : ACCOUNTANT_OUT_OF_REACH;
+    return accountant_pld_figure(composition, PLD_EPSILON, delta, &ACCOUNTANT_PLD_EFFORT, out);
 }
 
 static enum accountant_status delta(const struct composition *composition, double at,
                                     struct privacy_interval *out)
 {
-    (void)out;
-    if (!composition->count || !(at >= 0.0))
-        return ACCOUNTANT_BAD;
-    return ACCOUNTANT_UNSUPPORTED;
+    return accountant_pld_figure(composition, PLD_DELTA, at, &ACCOUNTANT_PLD_EFFORT, out);
 }
 
 const struct accountant accountant_pld = {"pld", ACCOUNTANT_CERTIFIED, epsilon, delta};

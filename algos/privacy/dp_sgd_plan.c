@@ -4,10 +4,9 @@
 #include <assert.h>
 #include <math.h>
 
+#include "algos/privacy/accountant_pld.h"
 #include "algos/privacy/dp_sgd_accounting.h"
-#include "algos/privacy/pld_certify.h"
 #include "algos/privacy/renyi.h"
-#include "algos/privacy/subsampled_gaussian.h"
 
 static bool between(double value, double low, double high)
 {
@@ -29,25 +28,23 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
                                                    const struct pld_effort *effort,
                                                    struct privacy_interval *out)
 {
-    double n = (double)plan->steps;
-    /* Mass beyond the tail is paid for in delta: at most 1e-10 of it, over all steps. */
-    double tail = sqrt(2.0 * log(n / (1e-10 * plan->delta)));
-    struct subsampled_gaussian step = {.sampling_rate = plan->sampling_rate,
-                                       .noise_multiplier = plan->noise_multiplier,
-                                       .tail = fmin(fmax(tail, 6.0), 37.0)};
-    struct privacy_interval removed, added;
-    struct pld_effort second = *effort;
-    if (!pld_certify(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, effort,
-                     &removed))
+    struct composition_part part = {
+        .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                      .gaussian = {plan->sampling_rate, plan->noise_multiplier}},
+        .times = plan->steps};
+    struct composition run = {.part = &part, .count = 1, .capacity = 1};
+    switch (accountant_pld_figure(&run, PLD_EPSILON, plan->delta, effort, out)) {
+    case ACCOUNTANT_OK:
+        return DP_SGD_PLAN_OK;
+    case ACCOUNTANT_NO_MEMORY:
         return DP_SGD_PLAN_NO_MEMORY;
-    step.add = true;
-    second.irrelevant = removed.lower;
-    if (!pld_certify(subsampled_gaussian_outcomes, &step, plan->steps, plan->delta, &second,
-                     &added))
-        return DP_SGD_PLAN_NO_MEMORY;
-    out->upper = fmax(removed.upper, added.upper);
-    out->lower = fmax(removed.lower, added.lower);
-    return isfinite(out->upper) ? DP_SGD_PLAN_OK : DP_SGD_PLAN_INFEASIBLE;
+    case ACCOUNTANT_OUT_OF_REACH:
+        return DP_SGD_PLAN_INFEASIBLE;
+    case ACCOUNTANT_BAD:
+    case ACCOUNTANT_UNSUPPORTED:
+        break;
+    }
+    return DP_SGD_PLAN_BAD;
 }
 
 /* Epsilon by the order 1 + exp(x); INFINITY where the curve overflows. */

@@ -12,7 +12,7 @@ void pld_outcomes_clear(struct pld_outcomes *outcomes)
     *outcomes = (struct pld_outcomes){0};
 }
 
-bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass)
+static bool append(struct pld_outcomes *outcomes, struct pld_outcome outcome)
 {
     if (outcomes->count == outcomes->capacity) {
         size_t capacity = outcomes->capacity ? 2 * outcomes->capacity : 1024;
@@ -25,8 +25,18 @@ bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass)
         outcomes->outcome = grown;
         outcomes->capacity = capacity;
     }
-    outcomes->outcome[outcomes->count++] = (struct pld_outcome){loss, mass};
+    outcomes->outcome[outcomes->count++] = outcome;
     return true;
+}
+
+bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass)
+{
+    return append(outcomes, (struct pld_outcome){loss, mass, false});
+}
+
+bool pld_outcomes_add_atom(struct pld_outcomes *outcomes, double loss, double mass)
+{
+    return append(outcomes, (struct pld_outcome){loss, mass, true});
 }
 
 void pld_outcomes_reverse(struct pld_outcomes *outcomes)
@@ -63,6 +73,15 @@ static double loss_of(const struct pld *pld, size_t i)
     return (double)pld->place[i] * pld->step;
 }
 
+/* An atom that a place was made for lies on it, not an ulp beside. (The composition pays for
+ * roundings of losses.) */
+static double exact_loss(const struct pld_outcome *outcome, double step)
+{
+    double place = nearbyint(outcome->loss / step) * step;
+    bool there = outcome->atom && fabs(place - outcome->loss) <= 0x1p-51 * fabs(place);
+    return there ? place : outcome->loss;
+}
+
 /* Moves *cell up to the cell that holds LOSS. Rounding may leave a loss a hair outside of its cell;
  * callers clamp. False above the last cell. */
 static bool find_cell(const struct pld *pld, double loss, size_t *cell)
@@ -78,13 +97,14 @@ bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid 
     if (!allocate(grid, out))
         return false;
     size_t cell = 0;
-    out->infinite_mass = outcomes->high_mass;
+    out->infinite_mass = outcomes->high_mass + outcomes->infinite_mass;
     if (outcomes->count && find_cell(out, outcomes->outcome[0].loss, &cell))
         out->mass[cell + 1] += outcomes->low_mass; /* no loss there is larger */
     else
         out->infinite_mass += outcomes->low_mass;
     for (size_t i = 0; i < outcomes->count; i++) {
-        double loss = outcomes->outcome[i].loss, mass = outcomes->outcome[i].mass;
+        double loss = exact_loss(&outcomes->outcome[i], grid->step);
+        double mass = outcomes->outcome[i].mass;
         if (!find_cell(out, loss, &cell)) {
             out->infinite_mass += mass;
             continue;
@@ -109,14 +129,15 @@ static double merge(const struct pld_outcomes *outcomes, double sign, struct pld
     double collected = 0, owed = 0, placed = 0; /* P-mass, and |e^place Q - P|, of the open bin */
     for (size_t n = 0; n < outcomes->count; n++) {
         const struct pld_outcome *o = &outcomes->outcome[rising ? n : outcomes->count - 1 - n];
-        if (o->loss < loss_of(out, 0) || o->loss >= loss_of(out, out->count - 1))
+        double loss = exact_loss(o, out->step);
+        if (loss < loss_of(out, 0) || loss >= loss_of(out, out->count - 1))
             continue;
         if (rising)
-            find_cell(out, o->loss, &cell);
-        while (!rising && cell > 0 && o->loss < loss_of(out, cell))
+            find_cell(out, loss, &cell);
+        while (!rising && cell > 0 && loss < loss_of(out, cell))
             cell--;
         double rest = o->mass, owing;
-        while ((owing = sign * expm1(loss_of(out, bin) - o->loss)) < 0.0 && -owing * rest >= owed) {
+        while ((owing = sign * expm1(loss_of(out, bin) - loss)) < 0.0 && -owing * rest >= owed) {
             double part = owed / -owing;
             out->mass[bin] += collected + part;
             placed += collected + part;
@@ -140,6 +161,7 @@ bool pld_optimistic(const struct pld_outcomes *outcomes, const struct pld_grid *
 {
     if (!allocate(grid, out))
         return false;
+    out->infinite_mass = outcomes->infinite_mass;
     double from_left = merge(outcomes, 1.0, out);
     memset(out->mass, 0, out->count * sizeof *out->mass);
     double from_right = merge(outcomes, -1.0, out);

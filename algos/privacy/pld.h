@@ -12,9 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Why a distribution could not be made. */
+enum pld_status {
+    PLD_OK,
+    PLD_TOO_LARGE, /* more cells or frequencies than are worth it */
+    PLD_NO_MEMORY,
+};
+
 struct pld_outcome {
     double loss; /* ln(P/Q) of this set of outputs */
     double mass; /* P of it, > 0 */
+    bool atom;   /* every output of the set has this very loss */
 };
 
 /* Outcomes in increasing order of loss. The outputs left out on either side keep their P-mass here.
@@ -22,13 +30,15 @@ struct pld_outcome {
 struct pld_outcomes {
     struct pld_outcome *outcome; /* owned */
     size_t count, capacity;
-    double low_mass;  /* outputs whose loss is at most outcome[0].loss */
-    double high_mass; /* outputs whose loss is at least the last one's, perhaps infinite */
+    double low_mass;      /* outputs whose loss is at most outcome[0].loss */
+    double high_mass;     /* outputs whose loss is at least the last one's, perhaps infinite */
+    double infinite_mass; /* outputs that Q never gives */
 };
 
 void pld_outcomes_clear(struct pld_outcomes *outcomes);
 /* Appends; order is the caller's business. False when memory is short. */
 bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass);
+bool pld_outcomes_add_atom(struct pld_outcomes *outcomes, double loss, double mass);
 /* First becomes last: for a mechanism listed by decreasing loss. */
 void pld_outcomes_reverse(struct pld_outcomes *outcomes);
 
@@ -42,17 +52,17 @@ struct pld_grid {
 };
 
 /* The grid of STEP over the losses of OUTCOMES, a partition without cells, for use with that tilt
- * (> 0). False when memory is short or there would be more than PLD_MAX_CELLS cells. */
-bool pld_grid_new(const struct pld_outcomes *outcomes, double tilt, double step,
-                  struct pld_grid *out);
+ * (> 0). PLD_TOO_LARGE when there would be more than PLD_MAX_CELLS cells. */
+enum pld_status pld_grid_new(const struct pld_outcomes *outcomes, double tilt, double step,
+                             struct pld_grid *out);
 void pld_grid_clear(struct pld_grid *grid);
 
 #define PLD_MAX_CELLS ((size_t)1 << 23)
 
 /* A mechanism gives its outcomes, each a set of outputs whose losses lie in one cell of GRID or
- * outside of all; GRID may be NULL: any fine partition. False when memory is short, with *OUT still
- * to be cleared. */
-typedef bool (*pld_mechanism)(const void *parameters, const struct pld_grid *grid,
+ * outside of all; GRID may be NULL: any fine partition. At either end it may leave out outputs of
+ * about OMIT in mass. False when memory is short, with *OUT still to be cleared. */
+typedef bool (*pld_mechanism)(const void *parameters, double omit, const struct pld_grid *grid,
                               struct pld_outcomes *out);
 
 /* Mass mass[i] at the loss place[i] * step, and infinite_mass at infinity. */

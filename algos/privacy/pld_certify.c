@@ -1,58 +1,123 @@
 /* Chooses tilt, window and step; lets pld_compose certify.
  *
- * DESIGN. A partition of the outputs without a grid is enough to know the cumulant function K to a
- * fraction of a percent. From it come the tilt (where the Chernoff bound of delta is least, so that
- * the tilted sum is centred just above epsilon) and the ends of the window (where the Chernoff
- * bounds of the tilted tails fall below TAIL). Nothing certified rests on these choices. */
+ * DESIGN. A partition of the outputs without a grid (a sketch) is enough to know the cumulant
+ * function K of the composition to a fraction of a percent. From it come the tilt (where the
+ * Chernoff bound of delta is least, so that the tilted sum is centred just above epsilon) and the
+ * ends of the window (where the Chernoff bounds of the tilted tails fall below what the wanted gap
+ * can bear). Nothing certified rests on these choices. */
 #include "algos/privacy/pld_certify.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "algos/privacy/pld_compose.h"
 
-#define TAIL          1e-12
+#define OMITTED       1e-10 /* share of delta that may be left out at the mechanisms' far ends */
 #define MIN_LOG2_SIZE 12
-#define MAX_TILT      400.0
+#define MAX_TILT      400.0 /* over the greatest loss */
+#define MAX_ATOM_TILT 5.0
+#define MAX_STEP      0.25 /* nats */
+#define LEAST_TILT    0.1  /* over the standard deviation of the composed loss */
 #define MAX_HALVINGS  12
 #define WIDE          0.05 /* relative gap that no grid explains */
 #define MARGIN        0.01 /* of the width: the grid's own laws reach a little further */
-#define FIRST_GAP     0.25 /* of the variance per relative gap wanted: the first guess of the size */
+#define FIRST_GAP     0.5 /* of the variance per relative gap wanted: the first guess of the step */
+#define STEPS_TRIED   4096 /* when several atoms want places */
 
-/* The tilt t at which t n K'(t) - n K(t) = ln(1/delta), or MAX_TILT over the greatest loss if that
- * is less: no loss is worth more cells than that. */
-static double best_tilt(const struct pld_outcomes *outcomes, double n, double delta)
+struct sketch {
+    const struct pld_part *part;
+    struct pld_outcomes *outcomes; /* of each part; owned */
+    size_t count;
+    double times; /* in total */
+};
+
+static void sketch_clear(struct sketch *sketch)
 {
-    double greatest =
-        fmax(fabs(outcomes->outcome[0].loss), fabs(outcomes->outcome[outcomes->count - 1].loss));
-    double low = -20.0, high = log(MAX_TILT / fmax(greatest, 1e-20)); /* of ln t */
-    for (int i = 0; i < 50; i++) {
-        double middle = 0.5 * (low + high), t = exp(middle), mean;
-        double k = pld_outcomes_cumulant(outcomes, t, &mean, NULL);
-        if (n * (t * mean - k) < -log(delta))
+    for (size_t i = 0; sketch->outcomes && i < sketch->count; i++)
+        pld_outcomes_clear(&sketch->outcomes[i]);
+    free(sketch->outcomes);
+    *sketch = (struct sketch){0};
+}
+
+static bool sketch_new(const struct pld_part *part, size_t count, double omit, struct sketch *out)
+{
+    *out = (struct sketch){
+        .part = part, .count = count, .outcomes = calloc(count, sizeof(struct pld_outcomes))};
+    bool done = out->outcomes != NULL;
+    for (size_t i = 0; done && i < count; i++) {
+        out->times += (double)part[i].times;
+        done = part[i].mechanism(part[i].parameters, omit, NULL, &out->outcomes[i]);
+    }
+    if (!done)
+        sketch_clear(out);
+    return done;
+}
+
+/* The composition's cumulant at TILT, and its tilted mean and variance. */
+static double cumulant(const struct sketch *sketch, double tilt, double *out_mean,
+                       double *out_variance)
+{
+    double k = 0, mean = 0, variance = 0;
+    for (size_t i = 0; i < sketch->count; i++) {
+        double n = (double)sketch->part[i].times, one_mean, one_variance;
+        k += n * pld_outcomes_cumulant(&sketch->outcomes[i], tilt, &one_mean, &one_variance);
+        mean += n * one_mean;
+        variance += n * one_variance;
+    }
+    *out_mean = mean;
+    *out_variance = variance;
+    return k;
+}
+
+/* Beyond, a tilt does no more good: no loss is worth more cells, and an atom at the greatest loss
+ * has all the mass already. */
+static double greatest_tilt(const struct sketch *sketch)
+{
+    double greatest = 1e-20;
+    for (size_t i = 0; i < sketch->count; i++) {
+        const struct pld_outcomes *o = &sketch->outcomes[i];
+        double loss = fmax(fabs(o->outcome[0].loss), fabs(o->outcome[o->count - 1].loss));
+        bool atoms = sketch->part[i].quantum > 0.0;
+        greatest = fmax(greatest, (atoms ? MAX_ATOM_TILT : MAX_TILT) / fmax(loss, 1e-20));
+    }
+    return greatest;
+}
+
+/* The tilt t at which t K'(t) - K(t) = ln(1/delta), or K'(t) = epsilon; at most the greatest, and
+ * not so weak that it means nothing. */
+static double best_tilt(const struct sketch *sketch, enum pld_figure figure, double at)
+{
+    double low = -60.0, high = log(greatest_tilt(sketch)); /* of ln t */
+    double mean, variance;
+    while (high - low > 0.02) {
+        double middle = 0.5 * (low + high), t = exp(middle);
+        double k = cumulant(sketch, t, &mean, &variance);
+        if (figure == PLD_EPSILON ? t * mean - k < -log(at) : mean < at)
             low = middle;
         else
             high = middle;
-        if (high - low < 0.02)
-            break;
     }
-    return exp(low);
+    double t = exp(low);
+    cumulant(sketch, t, &mean, &variance);
+    return fmax(t, LEAST_TILT / sqrt(fmax(variance, 1e-200)));
 }
 
-/* The nearest end of the window (SIGN +1 upper, -1 lower) that a Chernoff bound shows to suffice,
- * and the change of tilt that shows it. */
-static double window_end(const struct pld_outcomes *outcomes, double n, double tilt, double sign,
+/* The nearest end of the window (SIGN +1 upper, -1 lower) beyond which a Chernoff bound shows less
+ * than TAIL, and the change of tilt that shows it. */
+static double window_end(const struct sketch *sketch, double tilt, double sign, double tail,
                          double *out_change)
 {
-    double mean, variance, best = INFINITY;
-    double k = pld_outcomes_cumulant(outcomes, tilt, &mean, &variance);
-    double unit = 1.0 / sqrt(n * fmax(variance, 1e-12 * mean * mean + 1e-200));
+    double mean, variance, unused, best = INFINITY;
+    double k = cumulant(sketch, tilt, &mean, &variance);
+    double per_draw = mean / sketch->times;
+    double unit = 1.0 / sqrt(fmax(variance, 1e-12 * per_draw * per_draw * sketch->times + 1e-200));
     *out_change = unit;
     int since = 0;
     for (int i = -16; i <= 48 && since < 12; i++) {
         double change = unit * exp2(0.25 * i);
-        double shifted = pld_outcomes_cumulant(outcomes, tilt + sign * change, NULL, NULL);
-        double distance = (n * (shifted - k) - log(TAIL)) / change;
+        double shifted = cumulant(sketch, tilt + sign * change, &unused, &variance);
+        double distance = (shifted - k - log(tail)) / change;
         since++;
         if (distance < best) {
             best = distance;
@@ -63,97 +128,216 @@ static double window_end(const struct pld_outcomes *outcomes, double n, double t
     return sign * best;
 }
 
-/* One attempt at a given size. */
-static bool attempt(pld_mechanism mechanism, const void *parameters, double delta,
-                    const struct pld_outcomes *coarse, double bottom, double top,
-                    struct pld_window *window, struct privacy_interval *out)
+/* What one attempt looks at. */
+struct view {
+    double tilt, bottom, top, variance;
+    double tilt_above, tilt_below;
+};
+
+static struct view view_at(const struct sketch *sketch, double tilt, double relative_gap)
 {
+    struct view view = {.tilt = tilt};
+    double mean;
+    cumulant(sketch, tilt, &mean, &view.variance);
+    /* About what is to be found in the tilted law above epsilon: tails are small beside it. */
+    double found = 1.0 / (1.0 + 2.5 * tilt * (tilt + 1.0) * sqrt(view.variance));
+    double tail = fmax(1e-30, 0.000001 * relative_gap * found);
+    view.top = window_end(sketch, tilt, 1.0, tail, &view.tilt_above);
+    view.bottom = window_end(sketch, tilt, -1.0, tail, &view.tilt_below);
+    view.top += MARGIN * (view.top - view.bottom);
+    double least = 1e-3; /* width: of nothing but atoms on one place */
+    for (size_t i = 0; i < sketch->count; i++)
+        least = fmax(least, 4.0 * sketch->part[i].quantum);
+    double missing = fmax(0.0, least - (view.top - view.bottom));
+    view.top += 0.5 * missing;
+    view.bottom -= 0.5 * missing;
+    return view;
+}
+
+/* How badly the atoms miss the places of STEP: the lower law moves each down to a place. */
+static double missed(const struct sketch *sketch, double step)
+{
+    double sum = 0;
+    for (size_t i = 0; i < sketch->count; i++) {
+        double quantum = sketch->part[i].quantum, places = quantum / step;
+        if (quantum > 0.0 && fabs(places - nearbyint(places)) > 0x1p-50 * places)
+            sum += (double)sketch->part[i].times * (places - floor(places)) * step;
+    }
+    return sum;
+}
+
+/* A step of at most WANTED that has places for the atoms: exactly for one kind of atoms, as nearly
+ * as possible for several. */
+static double step_for_atoms(const struct sketch *sketch, double wanted)
+{
+    double quantum = 0, most = 0;
+    for (size_t i = 0; i < sketch->count; i++) {
+        double q = sketch->part[i].quantum, weight = q * q * (double)sketch->part[i].times;
+        if (weight > most) {
+            most = weight;
+            quantum = q;
+        }
+    }
+    if (most == 0.0)
+        return wanted;
+    double places = ceil(quantum / wanted), best = quantum / places, least = missed(sketch, best);
+    for (int i = 1; i < STEPS_TRIED && least > 0.0 && i < 0.4 * places; i++) {
+        double step = quantum / (places + i), now = missed(sketch, step);
+        if (now < least) {
+            least = now;
+            best = step;
+        }
+    }
+    return best;
+}
+
+static enum pld_status discretise(const struct sketch *sketch, size_t i, double tilt, double step,
+                                  double omit, struct pld_term *out)
+{
+    const struct pld_part *part = &sketch->part[i];
     struct pld_grid grid = {0};
     struct pld_outcomes outcomes = {0};
-    struct pld upper = {0}, lower = {0};
-    struct pld_sum *sum = NULL;
-    /* Two points are lost to rounding the bottom down. */
-    double step = (top - bottom) / (double)(window->size - 2);
-    window->low = (int64_t)floor(bottom / step);
-    bool done =
-        pld_grid_new(coarse, window->tilt, step, &grid) &&
-        mechanism(parameters, &grid, &outcomes) && pld_pessimistic(&outcomes, &grid, &upper) &&
-        pld_optimistic(&outcomes, &grid, &lower) && (sum = pld_compose(&upper, &lower, window));
-    if (done)
-        pld_sum_epsilon(sum, delta, &out->lower, &out->upper);
+    out->times = part->times;
+    enum pld_status status = pld_grid_new(&sketch->outcomes[i], tilt, step, &grid);
+    if (status == PLD_OK && !(part->mechanism(part->parameters, omit, &grid, &outcomes) &&
+                              pld_pessimistic(&outcomes, &grid, &out->upper) &&
+                              pld_optimistic(&outcomes, &grid, &out->lower)))
+        status = PLD_NO_MEMORY;
     pld_grid_clear(&grid);
     pld_outcomes_clear(&outcomes);
-    pld_clear(&upper);
-    pld_clear(&lower);
+    return status;
+}
+
+/* One attempt with at least 2^LOG2_SIZE places in the window. */
+static enum pld_status attempt(const struct sketch *sketch, const struct view *view,
+                               unsigned log2_size, enum pld_figure figure, double at, double omit,
+                               struct privacy_interval *out)
+{
+    size_t count = sketch->count;
+    struct pld_sum *sum = NULL;
+    struct pld_window window = {.tilt = view->tilt,
+                                .tilt_above = view->tilt_above,
+                                .tilt_below = view->tilt_below,
+                                .size = (uint64_t)1 << log2_size};
+    /* Two points are lost to rounding the bottom down. */
+    double width = view->top - view->bottom;
+    double step = step_for_atoms(sketch, width / (double)(window.size - 2));
+    while (width / step > (double)(window.size - 2))
+        window.size *= 2;
+    while (window.size > 4 && width / step <= (double)(window.size / 2 - 2))
+        window.size /= 2;
+    window.low = (int64_t)floor(view->bottom / step);
+    struct pld_term *term = calloc(count, sizeof *term);
+    enum pld_status status = term ? PLD_OK : PLD_NO_MEMORY;
+    for (size_t i = 0; status == PLD_OK && i < count; i++)
+        status = discretise(sketch, i, view->tilt, step, omit, &term[i]);
+    if (status == PLD_OK)
+        status = pld_compose(term, count, &window, &sum);
+    if (status == PLD_OK)
+        *out = figure == PLD_EPSILON ? pld_sum_epsilon(sum, at) : pld_sum_delta(sum, at);
     pld_sum_free(sum);
-    return done;
+    for (size_t i = 0; term && i < count; i++) {
+        pld_clear(&term[i].upper);
+        pld_clear(&term[i].lower);
+    }
+    free(term);
+    return status;
 }
 
 /* The first size to try: the step adds about step^2/4 to a draw's variance. */
-static unsigned first_log2_size(double variance, double width, double relative_gap)
+static unsigned first_log2_size(const struct view *view, double times, double relative_gap)
 {
     unsigned log2_size = MIN_LOG2_SIZE;
-    double step = 2.0 * sqrt(FIRST_GAP * 4.0 * relative_gap * variance);
-    while (log2_size < PLD_MAX_LOG2_SIZE && width / (double)(1u << log2_size) > step)
+    double step = fmin(MAX_STEP, 2.0 * sqrt(FIRST_GAP * relative_gap * view->variance / times));
+    while (log2_size < PLD_MAX_LOG2_SIZE &&
+           (view->top - view->bottom) / (double)(1u << log2_size) > step)
         log2_size++;
     return log2_size;
 }
 
-/* True when epsilon lies outside of the window, or the tilt is so strong that the rounding
+/* True when the figure lies outside of the window, or the tilt is so strong that the rounding
  * allowance swamps delta there: a weaker tilt looks lower and wider. */
-static bool misplaced(const struct privacy_interval *now, double bottom, bool exhausted)
+static bool misplaced(enum pld_figure figure, const struct privacy_interval *now,
+                      const struct view *view, bool exhausted)
 {
-    bool above = isinf(now->upper);
-    bool below = now->lower == 0.0 && now->upper > 0.0 && bottom > 0.0;
-    return above || below || (exhausted && now->upper - now->lower > WIDE * now->upper);
+    if (isinf(now->lower))
+        return false;
+    if (exhausted && now->upper - now->lower > WIDE * now->upper)
+        return true;
+    return figure == PLD_EPSILON &&
+           (isinf(now->upper) || (now->lower == 0.0 && now->upper > 0.0 && view->bottom > 0.0));
 }
 
-bool pld_certify(pld_mechanism mechanism, const void *parameters, uint64_t times, double delta,
-                 const struct pld_effort *effort, struct privacy_interval *out)
+static bool good_enough(const struct privacy_interval *best, const struct pld_effort *effort)
 {
-    unsigned max_log2_size = effort->max_log2_size;
-    assert(times > 0 && delta > 0.0 && delta < 1.0 && effort->relative_gap > 0.0);
-    assert(max_log2_size >= MIN_LOG2_SIZE && max_log2_size <= PLD_MAX_LOG2_SIZE);
-    struct pld_outcomes coarse = {0};
-    bool done = mechanism(parameters, NULL, &coarse);
-    if (!done)
-        goto cleanup;
-    double n = (double)times;
-    struct pld_window window = {.times = times, .tilt = best_tilt(&coarse, n, delta)};
-    struct privacy_interval best = {0.0, INFINITY};
+    if (isinf(best->lower) || best->upper <= effort->irrelevant)
+        return true;
+    return best->upper - best->lower <= effort->relative_gap * best->upper;
+}
+
+static enum pld_status refine(const struct sketch *sketch, enum pld_figure figure, double at,
+                              double omit, const struct pld_effort *effort,
+                              struct privacy_interval *best)
+{
     unsigned log2_size = 0, halvings = 0;
+    struct view view = view_at(sketch, best_tilt(sketch, figure, at), effort->relative_gap);
     for (;;) {
-        double variance;
-        double top = window_end(&coarse, n, window.tilt, 1.0, &window.tilt_above);
-        double bottom = window_end(&coarse, n, window.tilt, -1.0, &window.tilt_below);
-        top += MARGIN * (top - bottom);
-        pld_outcomes_cumulant(&coarse, window.tilt, NULL, &variance);
         if (!log2_size)
-            log2_size = first_log2_size(variance, top - bottom, effort->relative_gap);
-        log2_size = log2_size < max_log2_size ? log2_size : max_log2_size;
-        window.size = (size_t)1 << log2_size;
+            log2_size = first_log2_size(&view, sketch->times, effort->relative_gap);
+        log2_size = log2_size < effort->max_log2_size ? log2_size : effort->max_log2_size;
         struct privacy_interval now;
-        done = attempt(mechanism, parameters, delta, &coarse, bottom, top, &window, &now);
-        if (!done)
-            break;
-        best.lower = fmax(best.lower, now.lower);
-        best.upper = fmin(best.upper, now.upper);
-        if (best.upper <= effort->irrelevant ||
-            best.upper - best.lower <= effort->relative_gap * best.upper)
-            break;
-        bool exhausted = log2_size >= max_log2_size;
-        if (misplaced(&now, bottom, exhausted) && halvings++ < MAX_HALVINGS) {
-            window.tilt *= 0.5;
+        enum pld_status status = attempt(sketch, &view, log2_size, figure, at, omit, &now);
+        if (status != PLD_OK)
+            return status;
+        best->lower = fmax(best->lower, now.lower);
+        best->upper = fmin(best->upper, now.upper);
+        if (good_enough(best, effort))
+            return PLD_OK;
+        bool exhausted = log2_size >= effort->max_log2_size;
+        if (misplaced(figure, &now, &view, exhausted) && halvings++ < MAX_HALVINGS) {
+            view = view_at(sketch, 0.5 * view.tilt, effort->relative_gap);
             log2_size = 0;
             continue;
         }
         if (exhausted)
-            break;
+            return PLD_OK;
         log2_size++;
     }
-    if (done)
-        *out = best;
-cleanup:
-    pld_outcomes_clear(&coarse);
-    return done;
+}
+
+/* ln of the Chernoff bound of delta at EPSILON. */
+static double log_delta_bound(const struct sketch *sketch, double epsilon)
+{
+    double mean, variance, t = best_tilt(sketch, PLD_DELTA, epsilon);
+    return fmin(0.0, cumulant(sketch, t, &mean, &variance) - t * epsilon);
+}
+
+enum pld_status pld_certify(const struct pld_part *part, size_t count, enum pld_figure figure,
+                            double at, const struct pld_effort *effort,
+                            struct privacy_interval *out)
+{
+    assert(count > 0 && effort->relative_gap > 0.0);
+    assert(figure == PLD_EPSILON ? at > 0.0 && at < 1.0 : at >= 0.0);
+    assert(effort->max_log2_size >= MIN_LOG2_SIZE && effort->max_log2_size <= PLD_MAX_LOG2_SIZE);
+    struct sketch sketch;
+    double times = 0, omit = 0;
+    for (size_t i = 0; i < count; i++)
+        times += (double)part[i].times;
+    if (figure == PLD_EPSILON)
+        omit = OMITTED * at / times;
+    if (!sketch_new(part, count, omit, &sketch))
+        return PLD_NO_MEMORY;
+    if (figure == PLD_DELTA) {
+        omit = OMITTED * exp(log_delta_bound(&sketch, at)) / times;
+        sketch_clear(&sketch);
+        if (!sketch_new(part, count, omit, &sketch))
+            return PLD_NO_MEMORY;
+    }
+    struct privacy_interval best = {0.0, figure == PLD_EPSILON ? INFINITY : 1.0};
+    enum pld_status status = refine(&sketch, figure, at, omit, effort, &best);
+    sketch_clear(&sketch);
+    if (status == PLD_NO_MEMORY)
+        return status;
+    *out = best; /* what was known when the grid became too large is known */
+    return PLD_OK;
 }

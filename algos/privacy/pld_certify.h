@@ -1,8 +1,9 @@
-/* Epsilon of a mechanism run n times, certified from both sides; the grid is found by itself. */
+/* Epsilon or delta of a composition, certified from both sides; the grid is found by itself. */
 #ifndef TACET_ALGOS_PRIVACY_PLD_CERTIFY_H
 #define TACET_ALGOS_PRIVACY_PLD_CERTIFY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "algos/privacy/interval.h"
@@ -12,16 +13,26 @@
 struct pld_effort {
     double relative_gap;    /* stop when upper - lower <= relative_gap * upper, */
     double irrelevant;      /* or when upper <= irrelevant (another direction costs more), */
-    unsigned max_log2_size; /* or when the window has 2^max_log2_size points (12 .. 20) */
+    unsigned max_log2_size; /* or when the window has 2^max_log2_size points (12 .. 26) */
 };
 
-#define PLD_MAX_LOG2_SIZE 20 /* window of at most 2^20 points: 0.2 s, 120 MB */
+/* Beyond 2^20 points a window is used only where a few frequencies suffice (pld_spectrum.h). */
+#define PLD_MAX_LOG2_SIZE 26
 
-/* The interval of MECHANISM, with its PARAMETERS, run TIMES >= 1 at DELTA in (0, 1). The window is
- * doubled until EFFORT is satisfied. False when memory is short or the mechanism is beyond any
- * grid.
- */
-bool pld_certify(pld_mechanism mechanism, const void *parameters, uint64_t times, double delta,
-                 const struct pld_effort *effort, struct privacy_interval *out);
+struct pld_part {
+    pld_mechanism mechanism;
+    const void *parameters;
+    uint64_t times; /* >= 1 */
+    double quantum; /* the loss of its atoms, for which the grid makes a place; 0: it has none */
+};
+
+enum pld_figure { PLD_EPSILON, PLD_DELTA };
+
+/* The interval of PART[COUNT], composed: of epsilon at the delta AT in (0, 1), or of delta at the
+ * epsilon AT >= 0. The grid is refined until EFFORT is satisfied or nothing more can be done. A
+ * mechanism beyond any grid gets [0, INFINITY], or [0, 1]. PLD_OK or PLD_NO_MEMORY. */
+enum pld_status pld_certify(const struct pld_part *part, size_t count, enum pld_figure figure,
+                            double at, const struct pld_effort *effort,
+                            struct privacy_interval *out);
 
 #endif

@@ -1,333 +1,351 @@
-/* Both bounds travel through one complex transform: the upper law as its real part, the lower as
- * its imaginary one.
+/* Delta at any grid point, straight from the Fourier coefficients.
  *
- * With K = ln E exp(t loss) of one draw and x_i the tilted n-fold law on the window,
- *   delta(e) = exp(n K - t e) sum_{l_i > e} x_i exp(-t (l_i - e)) (1 - exp(-(l_i - e))).
- * The two running sums
- *   A_j = sum_{i >= j} x_i exp(-t (l_i - l_j)),
- *   C_j = sum_{i >= j} x_i exp(-t (l_i - l_j)) (1 - exp(-(l_i - l_j)))
- * give delta everywhere: at e = l_j - y with 0 <= y <= step,
- *   delta = exp(n K - t l_j) (C_j + (1 - exp(-y)) (A_j - C_j)). */
+ * DESIGN. With nK the composition's cumulant at tilt t and x_p its tilted law at the places p of
+ * the window, step h,
+ *   delta(l_j) = exp(nK - t l_j) C_j,   C_j = sum_{p >= j} x_p w^(p-j) (1 - v^(p-j)),
+ *   w = exp(-t h), v = exp(-h).
+ * On the circle x_p = (1/N) sum_k X_k z_k^p, z_k = exp(2 pi i k / N), and the sum over p up to the
+ * end M of the window is a difference of geometric series:
+ *   C_j = (1/N) sum_k X_k z_k^j [ 1/(1 - w z_k) - 1/(1 - w v z_k) ]
+ *         - w^(M-j) ( S(w) - v^(M-j) S(w v) ),   S(y) = (1/N) sum_k X_k z_k^M / (1 - y z_k).
+ * Only a few dozen k matter when much is composed, so no inverse transform is needed. A law on a
+ * grid has a delta that is linear in exp(epsilon) between the grid's points. */
 #include "algos/privacy/pld_compose.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/fft.h"
+#include "algos/privacy/pld_spectrum.h"
 
 #define HALF_ULP          0x1p-53
-#define QUADRATURE_ERROR  1e-14 /* relative error of a mass; Gauss-Legendre's own is below 3e-15 */
 #define RELATIVE_ROUNDING 1e-12 /* of the few operations after the transforms */
+#define SINGLE_ROUNDING   1e-10 /* of masses and of sums of at most PLD_MAX_CELLS terms, with room \
+                                 */
 
 /* One of the two bounds on the window. */
 struct side {
-    double *a, *c;     /* running sums, of window.size */
-    double log_norm;   /* n K */
-    double spare;      /* bound of the error of any x_i */
+    double *re, *im;   /* of X_k / N times the bracket above, real parts doubled up */
+    double s_w, s_wv;  /* S(w), S(w v) */
+    double error;      /* bound of the error of any C_j, but for the two S */
+    double s_error;    /* and of the two S together */
+    double log_norm;   /* nK */
     double above;      /* tilted mass that belongs above the window */
     double below;      /* and below it */
-    double infinite;   /* n-fold probability of an infinite loss */
+    double infinite;   /* probability of an infinite loss */
     double loss_error; /* rounding of the losses, summed over the draws */
 };
 
 struct pld_sum {
     struct pld_window window;
     double step;
+    const struct pld_term *single; /* all there is, when it runs once: nothing to transform */
+    struct roots roots;            /* of twice the window */
+    uint64_t *frequency;
+    size_t count;
     struct side upper, lower;
 };
 
-static double square(double x)
+static double loss_of(const struct pld_sum *sum, int64_t place)
 {
-    return x * x;
+    return (double)place * sum->step;
 }
 
-/* Tilts PLD by the window's tilt and folds it onto the circle; every other double of CIRCLE. Gives
- * the relative error of the entries. */
-static double fold(const struct pld *pld, const struct pld_window *window, double cumulant,
-                   double *circle)
+static int64_t top_of(const struct pld_sum *sum)
 {
-    double largest = 0;
-    int64_t size = (int64_t)window->size;
-    for (size_t i = 0; i < pld->count; i++) {
-        if (pld->mass[i] <= 0.0)
-            continue;
-        int64_t place = pld->place[i];
-        double tilted = window->tilt * (double)place * pld->step;
-        double x = pld->mass[i] * exp(tilted - cumulant);
-        if (x > DBL_EPSILON * DBL_EPSILON)
-            largest = fmax(largest, fabs(tilted) + fabs(cumulant));
-        circle[2 * (size_t)(((place % size) + size) % size)] += x;
-    }
-    return QUADRATURE_ERROR + 4.0 * HALF_ULP * (2.0 + largest);
-}
-
-/* z^n of *re + i *im. Relative error at most 4 n HALF_ULP. */
-static void power(double *re, double *im, uint64_t n)
-{
-    double zr = *re, zi = *im, wr = 1.0, wi = 0.0;
-    /* Below exp(-700) the power is zero for every purpose; squarings would stall on denormals. */
-    if ((double)n * log(fmax(square(zr) + square(zi), DBL_MIN)) < -1400.0) {
-        *re = *im = 0.0;
-        return;
-    }
-    for (;;) {
-        if (n & 1) {
-            double r = wr * zr - wi * zi;
-            wi = wr * zi + wi * zr;
-            wr = r;
-        }
-        n >>= 1;
-        if (!n)
-            break;
-        double r = (zr - zi) * (zr + zi);
-        zi = 2.0 * zr * zi;
-        zr = r;
-    }
-    *re = wr;
-    *im = wi;
-}
-
-/* How far (F + e)^n can be from F^n when |e| <= ERROR, given |F| and |F^n|. */
-static double power_error(double magnitude, double powered, uint64_t times, double error)
-{
-    double n = (double)times;
-    if (times == 1)
-        return error;
-    if (magnitude < 0.5) /* n r^(n-1) with r <= 1/2 + error is at most 1.1 */
-        return 1.1 * error;
-    return n * error * powered / magnitude * exp(2.0 * n * error);
-}
-
-/* The spectrum of X + iY becomes the conjugate of that of X^n + iY^n, where powers are
- * convolutions: transforming forward again inverts. Adds up the errors and magnitudes that the
- * inverse averages. */
-static void power_spectrum(double *spectrum, size_t size, uint64_t times, double error,
-                           double *out_error, double *out_magnitude)
-{
-    double errors = 0, magnitudes = 0;
-    for (size_t k = 0; k <= size / 2; k++) {
-        size_t m = (size - k) % size;
-        double pr = spectrum[2 * k], pi = spectrum[2 * k + 1];
-        double mr = spectrum[2 * m], mi = spectrum[2 * m + 1];
-        double xr = 0.5 * (pr + mr), xi = 0.5 * (pi - mi);
-        double yr = 0.5 * (pi + mi), yi = 0.5 * (mr - pr);
-        double x = sqrt(square(xr) + square(xi)), y = sqrt(square(yr) + square(yi));
-        power(&xr, &xi, times);
-        power(&yr, &yi, times);
-        double xn = sqrt(square(xr) + square(xi)), yn = sqrt(square(yr) + square(yi));
-        double both = power_error(x, xn, times, error) + power_error(y, yn, times, error);
-        errors += k == m ? both : 2.0 * both;
-        magnitudes += k == m ? xn + yn : 2.0 * (xn + yn);
-        spectrum[2 * k] = xr - yi;
-        spectrum[2 * k + 1] = -(xi + yr);
-        spectrum[2 * m] = xr + yi;
-        spectrum[2 * m + 1] = -(yr - xi);
-    }
-    *out_error = errors;
-    *out_magnitude = magnitudes;
-}
-
-/* CIRCLE holds two folded laws; gives their n-fold convolutions and a bound of the absolute error
- * of each entry. */
-static bool convolve(const struct pld_window *window, double input_error, double *circle,
-                     double *out_error)
-{
-    size_t size = window->size;
-    bool done = false;
-    struct fft *fft = fft_new(size);
-    double *spectrum = calloc(2 * size, sizeof *spectrum);
-    if (!fft || !spectrum || !fft_forward(fft, circle, spectrum))
-        goto cleanup;
-    /* Both laws have mass one, and a bin of the spectrum mixes both. Powers round like inputs. */
-    double error = input_error + 2.0 * fft_relative_error(size) + 4.0 * HALF_ULP;
-    double errors, magnitudes;
-    power_spectrum(spectrum, size, window->times, error, &errors, &magnitudes);
-    if (!fft_forward(fft, spectrum, circle))
-        goto cleanup;
-    for (size_t i = 0; i < size; i++) {
-        circle[2 * i] /= (double)size;
-        circle[2 * i + 1] /=
-            -(double)size; /* the forward transform of a conjugate is a conjugate */
-    }
-    *out_error = (errors + fft_relative_error(size) * magnitudes) / (double)size;
-    done = true;
-cleanup:
-    fft_free(fft);
-    free(spectrum);
-    return done;
+    return sum->window.low + (int64_t)sum->window.size;
 }
 
 /* Tilted mass of the sum beyond either end of the window (Chernoff), and what K gives. */
-static void bound_tails(const struct pld *pld, const struct pld_window *w, double cumulant,
-                        struct side *side)
-{
-    double n = (double)w->times;
-    double bottom = (double)w->low * pld->step;
-    double top = (double)(w->low + (int64_t)w->size) * pld->step;
-    double up = pld_cumulant(pld, w->tilt + w->tilt_above);
-    double down = pld_cumulant(pld, w->tilt - w->tilt_below);
-    side->above = exp(fmin(0.0, n * (up - cumulant) - w->tilt_above * top));
-    side->below = exp(fmin(0.0, n * (down - cumulant) + w->tilt_below * bottom));
-    side->log_norm = n * cumulant;
-    side->infinite = -expm1(n * log1p(-fmin(pld->infinite_mass, 1.0)));
-    double span = fmax(fabs((double)pld->place[0]), fabs((double)pld->place[pld->count - 1]));
-    side->loss_error =
-        n * 4.0 * HALF_ULP * (1.0 + fmin(span * pld->step, 1.0 + fabs(top) + fabs(bottom)));
-}
-
-/* The running sums of every other double of CIRCLE, which starts at loss 0 modulo the window. */
-static bool add_up(const struct pld_sum *sum, const double *circle, struct side *side)
+static void bound_tails(const struct pld_sum *sum, const struct pld_term *term, size_t count,
+                        bool upper, struct pld_cumulants *cumulant, struct side *side)
 {
     const struct pld_window *w = &sum->window;
-    size_t size = w->size;
-    side->a = malloc(size * sizeof *side->a);
-    side->c = malloc(size * sizeof *side->c);
-    if (!side->a || !side->c)
+    double bottom = loss_of(sum, w->low), top = loss_of(sum, top_of(sum));
+    double norm = 0, up = 0, down = 0, told = 0, rounded = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct pld *pld = upper ? &term[i].upper : &term[i].lower;
+        double n = (double)term[i].times, k = pld_cumulant(pld, w->tilt);
+        *(upper ? &cumulant[i].upper : &cumulant[i].lower) = k;
+        norm += n * k;
+        up += n * (pld_cumulant(pld, w->tilt + w->tilt_above) - k);
+        down += n * (pld_cumulant(pld, w->tilt - w->tilt_below) - k);
+        told += n * log1p(-fmin(pld->infinite_mass, 1.0));
+        double span = fmax(fabs((double)pld->place[0]), fabs((double)pld->place[pld->count - 1]));
+        rounded += n * (1.0 + fmin(span * pld->step, 1.0 + fabs(top) + fabs(bottom)));
+    }
+    side->log_norm = norm;
+    side->above = exp(fmin(0.0, up - w->tilt_above * top));
+    side->below = exp(fmin(0.0, down + w->tilt_below * bottom));
+    side->infinite = -expm1(told);
+    side->loss_error = 4.0 * HALF_ULP * rounded;
+}
+
+/* 1 / (1 - y z) for z = exp(i angle), given the sine and cosine of half the angle; 1 - y is GAP.
+ * Both parts of the denominator are sums without cancellation. */
+static void inverse_gap(double y, double gap, double half_cos, double half_sin, double *re,
+                        double *im)
+{
+    double dr = gap + 2.0 * y * half_sin * half_sin, di = -2.0 * y * half_sin * half_cos;
+    double norm = dr * dr + di * di;
+    *re = dr / norm;
+    *im = -di / norm;
+}
+
+/* Turns one coefficient X of a side into its terms of C and S. MULTIPLICITY: 2 where the conjugate
+ * frequency is left to it, over N. Adds to the sums of magnitudes and of errors. */
+struct weights {
+    double w, wv, w_gap, wv_gap, lost; /* 1 - w, 1 - w v, 1 - v */
+};
+
+static void add_bin(const struct pld_sum *sum, const struct weights *g, size_t i, double xr,
+                    double xi, double error, double multiplicity, struct side *side)
+{
+    uint64_t k = sum->frequency[i];
+    double half_cos, half_sin, ar, ai, br, bi, zr, zi;
+    roots_at(&sum->roots, k, &half_cos, &half_sin);
+    inverse_gap(g->w, g->w_gap, half_cos, half_sin, &ar, &ai);
+    inverse_gap(g->wv, g->wv_gap, half_cos, half_sin, &br, &bi);
+    /* a - b = w z (1 - v) a b */
+    double pr = ar * br - ai * bi, pi = ar * bi + ai * br;
+    double fr = half_cos * half_cos - half_sin * half_sin, fi = 2.0 * half_cos * half_sin;
+    double cr = g->w * g->lost * (fr * pr - fi * pi), ci = g->w * g->lost * (fr * pi + fi * pr);
+    side->re[i] = multiplicity * (xr * cr - xi * ci);
+    side->im[i] = multiplicity * (xr * ci + xi * cr);
+    roots_at(&sum->roots, 2 * k * (uint64_t)top_of(sum), &zr, &zi);
+    double yr = multiplicity * (xr * zr - xi * zi), yi = multiplicity * (xr * zi + xi * zr);
+    side->s_w += yr * ar - yi * ai;
+    side->s_wv += yr * br - yi * bi;
+    /* Rounding: of roots, of the operations here and of sums of as many terms. */
+    double rounding = 8.0 * ROOTS_ERROR + HALF_ULP * (64.0 + (double)sum->count);
+    double whole = multiplicity * (error + rounding * sqrt(xr * xr + xi * xi));
+    side->error += whole * sqrt(cr * cr + ci * ci);
+    side->s_error += whole * (sqrt(ar * ar + ai * ai) + sqrt(br * br + bi * bi));
+}
+
+static bool add_spectrum(const struct pld_spectrum *spectrum, struct pld_sum *sum)
+{
+    size_t count = spectrum->count;
+    double h = sum->step, t = sum->window.tilt, size = (double)sum->window.size;
+    struct side *sides[] = {&sum->upper, &sum->lower};
+    struct weights g = {.w = exp(-t * h),
+                        .wv = exp(-(t + 1.0) * h),
+                        .w_gap = -expm1(-t * h),
+                        .wv_gap = -expm1(-(t + 1.0) * h),
+                        .lost = -expm1(-h)};
+    sum->count = count;
+    sum->frequency = malloc((count + 1) * sizeof *sum->frequency);
+    if (!sum->frequency)
         return false;
-    int64_t length = (int64_t)size;
-    size_t shift = (size_t)(((w->low % length) + length) % length);
-    double tilt_step = exp(-w->tilt * sum->step), loss_step = exp(-sum->step);
-    double lost = -expm1(-sum->step), a = 0, c = 0;
-    for (size_t j = size; j-- > 0;) {
-        c = tilt_step * (loss_step * c + lost * a);
-        a = tilt_step * a + fmax(circle[2 * ((j + shift) & (size - 1))], 0.0);
-        side->a[j] = a;
-        side->c[j] = c;
+    for (int s = 0; s < 2; s++) {
+        struct side *side = sides[s];
+        side->re = malloc((count + 1) * sizeof *side->re);
+        side->im = malloc((count + 1) * sizeof *side->im);
+        if (!side->re || !side->im)
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            const struct pld_bin *bin = &spectrum->bin[i];
+            sum->frequency[i] = bin->frequency;
+            bool alone = bin->frequency == 0 || bin->frequency == sum->window.size / 2;
+            add_bin(sum, &g, i, s ? bin->lower_re : bin->upper_re,
+                    s ? bin->lower_im : bin->upper_im, bin->error, (alone ? 1.0 : 2.0) / size,
+                    side);
+        }
+        /* No coefficient's weight is greater than that of frequency 0. */
+        side->error += spectrum->neglected * g.w * g.lost / (g.w_gap * g.wv_gap);
+        side->s_error += spectrum->neglected * 2.0 / g.w_gap;
     }
     return true;
 }
 
-struct pld_sum *pld_compose(const struct pld *upper, const struct pld *lower,
-                            const struct pld_window *window)
+enum pld_status pld_compose(const struct pld_term *term, size_t count,
+                            const struct pld_window *window, struct pld_sum **out)
 {
-    assert(window->times > 0 && window->tilt > 0.0 && upper->step == lower->step);
+    assert(count > 0 && window->tilt > 0.0);
     assert(window->tilt_above > 0.0 && window->tilt_below > 0.0);
     assert(window->size >= 4 && !(window->size & (window->size - 1)));
-    bool done = false;
+    enum pld_status status = PLD_NO_MEMORY;
+    struct pld_spectrum spectrum = {0};
     struct pld_sum *sum = calloc(1, sizeof *sum);
-    double *circle = calloc(2 * window->size, sizeof *circle);
-    if (!sum || !circle)
+    struct pld_cumulants *cumulant = calloc(count, sizeof *cumulant);
+    if (!sum || !cumulant)
         goto cleanup;
     sum->window = *window;
-    sum->step = upper->step;
-    double k_upper = pld_cumulant(upper, window->tilt), k_lower = pld_cumulant(lower, window->tilt);
-    double error =
-        fmax(fold(upper, window, k_upper, circle), fold(lower, window, k_lower, circle + 1));
-    bound_tails(upper, window, k_upper, &sum->upper);
-    bound_tails(lower, window, k_lower, &sum->lower);
-    if (!convolve(window, error, circle, &error))
+    sum->step = term[0].upper.step;
+    bound_tails(sum, term, count, true, cumulant, &sum->upper);
+    bound_tails(sum, term, count, false, cumulant, &sum->lower);
+    status = PLD_OK;
+    if (count == 1 && term->times == 1) {
+        sum->single = term;
         goto cleanup;
-    sum->upper.spare = sum->lower.spare = error;
-    done = add_up(sum, circle, &sum->upper) && add_up(sum, circle + 1, &sum->lower);
+    }
+    status = PLD_NO_MEMORY;
+    if (!roots_new(2 * window->size, &sum->roots))
+        goto cleanup;
+    status =
+        pld_spectrum_new(term, cumulant, count, window->tilt, window->size, &sum->roots, &spectrum);
+    if (status == PLD_OK && !add_spectrum(&spectrum, sum))
+        status = PLD_NO_MEMORY;
 cleanup:
-    free(circle);
-    if (done)
-        return sum;
-    pld_sum_free(sum);
-    return NULL;
+    pld_spectrum_clear(&spectrum);
+    free(cumulant);
+    if (status == PLD_OK)
+        *out = sum;
+    else
+        pld_sum_free(sum);
+    return status;
+}
+
+static void side_clear(struct side *side)
+{
+    free(side->re);
+    free(side->im);
 }
 
 void pld_sum_free(struct pld_sum *sum)
 {
     if (!sum)
         return;
-    free(sum->upper.a);
-    free(sum->upper.c);
-    free(sum->lower.a);
-    free(sum->lower.c);
+    side_clear(&sum->upper);
+    side_clear(&sum->lower);
+    roots_clear(&sum->roots);
+    free(sum->frequency);
     free(sum);
 }
 
-static double loss_of(const struct pld_sum *sum, size_t j)
+/* C_j, and a bound of its error. */
+static double tail_sum(const struct pld_sum *sum, const struct side *side, int64_t place,
+                       double *out_error)
 {
-    return (double)(sum->window.low + (int64_t)j) * sum->step;
+    double c = 0, left = (double)(top_of(sum) - place) * sum->step;
+    for (size_t i = 0; i < sum->count; i++) {
+        double re, im;
+        roots_at(&sum->roots, 2 * sum->frequency[i] * (uint64_t)place, &re, &im);
+        c += side->re[i] * re - side->im[i] * im;
+    }
+    double end = exp(-sum->window.tilt * left);
+    *out_error = side->error + end * side->s_error;
+    return c - end * (side->s_w - exp(-left) * side->s_wv);
 }
 
-/* Upper bound of sum_i exp(-t y_i)(1 - exp(-y_i)) over the window's points above any epsilon:
- * integral plus greatest term. */
-static double weight_of_error(const struct pld_sum *sum)
+/* Delta of a law that is drawn once. */
+static double single_delta(const struct pld *pld, int64_t place)
 {
-    double t = sum->window.tilt;
-    return fmin((double)sum->window.size, 1.0 / (sum->step * t * (t + 1.0)) + 1.0 / (t + 1.0));
+    double sum = 0;
+    for (size_t i = pld->count; i-- > 0 && pld->place[i] > place;)
+        sum += pld->mass[i] * -expm1(-(double)(pld->place[i] - place) * pld->step);
+    return sum;
 }
 
-/* Certified delta at epsilon = loss_of(j), from above. ALLOWANCE: the part of the errors that
- * scales with exp(n K - t e); it is taken a step lower, so that it holds for the whole cell below
- * j. */
-static double upper_delta(const struct pld_sum *sum, size_t j, double *out_scale,
-                          double *out_constant)
+/* Certified delta at loss_of(place), from above; the window's end included. */
+static double upper_delta(const struct pld_sum *sum, int64_t place)
 {
     const struct side *u = &sum->upper;
-    double t = sum->window.tilt, loss = loss_of(sum, j);
-    double scale = exp(u->log_norm - t * loss) * (1.0 + RELATIVE_ROUNDING * (1.0 + fabs(t * loss)));
-    double error = u->spare * weight_of_error(sum) * exp(t * sum->step);
-    double top = loss_of(sum, sum->window.size);
+    if (sum->single)
+        return fmin(1.0, single_delta(&sum->single->upper, place) * (1.0 + SINGLE_ROUNDING) +
+                             u->infinite);
+    double t = sum->window.tilt, loss = loss_of(sum, place), top = loss_of(sum, top_of(sum));
+    double rounding = RELATIVE_ROUNDING * (1.0 + fabs(u->log_norm) + t * fmax(fabs(loss), top));
+    double error, c = tail_sum(sum, u, place, &error);
+    double inside = exp(u->log_norm - t * loss) * (fmax(c, 0.0) + error);
     double beyond = exp(u->log_norm - t * top) * u->above;
-    *out_scale = scale;
-    *out_constant = scale * error + beyond + u->infinite;
-    return scale * u->c[j] + *out_constant;
+    double delta = (inside + beyond) * (1.0 + rounding) + u->infinite;
+    return delta < 1.0 ? delta : 1.0;
 }
 
 /* The same from below. */
-static double lower_delta(const struct pld_sum *sum, size_t j, double *out_scale,
-                          double *out_constant)
+static double lower_delta(const struct pld_sum *sum, int64_t place)
 {
     const struct side *l = &sum->lower;
-    double t = sum->window.tilt, loss = loss_of(sum, j);
-    double scale = exp(l->log_norm - t * loss) * (1.0 - RELATIVE_ROUNDING * (1.0 + fabs(t * loss)));
-    double error = (l->spare * weight_of_error(sum) + l->above + l->below) * exp(t * sum->step);
-    *out_scale = scale;
-    *out_constant = -scale * error;
-    return scale * l->c[j] + *out_constant;
+    if (sum->single)
+        return single_delta(&sum->single->lower, place) * (1.0 - SINGLE_ROUNDING) + l->infinite;
+    double t = sum->window.tilt, loss = loss_of(sum, place);
+    double rounding = RELATIVE_ROUNDING * (1.0 + fabs(l->log_norm) + fabs(t * loss));
+    double error, c = tail_sum(sum, l, place, &error);
+    double inside = c - error - l->above - l->below;
+    if (!(inside > 0.0))
+        return l->infinite;
+    return fmin(1.0, exp(l->log_norm - t * loss) * inside * (1.0 - rounding) + l->infinite);
 }
 
-/* How far below loss_of(j) the delta reaches DELTA: the y of the head comment, in [0, step]. */
-static double step_back(const struct pld_sum *sum, double delta, const struct side *side, size_t j,
-                        double scale, double constant)
+/* Delta between two neighbouring points at the loss AT; linear in exp(loss). */
+static double between(const struct pld_sum *sum, int64_t place, double left, double right,
+                      double at)
 {
-    double gone = ((delta - constant) / scale - side->c[j]) / (side->a[j] - side->c[j]);
-    if (!(gone > 0.0))
-        return 0.0;
-    double y = gone < 1.0 ? -log1p(-gone) : sum->step;
-    return fmin(y, sum->step);
+    double inside = fmin(fmax(at - loss_of(sum, place), 0.0), sum->step);
+    return left + (right - left) * (expm1(inside) / expm1(sum->step));
 }
 
-void pld_sum_epsilon(const struct pld_sum *sum, double delta, double *out_lower, double *out_upper)
+/* The first place of the window, or its end, at which F suffices. */
+static int64_t first_sufficing(const struct pld_sum *sum, double delta,
+                               double (*f)(const struct pld_sum *sum, int64_t place))
 {
-    double scale, constant;
-    size_t size = sum->window.size;
-    /* First grid points at which delta suffices; both bounds fall with epsilon. */
-    size_t low = 0, high = size;
+    int64_t low = sum->window.low, high = top_of(sum);
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (upper_delta(sum, middle, &scale, &constant) <= delta)
+        int64_t middle = low + (high - low) / 2;
+        if (f(sum, middle) <= delta)
             high = middle;
         else
             low = middle + 1;
     }
-    *out_upper = INFINITY;
-    if (low < size) {
-        upper_delta(sum, low, &scale, &constant);
-        double y = low ? step_back(sum, delta, &sum->upper, low, scale, constant) : 0.0;
-        double epsilon = loss_of(sum, low) - y + sum->upper.loss_error;
-        *out_upper = fmax(0.0, epsilon * (1.0 + 4.0 * HALF_ULP));
+    return low;
+}
+
+/* Where between PLACE - 1 and PLACE delta is reached. */
+static double crossing(const struct pld_sum *sum, double delta, int64_t place,
+                       double (*f)(const struct pld_sum *sum, int64_t place))
+{
+    double right = f(sum, place), left = f(sum, place - 1);
+    if (!(left > delta && right <= delta))
+        return loss_of(sum, place);
+    double share = (left - delta) / (left - right);
+    return loss_of(sum, place - 1) + log1p(share * expm1(sum->step));
+}
+
+struct privacy_interval pld_sum_epsilon(const struct pld_sum *sum, double delta)
+{
+    struct privacy_interval out = {0.0, INFINITY};
+    int64_t place = first_sufficing(sum, delta, upper_delta);
+    if (upper_delta(sum, place) <= delta) {
+        double epsilon = place > sum->window.low ? crossing(sum, delta, place, upper_delta)
+                                                 : loss_of(sum, place);
+        epsilon += sum->upper.loss_error;
+        out.upper = fmax(0.0, epsilon + 8.0 * HALF_ULP * fabs(epsilon));
     }
-    low = 0, high = size;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lower_delta(sum, middle, &scale, &constant) <= delta)
-            high = middle;
-        else
-            low = middle + 1;
+    if (sum->lower.infinite * (1.0 - RELATIVE_ROUNDING) > delta)
+        return (struct privacy_interval){INFINITY, INFINITY};
+    place = first_sufficing(sum, delta, lower_delta);
+    if (place > sum->window.low) {
+        double epsilon = crossing(sum, delta, place, lower_delta);
+        /* Here, too, delta must really be above. */
+        if (epsilon == loss_of(sum, place))
+            epsilon = loss_of(sum, place - 1);
+        epsilon -= sum->lower.loss_error;
+        out.lower = fmax(0.0, epsilon - 8.0 * HALF_ULP * fabs(epsilon));
     }
-    *out_lower = 0.0;
-    if (low > 0) {
-        size_t j = low < size ? low : size - 1;
-        lower_delta(sum, j, &scale, &constant);
-        double y = low < size ? step_back(sum, delta, &sum->lower, j, scale, constant) : 0.0;
-        double epsilon = loss_of(sum, j) - y - sum->lower.loss_error;
-        *out_lower = fmax(0.0, epsilon * (1.0 - 4.0 * HALF_ULP));
+    return out;
+}
+
+struct privacy_interval pld_sum_delta(const struct pld_sum *sum, double epsilon)
+{
+    struct privacy_interval out = {sum->lower.infinite, 1.0};
+    int64_t low = sum->window.low, top = top_of(sum);
+    double at = epsilon - sum->upper.loss_error;
+    double place = floor(at / sum->step);
+    if (place >= (double)top)
+        out.upper = upper_delta(sum, top);
+    else if (place >= (double)low) {
+        double left = upper_delta(sum, (int64_t)place);
+        out.upper = between(sum, (int64_t)place, left, upper_delta(sum, (int64_t)place + 1), at);
     }
+    at = epsilon + sum->lower.loss_error;
+    place = fmax((double)low, floor(at / sum->step));
+    if (place < (double)top) {
+        double left = lower_delta(sum, (int64_t)place);
+        double right = lower_delta(sum, (int64_t)place + 1);
+        out.lower = between(sum, (int64_t)place, left, right, at);
+    }
+    out.lower *= 1.0 - RELATIVE_ROUNDING;
+    out.upper = fmin(1.0, out.upper * (1.0 + RELATIVE_ROUNDING));
+    return out;
 }

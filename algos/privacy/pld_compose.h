@@ -1,9 +1,9 @@
-/* A mechanism run n times: delta(epsilon) from above and from below by one Fourier transform.
+/* Mechanisms run many times: delta(epsilon) of the composition from above and from below.
  *
- * The masses are tilted by exp(t * loss) before the transform and the tilt is undone on the sum, so
- * that the error of delta is relative to delta, not to one. Everything that a computer adds to the
- * mathematics is paid for: mass outside the window (Chernoff bounds of both tilted tails), rounding
- * of masses, of the transforms and of the n-th power. */
+ * The masses are tilted by exp(t * loss) before they are transformed and the tilt is undone on the
+ * sum, so that the error of delta is relative to delta, not to one. Everything that a computer adds
+ * to the mathematics is paid for: mass outside the window (Chernoff bounds of both tilted tails),
+ * rounding of masses, of the transforms and of their powers. */
 #ifndef TACET_ALGOS_PRIVACY_PLD_COMPOSE_H
 #define TACET_ALGOS_PRIVACY_PLD_COMPOSE_H
 
@@ -11,30 +11,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algos/privacy/interval.h"
 #include "algos/privacy/pld.h"
+
+/* One mechanism of a composition, discretised both ways on one grid. */
+struct pld_term {
+    struct pld upper, lower; /* from pld_pessimistic and pld_optimistic */
+    uint64_t times;          /* >= 1 */
+};
 
 /* How to compose: the sum's losses are kept on [low, low + size) * step. */
 struct pld_window {
-    uint64_t times;    /* n >= 1 */
     double tilt;       /* t > 0 */
     double tilt_above; /* > 0; the upper tail is bounded with the cumulant at tilt + tilt_above */
     double tilt_below; /* > 0; the lower tail with that at tilt - tilt_below */
     int64_t low;
-    size_t size; /* a power of two from 4 on */
+    uint64_t size; /* a power of two, 4 .. 2^30 */
 };
 
-/* Bounds of the n-fold mechanism's hockey-stick divergence on the window. */
+/* Bounds of the composition's hockey-stick divergence on the window. */
 struct pld_sum;
 
-/* Composes UPPER, from pld_pessimistic, and LOWER, from pld_optimistic, both on one step. NULL when
- * memory is short. Free with pld_sum_free, which takes NULL. */
-struct pld_sum *pld_compose(const struct pld *upper, const struct pld *lower,
-                            const struct pld_window *window);
+/* Composes TERMS, COUNT >= 1 of them, all on one step, which must outlive the sum. PLD_TOO_LARGE as
+ * of pld_spectrum_new. Free with pld_sum_free, which takes NULL. */
+enum pld_status pld_compose(const struct pld_term *term, size_t count,
+                            const struct pld_window *window, struct pld_sum **out);
 void pld_sum_free(struct pld_sum *sum);
 
-/* The least epsilon >= 0 at which the mechanism is (epsilon, DELTA)-private lies in
- * [*out_lower, *out_upper]. *out_upper is INFINITY when the window ends below it; *out_lower is 0
- * when the window begins above it. */
-void pld_sum_epsilon(const struct pld_sum *sum, double delta, double *out_lower, double *out_upper);
+/* Around the least epsilon >= 0 at which the composition is (epsilon, DELTA)-private. Upper is
+ * INFINITY when the window ends below it; lower is 0 when the window begins above it, and INFINITY
+ * when more than DELTA is told outright. */
+struct privacy_interval pld_sum_epsilon(const struct pld_sum *sum, double delta);
+
+/* Around the least delta at which the composition is (EPSILON, delta)-private. */
+struct privacy_interval pld_sum_delta(const struct pld_sum *sum, double epsilon);
 
 #endif

@@ -24,63 +24,71 @@ static double density_at(const struct pld_outcomes *outcomes, size_t i, double t
     return o[i].mass * exp(tilt * o[i].loss - cumulant) / *out_reach;
 }
 
-/* The width that outcome I asks for, at most WIDTH: the rule above, and no wider than the outcome
- * itself, over which the density changes little. (The lower law lifts a bin to its place with mass
- * from above it, so the density must not collapse within a cell.) */
+/* The width that outcome I asks for of a cell that begins at FROM, at most WIDTH: the rule above,
+ * and no wider than the outcome itself, over which the density changes little. (The lower law lifts
+ * a bin to its place with mass from above it, so the density must not collapse within a cell.) */
 static double cell_width(const struct pld_outcomes *outcomes, size_t i, double tilt,
-                         double cumulant, double scale, double width)
+                         double cumulant, double scale, double from, double width)
 {
+    double ahead = outcomes->outcome[i].loss - from;
+    if (outcomes->outcome[i].atom) /* up to the atom's own cell, which is one step wide */
+        return ahead >= 0.0 ? fmin(width, ahead) : width;
     double reach;
     double density = density_at(outcomes, i, tilt, cumulant, &reach);
     return fmin(width, fmin(scale / cbrt(density), reach));
 }
 
-static bool add_place(struct pld_grid *grid, size_t *capacity, int64_t place)
+static enum pld_status add_place(struct pld_grid *grid, size_t *capacity, double place)
 {
+    if (grid->count > PLD_MAX_CELLS)
+        return PLD_TOO_LARGE;
     if (grid->count == *capacity) {
         size_t grown = *capacity ? 2 * *capacity : 1024;
         int64_t *places = realloc(grid->place, grown * sizeof *places);
-        if (grown > 2 * PLD_MAX_CELLS || !places)
-            return free(places ? places : grid->place), grid->place = NULL, false;
+        if (!places)
+            return PLD_NO_MEMORY;
         grid->place = places;
         *capacity = grown;
     }
-    grid->place[grid->count++] = place;
-    return true;
+    grid->place[grid->count++] = (int64_t)place;
+    return PLD_OK;
 }
 
-bool pld_grid_new(const struct pld_outcomes *outcomes, double tilt, double step,
-                  struct pld_grid *out)
+enum pld_status pld_grid_new(const struct pld_outcomes *outcomes, double tilt, double step,
+                             struct pld_grid *out)
 {
-    assert(outcomes->count > 1 && tilt > 0.0 && step > 0.0);
+    assert(outcomes->count > 0 && tilt > 0.0 && step > 0.0);
     const struct pld_outcome *o = outcomes->outcome;
     *out = (struct pld_grid){.step = step};
     size_t capacity = 0, last = outcomes->count - 1;
     double first_place = floor(o[0].loss / step) - 1.0,
            last_place = ceil(o[last].loss / step) + 1.0;
     if (!(fabs(first_place) < 0x1p52 && fabs(last_place) < 0x1p52))
-        return false;
+        return PLD_TOO_LARGE;
     double cumulant = pld_outcomes_cumulant(outcomes, tilt, NULL, NULL);
     double reach, sum = 0; /* of density^(1/3) d loss */
     for (size_t i = 0; i < outcomes->count; i++)
-        sum += cbrt(density_at(outcomes, i, tilt, cumulant, &reach)) * reach;
+        if (!o[i].atom)
+            sum += cbrt(density_at(outcomes, i, tilt, cumulant, &reach)) * reach;
     double scale = step * sqrt(SPREAD / sum);
-    double widest = fmin(MAX_WIDTH, 1.0 / tilt);
+    /* Between atoms there is nothing to be careful with. */
+    double widest = sum > 0.0 ? fmin(MAX_WIDTH, 1.0 / tilt) : INFINITY;
 
     size_t near = 0;
     double place = first_place;
     while (place < last_place) {
-        if (!add_place(out, &capacity, (int64_t)place))
-            return false;
+        enum pld_status status = add_place(out, &capacity, place);
+        if (status != PLD_OK)
+            return status;
         /* The narrowest width that the outcomes ahead within one such width ask for. */
         double width = widest;
         while (near < last && o[near + 1].loss <= place * step)
             near++;
         for (size_t i = near; i <= last && o[i].loss <= place * step + width + step; i++)
-            width = cell_width(outcomes, i, tilt, cumulant, scale, width);
-        place += fmax(1.0, floor(width / step));
+            width = cell_width(outcomes, i, tilt, cumulant, scale, place * step, width);
+        place = fmin(last_place, place + fmax(1.0, floor(width / step)));
     }
-    return add_place(out, &capacity, (int64_t)place);
+    return add_place(out, &capacity, place);
 }
 
 void pld_grid_clear(struct pld_grid *grid)

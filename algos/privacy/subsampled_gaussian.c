@@ -89,13 +89,15 @@ static bool add_cell(const struct subsampled_gaussian *g, double from, double to
     return true;
 }
 
-bool subsampled_gaussian_outcomes(const void *parameters, const struct pld_grid *grid,
+bool subsampled_gaussian_outcomes(const void *parameters, double omit, const struct pld_grid *grid,
                                   struct pld_outcomes *out)
 {
     const struct subsampled_gaussian *g = parameters;
     double s = g->noise_multiplier, q = g->sampling_rate;
-    assert(s > 0.0 && q > 0.0 && q <= 1.0 && g->tail >= 5.0 && g->tail <= 37.0);
-    double low = -g->tail, high = 1.0 / s + g->tail;
+    assert(s > 0.0 && q > 0.0 && q <= 1.0);
+    /* Standard deviations beyond which mass is left out; 37: nothing a double could hold. */
+    double tail = fmin(fmax(sqrt(-2.0 * log(omit)), 6.0), 37.0);
+    double low = -tail, high = 1.0 / s + tail;
     *out = (struct pld_outcomes){0};
     double from = low;
     for (size_t i = 0; grid && i < grid->count; i++) {
@@ -110,10 +112,10 @@ bool subsampled_gaussian_outcomes(const void *parameters, const struct pld_grid 
     }
     if (from < high && !add_cell(g, from, high, out))
         return false;
-    double below = g->add ? normal_tail(g->tail)
-                          : (1.0 - q) * normal_tail(g->tail) + q * normal_tail(g->tail + 1.0 / s);
+    double below = g->add ? normal_tail(tail)
+                          : (1.0 - q) * normal_tail(tail) + q * normal_tail(tail + 1.0 / s);
     double above =
-        g->add ? normal_tail(high) : (1.0 - q) * normal_tail(high) + q * normal_tail(g->tail);
+        g->add ? normal_tail(high) : (1.0 - q) * normal_tail(high) + q * normal_tail(tail);
     out->low_mass = g->add ? above : below;
     out->high_mass = g->add ? below : above;
     if (g->add)

@@ -13,11 +13,10 @@ struct subsampled_gaussian {
     double sampling_rate;    /* q in (0, 1] */
     double noise_multiplier; /* s, standard deviation over sensitivity */
     bool add;                /* the swapped pair */
-    double tail;             /* standard deviations beyond which mass is left out; 5 .. 37 */
 };
 
 /* A pld_mechanism of a struct subsampled_gaussian. */
-bool subsampled_gaussian_outcomes(const void *parameters, const struct pld_grid *grid,
+bool subsampled_gaussian_outcomes(const void *parameters, double omit, const struct pld_grid *grid,
                                   struct pld_outcomes *out);
 
 #endif

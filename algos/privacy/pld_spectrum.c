@@ -1,0 +1,256 @@
+/* Which frequencies matter, and their values.
+ *
+ * DESIGN. Every tilted law sums to one, so no coefficient exceeds one, and after n draws all but a
+ * few dozen low ones vanish. These few are sums over the cells, each root of unity being looked up.
+ * That the rest vanishes is proved by walking along the circle: the magnitude of a law's transform
+ * changes by at most its standard deviation per radian (|f'| <= E|l - mean|), so one value clears a
+ * whole neighbourhood. Only when too many remain (few draws, or atoms) does a fast transform give
+ * all at once, both laws in one: the upper as its real part, the lower as its imaginary one. */
+#include "algos/privacy/pld_spectrum.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define HALF_ULP      0x1p-53
+#define LN_NEGLIGIBLE (-80.0)
+#define WALK_SHARE    0.5 /* of a transform's time that a walk may cost */
+
+static double square(double x)
+{
+    return x * x;
+}
+
+/* z^n of *re + i *im. Relative error at most 4 n HALF_ULP. */
+static void power(double *re, double *im, uint64_t n)
+{
+    double zr = *re, zi = *im, wr = 1.0, wi = 0.0;
+    for (;;) {
+        if (n & 1) {
+            double r = wr * zr - wi * zi;
+            wi = wr * zi + wi * zr;
+            wr = r;
+        }
+        n >>= 1;
+        if (!n)
+            break;
+        double r = (zr - zi) * (zr + zi);
+        zi = 2.0 * zr * zi;
+        zr = r;
+    }
+    *re = wr;
+    *im = wi;
+}
+
+/* How far (F + e)^n can be from F^n when |e| <= ERROR, given |F| and |F^n|. */
+static double power_error(double magnitude, double powered, double n, double error)
+{
+    if (n == 1.0)
+        return error;
+    if (magnitude < 0.5) /* n r^(n-1) with r <= 1/2 + error is at most 1.1 */
+        return 1.1 * error;
+    return n * error * powered / magnitude * exp(2.0 * n * error);
+}
+
+/* Raises BIN to the power of TIMES. */
+static void raise_bin(struct pld_bin *bin, uint64_t times)
+{
+    double u = sqrt(square(bin->upper_re) + square(bin->upper_im));
+    double l = sqrt(square(bin->lower_re) + square(bin->lower_im));
+    power(&bin->upper_re, &bin->upper_im, times);
+    power(&bin->lower_re, &bin->lower_im, times);
+    double un = sqrt(square(bin->upper_re) + square(bin->upper_im));
+    double ln = sqrt(square(bin->lower_re) + square(bin->lower_im));
+    double error = bin->error + 4.0 * HALF_ULP; /* powers round like inputs */
+    bin->error =
+        fmax(power_error(u, un, (double)times, error), power_error(l, ln, (double)times, error));
+}
+
+static double magnitude(const struct pld_bin *bin)
+{
+    return sqrt(fmax(square(bin->upper_re) + square(bin->upper_im),
+                     square(bin->lower_re) + square(bin->lower_im)));
+}
+
+/* *bin *= factor. */
+static void multiply(struct pld_bin *bin, const struct pld_bin *factor)
+{
+    double mine = magnitude(bin), theirs = magnitude(factor);
+    double error = bin->error * (theirs + factor->error) + mine * factor->error +
+                   4.0 * HALF_ULP * mine * theirs;
+    double re = bin->upper_re * factor->upper_re - bin->upper_im * factor->upper_im;
+    bin->upper_im = bin->upper_re * factor->upper_im + bin->upper_im * factor->upper_re;
+    bin->upper_re = re;
+    re = bin->lower_re * factor->lower_re - bin->lower_im * factor->lower_im;
+    bin->lower_im = bin->lower_re * factor->lower_im + bin->lower_im * factor->lower_re;
+    bin->lower_re = re;
+    bin->error = error;
+}
+
+static bool append(struct pld_spectrum *spectrum, const struct pld_bin *bin)
+{
+    if (spectrum->count == spectrum->capacity) {
+        size_t capacity = spectrum->capacity ? 2 * spectrum->capacity : 256;
+        struct pld_bin *grown = realloc(spectrum->bin, capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        spectrum->bin = grown;
+        spectrum->capacity = capacity;
+    }
+    spectrum->bin[spectrum->count++] = *bin;
+    return true;
+}
+
+/* The magnitude below which a coefficient's power is negligible. */
+static double threshold(const struct pld_tilted *t)
+{
+    return exp(LN_NEGLIGIBLE / (double)t->times);
+}
+
+/* What a transform of SIZE costs, in terms of a direct sum. */
+static double transform_cost(uint64_t size)
+{
+    return (double)size * (log2((double)size) + 20.0);
+}
+
+/* Keeps the frequencies at which the power of T alone is not negligible. *out_tired tells that
+ * there were too many and nothing is decided. False when memory is short. */
+static bool walk(const struct pld_tilted *t, uint64_t size, const struct roots *roots,
+                 struct pld_spectrum *out, bool *out_tired)
+{
+    double least = threshold(t), error = t->error;
+    double per_bin = t->spread * 2.0 * M_PI / (double)size * (1.0 + 1e-9);
+    double budget = fmin(transform_cost(size), transform_cost(1 << PLD_MAX_LOG2_TRANSFORM)) *
+                    WALK_SHARE / (double)t->count;
+    uint64_t k = 0;
+    for (*out_tired = false; k <= size / 2; budget -= 1.0) {
+        if (budget < 0.0 || out->count > (size_t)1 << (PLD_MAX_LOG2_TRANSFORM - 1)) {
+            *out_tired = true;
+            return true;
+        }
+        struct pld_bin bin;
+        pld_tilted_at(t, roots, k, &bin);
+        double spare = least - magnitude(&bin) - error;
+        if (spare > 0.0) {
+            double cleared = fmin(spare / per_bin, (double)size);
+            k += 1 + (uint64_t)cleared;
+            continue;
+        }
+        raise_bin(&bin, t->times);
+        if (!append(out, &bin))
+            return false;
+        k++;
+    }
+    out->neglected = fmax(out->neglected, exp(LN_NEGLIGIBLE));
+    return true;
+}
+
+/* The frequencies of OUT, or all when FIRST, by fast transform. */
+static enum pld_status multiply_all(const struct pld_tilted *t, uint64_t size, bool first,
+                                    struct pld_spectrum *out)
+{
+    if (size > (uint64_t)1 << PLD_MAX_LOG2_TRANSFORM)
+        return PLD_TOO_LARGE;
+    double error;
+    double *spectrum = malloc(2 * size * sizeof *spectrum);
+    bool done = spectrum && pld_tilted_transform(t, size, spectrum, &error);
+    double least = done ? threshold(t) - error : 0.0;
+    size_t kept = 0, count = first ? size / 2 + 1 : out->count;
+    for (size_t i = 0; done && i < count; i++) {
+        struct pld_bin bin;
+        pld_tilted_separate(spectrum, size, first ? i : out->bin[i].frequency, error, &bin);
+        if (magnitude(&bin) < least)
+            continue;
+        raise_bin(&bin, t->times);
+        if (first) {
+            done = append(out, &bin);
+            continue;
+        }
+        out->bin[kept] = out->bin[i];
+        multiply(&out->bin[kept++], &bin);
+    }
+    if (!first)
+        out->count = kept;
+    out->neglected = fmax(out->neglected, exp(LN_NEGLIGIBLE));
+    free(spectrum);
+    return done ? PLD_OK : PLD_NO_MEMORY;
+}
+
+/* The kept frequencies times those of T. */
+static enum pld_status multiply_by(const struct pld_tilted *t, uint64_t size,
+                                   const struct roots *roots, struct pld_spectrum *out)
+{
+    if ((double)out->count * (double)t->count > transform_cost(size))
+        return multiply_all(t, size, false, out);
+    for (size_t i = 0; i < out->count; i++) {
+        struct pld_bin bin;
+        pld_tilted_at(t, roots, out->bin[i].frequency, &bin);
+        raise_bin(&bin, t->times);
+        multiply(&out->bin[i], &bin);
+    }
+    return PLD_OK;
+}
+
+/* Forgets what the product has made negligible. */
+static void prune(struct pld_spectrum *spectrum)
+{
+    size_t kept = 0;
+    double least = exp(LN_NEGLIGIBLE);
+    for (size_t i = 0; i < spectrum->count; i++)
+        if (magnitude(&spectrum->bin[i]) + spectrum->bin[i].error > least)
+            spectrum->bin[kept++] = spectrum->bin[i];
+    if (kept < spectrum->count)
+        spectrum->neglected = fmax(spectrum->neglected, least);
+    spectrum->count = kept;
+}
+
+/* Which of the terms makes most frequencies vanish. */
+static size_t widest(const struct pld_tilted *t, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if ((double)t[i].times * square(t[i].spread) >
+            (double)t[best].times * square(t[best].spread))
+            best = i;
+    return best;
+}
+
+enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_cumulants *cumulant,
+                                 size_t count, double tilt, uint64_t size,
+                                 const struct roots *roots, struct pld_spectrum *out)
+{
+    assert(count > 0 && size >= 4 && !(size & (size - 1)) && roots->size == 2 * size);
+    *out = (struct pld_spectrum){0};
+    enum pld_status status = PLD_NO_MEMORY;
+    struct pld_tilted *tilted = calloc(count, sizeof *tilted);
+    bool done = tilted != NULL, tired = false;
+    for (size_t i = 0; done && i < count; i++)
+        done = pld_tilted_new(&term[i], &cumulant[i], tilt, size, &tilted[i]);
+    if (!done)
+        goto cleanup;
+    size_t first = widest(tilted, count);
+    status = walk(&tilted[first], size, roots, out, &tired) ? PLD_OK : PLD_NO_MEMORY;
+    if (status == PLD_OK && tired) {
+        out->count = 0;
+        status = multiply_all(&tilted[first], size, true, out);
+    }
+    for (size_t i = 0; status == PLD_OK && i < count; i++) {
+        if (i == first)
+            continue;
+        prune(out);
+        status = multiply_by(&tilted[i], size, roots, out);
+    }
+cleanup:
+    for (size_t i = 0; tilted && i < count; i++)
+        pld_tilted_clear(&tilted[i]);
+    free(tilted);
+    if (status != PLD_OK)
+        pld_spectrum_clear(out);
+    return status;
+}
+
+void pld_spectrum_clear(struct pld_spectrum *spectrum)
+{
+    free(spectrum->bin);
+    *spectrum = (struct pld_spectrum){0};
+}
