@@ -190,13 +190,14 @@ static enum problem check_cost(struct query *query)
 static enum problem pay(struct query *query, const char *id, struct ledger_account *out_account)
 {
     struct call *call = query->call;
-    char event[200], rho[32], order[32];
+    char event[200], rho[32], order[32], concentration[32];
     json_text_number(ledger_units_value(query->units), rho);
     json_text_number(query->teacher->row.renyi_order, order);
+    json_text_number(query->concentration, concentration);
     snprintf(event, sizeof event,
-             "{\"type\":\"DirichletDpEvent\",\"count\":%u,\"concentration\":%.17g,\"order\":%s,"
+             "{\"type\":\"DirichletDpEvent\",\"count\":%u,\"concentration\":%s,\"order\":%s,"
              "\"divergence\":%s}",
-             query->count, query->concentration, order, rho);
+             query->count, concentration, order, rho);
     const struct ledger_charge charge = {.prices = {{query->standing.account, query->units, 0},
                                                     {query->teacher->row.account, query->units, 0}},
                                          .count = 2,
@@ -247,7 +248,7 @@ static enum problem answer(struct query *query)
     }
     char id[ID_SIZE];
     struct ledger_account account;
-    id_new("qry_", id);
+    teacher_shelf_query_id(call->app->teachers, id);
     enum problem problem = check_cost(query);
     if (problem != PROBLEM_NONE || (problem = pay(query, id, &account)) != PROBLEM_NONE) {
         return problem;

@@ -14,11 +14,9 @@
 #define NUMBER_ROOM 28   /* of a number and its comma or bracket */
 #define FIXED_ROOM  1024 /* of everything else */
 
+/* Short, because every answer is stored; the teacher says the same in sentences. */
 static const char closing[] =
-    ",\"protects\":\"Which of two observations (as 32-bit floats) at most radius apart was "
-    "asked.\","
-    "\"does_not_protect\":\"The data that the policy was trained on, unless that policy is itself "
-    "private.\"}";
+    ",\"protects\":\"observation\",\"does_not_protect\":\"training data\"}";
 
 struct text {
     char *start, *at, *end;

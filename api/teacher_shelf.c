@@ -29,6 +29,7 @@ struct teacher_shelf {
     uint64_t tick;
     struct noise_source *noise[NOISE_MAX];
     unsigned noise_count;
+    struct id_stock ids;
 };
 
 struct teacher_shelf *teacher_shelf_new(void)
@@ -200,6 +201,13 @@ struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf)
     }
     pthread_mutex_unlock(&shelf->lock);
     return noise != NULL ? noise : noise_source_new("dirichlet");
+}
+
+void teacher_shelf_query_id(struct teacher_shelf *shelf, char out[ID_SIZE])
+{
+    pthread_mutex_lock(&shelf->lock);
+    id_take(&shelf->ids, "qry_", out);
+    pthread_mutex_unlock(&shelf->lock);
 }
 
 void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *noise)

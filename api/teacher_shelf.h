@@ -32,6 +32,9 @@ void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teac
 struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf);
 void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *noise);
 
+/* A fresh "qry_" id. */
+void teacher_shelf_query_id(struct teacher_shelf *shelf, char out[ID_SIZE]);
+
 /* Completes OUT but its policy from ROW: what was certified when the teacher was made. */
 void teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
