@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "storage/listing.h"
+#include "storage/row_memo.h"
 
 #define COLUMNS "id, name, role, secret_hash, created_ms, revoked_ms"
 
@@ -20,6 +21,13 @@ static bool read_client(const struct db_row *row, struct client_row *out)
     return db_row_copy(row, 0, out->id, sizeof out->id) &&
            db_row_copy(row, 1, out->name, sizeof out->name) &&
            db_row_copy(row, 2, out->role, sizeof out->role);
+}
+
+static const struct db_keeper memo = ROW_MEMO_KEEPER(DB_KEEP_CLIENTS, struct client_row);
+
+static bool is_client(const void *row, const void *id)
+{
+    return strcmp(((const struct client_row *)row)->id, id) == 0;
 }
 
 enum db_status clients_insert(struct db *db, const struct client_row *client)
@@ -45,8 +53,16 @@ static enum db_status see_client(void *context, const struct db_row *row)
 
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out)
 {
+    if (row_memo_find(db, &memo, sizeof *out, is_client, id, out)) {
+        return DB_OK;
+    }
     struct db_value values[] = {db_text(id)};
-    return db_one(db, "SELECT " COLUMNS " FROM clients WHERE id = $1", values, 1, see_client, out);
+    enum db_status status =
+        db_one(db, "SELECT " COLUMNS " FROM clients WHERE id = $1", values, 1, see_client, out);
+    if (status == DB_OK) {
+        row_memo_put(db, &memo, sizeof *out, out);
+    }
+    return status;
 }
 
 struct client_list {
@@ -79,6 +95,7 @@ enum db_status clients_list(struct db *db, const char *after, unsigned limit, cl
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms)
 {
     struct db_value values[] = {db_text(id), db_integer(now_ms)};
+    row_memo_drop(db, &memo);
     return db_change(db,
                      "UPDATE clients SET revoked_ms = CASE WHEN revoked_ms = 0 THEN $2 "
                      "ELSE revoked_ms END WHERE id = $1 RETURNING 1",

@@ -36,11 +36,14 @@ struct db {
     void *connection;
     struct db_fault fault;
     enum mode mode;
-    enum db_status lost;            /* not DB_OK: the transaction ended early, by this */
-    bool hopeful;                   /* in a batch without savepoints */
-    unsigned careful;               /* batches to come that take savepoints */
-    const struct db_keeper *keeper; /* of KEPT, which is made at its first use */
-    void *kept;
+    enum db_status lost;   /* not DB_OK: the transaction ended early, by this */
+    bool hopeful;          /* in a batch without savepoints */
+    uint64_t kept_changes; /* made in memory so far */
+    unsigned careful;      /* batches to come that take savepoints */
+    struct {
+        const struct db_keeper *keeper;
+        void *rows; /* made at the first use */
+    } kept[DB_KEEPS];
 };
 
 /* ---- stores and connections */
@@ -100,7 +103,9 @@ void db_close(struct db *db)
     }
     db_rollback_batch(db);
     db->driver->close(db->connection);
-    free(db->kept);
+    for (unsigned i = 0; i < DB_KEEPS; i++) {
+        free(db->kept[i].rows);
+    }
     free(db);
 }
 
@@ -228,25 +233,47 @@ void *db_kept(struct db *db, const struct db_keeper *keeper)
     if (!db->hopeful || db->lost != DB_OK) {
         return NULL;
     }
-    assert(db->keeper == NULL || db->keeper == keeper);
-    if (db->kept == NULL) {
-        db->kept = calloc(1, keeper->size);
-        db->keeper = keeper;
+    assert(keeper->place < DB_KEEPS);
+    if (db->kept[keeper->place].rows == NULL) {
+        db->kept[keeper->place].rows = calloc(1, keeper->size);
+        db->kept[keeper->place].keeper = keeper;
     }
-    return db->kept;
+    assert(db->kept[keeper->place].keeper == keeper);
+    return db->kept[keeper->place].rows;
+}
+
+void db_keep_changed(struct db *db)
+{
+    db->kept_changes++;
+}
+
+/* Changes of this connection so far, on rows and in memory. */
+static uint64_t changes(const struct db *db)
+{
+    return (uint64_t)db->driver->changes(db->connection) + db->kept_changes;
 }
 
 /* Writes what the batch kept; anything but DB_OK: the batch is lost. */
 static enum db_status write_kept(struct db *db)
 {
-    if (!db->hopeful || db->kept == NULL || db->lost != DB_OK) {
-        return db->lost;
-    }
-    enum db_status status = db->keeper->write(db, db->kept);
-    if (db->lost != DB_OK) {
-        return db->lost;
+    enum db_status status = db->lost;
+    for (unsigned i = 0; db->hopeful && status == DB_OK && i < DB_KEEPS; i++) {
+        const struct db_keeper *keeper = db->kept[i].keeper;
+        if (keeper != NULL && keeper->write != NULL) {
+            status = keeper->write(db, db->kept[i].rows);
+            status = db->lost != DB_OK ? db->lost : status;
+        }
     }
     return status == DB_NONE ? DB_FAILED : status;
+}
+
+static void forget_kept(struct db *db)
+{
+    for (unsigned i = 0; i < DB_KEEPS; i++) {
+        if (db->kept[i].rows != NULL) {
+            db->kept[i].keeper->forget(db->kept[i].rows);
+        }
+    }
 }
 
 static enum db_status finish(struct db *db, bool commit)
@@ -259,9 +286,7 @@ static enum db_status finish(struct db *db, bool commit)
     } else {
         db->driver->rollback(db->connection);
     }
-    if (db->kept != NULL) {
-        db->keeper->forget(db->kept);
-    }
+    forget_kept(db);
     enum mode mode = db->mode;
     db->mode = IDLE;
     db->lost = DB_OK;
@@ -308,12 +333,12 @@ static void undo_step(struct db *db)
 
 static enum db_status transact_hopeful(struct db *db, db_work_fn *work, void *context)
 {
-    int64_t before = db->driver->changes(db->connection);
+    uint64_t before = changes(db);
     if (db->lost != DB_OK) {
         return db->lost;
     }
     enum db_status status = work(db, context);
-    if (db->lost == DB_OK && status != DB_OK && db->driver->changes(db->connection) != before) {
+    if (db->lost == DB_OK && status != DB_OK && changes(db) != before) {
         (void)fail(db, "a request failed half way; its batch is run again with savepoints");
         db->driver->rollback(db->connection);
         db->lost = DB_RETRY;
@@ -415,6 +440,22 @@ struct db_flusher *db_commit_early(struct db *db)
 bool db_flush(struct db_flusher *flusher)
 {
     return flusher->driver->flush(flusher->flusher);
+}
+
+size_t db_log_blocks(const struct db *db)
+{
+    return db->driver->log_blocks == NULL ? 0 : db->driver->log_blocks(db->connection);
+}
+
+enum db_status db_checkpoint(struct db *db, size_t *out_left)
+{
+    size_t left = 0;
+    assert(db->mode == IDLE && db->driver->checkpoint != NULL);
+    enum db_status status = db->driver->checkpoint(db->connection, &left, &db->fault);
+    if (out_left != NULL) {
+        *out_left = left;
+    }
+    return status;
 }
 
 void db_flusher_free(struct db_flusher *flusher)

@@ -108,11 +108,13 @@ struct db_driver {
     int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
-    /* See db_flush.h; all three NULL when the database has nothing of the kind. commit_early: false
+    /* See db_flush.h; all five NULL when the database has nothing of the kind. commit_early: false
      * and nothing changed when it cannot. */
     bool (*commit_early)(void *connection, void **out_flusher);
     bool (*flush)(void *flusher);
     void (*close_flusher)(void *flusher);
+    size_t (*log_blocks)(const void *connection);
+    enum db_status (*checkpoint)(void *connection, size_t *out_left, struct db_fault *fault);
 };
 
 extern const struct db_driver db_driver_sqlite;

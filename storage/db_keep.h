@@ -1,4 +1,5 @@
-/* Rows that a batch keeps in memory and writes once, for files of this room alone.
+/* Rows that a batch keeps in memory, to write them once or to read them once, for files of this
+ * room alone.
  *
  * Only a hopeful batch keeps (db.c): there nothing is undone but the whole, so what is kept can be
  * dropped with it, and the gate and BEGIN IMMEDIATE see to it that nobody else changes the rows. */
@@ -7,15 +8,21 @@
 
 #include "storage/db.h"
 
+enum db_keep { DB_KEEP_ACCOUNTS, DB_KEEP_CLIENTS, DB_KEEP_STANDINGS, DB_KEEPS };
+
 struct db_keeper {
+    enum db_keep place;                                 /* each keeper's own */
     size_t size;                                        /* of what is kept; zeroed at first */
-    enum db_status (*write)(struct db *db, void *kept); /* before the batch's commit */
+    enum db_status (*write)(struct db *db, void *kept); /* before the batch's commit; or NULL */
     void (*forget)(void *kept);                         /* after its end, whichever it was */
 };
 
 /* What KEEPER keeps on this connection; NULL outside of a hopeful batch, in one that is lost, and
- * when memory is short: the caller then works on the rows themselves. A connection has one keeper.
- */
+ * when memory is short: the caller then works on the rows themselves. */
 void *db_kept(struct db *db, const struct db_keeper *keeper);
+
+/* To be called when what is kept came to say more than the rows do: a request that fails after it
+ * has changed something in memory alone must be undone like any other. */
+void db_keep_changed(struct db *db);
 
 #endif

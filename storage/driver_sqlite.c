@@ -23,6 +23,7 @@
 #define BUSY_TIMEOUT_MS    10000
 #define CACHE_KIB          (64 << 10)
 #define CHECKPOINT_PAGES   12000 /* 48 MB of log: a checkpoint stops the writer for two fsyncs */
+#define NEGLECTED_PAGES    48000 /* where it is left to others, who do not do it */
 #define LOG_KEPT_BYTES     (64 << 20)
 #define STATEMENTS         512 /* a power of two */
 #define STATEMENT_PROBES   8
@@ -40,6 +41,8 @@ struct statement {
 struct connection {
     sqlite3 *handle;
     bool broken;
+    bool early;       /* commits early; checkpoints are its owner's business */
+    size_t log_pages; /* in the log after the last commit here */
     struct statement statements[STATEMENTS];
 };
 
@@ -151,14 +154,24 @@ static enum db_status inspect(sqlite3 *handle, const char *path, struct db_fault
     return DB_OK;
 }
 
-static int checkpoint_hook(void *context, sqlite3 *handle, const char *name, int pages)
+static int checkpoint(struct connection *connection, int *out_log, int *out_done)
+{
+    int code = sqlite3_wal_checkpoint_v2(connection->handle, "main", SQLITE_CHECKPOINT_PASSIVE,
+                                         out_log, out_done);
+    if ((code & 0xff) == SQLITE_IOERR) {
+        connection->broken = true;
+    }
+    return code;
+}
+
+static int after_commit(void *context, sqlite3 *handle, const char *name, int pages)
 {
     struct connection *connection = context;
-    if (pages >= CHECKPOINT_PAGES) {
-        int code = sqlite3_wal_checkpoint_v2(handle, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-        if ((code & 0xff) == SQLITE_IOERR) {
-            connection->broken = true;
-        }
+    (void)handle;
+    (void)name;
+    connection->log_pages = (size_t)pages;
+    if (pages >= (connection->early ? NEGLECTED_PAGES : CHECKPOINT_PAGES)) {
+        (void)checkpoint(connection, NULL, NULL);
     }
     return SQLITE_OK;
 }
@@ -206,7 +219,7 @@ static bool configure(struct connection *connection, const struct db_settings *s
     if (ok && settings->max_pages > 0) {
         ok = pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
     }
-    sqlite3_wal_hook(handle, checkpoint_hook, connection);
+    sqlite3_wal_hook(handle, after_commit, connection);
     return ok;
 }
 
@@ -457,6 +470,7 @@ static bool driver_commit_early(void *pointer, void **out_flusher)
         free(fd);
         return false;
     }
+    connection->early = true;
     *out_flusher = fd;
     return true;
 }
@@ -464,6 +478,20 @@ static bool driver_commit_early(void *pointer, void **out_flusher)
 static bool driver_flush(void *flusher)
 {
     return fdatasync(*(int *)flusher) == 0;
+}
+
+static size_t driver_log_blocks(const void *pointer)
+{
+    return ((const struct connection *)pointer)->log_pages;
+}
+
+static enum db_status driver_checkpoint(void *pointer, size_t *out_left, struct db_fault *fault)
+{
+    struct connection *connection = pointer;
+    int log = -1, done = -1;
+    int code = checkpoint(connection, &log, &done);
+    *out_left = log > done ? (size_t)(log - done) : 0;
+    return code == SQLITE_OK ? DB_OK : explain(connection, "checkpoint", fault);
 }
 
 static void driver_close_flusher(void *flusher)
@@ -486,4 +514,6 @@ const struct db_driver db_driver_sqlite = {
     .commit_early = driver_commit_early,
     .flush = driver_flush,
     .close_flusher = driver_close_flusher,
+    .log_blocks = driver_log_blocks,
+    .checkpoint = driver_checkpoint,
 };

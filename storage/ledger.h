@@ -18,7 +18,8 @@
 #define LEDGER_HASH_SIZE   32
 #define LEDGER_UNIT_SIZE   24
 #define LEDGER_CHARGE_MAX  8    /* accounts in one charge */
-#define LEDGER_EVENT_BYTES 8192 /* of an entry's event text */
+#define LEDGER_EVENT_BYTES 8192 /* of an entry's event text, which has no control characters */
+#define LEDGER_KIND_SIZE   8    /* of a kind's name, its NUL included */
 
 /* ---- accounts */
 
@@ -27,6 +28,7 @@ const char *ledger_kind_name(enum ledger_kind kind); /* "dataset", "teacher", "c
 
 struct ledger_account {
     char id[ID_SIZE]; /* acc_ */
+    int64_t number;   /* 1, 2, ...: how entries name it in this database */
     enum ledger_kind kind;
     char resource[ID_SIZE];      /* the dataset or teacher */
     char client[ID_SIZE];        /* whose budget it is, for LEDGER_CLIENT; else "" */
@@ -157,6 +159,7 @@ enum ledger_entry_kind {
     LEDGER_ENTRY_SETTLE
 };
 const char *ledger_entry_kind_name(enum ledger_entry_kind kind); /* "open", "limit", ... */
+bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out);
 
 /* One entry; the six effects are signed and add up to the account's balances. */
 struct ledger_entry {

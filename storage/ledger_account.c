@@ -37,6 +37,7 @@ bool ledger_account_read(const struct db_row *row, struct ledger_account *out)
         .held_delta = db_row_integer(row, 14),
         .entries = db_row_integer(row, 15),
         .created_ms = db_row_integer(row, 17),
+        .number = db_row_integer(row, 18),
     };
     size_t size = 0;
     const void *head = db_row_bytes(row, 16, &size);
@@ -142,7 +143,8 @@ static bool copy_text(char *out, size_t size, const char *text)
     return true;
 }
 
-static enum db_status insert_account(struct db *db, const struct ledger_account *a)
+/* Fills in the number. */
+static enum db_status insert_account(struct db *db, struct ledger_account *a)
 {
     struct db_value values[] = {
         db_text(a->id),
@@ -159,9 +161,10 @@ static enum db_status insert_account(struct db *db, const struct ledger_account 
     };
     return db_one(db,
                   "INSERT INTO ledger_accounts (" LEDGER_ACCOUNT_COLUMNS ") VALUES "
-                  "($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0, 0, 0, 0, 0, $10, $11) "
-                  "ON CONFLICT (kind, resource, client) DO NOTHING RETURNING 1",
-                  values, sizeof values / sizeof *values, listing_ignore, NULL);
+                  "($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0, 0, 0, 0, 0, $10, $11, "
+                  "(SELECT coalesce(max(number), 0) + 1 FROM ledger_accounts)) "
+                  "ON CONFLICT (kind, resource, client) DO NOTHING RETURNING number",
+                  values, sizeof values / sizeof *values, listing_integer, &a->number);
 }
 
 struct open_work {

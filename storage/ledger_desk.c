@@ -1,13 +1,15 @@
-/* Balances that a batch keeps in memory: read once, moved with every entry, written once.
+/* Accounts that a batch keeps in memory: read once, moved with every entry, written once.
  *
- * DESIGN. Entries are inserted as they come; only the account's own row waits. The row that is
- * written at the end carries the same conditions as any other: it must still be as it was read, and
- * within its limit. A batch that fails forgets everything, and only batches that are never undone
- * in part keep anything (db_keep.h). Every reader goes through ledger_find or writes first. */
+ * DESIGN. The entries of an account gather in a block, which becomes one row; so does its balance.
+ * The row that is written at the end carries the same conditions as any other: it must still be as
+ * it was read, and within its limit. A batch that fails forgets everything, and only batches that
+ * are never undone in part keep anything (db_keep.h). Every reader goes through ledger_find or
+ * writes first. */
 #include <assert.h>
 #include <string.h>
 
 #include "storage/db_keep.h"
+#include "storage/ledger_block.h"
 #include "storage/ledger_post.h"
 
 #define DESK_ACCOUNTS 128 /* further accounts of a batch are written as they come */
@@ -16,6 +18,7 @@ struct kept_account {
     struct ledger_account row; /* as the database has it */
     struct ledger_account now;
     bool moved;
+    struct ledger_block block; /* of entries that are not written yet */
 };
 
 struct desk {
@@ -31,7 +34,10 @@ static enum db_status write_all(struct db *db, void *kept)
         if (!account->moved) {
             continue;
         }
-        enum db_status status = ledger_move_row(db, &account->row, &account->now);
+        enum db_status status = ledger_block_write(db, account->now.number, &account->block);
+        if (status == DB_OK) {
+            status = ledger_move_row(db, &account->row, &account->now);
+        }
         if (status != DB_OK) {
             return status == DB_NONE ? DB_RETRY : status;
         }
@@ -47,7 +53,7 @@ static void forget(void *kept)
 }
 
 static const struct db_keeper keeper = {
-    .size = sizeof(struct desk), .write = write_all, .forget = forget};
+    .place = DB_KEEP_ACCOUNTS, .size = sizeof(struct desk), .write = write_all, .forget = forget};
 
 static struct kept_account *find(struct desk *desk, const char *id)
 {
@@ -77,11 +83,16 @@ void ledger_desk_put(struct db *db, const struct ledger_account *account)
         return;
     }
     assert(find(desk, account->id) == NULL);
-    desk->accounts[desk->count++] = (struct kept_account){.row = *account, .now = *account};
+    struct kept_account *kept = &desk->accounts[desk->count++];
+    kept->row = kept->now = *account;
+    kept->moved = false;
+    kept->block.count = 0;
+    kept->block.size = 0;
 }
 
-bool ledger_desk_move(struct db *db, const struct ledger_account *before,
-                      const struct ledger_account *after)
+bool ledger_desk_post(struct db *db, const struct ledger_account *before,
+                      const struct ledger_account *after, const struct ledger_entry *entry,
+                      enum db_status *out_status)
 {
     struct desk *desk = db_kept(db, &keeper);
     struct kept_account *account = desk == NULL ? NULL : find(desk, before->id);
@@ -89,8 +100,16 @@ bool ledger_desk_move(struct db *db, const struct ledger_account *before,
         return false;
     }
     assert(account->now.entries == before->entries);
+    *out_status = DB_OK;
+    if (!ledger_block_add(&account->block, entry)) {
+        *out_status = ledger_block_write(db, account->now.number, &account->block);
+        bool fits = ledger_block_add(&account->block, entry);
+        assert(fits);
+        (void)fits;
+    }
     account->now = *after;
     account->moved = true;
+    db_keep_changed(db);
     return true;
 }
 

@@ -5,8 +5,10 @@
  * entry before; the first one's predecessor is the hash of what the account is. */
 #include <assert.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "storage/ledger_block.h"
 #include "storage/ledger_post.h"
 #include "storage/listing.h"
 
@@ -19,6 +21,17 @@ const char *ledger_entry_kind_name(enum ledger_entry_kind kind)
 {
     assert((unsigned)kind < sizeof kind_names / sizeof *kind_names);
     return kind_names[kind];
+}
+
+bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out)
+{
+    for (unsigned k = 0; k < sizeof kind_names / sizeof *kind_names; k++) {
+        if (strcmp(name, kind_names[k]) == 0) {
+            *out = (enum ledger_entry_kind)k;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- canonical bytes: numbers little endian, texts behind their length */
@@ -128,34 +141,7 @@ bool ledger_apply(struct ledger_account *account, const struct ledger_entry *ent
     return true;
 }
 
-/* ---- rows */
-
-enum db_status ledger_entry_insert(struct db *db, const struct ledger_entry *entry)
-{
-    struct db_value values[] = {
-        db_text(entry->account),
-        db_integer(entry->sequence),
-        db_integer(entry->time_ms),
-        db_text(ledger_entry_kind_name(entry->kind)),
-        db_integer(entry->limit_units),
-        db_integer(entry->spent_units),
-        db_integer(entry->held_units),
-        db_integer(entry->limit_delta),
-        db_integer(entry->spent_delta),
-        db_integer(entry->held_delta),
-        db_real(entry->epsilon),
-        db_real(entry->delta),
-        db_text(entry->client),
-        db_text(entry->resource),
-        db_text(entry->event),
-        db_bytes(entry->previous_hash, LEDGER_HASH_SIZE),
-        db_bytes(entry->hash, LEDGER_HASH_SIZE),
-    };
-    return db_run(db,
-                  "INSERT INTO ledger_entries (" LEDGER_ENTRY_COLUMNS ") VALUES ($1, $2, $3, $4, "
-                  "$5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
-                  values, sizeof values / sizeof *values, NULL, NULL);
-}
+/* ---- the account's row */
 
 enum db_status ledger_move_row(struct db *db, const struct ledger_account *before,
                                const struct ledger_account *after)
@@ -187,11 +173,31 @@ enum db_status ledger_move_row(struct db *db, const struct ledger_account *befor
                   values, sizeof values / sizeof *values);
 }
 
+/* The entry and the account's row, at once. */
+static enum db_status post_row(struct db *db, const struct ledger_account *account,
+                               const struct ledger_account *after, const struct ledger_entry *entry)
+{
+    struct ledger_block *block = calloc(1, sizeof *block);
+    if (block == NULL) {
+        return DB_FAILED;
+    }
+    bool fits = ledger_block_add(block, entry);
+    assert(fits);
+    (void)fits;
+    enum db_status status = ledger_block_write(db, account->number, block);
+    free(block);
+    if (status != DB_OK) {
+        return status;
+    }
+    status = ledger_move_row(db, account, after);
+    return status == DB_NONE ? DB_RETRY : status;
+}
+
 enum db_status ledger_post(struct db *db, struct ledger_account *account,
                            struct ledger_entry *entry)
 {
     assert(db_in_transaction(db));
-    assert(strlen(entry->event) <= LEDGER_EVENT_BYTES);
+    assert(ledger_block_can_hold(entry));
     struct ledger_account after = *account;
     bool fits = ledger_apply(&after, entry);
     assert(fits);
@@ -205,10 +211,9 @@ enum db_status ledger_post(struct db *db, struct ledger_account *account,
         after.epsilon = entry->epsilon;
         after.delta = entry->delta;
     }
-    enum db_status status = ledger_entry_insert(db, entry);
-    if (status == DB_OK && !ledger_desk_move(db, account, &after)) {
-        status = ledger_move_row(db, account, &after);
-        status = status == DB_NONE ? DB_RETRY : status;
+    enum db_status status = DB_NONE;
+    if (!ledger_desk_post(db, account, &after, entry, &status)) {
+        status = post_row(db, account, &after, entry);
     }
     if (status == DB_OK) {
         *account = after;
@@ -217,67 +222,52 @@ enum db_status ledger_post(struct db *db, struct ledger_account *account,
     return status;
 }
 
-static bool read_hash(const struct db_row *row, unsigned index, unsigned char *out)
-{
-    size_t size = 0;
-    const void *bytes = db_row_bytes(row, index, &size);
-    if (size != LEDGER_HASH_SIZE) {
-        return false;
-    }
-    memcpy(out, bytes, LEDGER_HASH_SIZE);
-    return true;
-}
-
-bool ledger_entry_read(const struct db_row *row, struct ledger_entry *out)
-{
-    const char *kind = db_row_text(row, 3);
-    unsigned k = 0;
-    while (k <= LEDGER_ENTRY_SETTLE && strcmp(kind, kind_names[k]) != 0) {
-        k++;
-    }
-    *out = (struct ledger_entry){
-        .account = db_row_text(row, 0),
-        .sequence = db_row_integer(row, 1),
-        .time_ms = db_row_integer(row, 2),
-        .kind = (enum ledger_entry_kind)k,
-        .limit_units = db_row_integer(row, 4),
-        .spent_units = db_row_integer(row, 5),
-        .held_units = db_row_integer(row, 6),
-        .limit_delta = db_row_integer(row, 7),
-        .spent_delta = db_row_integer(row, 8),
-        .held_delta = db_row_integer(row, 9),
-        .epsilon = db_row_real(row, 10),
-        .delta = db_row_real(row, 11),
-        .client = db_row_text(row, 12),
-        .resource = db_row_text(row, 13),
-        .event = db_row_text(row, 14),
-    };
-    return k <= LEDGER_ENTRY_SETTLE && read_hash(row, 15, out->previous_hash) &&
-           read_hash(row, 16, out->hash);
-}
+/* ---- reading */
 
 struct entry_list {
+    const char *account;
+    int64_t after;
+    unsigned left;
     ledger_entry_fn *each;
     void *context;
 };
 
-static enum db_status see_entry(void *context, const struct db_row *row)
+static enum db_status see_block(void *context, const struct db_row *row)
 {
-    const struct entry_list *list = context;
-    struct ledger_entry entry;
-    if (!ledger_entry_read(row, &entry)) {
+    struct entry_list *list = context;
+    struct ledger_block_reader reader;
+    if (!ledger_block_open(&reader, row, list->account)) {
         return DB_FAILED;
     }
-    return list->each(list->context, &entry) ? DB_OK : DB_NONE;
+    enum ledger_block_next next;
+    while ((next = ledger_block_next(&reader)) == LEDGER_BLOCK_ENTRY) {
+        if (reader.entry.sequence <= list->after) {
+            continue;
+        }
+        if (!list->each(list->context, &reader.entry) || --list->left == 0) {
+            return DB_NONE;
+        }
+    }
+    return next == LEDGER_BLOCK_END ? DB_OK : DB_FAILED;
 }
 
 enum db_status ledger_entries(struct db *db, const char *account, int64_t sequence, unsigned limit,
                               ledger_entry_fn *each, void *context)
 {
-    struct entry_list list = {each, context};
-    struct db_value values[] = {db_text(account), db_integer(sequence), db_integer(limit)};
-    return listing_end(db_run(db,
-                              "SELECT " LEDGER_ENTRY_COLUMNS " FROM ledger_entries "
-                              "WHERE account = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
-                              values, 3, see_entry, &list));
+    struct entry_list list = {account, sequence, limit, each, context};
+    struct db_value values[] = {db_text(account), db_integer(sequence)};
+    enum db_status status = limit == 0 ? DB_OK : ledger_desk_write(db);
+    if (status != DB_OK || limit == 0) {
+        return status;
+    }
+    /* Blocks never overlap, so the one that holds the next entry is the last that begins there or
+     * before. */
+    return listing_end(
+        db_run(db,
+               "SELECT " LEDGER_BLOCK_COLUMNS " FROM ledger_blocks "
+               "WHERE account = (SELECT number FROM ledger_accounts WHERE id = $1) AND first >= "
+               "(SELECT coalesce(max(first), 0) FROM ledger_blocks WHERE account = "
+               "(SELECT number FROM ledger_accounts WHERE id = $1) AND first <= $2 + 1) "
+               "ORDER BY first",
+               values, 2, see_block, &list));
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/ledger_block.h"
 #include "storage/ledger_post.h"
 #include "storage/listing.h"
 
@@ -14,6 +15,7 @@ struct audit {
     struct ledger_account sums;    /* of the account in hand: id, balances, entries, head, budget */
     struct db *db;
     struct ledger_report *report;
+    int64_t blocks;
     bool chained; /* no break of this account's chain was reported yet */
 };
 
@@ -31,41 +33,52 @@ static void report_fault(struct audit *audit, const char *account, int64_t seque
     fault->sequence = sequence;
 }
 
-static enum db_status audit_entry(void *context, const struct db_row *row)
+static void audit_entry(struct audit *audit, const struct ledger_entry *entry)
+{
+    struct ledger_account *sums = &audit->sums;
+    audit->report->entries++;
+    sums->entries++;
+    if ((entry->kind == LEDGER_ENTRY_OPEN) != (entry->sequence == 1)) {
+        report_fault(audit, sums->id, entry->sequence, "opening stands in the wrong place");
+    }
+    if (!ledger_apply(sums, entry)) {
+        report_fault(audit, sums->id, entry->sequence, "breaks 0 <= spent + held <= limit");
+    }
+    if (entry->kind == LEDGER_ENTRY_OPEN || entry->kind == LEDGER_ENTRY_LIMIT) {
+        sums->epsilon = entry->epsilon;
+        sums->delta = entry->delta;
+    }
+    memcpy(sums->head, entry->hash, LEDGER_HASH_SIZE);
+}
+
+static enum db_status audit_block(void *context, const struct db_row *row)
 {
     struct audit *audit = context;
     struct ledger_account *sums = &audit->sums;
-    struct ledger_entry entry;
-    unsigned char hash[LEDGER_HASH_SIZE];
-    audit->report->entries++;
-    if (!ledger_entry_read(row, &entry)) {
-        report_fault(audit, sums->id, db_row_integer(row, 1), "the entry cannot be read");
+    struct ledger_block_reader reader;
+    audit->blocks++;
+    if (!ledger_block_open(&reader, row, sums->id)) {
+        report_fault(audit, sums->id, sums->entries + 1, "the entry cannot be read");
         audit->chained = false;
         return DB_OK;
     }
-    sums->entries++;
-    ledger_entry_hash(&entry, hash);
-    if (audit->chained && entry.sequence != sums->entries) {
-        report_fault(audit, sums->id, entry.sequence, "an entry before this one is missing");
+    if (audit->chained && reader.entry.sequence != sums->entries) {
+        report_fault(audit, sums->id, reader.entry.sequence + 1,
+                     "an entry before this one is missing, or is there twice");
         audit->chained = false;
     }
-    if (audit->chained && memcmp(entry.previous_hash, sums->head, LEDGER_HASH_SIZE) != 0) {
-        report_fault(audit, sums->id, entry.sequence, "does not follow the entry before it");
+    if (audit->chained && memcmp(reader.entry.hash, sums->head, LEDGER_HASH_SIZE) != 0) {
+        report_fault(audit, sums->id, reader.entry.sequence + 1,
+                     "does not follow the entry before it");
     }
-    if (memcmp(entry.hash, hash, LEDGER_HASH_SIZE) != 0) {
-        report_fault(audit, sums->id, entry.sequence, "does not have the hash that it should");
+    enum ledger_block_next next;
+    while ((next = ledger_block_next(&reader)) == LEDGER_BLOCK_ENTRY) {
+        audit_entry(audit, &reader.entry);
     }
-    if ((entry.kind == LEDGER_ENTRY_OPEN) != (entry.sequence == 1)) {
-        report_fault(audit, sums->id, entry.sequence, "opening stands in the wrong place");
+    if (next == LEDGER_BLOCK_BROKEN) {
+        report_fault(audit, sums->id, reader.entry.sequence, "the entry cannot be read");
+        audit->chained = false;
     }
-    if (!ledger_apply(sums, &entry)) {
-        report_fault(audit, sums->id, entry.sequence, "breaks 0 <= spent + held <= limit");
-    }
-    if (entry.kind == LEDGER_ENTRY_OPEN || entry.kind == LEDGER_ENTRY_LIMIT) {
-        sums->epsilon = entry.epsilon;
-        sums->delta = entry.delta;
-    }
-    memcpy(sums->head, entry.hash, LEDGER_HASH_SIZE);
     return DB_OK;
 }
 
@@ -111,11 +124,12 @@ static enum db_status audit_account(void *context, const struct db_row *row)
     memcpy(audit->sums.id, account.id, ID_SIZE);
     ledger_genesis(&account, audit->sums.head);
     audit->chained = true;
+    struct db_value number[] = {db_integer(account.number)};
     struct db_value values[] = {db_text(account.id)};
     enum db_status status = db_run(audit->db,
-                                   "SELECT " LEDGER_ENTRY_COLUMNS " FROM ledger_entries "
-                                   "WHERE account = $1 ORDER BY sequence",
-                                   values, 1, audit_entry, audit);
+                                   "SELECT " LEDGER_BLOCK_COLUMNS " FROM ledger_blocks "
+                                   "WHERE account = $1 ORDER BY first",
+                                   number, 1, audit_block, audit);
     if (status != DB_OK) {
         return status;
     }
@@ -138,7 +152,7 @@ static enum db_status audit_all(struct db *db, void *context)
 {
     struct ledger_report *report = context;
     struct audit audit = {.db = db, .report = report};
-    int64_t entries = 0;
+    int64_t blocks = 0;
     *report = (struct ledger_report){0};
     crypto_generichash_init(&audit.head, NULL, 0, LEDGER_HASH_SIZE);
     enum db_status status = ledger_desk_write(db);
@@ -149,9 +163,9 @@ static enum db_status audit_all(struct db *db, void *context)
                     0, audit_account, &audit);
     if (status == DB_OK) {
         status =
-            db_one(db, "SELECT count(*) FROM ledger_entries", NULL, 0, listing_integer, &entries);
+            db_one(db, "SELECT count(*) FROM ledger_blocks", NULL, 0, listing_integer, &blocks);
     }
-    if (status == DB_OK && entries != report->entries) {
+    if (status == DB_OK && blocks != audit.blocks) {
         report_fault(&audit, "", 0, "there are entries that belong to no account");
     }
     crypto_generichash_final(&audit.head, report->head, LEDGER_HASH_SIZE);

@@ -1,8 +1,7 @@
 /* The tables, in SQLite's types. A version, once released, never changes: a new one is added.
  *
  * DESIGN. Tables that grow without end (answers, entries) are ordinary ones: rows are appended, and
- * only a small index is hit elsewhere. Clustering entries by account would fill pages in the middle
- * of the tree, which costs a rebalancing every ten rows. The rules that matter most stand here as
+ * only a small index is hit elsewhere. The rules that matter most stand here as
  * well as in C: no balance beyond its limit, and nothing that happened is changed or removed. Times
  * are milliseconds since 1970; ids and short words are checked by C. Every statement is one string.
  */
@@ -258,4 +257,33 @@ static const char *const version_1[] = {
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {version_1, NULL};
+/* Entries as lines, a batch's worth in a row (ledger_block.h): a debit no longer costs rows and
+ * places in an index of its own. That the account exists is checked by the change of its row, which
+ * every entry comes with. */
+static const char *const version_2[] = {
+    "ALTER TABLE ledger_accounts ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
+    "UPDATE ledger_accounts SET number = (SELECT count(*) FROM ledger_accounts AS other "
+    "WHERE (other.created_ms, other.id) <= (ledger_accounts.created_ms, ledger_accounts.id))",
+    "CREATE UNIQUE INDEX ledger_accounts_by_number ON ledger_accounts (number)",
+
+    "CREATE TABLE ledger_blocks ("
+    " account INTEGER NOT NULL," /* its number */
+    " first INTEGER NOT NULL,"   /* sequence of the first entry */
+    " count INTEGER NOT NULL CHECK (count > 0),"
+    " previous_hash BLOB NOT NULL,"
+    " lines TEXT NOT NULL,"
+    " PRIMARY KEY (account, first)) STRICT",
+    "INSERT INTO ledger_blocks SELECT a.number, e.sequence, 1, e.previous_hash, "
+    "printf('%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%!.17g\t%!.17g\t%s\t%s\t%s\n', e.time_ms, e.kind, "
+    "e.limit_units, e.spent_units, e.held_units, e.limit_delta, e.spent_delta, e.held_delta, "
+    "e.epsilon, e.delta, e.client, e.resource, e.event) "
+    "FROM ledger_entries AS e JOIN ledger_accounts AS a ON a.id = e.account ORDER BY e.rowid",
+    "DROP TABLE ledger_entries",
+    "CREATE TRIGGER ledger_blocks_stay BEFORE DELETE ON ledger_blocks"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END",
+    "CREATE TRIGGER ledger_blocks_fixed BEFORE UPDATE ON ledger_blocks"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END",
+    NULL,
+};
+
+const char *const *const schema_sqlite[] = {version_1, version_2, NULL};

@@ -1,7 +1,10 @@
 /* Teachers and their clients. */
 #include "storage/teachers.h"
 
+#include <string.h>
+
 #include "storage/listing.h"
+#include "storage/row_memo.h"
 
 #define COLUMNS                                                                                    \
     "id, owner, policy, mechanism, adjacency, concentration, min_probability, vanishing, "         \
@@ -118,14 +121,36 @@ static enum db_status see_standing(void *context, const struct db_row *row)
                : DB_FAILED;
 }
 
+static const struct db_keeper memo = ROW_MEMO_KEEPER(DB_KEEP_STANDINGS, struct teacher_client_row);
+
+struct standing_key {
+    const char *teacher, *client;
+};
+
+static bool is_standing(const void *pointer, const void *wanted)
+{
+    const struct teacher_client_row *row = pointer;
+    const struct standing_key *key = wanted;
+    return strcmp(row->client, key->client) == 0 && strcmp(row->teacher, key->teacher) == 0;
+}
+
 enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
                                     struct teacher_client_row *out)
 {
+    const struct standing_key key = {teacher, client};
+    if (row_memo_find(db, &memo, sizeof *out, is_standing, &key, out)) {
+        return DB_OK;
+    }
     struct db_value values[] = {db_text(teacher), db_text(client)};
-    return db_one(db,
-                  "SELECT teacher, client, account, rollout, revision FROM teacher_clients "
-                  "WHERE teacher = $1 AND client = $2",
-                  values, 2, see_standing, out);
+    enum db_status status =
+        db_one(db,
+               "SELECT teacher, client, account, rollout, revision FROM teacher_clients "
+               "WHERE teacher = $1 AND client = $2",
+               values, 2, see_standing, out);
+    if (status == DB_OK) {
+        row_memo_put(db, &memo, sizeof *out, out);
+    }
+    return status;
 }
 
 enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
@@ -143,6 +168,7 @@ enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, 
                                             int64_t *out_rollout)
 {
     struct db_value values[] = {db_text(teacher), db_text(client)};
+    row_memo_drop(db, &memo);
     return db_change(db,
                      "UPDATE teacher_clients SET rollout = rollout + 1 "
                      "WHERE teacher = $1 AND client = $2 RETURNING rollout",
@@ -153,6 +179,7 @@ enum db_status teachers_client_revise(struct db *db, const char *teacher, const 
                                       int64_t expected, int64_t *out_revision)
 {
     struct db_value values[] = {db_text(teacher), db_text(client), db_integer(expected)};
+    row_memo_drop(db, &memo);
     return db_change(db,
                      "UPDATE teacher_clients SET revision = revision + 1 "
                      "WHERE teacher = $1 AND client = $2 AND revision = $3 RETURNING revision",

@@ -155,3 +155,67 @@ Test(desk, has_an_end)
     fixture_audit(f.db);
     fixture_close(&f);
 }
+
+/* Pays, and then finds that it cannot answer. */
+static enum db_status debit_and_fail(struct db *db, void *context)
+{
+    enum db_status status = do_debit(db, context);
+    return status == DB_OK ? DB_FAILED : status;
+}
+
+Test(desk, a_request_that_fails_after_paying_takes_the_payment_back)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds", NULL, 100, 0);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+        struct debit first = {.account = account.id, .units = 3};
+        cr_assert_eq(db_transact(f.db, do_debit, &first), DB_OK);
+        struct debit debit = {.account = account.id, .units = 50};
+        enum db_status status = db_transact(f.db, debit_and_fail, &debit);
+        if (attempt == 0) { /* nothing can be undone alone: the batch is run again */
+            cr_assert_eq(status, DB_RETRY);
+            cr_assert_eq(db_commit_batch(f.db), DB_RETRY);
+            db_rollback_batch(f.db);
+            cr_assert_eq(spent(f.db, account.id), 0);
+        } else {
+            cr_assert_eq(status, DB_FAILED);
+            cr_assert_eq(db_commit_batch(f.db), DB_OK);
+        }
+    }
+    cr_assert_eq(spent(f.db, account.id), 3);
+    fixture_audit(f.db);
+    fixture_close(&f);
+}
+
+Test(flush, a_checkpoint_beside_the_writer_empties_the_log)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds", NULL, 1000, 0);
+    struct db_flusher *flusher = db_commit_early(f.db);
+    struct db *helper = fixture_connect(&f);
+    cr_assert_not_null(flusher);
+    size_t left = 99, longest = 0;
+    for (int i = 0; i < 50; i++) {
+        cr_assert_eq(fixture_debit(f.db, account.id, 1, 0, NULL), DB_OK);
+        longest = db_log_blocks(f.db);
+    }
+    cr_assert_gt(longest, 50);
+    cr_assert_eq(db_checkpoint(helper, &left), DB_OK);
+    cr_assert_eq(left, 0);
+    cr_assert_eq(fixture_debit(f.db, account.id, 1, 0, NULL), DB_OK);
+    cr_assert_lt(db_log_blocks(f.db), 10); /* it began anew */
+
+    /* In the middle of a transaction of the writer nothing is lost either. */
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    cr_assert_eq(request(f.db, account.id, 1), LEDGER_OK);
+    cr_assert_eq(db_checkpoint(helper, &left), DB_OK);
+    cr_assert_eq(db_commit_batch(f.db), DB_OK);
+    cr_assert_eq(spent(helper, account.id), 52);
+    db_flusher_free(flusher);
+    db_close(helper);
+    fixture_audit(f.db);
+    fixture_close(&f);
+}
