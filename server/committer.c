@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/checkpointer.h"
 #include "server/flusher.h"
 #include "server/log.h"
 #include "storage/db.h"
@@ -31,10 +32,11 @@ struct committer {
     struct lane lane;
     pthread_t thread;
     struct app *app;
-    struct db *db;
+    struct db *db, *helper;
     struct metrics *metrics;
     unsigned batch;
-    struct flusher *flusher; /* NULL: commits are durable by themselves */
+    struct flusher *flusher; /* NULL, and the next: commits are durable by themselves */
+    struct checkpointer *checkpointer;
 };
 
 static void forget_reply(struct exchange *exchange)
@@ -134,6 +136,15 @@ static void let_go(struct committer *committer, struct exchange *list, unsigned 
     }
 }
 
+static void tend_log(struct committer *committer)
+{
+    if (committer->checkpointer == NULL ||
+        !checkpointer_tend(committer->checkpointer, db_log_blocks(committer->db)))
+        return;
+    (void)db_checkpoint(committer->db, NULL); /* what was not done comes round again */
+    stop_if_broken(committer);
+}
+
 static void *committer_run(void *context)
 {
     struct committer *committer = context;
@@ -146,6 +157,7 @@ static void *committer_run(void *context)
         metrics_add(committer->metrics, METRICS_BATCHES, 1);
         metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, count);
         let_go(committer, list, count);
+        tend_log(committer);
     }
     return NULL;
 }
@@ -158,22 +170,27 @@ static bool start_flusher(struct committer *committer)
     if (disk == NULL)
         return true;
     committer->flusher = flusher_start(disk, &committer->lane);
-    if (committer->flusher == NULL)
+    if (committer->flusher == NULL) {
         db_flusher_free(disk);
-    return committer->flusher != NULL;
+        return false;
+    }
+    committer->checkpointer = checkpointer_start(committer->helper);
+    return committer->checkpointer != NULL;
 }
 
-struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
-                                  unsigned queue, unsigned batch)
+struct committer *committer_start(struct app *app, struct db *db, struct db *helper,
+                                  struct metrics *metrics, unsigned queue, unsigned batch)
 {
     assert(queue > 0 && batch > 0);
     struct committer *committer = malloc(sizeof *committer);
     if (committer == NULL)
         return NULL;
-    *committer = (struct committer){.app = app, .db = db, .metrics = metrics, .batch = batch};
+    *committer = (struct committer){
+        .app = app, .db = db, .helper = helper, .metrics = metrics, .batch = batch};
     lane_init(&committer->lane, queue);
     if (!start_flusher(committer) ||
         pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
+        checkpointer_stop(committer->checkpointer);
         flusher_stop(committer->flusher);
         lane_destroy(&committer->lane);
         free(committer);
@@ -193,6 +210,7 @@ void committer_stop(struct committer *committer)
         return;
     lane_stop(&committer->lane);
     pthread_join(committer->thread, NULL);
+    checkpointer_stop(committer->checkpointer);
     flusher_stop(committer->flusher);
     lane_destroy(&committer->lane);
     free(committer);

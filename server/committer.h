@@ -9,10 +9,11 @@
 
 struct committer;
 
-/* Starts the thread. APP, DB (for this thread alone) and METRICS outlive it. At most QUEUE requests
+/* Starts the thread. APP, DB and HELPER (connections for the committer alone) and METRICS outlive
+ * it. At most QUEUE requests
  * wait and at most BATCH share a commit. NULL when memory or threads are short. */
-struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
-                                  unsigned queue, unsigned batch);
+struct committer *committer_start(struct app *app, struct db *db, struct db *helper,
+                                  struct metrics *metrics, unsigned queue, unsigned batch);
 
 /* Where to reserve and push. */
 struct lane *committer_lane(struct committer *committer);
