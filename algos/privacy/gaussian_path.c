@@ -10,7 +10,11 @@
  *
  * Each key serves HChaCha20 or ChaCha20, never both, and how often it is handed down is fixed by
  * the number of dimensions, which is part of the first input: a cascade of pseudo-random functions
- * of fixed length. Three levels per block are what makes 24 levels cost nine blocks and not 26. */
+ * of fixed length. Three levels per block are what makes 24 levels cost nine blocks and not 26.
+ *
+ * An answer is a cell of the public grid. Rough normals almost always decide which (all but one in
+ * 2^30); only where their error could reach a cell's edge are the fine ones drawn: from the same
+ * words, so the answer is that of the fine ones always. */
 #include "algos/privacy/gaussian_path.h"
 
 #include <assert.h>
@@ -118,7 +122,10 @@ struct axis_nodes {
     struct gaussian_path_node node[GAUSSIAN_PATH_MAX_NODES];
 };
 
-static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nodes *nodes)
+enum precision { ROUGH, FINE };
+
+static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nodes *nodes,
+                             enum precision precision)
 {
     uint8_t block[BLOCK_BYTES], nonce[crypto_stream_chacha20_NONCEBYTES];
     uint64_t held = UINT64_MAX;
@@ -131,7 +138,9 @@ static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nod
             crypto_stream_chacha20(block, sizeof block, nonce, key);
             held = tree;
         }
-        sum += nodes->node[i].coefficient * normal_from_word(get_u64(block + 8 * (size_t)slot));
+        uint64_t word = get_u64(block + 8 * (size_t)slot);
+        sum += nodes->node[i].coefficient *
+               (precision == FINE ? normal_from_word(word) : normal_from_word_roughly(word));
     }
     sodium_memzero(block, sizeof block);
     return sum;
@@ -139,37 +148,70 @@ static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nod
 
 /* Sum over the nodes of AXES[0 .. count); as deep as there are dimensions. */
 static long double all_axes(const uint8_t key[KEY_BYTES], const struct axis_nodes *axes,
-                            uint32_t count)
+                            uint32_t count, enum precision precision)
 {
     if (count == 1)
-        return last_axis(key, axes);
+        return last_axis(key, axes, precision);
     uint8_t child[KEY_BYTES];
     long double sum = 0.0L;
     for (size_t i = 0; i < axes->count; i++) {
         const struct gaussian_path_node *node = &axes->node[i];
         hand_down(key, (uint64_t)(int64_t)node->level, node->index, child);
-        sum += node->coefficient * all_axes(child, axes + 1, count - 1);
+        sum += node->coefficient * all_axes(child, axes + 1, count - 1, precision);
     }
     sodium_memzero(child, sizeof child);
     return sum;
+}
+
+static void find_nodes(const struct gaussian_path *path, const uint32_t *index,
+                       struct axis_nodes *axes)
+{
+    for (uint32_t j = 0; j < path->law.dimensions; j++)
+        axes[j].count = gaussian_path_axis_nodes(&path->axis, index[j], axes[j].node);
+}
+
+static long double value_at(const struct gaussian_path *path, uint32_t number,
+                            const struct axis_nodes *axes, enum precision precision)
+{
+    uint8_t key[KEY_BYTES];
+    hand_down(path->key, path->law.dimensions, number, key);
+    long double value = path->law.sigma * all_axes(key, axes, path->law.dimensions, precision);
+    sodium_memzero(key, sizeof key);
+    return value;
 }
 
 long double gaussian_path_value(const struct gaussian_path *path, uint32_t number,
                                 const uint32_t *index)
 {
     struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
-    uint8_t key[KEY_BYTES];
-    for (uint32_t j = 0; j < path->law.dimensions; j++)
-        axes[j].count = gaussian_path_axis_nodes(&path->axis, index[j], axes[j].node);
-    hand_down(path->key, path->law.dimensions, number, key);
-    long double value = path->law.sigma * all_axes(key, axes, path->law.dimensions);
-    sodium_memzero(key, sizeof key);
-    return value;
+    find_nodes(path, index, axes);
+    return value_at(path, number, axes, FINE);
+}
+
+/* How far the rough value may be from the fine one: each normal errs on its own. Sums' rounding is
+ * 2^-20 of this. */
+static long double rough_error(const struct gaussian_path *path, const struct axis_nodes *axes)
+{
+    long double product = path->law.sigma * (long double)NORMAL_ROUGH_ERROR;
+    for (uint32_t j = 0; j < path->law.dimensions; j++) {
+        long double sum = 0.0L;
+        for (size_t i = 0; i < axes[j].count; i++)
+            sum += axes[j].node[i].coefficient; /* none is negative */
+        product *= sum;
+    }
+    return product;
 }
 
 double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
                              const uint32_t *index, double mean, double value_limit)
 {
-    return gaussian_grid_round(mean, gaussian_path_value(path, number, index), path->law.sigma,
-                               value_limit);
+    struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
+    double sigma = path->law.sigma;
+    find_nodes(path, index, axes);
+    long double rough = value_at(path, number, axes, ROUGH), error = rough_error(path, axes);
+    double below = gaussian_grid_round(mean, rough - error, sigma, value_limit);
+    double above = gaussian_grid_round(mean, rough + error, sigma, value_limit);
+    if (below == above)
+        return below;
+    return gaussian_grid_round(mean, value_at(path, number, axes, FINE), sigma, value_limit);
 }

@@ -70,16 +70,19 @@ static double far_tail(double r)
     return polynomial(above, r - 5.0) / polynomial(below, r - 5.0);
 }
 
+/* The quantile of P <= 1/2 to double's precision; ABOVE_MIDDLE = 1/2 - p without cancellation. */
+static double as_241(double p, double above_middle)
+{
+    if (p >= 0.075)
+        return middle(-above_middle);
+    double r = sqrt(-log(p));
+    return r <= 5.0 ? -near_tail(r) : -far_tail(r);
+}
+
 long double normal_quantile(long double p)
 {
     assert(p > 0.0L && p <= 0.5L);
-    double start;
-    if (p >= 0.075L) {
-        start = middle((double)(p - 0.5L));
-    } else {
-        double r = sqrt(-log((double)p));
-        start = r <= 5.0 ? -near_tail(r) : -far_tail(r);
-    }
+    double start = as_241((double)p, (double)(0.5L - p));
     long double miss = 0.5L * erfcl(-start * SQRT_HALF) - p;
     return start - miss * (SQRT_TWO_PI * exp(0.5 * start * start));
 }
@@ -88,5 +91,12 @@ long double normal_from_word(uint64_t word)
 {
     uint64_t tail = (word << 1) | 1;
     long double x = normal_quantile((long double)tail * 0x1p-65L);
+    return word >> 63 ? -x : x;
+}
+
+double normal_from_word_roughly(uint64_t word)
+{
+    uint64_t tail = (word << 1) | 1; /* 2^64 - tail: the other part of one half */
+    double x = as_241((double)tail * 0x1p-65, (double)(0 - tail) * 0x1p-65);
     return word >> 63 ? -x : x;
 }

@@ -208,6 +208,27 @@ Test(gaussian_path, answers_lie_on_the_public_grid)
     gaussian_path_free(path);
 }
 
+/* Rough normals decide nothing: means are chosen so that sums lie at a cell's edge, as near as
+ * double can put them, and the answer must be that of the fine value. */
+Test(gaussian_path, answers_are_those_of_the_fine_value)
+{
+    struct gaussian_path *path = gaussian_path_new(&plain, some_key);
+    double step = plain.sigma * GAUSSIAN_GRID_STEP;
+    int either_side[2] = {0, 0};
+    for (uint32_t i = 0; i < 2000; i++) {
+        uint32_t index = i * 523;
+        long double value = gaussian_path_value(path, 2, &index);
+        double mean = (double)(1000.5 * step - value),
+               edge = (double)(mean + value - 1000.5 * step);
+        double answer = gaussian_path_release(path, 2, &index, mean, 10.0);
+        cr_assert_eq(answer, gaussian_grid_round(mean, value, plain.sigma, 10.0));
+        cr_assert_lt(fabs(edge), 1e-15);
+        either_side[answer > 1000.5 * step]++;
+    }
+    cr_assert(either_side[0] > 700 && either_side[1] > 700);
+    gaussian_path_free(path);
+}
+
 Test(gaussian_grid, rounds_once_and_clips_where_it_says)
 {
     cr_expect_eq(gaussian_grid_round(1.0, 0.0L, 1.0, 2.0), 1.0);

@@ -52,3 +52,17 @@ Test(normal_quantile, words_become_normals)
     free(sample);
     noise_source_free(noise);
 }
+
+Test(normal_quantile, rough_normals_err_ten_times_less_than_allowed)
+{
+    struct noise_source *noise = golden_noise(601);
+    double worst = 0;
+    for (int i = 0; i < 400000; i++) {
+        uint64_t word = noise_u64(noise) >> (i % 4 ? 0 : i / 4 % 64); /* tails too */
+        double error = (double)fabsl(normal_from_word_roughly(word) - normal_from_word(word));
+        worst = fmax(worst, error);
+    }
+    cr_assert_lt(worst, NORMAL_ROUGH_ERROR / 10.0, "%g", worst);
+    cr_assert_gt(worst, 0.0);
+    noise_source_free(noise);
+}
