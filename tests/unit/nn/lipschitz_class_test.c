@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algos/nn/lipschitz.h"
+#include "algos/privacy/gaussian_process_norm.h"
 #include "tests/unit/nn/network.h"
 
 static struct mlp_shape random_shape(struct rng *rng)
@@ -189,4 +190,46 @@ Test(lipschitz_class, evaluation_errs_less_than_its_bound)
         free(scratch);
         free(parameters);
     }
+}
+
+/* What the guarantee of a Gaussian-process release rests on: whatever two networks a shard might
+ * hold, once they are in the class their difference is no larger than the class is wide. */
+Test(lipschitz_class, two_members_differ_by_less_than_the_class_is_wide)
+{
+    enum { GRID = 513, ACTIONS = 3 };
+    struct lipschitz_class class = {.lipschitz = 4.0, .value_limit = 0.5};
+    double beta = class.lipschitz / class.value_limit, widest = 0;
+    double limit = ACTIONS * gaussian_process_class_norm_squared(beta, 2.0 * class.value_limit,
+                                                                 2.0 * class.lipschitz);
+    struct rng rng;
+    rng_seed(&rng, 25, 0);
+    static double x[GRID], q[2][ACTIONS][GRID], f[GRID];
+    for (int round = 0; round < 60; round++) {
+        for (int world = 0; world < 2; world++) {
+            struct mlp_shape shape = random_shape(&rng);
+            shape.input = 1;
+            shape.width[shape.layer_count - 1] = ACTIONS;
+            float *parameters = random_network(&shape, world ? 3.0 : 0.5, &rng);
+            double *scratch = malloc(lipschitz_class_scratch_count(&shape) * sizeof *scratch);
+            cr_assert_geq(lipschitz_project(&shape, parameters, class.lipschitz), 0.0);
+            for (int i = 0; i < GRID; i++) {
+                double out[ACTIONS];
+                x[i] = (double)i / (GRID - 1);
+                lipschitz_class_evaluate(&class, &shape, parameters, &x[i], out, scratch);
+                for (int a = 0; a < ACTIONS; a++)
+                    q[world][a][i] = out[a];
+            }
+            free(scratch);
+            free(parameters);
+        }
+        double norm = 0;
+        for (int a = 0; a < ACTIONS; a++) {
+            for (int i = 0; i < GRID; i++)
+                f[i] = q[0][a][i] - q[1][a][i];
+            norm += gaussian_process_norm_squared(beta, x, f, GRID);
+        }
+        cr_assert_leq(norm, limit);
+        widest = fmax(widest, norm);
+    }
+    cr_assert_gt(widest, 0.05 * limit, "%g of %g", widest, limit);
 }

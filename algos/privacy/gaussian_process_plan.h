@@ -1,0 +1,53 @@
+/* Releasing Q-functions on [0, 1] under Gaussian-process noise, to be asked at any number of
+ * points: the one description that sensitivity, noise and certificate are read from. Unit: one
+ * expert. Experts are split into SHARDS by a rule that does not look at data, each shard's Q is
+ * forced into the public class |Q_a| <= value_limit, |Q_a(x) - Q_a(y)| <= lipschitz |x - y|
+ * (algos/nn/lipschitz_class.h), and the mean over shards plus one path per action is released.
+ *
+ * Theorem (Hall, Rinaldo, Wasserman 2013; Dong, Roth, Su 2022): a change of S in the kernel's norm
+ * against a path of standard deviation sigma is (S/sigma)-Gaussian-DP for the whole path at once.
+ * One expert changes one shard, hence the mean by a function of amplitude 2V/M and slope 2L/M;
+ * over the actions, at beta = L/V, S = (2V/M) sqrt(actions (1 + L/V)). How shards are trained does
+ * not enter. */
+#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_PLAN_H
+#define TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_PLAN_H
+
+#include <stdint.h>
+
+struct gaussian_process_plan {
+    /* declared, public, never computed from the data */
+    double value_limit;      /* V */
+    double lipschitz;        /* L, of each action's output */
+    uint32_t shards;         /* M; 1 is computed, and useless: refuse it unless forced */
+    uint32_t actions;        /* each with a path of its own */
+    uint32_t bits;           /* answers at multiples of 2^-bits */
+    double evaluation_error; /* of a shard's computed Q against a member of the class, 2-norm over
+                                the actions, at every point; 0 when exact */
+    double epsilon, delta;   /* asked for */
+    /* filled in by gaussian_process_plan_complete */
+    double beta;           /* L/V: the kernel with the least sensitivity */
+    double sensitivity;    /* S, rounded up, with ROUNDING's share in it */
+    double rounding;       /* what arithmetic adds to S: see gaussian_process_rounding */
+    double mu;             /* S/sigma */
+    double sigma;          /* standard deviation of the noise at every point */
+    double noise_to_range; /* sigma/V: show it to whoever chooses */
+};
+
+/* Fills the second half from the first, or gives the sentence that says what is out of range. */
+const char *gaussian_process_plan_complete(struct gaussian_process_plan *plan);
+
+/* How far apart, in the kernel's norm at the 2^bits + 1 points, two functions of pointwise size at
+ * most ERROR (2-norm over the actions) can at most be of one another's making: ERROR sqrt((2^bits +
+ * 1) coth(beta / 2^(bits + 1))), by the greatest eigenvalue of the inverse kernel matrix. Rough
+ * errors of neighbouring points are what the process hides worst: this is why Q is evaluated in
+ * double. */
+double gaussian_process_rounding(double beta, uint32_t bits, double error);
+
+/* Unit: the rewards. ITERATIONS updates of a function kept in the kernel's space, each followed by
+ * a fresh path of deviation sigma, each of sensitivity PER_STEP (neighbouring reward functions at
+ * most 1 apart: the learning rate; one of m experts, errors clipped to c: 2 c rate / m): together
+ * PER_STEP sqrt(ITERATIONS), rounded up; mu is that over sigma, the final function's noise has
+ * deviation sigma sqrt(ITERATIONS). */
+double gaussian_process_updates_sensitivity(double per_step, uint64_t iterations);
+
+#endif
