@@ -1,9 +1,12 @@
 /* The accountant's and the noise generator's time, one thread. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/gaussian_path.h"
+#include "algos/privacy/gaussian_path_table.h"
 #include "algos/privacy/noise.h"
 
 #define NORMALS 67586 /* parameters of a 4-256-256-2 network */
@@ -57,6 +60,42 @@ static void add_normals(void *context)
     noise_gaussian_add(normals->source, normals->v, NORMALS, 1.0F);
 }
 
+#define PATH_POINTS 10000
+
+static void ask_path(void *context)
+{
+    for (uint32_t i = 0; i < PATH_POINTS; i++) {
+        uint32_t index = (i * UINT32_C(2654435761)) >> 8 | 1; /* odd: all 24 levels */
+        need(isfinite(gaussian_path_release(context, 0, &index, 0.0, 1.0)), "the path");
+    }
+}
+
+static void fill_table(void *context)
+{
+    struct gaussian_path_table *table = gaussian_path_table_new(2.0, 1.0, PATH_POINTS);
+    double value;
+    need(table, "memory");
+    for (int i = 0; i < PATH_POINTS; i++)
+        need(gaussian_path_table_value(table, context, noise_uniform(context), &value) ==
+                 GAUSSIAN_PATH_TABLE_OK,
+             "the table");
+    gaussian_path_table_free(table);
+}
+
+static void bench_paths(struct noise_source *source)
+{
+    struct gaussian_path_law law = {.beta = 2.0, .sigma = 1.0, .bits = 24, .dimensions = 1};
+    uint8_t key[GAUSSIAN_PATH_KEY_BYTES];
+    noise_bytes(source, key, sizeof key);
+    struct gaussian_path *path = gaussian_path_new(&law, key);
+    need(path, "memory");
+    printf("Gaussian process at one point, from its key, 24 levels: %.0f ns",
+           1e6 * best_of_five(ask_path, path) / PATH_POINTS);
+    printf("; from a table of up to %d points: %.0f ns\n", PATH_POINTS,
+           1e6 * best_of_five(fill_table, source) / PATH_POINTS);
+    gaussian_path_free(path);
+}
+
 int main(void)
 {
     struct dp_sgd_plan plan = {.sampling_rate = 128.0 / 3000.0,
@@ -86,6 +125,7 @@ int main(void)
     took = best_of_five(add_normals, &normals);
     printf("%d secure normals added: %.3f ms (%.0f million a second)\n", NORMALS, took,
            NORMALS / took / 1e3);
+    bench_paths(normals.source);
     noise_source_free(normals.source);
     free(normals.v);
     return 0;
