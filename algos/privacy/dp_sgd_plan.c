@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/accountant_pld.h"
 #include "algos/privacy/dp_sgd_accounting.h"
 #include "algos/privacy/renyi.h"
 
@@ -55,25 +54,40 @@ static double renyi_epsilon_at(const struct dp_sgd_plan *plan, double x)
     return renyi_to_epsilon(order, (double)plan->steps * one, plan->delta);
 }
 
-/* The least over orders 1.03 .. 10^4, a grid and a closer look. Any order is valid; more is only
- * tighter. */
+/* The least over orders 1.03 .. 10^4: up the orders until it rises twice, then a closer look around
+ * the best. Any order is valid; more is only tighter. */
 static double renyi_epsilon(const struct dp_sgd_plan *plan)
 {
-    const double least = -3.5, step = 0.32;
+    const double least = -3.5, step = 0.64;
     double best = INFINITY, best_x = least;
-    for (int i = 0; i <= 40; i++) {
+    int rising = 0;
+    for (int i = 0; i <= 20 && rising < 2; i++) {
         double now = renyi_epsilon_at(plan, least + step * i);
+        rising = now < best ? 0 : rising + isfinite(best);
         if (now < best) {
             best = now;
             best_x = least + step * i;
         }
-        if (!isfinite(now))
-            break;
     }
-    double center = best_x;
-    for (int i = -8; i <= 8; i++)
-        best = fmin(best, renyi_epsilon_at(plan, center + step * i / 9.0));
+    double width = step;
+    for (int i = 0; i < 6; i++) {
+        width *= 0.5;
+        double left = renyi_epsilon_at(plan, best_x - width);
+        double right = renyi_epsilon_at(plan, best_x + width);
+        double x = left < right ? best_x - width : best_x + width;
+        if (fmin(left, right) < best) {
+            best = fmin(left, right);
+            best_x = x;
+        }
+    }
     return best;
+}
+
+void dp_sgd_accounting_fill(struct dp_sgd_plan *plan, const struct privacy_interval *interval)
+{
+    plan->epsilon = interval->upper;
+    plan->epsilon_lower = interval->lower;
+    plan->epsilon_renyi = renyi_epsilon(plan);
 }
 
 enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan)
@@ -82,12 +96,10 @@ enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan)
         return DP_SGD_PLAN_BAD;
     struct privacy_interval interval;
     enum dp_sgd_plan_status status =
-        dp_sgd_accounting_interval(plan, &DP_SGD_CERTIFICATE, &interval);
+        dp_sgd_accounting_interval(plan, &ACCOUNTANT_PLD_EFFORT, &interval);
     if (status != DP_SGD_PLAN_OK)
         return status;
-    plan->epsilon = interval.upper;
-    plan->epsilon_lower = interval.lower;
-    plan->epsilon_renyi = renyi_epsilon(plan);
+    dp_sgd_accounting_fill(plan, &interval);
     return DP_SGD_PLAN_OK;
 }
 
@@ -104,7 +116,7 @@ enum dp_sgd_plan_status dp_sgd_plan_epsilon_after(const struct dp_sgd_plan *plan
     struct privacy_interval interval;
     part.steps = steps;
     enum dp_sgd_plan_status status =
-        dp_sgd_accounting_interval(&part, &DP_SGD_CERTIFICATE, &interval);
+        dp_sgd_accounting_interval(&part, &ACCOUNTANT_PLD_EFFORT, &interval);
     if (status != DP_SGD_PLAN_OK)
         return status;
     /* Fewer steps never cost more, so the whole plan's figure is a bound as well. */

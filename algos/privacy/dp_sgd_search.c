@@ -11,7 +11,7 @@
 
 #define RELATIVE_END 1e-3 /* width of the final bracket */
 
-static const struct pld_effort COARSE = {.relative_gap = 5e-3, .max_log2_size = 18};
+static const struct pld_effort COARSE = {.relative_gap = 5e-3, .max_log2_size = 20};
 
 struct search {
     struct dp_sgd_plan plan;
@@ -21,6 +21,7 @@ struct search {
     double least, greatest;   /* range of x */
     double good, good_excess; /* affordable: ln(epsilon / target) <= 0 */
     double bad, bad_excess;   /* too dear; bad < good */
+    struct privacy_interval good_interval;
 };
 
 static double steps_at(double x)
@@ -51,7 +52,7 @@ static enum dp_sgd_plan_status look(struct search *search, double x)
     struct privacy_interval interval;
     x = place(search, x);
     enum dp_sgd_plan_status status = dp_sgd_accounting_interval(
-        &search->plan, search->certify ? &DP_SGD_CERTIFICATE : &COARSE, &interval);
+        &search->plan, search->certify ? &ACCOUNTANT_PLD_EFFORT : &COARSE, &interval);
     if (status == DP_SGD_PLAN_INFEASIBLE) /* no finite epsilon: surely too dear */
         interval = (struct privacy_interval){1e9 * search->target, 1e9 * search->target};
     else if (status != DP_SGD_PLAN_OK)
@@ -64,6 +65,7 @@ static enum dp_sgd_plan_status look(struct search *search, double x)
     if (excess <= 0.0) {
         search->good = x;
         search->good_excess = excess;
+        search->good_interval = interval;
     } else {
         search->bad = x;
         search->bad_excess = excess;
@@ -147,10 +149,8 @@ static enum dp_sgd_plan_status finish(struct search *search, enum dp_sgd_plan_st
         search->plan.steps = (uint64_t)steps_at(search->good);
     else
         place(search, search->good);
-    status = dp_sgd_plan_account(&search->plan);
-    if (status != DP_SGD_PLAN_OK)
-        return status;
-    assert(search->plan.epsilon <= search->target);
+    assert(search->good_interval.upper <= search->target);
+    dp_sgd_accounting_fill(&search->plan, &search->good_interval);
     *plan = search->plan;
     return DP_SGD_PLAN_OK;
 }

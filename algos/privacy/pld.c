@@ -200,9 +200,14 @@ double pld_cumulant(const struct pld *pld, double tilt)
     for (size_t i = 0; i < pld->count; i++)
         if (pld->mass[i] > 0.0)
             top = fmax(top, tilt * loss_of(pld, i));
-    long double sum = 0; /* the result is multiplied by millions of steps */
-    for (size_t i = 0; i < pld->count; i++)
-        if (pld->mass[i] > 0.0)
-            sum += (long double)pld->mass[i] * expl((long double)(tilt * loss_of(pld, i) - top));
-    return sum > 0 ? top + (double)logl(sum) : -INFINITY;
+    double sum = 0;
+    for (size_t start = 0; start < pld->count; start += 64) { /* sums of sums round less */
+        size_t end = start + 64 < pld->count ? start + 64 : pld->count;
+        double part = 0;
+        for (size_t i = start; i < end; i++)
+            if (pld->mass[i] > 0.0)
+                part += pld->mass[i] * exp(tilt * loss_of(pld, i) - top);
+        sum += part;
+    }
+    return sum > 0.0 ? top + log(sum) : -INFINITY;
 }

@@ -103,28 +103,40 @@ static double best_tilt(const struct sketch *sketch, enum pld_figure figure, dou
     return fmax(t, LEAST_TILT / sqrt(fmax(variance, 1e-200)));
 }
 
-/* The nearest end of the window (SIGN +1 upper, -1 lower) beyond which a Chernoff bound shows less
- * than TAIL, and the change of tilt that shows it. */
+/* How far from 0 the end of the window has to be (SIGN +1 upper, -1 lower) for the Chernoff bound
+ * with that CHANGE of tilt to show less than TAIL beyond it. */
+static double chernoff_end(const struct sketch *sketch, double tilt, double sign, double k,
+                           double tail, double change)
+{
+    double mean, variance;
+    double shifted = cumulant(sketch, tilt + sign * change, &mean, &variance);
+    return (shifted - k - log(tail)) / change;
+}
+
+/* The nearest such end, and the change of tilt that shows it: down hill in powers of sqrt(2) from
+ * where a normal law has it. */
 static double window_end(const struct sketch *sketch, double tilt, double sign, double tail,
                          double *out_change)
 {
-    double mean, variance, unused, best = INFINITY;
+    double mean, variance;
     double k = cumulant(sketch, tilt, &mean, &variance);
     double per_draw = mean / sketch->times;
-    double unit = 1.0 / sqrt(fmax(variance, 1e-12 * per_draw * per_draw * sketch->times + 1e-200));
-    *out_change = unit;
-    int since = 0;
-    for (int i = -16; i <= 48 && since < 12; i++) {
-        double change = unit * exp2(0.25 * i);
-        double shifted = cumulant(sketch, tilt + sign * change, &unused, &variance);
-        double distance = (shifted - k - log(tail)) / change;
-        since++;
-        if (distance < best) {
-            best = distance;
-            *out_change = change;
-            since = 0;
+    variance = fmax(variance, 1e-12 * per_draw * per_draw * sketch->times + 1e-200);
+    double change = sqrt(-2.0 * log(tail) / variance);
+    double best = chernoff_end(sketch, tilt, sign, k, tail, change);
+    for (int direction = -1; direction <= 1; direction += 2) {
+        double factor = direction < 0 ? M_SQRT1_2 : M_SQRT2, start = change;
+        for (int i = 0; i < 40; i++) {
+            double now = chernoff_end(sketch, tilt, sign, k, tail, change * factor);
+            if (!(now < best))
+                break;
+            best = now;
+            change *= factor;
         }
+        if (change != start)
+            break;
     }
+    *out_change = change;
     return sign * best;
 }
 

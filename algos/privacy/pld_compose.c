@@ -20,8 +20,10 @@
 
 #define HALF_ULP          0x1p-53
 #define RELATIVE_ROUNDING 1e-12 /* of the few operations after the transforms */
-#define SINGLE_ROUNDING   1e-10 /* of masses and of sums of at most PLD_MAX_CELLS terms, with room \
-                                 */
+#define CUMULANT_ROUNDING 1e-12 /* of one draw's cumulant, with what tilting rounds */
+#define SINGLE_ROUNDING                                                                            \
+    1e-10 /* of masses and of sums of at most PLD_MAX_CELLS terms, with room                       \
+           */
 
 /* One of the two bounds on the window. */
 struct side {
@@ -62,11 +64,12 @@ static void bound_tails(const struct pld_sum *sum, const struct pld_term *term, 
 {
     const struct pld_window *w = &sum->window;
     double bottom = loss_of(sum, w->low), top = loss_of(sum, top_of(sum));
-    double norm = 0, up = 0, down = 0, told = 0, rounded = 0;
+    double norm = 0, up = 0, down = 0, told = 0, rounded = 0, times = 0;
     for (size_t i = 0; i < count; i++) {
         const struct pld *pld = upper ? &term[i].upper : &term[i].lower;
         double n = (double)term[i].times, k = pld_cumulant(pld, w->tilt);
         *(upper ? &cumulant[i].upper : &cumulant[i].lower) = k;
+        times += n;
         norm += n * k;
         up += n * (pld_cumulant(pld, w->tilt + w->tilt_above) - k);
         down += n * (pld_cumulant(pld, w->tilt - w->tilt_below) - k);
@@ -75,8 +78,10 @@ static void bound_tails(const struct pld_sum *sum, const struct pld_term *term, 
         rounded += n * (1.0 + fmin(span * pld->step, 1.0 + fabs(top) + fabs(bottom)));
     }
     side->log_norm = norm;
-    side->above = exp(fmin(0.0, up - w->tilt_above * top));
-    side->below = exp(fmin(0.0, down + w->tilt_below * bottom));
+    /* K at the tilt itself is only a norm; elsewhere its rounding counts, and a draw's is small. */
+    double spare = times * CUMULANT_ROUNDING;
+    side->above = exp(fmin(0.0, up - w->tilt_above * top + spare));
+    side->below = exp(fmin(0.0, down + w->tilt_below * bottom + spare));
     side->infinite = -expm1(told);
     side->loss_error = 4.0 * HALF_ULP * rounded;
 }
