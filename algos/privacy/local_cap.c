@@ -92,6 +92,7 @@ static void draw_across(const double *v, uint32_t n, struct noise_source *noise,
             across[i] -= along * v[i];
             norm += across[i] * across[i];
         }
+        assert(isfinite(norm));
     }
     norm = sqrt(norm);
     for (uint32_t i = 0; i < n; i++)
