@@ -15,7 +15,7 @@ static double or_tiny(double value)
 }
 
 /* The fraction converges in O(sqrt(max(a, b))) steps for x below (a + 1) / (a + b + 2). */
-static double fraction(double a, double b, double x)
+double incomplete_beta_fraction(double a, double b, double x)
 {
     double c = 1.0, d = 1.0 / or_tiny(1.0 - (a + b) * x / (a + 1.0)), value = d;
     for (int i = 1; i < STEPS_MAX; i++) {
@@ -43,6 +43,6 @@ double incomplete_beta(double a, double b, double x)
                        a * log(x) + b * log1p(-x);
     double front = exp(log_front);
     if (x < (a + 1.0) / (a + b + 2.0))
-        return front * fraction(a, b, x) / a;
-    return 1.0 - front * fraction(b, a, 1.0 - x) / b;
+        return front * incomplete_beta_fraction(a, b, x) / a;
+    return 1.0 - front * incomplete_beta_fraction(b, a, 1.0 - x) / b;
 }

@@ -7,8 +7,9 @@
 #include "algos/privacy/sphere.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
+
+#include "algos/privacy/incomplete_beta.h"
 
 #define SQRT_PI 1.7724538509055160273
 
@@ -30,30 +31,6 @@ static double gamma_ratio(double a)
     return product * sqrt(a) * exp(series / a);
 }
 
-static double away_from_zero(double x)
-{
-    return fabs(x) < 1e-300 ? 1e-300 : x;
-}
-
-/* The continued fraction of I_x(a, b) by Lentz's method (Numerical Recipes, 6.4). */
-static double beta_fraction(double a, double b, double x)
-{
-    double c = 1.0, d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0)), h = d;
-    for (int m = 1; m < 100000; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m));
-        d = 1.0 / away_from_zero(1.0 + even * d);
-        c = away_from_zero(1.0 + even / c);
-        h *= d * c;
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0));
-        d = 1.0 / away_from_zero(1.0 + odd * d);
-        c = away_from_zero(1.0 + odd / c);
-        h *= d * c;
-        if (fabs(d * c - 1.0) < 2.0 * DBL_EPSILON)
-            break;
-    }
-    return h;
-}
-
 /* log(1 - t^2), accurate at both ends. */
 static double log_complement(double t)
 {
@@ -67,8 +44,8 @@ static double upper_tail(uint32_t dimension, double t)
         return 0.0;
     double front = exp(a * log_complement(t)) * t * gamma_ratio(a) / SQRT_PI;
     if (x < (a + 1.0) / (a + 2.5))
-        return 0.5 * front * beta_fraction(a, 0.5, x) / a;
-    return 0.5 - front * beta_fraction(0.5, a, square);
+        return 0.5 * front * incomplete_beta_fraction(a, 0.5, x) / a;
+    return 0.5 - front * incomplete_beta_fraction(0.5, a, square);
 }
 
 double sphere_tail(uint32_t dimension, double t)

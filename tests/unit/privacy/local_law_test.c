@@ -154,7 +154,7 @@ Test(local_law, best_caps)
 /* P(U1 >= t) by Simpson's rule on the angle: density sin^(n-2). */
 static long double cap_by_quadrature(uint32_t n, long double t)
 {
-    enum { STEPS = 20000 };
+    enum { STEPS = 8000 };
     long double end = acosl(t), part = 0, all = 0;
     for (int i = 0; i <= STEPS; i++) {
         int weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
@@ -177,7 +177,7 @@ static void check_cap(const struct local_mechanism *mechanism, uint32_t dimensio
 
 Test(local_law, density_of_caps)
 {
-    static const double epsilons[] = {0.001, 0.3, 1, 2, 5, 10, 20};
+    static const double epsilons[] = {0.001, 1, 5, 20};
     static const uint32_t dimensions[] = {2, 3, 10, 112, 1000};
     for (size_t i = 0; i < sizeof epsilons / sizeof epsilons[0]; i++)
         for (size_t j = 0; j < sizeof dimensions / sizeof dimensions[0]; j++) {
