@@ -7,7 +7,9 @@
 #include "algos/privacy/dp_sgd_plan.h"
 #include "algos/privacy/gaussian_path.h"
 #include "algos/privacy/gaussian_path_table.h"
+#include "algos/privacy/local_mechanism.h"
 #include "algos/privacy/noise.h"
+#include "algos/privacy/sparse_vector.h"
 
 #define NORMALS 67586 /* parameters of a 4-256-256-2 network */
 
@@ -96,6 +98,38 @@ static void bench_paths(struct noise_source *source)
     gaussian_path_free(path);
 }
 
+#define REPORTS   1000
+#define DIMENSION 112
+
+static void make_reports(void *context)
+{
+    static const struct local_parameters parameters = {
+        .dimension = DIMENSION, .epsilon = 2.0, .clip = 1.0};
+    static const double vector[DIMENSION] = {0.5, -0.5};
+    int64_t report[DIMENSION + 1];
+    struct local_scheme scheme;
+    need(!local_scheme_make(&local_privunit, &parameters, &scheme), "a local scheme");
+    for (int i = 0; i < REPORTS; i++)
+        need(local_privunit.randomise(&scheme, vector, context, report) == LOCAL_OK, "a report");
+}
+
+static void run_sparse_vector(void *context)
+{
+    static const struct sparse_vector_request request = {.experts = 3000,
+                                                         .epsilon = 7.5,
+                                                         .delta = 3e-4,
+                                                         .trajectories = 25,
+                                                         .max_length = 200,
+                                                         .min_probability = 0.02};
+    struct sparse_vector_plan plan;
+    need(sparse_vector_plan_make(&request, &plan) == SPARSE_VECTOR_OK, "a plan");
+    int64_t counts[200];
+    for (int i = 0; i < 200; i++)
+        counts[i] = (int64_t)1 << 60; /* every query passes: 201 draws a run */
+    for (uint32_t i = 0; i < request.trajectories; i++)
+        need(sparse_vector_longest(&plan.lattice, context, counts, 200) == 200, "a run");
+}
+
 int main(void)
 {
     struct dp_sgd_plan plan = {.sampling_rate = 128.0 / 3000.0,
@@ -126,6 +160,10 @@ int main(void)
     printf("%d secure normals added: %.3f ms (%.0f million a second)\n", NORMALS, took,
            NORMALS / took / 1e3);
     bench_paths(normals.source);
+    printf("PrivUnit: a report of %d numbers: %.1f us\n", DIMENSION,
+           1e3 * best_of_five(make_reports, normals.source) / REPORTS);
+    printf("stable prefixes: plan and 25 runs of 200 queries: %.1f ms\n",
+           best_of_five(run_sparse_vector, normals.source));
     noise_source_free(normals.source);
     free(normals.v);
     return 0;
