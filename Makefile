@@ -102,7 +102,7 @@ include bench/bench.mk
 # What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.
 demo:
 	@scripts/install-deps build demo
-	@$(MAKE) --no-print-directory $(BUILD)/tacet
+	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
 	@TACET=$(BUILD)/tacet examples/demo.sh
 
 SOURCES = $(shell git ls-files '*.c' '*.h' '*.cpp' 2>/dev/null)
