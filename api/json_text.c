@@ -50,20 +50,47 @@ static struct extent measure(const char *bytes, size_t size)
     return extent;
 }
 
-enum problem json_text_parse(const char *bytes, size_t size, json_t **out, char *detail,
-                             size_t detail_size)
+/* jansson quotes what it stopped at, which may be a caller's datum: it is left out. */
+static enum problem explain(const json_error_t *error, const char **out_what)
 {
+    switch (json_error_code(error)) {
+    case json_error_numeric_overflow:
+        *out_what = "the number is too large";
+        return PROBLEM_VALIDATION;
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        *out_what = "texts may not hold U+0000";
+        return PROBLEM_VALIDATION;
+    case json_error_duplicate_key:
+        *out_what = "a member is named twice";
+        return PROBLEM_NOT_JSON;
+    case json_error_premature_end_of_input:
+        *out_what = "the body ends too early";
+        return PROBLEM_NOT_JSON;
+    case json_error_invalid_utf8:
+        *out_what = "not UTF-8";
+        return PROBLEM_NOT_JSON;
+    default:
+        *out_what = "not JSON";
+        return PROBLEM_NOT_JSON;
+    }
+}
+
+enum problem json_text_parse(const char *bytes, size_t size, json_t **out, struct json_fault *fault)
+{
+    *fault = (struct json_fault){.pointer = ""};
     if (size == 0) {
-        snprintf(detail, detail_size, "The body is empty, but JSON is needed.");
+        snprintf(fault->detail, sizeof fault->detail, "The body is empty, but JSON is needed.");
         return PROBLEM_NOT_JSON;
     }
     struct extent extent = measure(bytes, size);
     if (extent.depth > JSON_DEPTH_MAX) {
-        snprintf(detail, detail_size, "The body is nested deeper than %d levels.", JSON_DEPTH_MAX);
+        snprintf(fault->detail, sizeof fault->detail, "The body is nested deeper than %d levels.",
+                 JSON_DEPTH_MAX);
         return PROBLEM_NOT_JSON;
     }
     if (extent.values > JSON_VALUES_MAX) {
-        snprintf(detail, detail_size,
+        snprintf(fault->detail, sizeof fault->detail,
                  "The body holds more than %d values; an array or object counts as %d.",
                  JSON_VALUES_MAX, CONTAINER_VALUES);
         return PROBLEM_BODY_TOO_LARGE;
@@ -74,33 +101,16 @@ enum problem json_text_parse(const char *bytes, size_t size, json_t **out, char 
         *out = value;
         return PROBLEM_NONE;
     }
-    switch (json_error_code(&error)) {
-    case json_error_out_of_memory:
-        snprintf(detail, detail_size, "The server is short of memory.");
+    if (json_error_code(&error) == json_error_out_of_memory) {
+        snprintf(fault->detail, sizeof fault->detail, "The server is short of memory.");
         return PROBLEM_INTERNAL_ERROR;
-    case json_error_numeric_overflow:
-        snprintf(detail, detail_size, "Line %d, column %d: the number is too large.", error.line,
-                 error.column);
-        return PROBLEM_VALIDATION;
-    case json_error_null_character:
-    case json_error_null_byte_in_key:
-        snprintf(detail, detail_size, "Line %d, column %d: texts may not hold U+0000.", error.line,
-                 error.column);
-        return PROBLEM_VALIDATION;
-    case json_error_duplicate_key:
-        snprintf(detail, detail_size, "Line %d, column %d: a member is named twice.", error.line,
-                 error.column);
-        return PROBLEM_NOT_JSON;
-    case json_error_premature_end_of_input:
-        snprintf(detail, detail_size, "Line %d, column %d: the body ends too early.", error.line,
-                 error.column);
-        return PROBLEM_NOT_JSON;
-    case json_error_invalid_utf8:
-        snprintf(detail, detail_size, "Line %d, column %d: not UTF-8.", error.line, error.column);
-        return PROBLEM_NOT_JSON;
-    default:
-        /* jansson quotes what it stopped at, which may be a caller's datum: it is left out. */
-        snprintf(detail, detail_size, "Line %d, column %d: not JSON.", error.line, error.column);
-        return PROBLEM_NOT_JSON;
     }
+    const char *what;
+    enum problem problem = explain(&error, &what);
+    snprintf(fault->detail, sizeof fault->detail, "Line %d, column %d: %s.", error.line,
+             error.column, what);
+    if (problem == PROBLEM_VALIDATION && error.position > 0 && (size_t)error.position <= size) {
+        json_place(bytes, (size_t)error.position, fault->pointer);
+    }
+    return problem;
 }

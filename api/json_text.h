@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/json_place.h"
 #include "api/problem.h"
 
 /* Deepest nesting of a body; a network's weights need 5. */
@@ -15,12 +16,17 @@
  * object counts as 8. */
 #define JSON_VALUES_MAX 2000000
 
+struct json_fault {
+    char pointer[JSON_PLACE_SIZE]; /* where; "" for the whole, or for what is not JSON */
+    char detail[160];              /* a sentence, with line and column where there are some */
+};
+
 /* Parses SIZE bytes of one JSON value: strict RFC 8259 and UTF-8, no duplicate names, nesting up to
- * JSON_DEPTH_MAX. PROBLEM_NONE gives a new reference in *out; PROBLEM_NOT_JSON (malformed) or
- * PROBLEM_VALIDATION (well-formed, but a number beyond double's range or U+0000 in a text) writes a
- * sentence with line and column to DETAIL; PROBLEM_BODY_TOO_LARGE one with JSON_VALUES_MAX. */
-enum problem json_text_parse(const char *bytes, size_t size, json_t **out, char *detail,
-                             size_t detail_size);
+ * JSON_DEPTH_MAX. PROBLEM_NONE gives a new reference in *out; PROBLEM_NOT_JSON (malformed),
+ * PROBLEM_VALIDATION (well-formed, but a number beyond double's range or U+0000 in a text) and
+ * PROBLEM_BODY_TOO_LARGE (more than JSON_VALUES_MAX) fill FAULT. */
+enum problem json_text_parse(const char *bytes, size_t size, json_t **out,
+                             struct json_fault *fault);
 
 /* JSON text of VALUE, compact, numbers in the shortest form that reads back as the same double
  * (20 for 20.0, 1e-7 as ECMAScript writes it). SORTED orders the members of every object: then the

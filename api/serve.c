@@ -121,14 +121,14 @@ static bool is_json_type(const char *type)
 
 static enum problem parse_body(struct call *call, json_t **out)
 {
-    char detail[160];
+    struct json_fault fault;
     const struct api_request *request = call->request;
-    enum problem problem = json_text_parse((const char *)request->body, request->body_size, out,
-                                           detail, sizeof detail);
+    enum problem problem =
+        json_text_parse((const char *)request->body, request->body_size, out, &fault);
     if (problem == PROBLEM_VALIDATION) {
-        return call_invalid(call, "", "%s", detail);
+        return call_invalid(call, fault.pointer, "%s", fault.detail);
     }
-    return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", detail);
+    return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", fault.detail);
 }
 
 static enum problem read_body(struct call *call)

@@ -97,10 +97,10 @@ Test(json_text, canonical_form_sorts_and_escapes)
 static enum problem parse(const char *text, size_t size)
 {
     json_t *value = NULL;
-    char detail[160] = "";
-    enum problem problem = json_text_parse(text, size, &value, detail, sizeof detail);
+    struct json_fault fault;
+    enum problem problem = json_text_parse(text, size, &value, &fault);
     cr_assert((problem == PROBLEM_NONE) == (value != NULL));
-    cr_assert((problem == PROBLEM_NONE) == (detail[0] == '\0'));
+    cr_assert((problem == PROBLEM_NONE) == (fault.detail[0] == '\0'));
     json_decref(value);
     return problem;
 }
@@ -178,6 +178,43 @@ Test(json_text, refuses_json_that_no_double_holds)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cr_expect(parse(bad[i], strlen(bad[i])) == PROBLEM_VALIDATION, "%s", bad[i]);
     }
+}
+
+Test(json_text, points_at_what_no_double_holds)
+{
+    static const char *const cases[][2] = {
+        {"1e999", ""},
+        {"[-1e400]", "/0"},
+        {"{\"a\":1e999}", "/a"},
+        {"{\"a\":\"b\",\"c\" : [1,[2,{}], {\"d\":[],\"e\":1e999}]}", "/c/2/e"},
+        {"{\"budget\":{\"epsilon\":-1e999 ,\"delta\":1}}", "/budget/epsilon"},
+        {"{\"a\":{\"b\":1},\"c\":[\"]},[{\\\"\",1e999]}", "/c/1"},
+        {"{\"a/b~\\u0063\":1e999}", "/a~1b~0c"},
+        {"{\"a\":[\"x\",\"\\u0000\"]}", "/a/1"},
+        {"{\"a\":{\"\\u0000\":1}}", "/a"},
+        {"{\"a\":{\"01234567890123456789012345678901234567890123456789012345678901234\":1e999}}",
+         "/a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        json_t *value = NULL;
+        struct json_fault fault;
+        enum problem problem = json_text_parse(cases[i][0], strlen(cases[i][0]), &value, &fault);
+        cr_expect_eq(problem, PROBLEM_VALIDATION, "%s", cases[i][0]);
+        cr_expect_str_eq(fault.pointer, cases[i][1], "%s", cases[i][0]);
+    }
+    /* As deep as a body may be, with names as long as are shown: the pointer has an end. */
+    char text[8192] = "", name[65];
+    memset(name, '~', 64);
+    name[64] = '\0';
+    for (int i = 0; i < JSON_DEPTH_MAX; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "{\"%s\":", name);
+    }
+    strcat(text, "1e999");
+    json_t *value = NULL;
+    struct json_fault fault;
+    cr_expect_eq(json_text_parse(text, strlen(text), &value, &fault), PROBLEM_VALIDATION);
+    cr_expect_lt(strlen(fault.pointer), (size_t)JSON_PLACE_SIZE);
+    cr_expect_gt(strlen(fault.pointer), (size_t)128);
 }
 
 Test(json_text, bounds_the_depth)

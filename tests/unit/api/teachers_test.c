@@ -47,7 +47,7 @@ Test(teachers, refuse_what_they_cannot_be)
     static const char *const cases[][4] = {
         {MECHANISM, ADJACENCY, "", "/budget"},
         {MECHANISM, ADJACENCY, ",\"budget\":{\"epsilon\":0,\"delta\":1e-5}", "/budget/epsilon"},
-        {MECHANISM, ADJACENCY, ",\"budget\":{\"epsilon\":1e999,\"delta\":1e-5}", ""},
+        {MECHANISM, ADJACENCY, ",\"budget\":{\"epsilon\":1e999,\"delta\":1e-5}", "/budget/epsilon"},
         {MECHANISM, ADJACENCY, ",\"budget\":{\"epsilon\":0.0001,\"delta\":1e-5}",
          "/budget/epsilon"},
         {MECHANISM, ADJACENCY, BUDGET ",\"client_budget\":{\"epsilon\":0.0001,\"delta\":1e-5}",
