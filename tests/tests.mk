@@ -44,7 +44,7 @@ CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
 
 $(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER)
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lz -lm
 
 $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(call say,LD ,$@)
