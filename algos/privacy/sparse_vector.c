@@ -9,7 +9,7 @@
 
 #define MAX_COUNT ((int64_t)1 << 60)
 
-static_assert(SPARSE_VECTOR_MAX_EXPERTS * SPARSE_VECTOR_UNIT <= 0x1p60, "counts fit");
+static_assert(SPARSE_VECTOR_MAX_EXPERTS * SPARSE_VECTOR_UNIT <= MAX_COUNT, "counts fit");
 
 uint64_t sparse_vector_units(double probability)
 {
@@ -17,7 +17,8 @@ uint64_t sparse_vector_units(double probability)
         return 0;
     if (probability >= 1.0)
         return (uint64_t)SPARSE_VECTOR_UNIT;
-    return (uint64_t)(probability * SPARSE_VECTOR_UNIT); /* a power of two: exact, then down */
+    return (uint64_t)(probability *
+                      (double)SPARSE_VECTOR_UNIT); /* a power of two: exact, then down */
 }
 
 int64_t sparse_vector_count(const double *probability, size_t count)

@@ -18,7 +18,7 @@
 
 #define SPARSE_VECTOR_MAX_EXPERTS      (1u << 28) /* counts stay below 2^60 units */
 #define SPARSE_VECTOR_MAX_TRAJECTORIES 100000u
-#define SPARSE_VECTOR_UNIT             4294967296.0 /* 2^32 lattice units are one expert */
+#define SPARSE_VECTOR_UNIT             (INT64_C(1) << 32) /* lattice units that are one expert */
 
 /* ---- the plan ---- */
 

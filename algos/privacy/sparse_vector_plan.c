@@ -112,13 +112,13 @@ static bool fill_lattice(struct sparse_vector_plan *plan)
     struct sparse_vector_lattice *lattice = &plan->lattice;
     if (!(fmax(plan->threshold_scale, plan->query_scale) <= MAX_SCALE_EXPERTS))
         return false;
-    double up = SPARSE_VECTOR_UNIT * (1.0 + ROUNDING);
+    double up = (double)SPARSE_VECTOR_UNIT * (1.0 + ROUNDING);
     lattice->threshold_scale = (uint64_t)ceil(plan->threshold_scale * up);
     lattice->query_scale = (uint64_t)ceil(plan->query_scale * up);
     plan->min_count = sparse_vector_min_count(plan->epsilon_prime);
     plan->safe_count = plan->min_count / plan->request.min_probability;
-    double threshold_scale = (double)lattice->threshold_scale / SPARSE_VECTOR_UNIT;
-    double query_scale = (double)lattice->query_scale / SPARSE_VECTOR_UNIT;
+    double threshold_scale = (double)lattice->threshold_scale / (double)SPARSE_VECTOR_UNIT;
+    double query_scale = (double)lattice->query_scale / (double)SPARSE_VECTOR_UNIT;
     double offset = plan->request.accounting == SPARSE_VECTOR_PAPER
                         ? query_scale * log(1.0 / plan->delta_prime)
                         : sparse_vector_offset(query_scale, threshold_scale, plan->delta_prime);
