@@ -6,7 +6,11 @@
 static const struct accountant *const ACCOUNTANTS[] = {
     &accountant_pld,
     &accountant_exact,
+    &accountant_renyi,
     &accountant_gdp,
+    &accountant_optimal_composition,
+    &accountant_advanced,
+    &accountant_basic,
 };
 
 const struct accountant *accountant_find(const char *name)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static struct contour_law law_of(const struct mechanism *mechanism, double times)
+struct contour_law accountant_law_of(const struct mechanism *mechanism, double times)
 {
     struct contour_law law = {.times = times};
     switch (mechanism->kind) {
@@ -56,7 +56,7 @@ enum accountant_status accountant_laws_of(const struct composition *composition,
     double square = 0; /* of mu, all plain Gaussians */
     for (size_t i = 0; i < composition->count; i++) {
         double times = (double)composition->part[i].times;
-        struct contour_law one = law_of(&composition->part[i].mechanism, times);
+        struct contour_law one = accountant_law_of(&composition->part[i].mechanism, times);
         double s = one.gaussian.noise_multiplier;
         if (one.kind == CONTOUR_GAUSSIAN)
             square += times / s / s;

@@ -12,6 +12,9 @@ struct accountant_laws {
     size_t count;
 };
 
+/* The law of the loss of TIMES runs, a unit removed; MECHANISM is any but Dirichlet. */
+struct contour_law accountant_law_of(const struct mechanism *mechanism, double times);
+
 /* All plain Gaussians become one. UNSUPPORTED when a Dirichlet mechanism is among the parts, BAD
  * when one has a problem. Every unit is removed. Clear *OUT when it succeeded. */
 enum accountant_status accountant_laws_of(const struct composition *composition,

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/privacy/minimum.h"
+
 #define MAX_POINTS  65536 /* over the number of laws, all lines together: 50 ms */
 #define SEGMENT     32    /* points tabulated at a time, at first, */
 #define MAX_SEGMENT 512   /* and at most: rounding grows with the length of a recurrence */
@@ -50,11 +52,10 @@ struct aim {
     double value; /* epsilon, or ln delta */
 };
 
-static double aim_at(const struct aim *aim, double log_c)
+static double aim_at(const void *context, double log_c)
 {
+    const struct aim *aim = context;
     double c = exp(log_c), k = log_moments(aim->laws, aim->count, c) - log_poles(c);
-    if (isnan(k))
-        return INFINITY;
     return aim->for_delta ? (k - aim->value) / c : k - c * aim->value;
 }
 
@@ -64,52 +65,15 @@ static double converted(const struct contour_law *laws, size_t count, double c)
     return log_moments(laws, count, c) + c * log(c) - (1.0 + c) * log1p(c);
 }
 
-/* Golden section on ln c; c is wanted to a percent only. */
+/* c to a percent, which is enough. False when no moment is finite. */
 static bool saddle_point(const struct aim *aim, double *out_c)
 {
-    double limit = INFINITY;
+    double limit = INFINITY, value;
     for (size_t i = 0; i < aim->count; i++)
         limit = fmin(limit, contour_law_limit(&aim->laws[i]));
     double end = isinf(limit) ? log(1e12) : log(limit) - 1e-9;
-    double middle = fmin(0.0, end - 1.0), step = 1.0;
-    double value = aim_at(aim, middle);
-    for (; isinf(value) && middle > -60.0; middle -= 2.0)
-        value = aim_at(aim, middle - 2.0);
-    /* Walk downhill with growing steps until the value rises on both sides. */
-    double low = middle - step, high = fmin(end, middle + step);
-    double at_low = aim_at(aim, low), at_high = aim_at(aim, high);
-    while (at_high < value && high < end) {
-        low = middle, at_low = value;
-        middle = high, value = at_high;
-        step *= 1.6;
-        high = fmin(end, middle + step);
-        at_high = aim_at(aim, high);
-    }
-    while (at_low < value && low > -200.0) {
-        high = middle, at_high = value;
-        middle = low, value = at_low;
-        step *= 1.6;
-        low = middle - step;
-        at_low = aim_at(aim, low);
-    }
-    if (!isfinite(value) || at_low < value)
-        return false;
-    const double golden = 0.6180339887498949;
-    double x = high - golden * (high - low), y = low + golden * (high - low);
-    double at_x = aim_at(aim, x), at_y = aim_at(aim, y);
-    while (high - low > 0.01) {
-        if (at_x <= at_y) {
-            high = y, y = x, at_y = at_x;
-            x = high - golden * (high - low);
-            at_x = aim_at(aim, x);
-        } else {
-            low = x, x = y, at_x = at_y;
-            y = low + golden * (high - low);
-            at_y = aim_at(aim, y);
-        }
-    }
-    *out_c = exp(0.5 * (low + high));
-    return *out_c < limit;
+    *out_c = exp(minimum_of(aim_at, aim, fmin(0.0, end - 1.0), -200.0, end, 0.01, &value));
+    return isfinite(value);
 }
 
 /* The first guess of the step: 0.7 standard deviations of the integrand, less where a pole (or

@@ -1,0 +1,146 @@
+/* Renyi accounting of a plan fixed in advance.
+ *
+ * DESIGN. Divergences of one order add up, and at any order the sum converts to an epsilon
+ * (Canonne, Kamath, Steinke 2020); for a plan fixed in advance the best order may be chosen
+ * afterwards, over the whole line. With c = order - 1 and K(c) = c times the divergence, convex in
+ * c, epsilon <= (K(c) + c ln c - (1+c) ln(1+c) - ln delta) / c, ln delta <= K(c) - c epsilon + c ln
+ * c - (1+c) ln(1+c), both with one valley in c. What (epsilon, delta) pairs leave to chance is
+ * subtracted from delta first (their finite losses have a divergence of their own). Divergences are
+ * rounded up, so the figures are bounds. Filters must not choose afterwards: they use one order,
+ * docs/privacy.md. */
+#include <math.h>
+
+#include "algos/privacy/accountant.h"
+#include "algos/privacy/accountant_laws.h"
+#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/minimum.h"
+#include "algos/privacy/renyi.h"
+
+#define ROUND_UP (1.0 + 1e-9)
+
+struct plan {
+    const struct composition *composition;
+    bool for_delta;
+    double at; /* epsilon, or ln of the delta that finite losses may have */
+};
+
+/* The divergence of ORDER of one run, rounded up; INFINITY where there is none. */
+static double divergence(const struct mechanism *mechanism, double order)
+{
+    switch (mechanism->kind) {
+    case MECHANISM_SUBSAMPLED_GAUSSIAN:
+        return renyi_subsampled_gaussian(mechanism->gaussian.sampling_rate,
+                                         mechanism->gaussian.noise_multiplier, order);
+    case MECHANISM_DIRICHLET: {
+        struct dirichlet dirichlet = {.actions = mechanism->dirichlet.actions,
+                                      .concentration = mechanism->dirichlet.concentration,
+                                      .min_probability = mechanism->dirichlet.min_probability,
+                                      .sensitivity = mechanism->dirichlet.sensitivity};
+        return order < dirichlet_order_limit(&dirichlet) ? dirichlet_renyi_bound(&dirichlet, order)
+                                                         : INFINITY;
+    }
+    case MECHANISM_LAPLACE:
+    case MECHANISM_RANDOMIZED_RESPONSE:
+    case MECHANISM_EPSILON_DELTA:
+        break;
+    }
+    struct contour_law law = accountant_law_of(mechanism, 1.0);
+    double c = order - 1.0, greatest = contour_law_greatest(&law);
+    double value = contour_law_log_moment(&law, c) / c * ROUND_UP;
+    /* Small exponents are summed with relative accuracy, large ones as logarithms. */
+    return c * greatest < 19.0 ? value : value + 1e-13 / c;
+}
+
+/* ln E exp(c L) of the whole plan. */
+static double log_moment(const struct composition *composition, double c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < composition->count; i++)
+        sum += (double)composition->part[i].times *
+               divergence(&composition->part[i].mechanism, 1.0 + c);
+    return c * sum * ROUND_UP;
+}
+
+static double bound_at(const void *context, double log_c)
+{
+    const struct plan *plan = context;
+    double c = (1.0 + exp(log_c)) - 1.0; /* that the order 1 + c is exact */
+    double k = log_moment(plan->composition, c) + c * log(c) - (1.0 + c) * log1p(c);
+    double spent = plan->for_delta ? c * plan->at : plan->at;
+    double bound = k - spent + 1e-14 * (1.0 + fabs(k) + fabs(spent));
+    return plan->for_delta ? bound : bound / c;
+}
+
+/* Mass of the losses that no epsilon covers, rounded up. */
+static double infinite_mass(const struct composition *composition)
+{
+    double log_finite = 0;
+    for (size_t i = 0; i < composition->count; i++)
+        if (composition->part[i].mechanism.kind == MECHANISM_EPSILON_DELTA)
+            log_finite += (double)composition->part[i].times *
+                          log1p(-composition->part[i].mechanism.pair.delta);
+    return -expm1(log_finite) * (1.0 + 1e-12);
+}
+
+/* The divergence of order infinity, rounded up: INFINITY where losses have no end. */
+static double greatest_loss(const struct composition *composition)
+{
+    double sum = 0;
+    for (size_t i = 0; i < composition->count; i++) {
+        const struct mechanism *mechanism = &composition->part[i].mechanism;
+        if (mechanism->kind == MECHANISM_SUBSAMPLED_GAUSSIAN ||
+            mechanism->kind == MECHANISM_DIRICHLET)
+            return INFINITY;
+        struct contour_law law = accountant_law_of(mechanism, (double)composition->part[i].times);
+        sum += contour_law_greatest(&law);
+    }
+    return sum * (1.0 + 1e-12);
+}
+
+static double best_bound(const struct plan *plan)
+{
+    double value;
+    minimum_of(bound_at, plan, log(8.0), log(1e-6), log(1e9), 1e-4, &value);
+    return value;
+}
+
+static enum accountant_status check(const struct composition *composition)
+{
+    for (size_t i = 0; i < composition->count; i++)
+        if (mechanism_problem(&composition->part[i].mechanism))
+            return ACCOUNTANT_BAD;
+    return composition->count ? ACCOUNTANT_OK : ACCOUNTANT_BAD;
+}
+
+static enum accountant_status epsilon(const struct composition *composition, double delta,
+                                      struct privacy_interval *out)
+{
+    if (!(delta > 0.0 && delta < 1.0) || check(composition) != ACCOUNTANT_OK)
+        return ACCOUNTANT_BAD;
+    double finite = delta - infinite_mass(composition);
+    if (!(finite > 0.0))
+        return ACCOUNTANT_OUT_OF_REACH;
+    struct plan plan = {composition, false, log(finite)};
+    double bound = fmin(best_bound(&plan), greatest_loss(composition));
+    if (!isfinite(bound))
+        return ACCOUNTANT_OUT_OF_REACH;
+    *out = (struct privacy_interval){0.0, fmax(0.0, bound)};
+    return ACCOUNTANT_OK;
+}
+
+static enum accountant_status delta(const struct composition *composition, double at,
+                                    struct privacy_interval *out)
+{
+    if (!(at >= 0.0) || check(composition) != ACCOUNTANT_OK)
+        return ACCOUNTANT_BAD;
+    if (isinf(at))
+        return ACCOUNTANT_OUT_OF_REACH;
+    struct plan plan = {composition, true, at};
+    double finite = 0.0;
+    if (at < greatest_loss(composition))
+        finite = exp(fmin(0.0, best_bound(&plan))) * (1.0 + 1e-12);
+    *out = (struct privacy_interval){0.0, fmin(1.0, infinite_mass(composition) + finite)};
+    return ACCOUNTANT_OK;
+}
+
+const struct accountant accountant_renyi = {"renyi", ACCOUNTANT_CERTIFIED, epsilon, delta};

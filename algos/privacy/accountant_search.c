@@ -1,0 +1,218 @@
+/* False position on a bracket.
+ *
+ * DESIGN. Both searches move x, ln noise or -ln runs, along which ln epsilon falls and is nearly
+ * straight. The exact accountant answers in a fraction of a millisecond where it can: a first
+ * search with it says where to look, so that the accountant itself, which may take a hundred times
+ * as long, is asked three or four times. Nothing is returned that was not itself found affordable.
+ */
+#include "algos/privacy/accountant_search.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define WIDTH     1e-4 /* of the last bracket, relative */
+#define NEARBY    3e-3 /* first step away from a good guess */
+#define TOO_DEAR  20.0 /* ln(epsilon / budget) of what is out of reach */
+#define MAX_LOOKS 100
+
+struct search {
+    const struct accountant *accountant;
+    accountant_family family;
+    const void *context;
+    const struct accountant_budget *budget;
+    bool whole;                   /* the parameter is a number of runs, exp(-x) */
+    double least, greatest;       /* range of x */
+    double good, good_excess;     /* affordable: ln(epsilon / budget) <= 0 */
+    double bad, bad_excess;       /* too dear; bad < good */
+    struct privacy_interval cost; /* of good */
+};
+
+static double parameter_at(const struct search *search, double x)
+{
+    return search->whole ? floor(exp(-x) * (1.0 + 1e-13) + 1e-9) : exp(x);
+}
+
+static double x_of(const struct search *search, double parameter)
+{
+    return search->whole ? -log(parameter) : log(parameter);
+}
+
+/* A parameter near X inside the bracket that was not tried yet, and its x. */
+static double place(const struct search *search, double *x)
+{
+    if (!search->whole)
+        return exp(*x);
+    double runs = parameter_at(search, *x);
+    if (isfinite(search->good))
+        runs = fmax(runs, parameter_at(search, search->good) + 1.0);
+    if (isfinite(search->bad))
+        runs = fmin(runs, parameter_at(search, search->bad) - 1.0);
+    *x = x_of(search, runs);
+    return runs;
+}
+
+static enum accountant_search_status translate(enum accountant_status status)
+{
+    switch (status) {
+    case ACCOUNTANT_OK:
+    case ACCOUNTANT_OUT_OF_REACH:
+        return ACCOUNTANT_SEARCH_OK;
+    case ACCOUNTANT_UNSUPPORTED:
+        return ACCOUNTANT_SEARCH_UNSUPPORTED;
+    case ACCOUNTANT_NO_MEMORY:
+        return ACCOUNTANT_SEARCH_NO_MEMORY;
+    case ACCOUNTANT_BAD:
+        break;
+    }
+    return ACCOUNTANT_SEARCH_BAD;
+}
+
+/* The price of the plan at PARAMETER; INFINITY where it is out of reach. */
+static enum accountant_search_status price(const struct search *search, double parameter,
+                                           struct privacy_interval *out)
+{
+    struct composition plan = {0};
+    enum composition_status composed = search->family(search->context, parameter, &plan);
+    if (composed != COMPOSITION_OK) {
+        composition_clear(&plan);
+        return composed == COMPOSITION_NO_MEMORY ? ACCOUNTANT_SEARCH_NO_MEMORY
+                                                 : ACCOUNTANT_SEARCH_BAD;
+    }
+    enum accountant_status status = search->accountant->epsilon(&plan, search->budget->delta, out);
+    composition_clear(&plan);
+    if (status == ACCOUNTANT_OUT_OF_REACH)
+        *out = (struct privacy_interval){0.0, INFINITY};
+    return translate(status);
+}
+
+/* Asks at X and tightens the bracket. */
+static enum accountant_search_status look(struct search *search, double x)
+{
+    struct privacy_interval cost;
+    double parameter = place(search, &x);
+    enum accountant_search_status status = price(search, parameter, &cost);
+    if (status != ACCOUNTANT_SEARCH_OK)
+        return status;
+    double excess = log(cost.upper / search->budget->epsilon);
+    if (cost.upper <= search->budget->epsilon) {
+        search->good = x;
+        search->good_excess = fmax(-TOO_DEAR, fmin(excess, 0.0));
+        search->cost = cost;
+    } else {
+        search->bad = x;
+        search->bad_excess = fmin(TOO_DEAR, fmax(excess, 1e-15));
+    }
+    return ACCOUNTANT_SEARCH_OK;
+}
+
+/* Widens from X by growing steps until both a good and a bad point are known, or the range ends. */
+static enum accountant_search_status bracket(struct search *search, double x, double step)
+{
+    search->good = INFINITY;
+    search->bad = -INFINITY;
+    enum accountant_search_status status = look(search, x);
+    while (status == ACCOUNTANT_SEARCH_OK && isinf(search->good) &&
+           search->bad < search->greatest) {
+        status = look(search, fmin(search->greatest, search->bad + step));
+        step *= 2.0;
+    }
+    while (status == ACCOUNTANT_SEARCH_OK && isinf(search->bad) && search->good > search->least) {
+        status = look(search, fmax(search->least, search->good - step));
+        step *= 2.0;
+    }
+    return status;
+}
+
+static bool narrow_enough(const struct search *search)
+{
+    if (search->whole)
+        return parameter_at(search, search->bad) - parameter_at(search, search->good) <= 1.0;
+    return search->good - search->bad <= WIDTH;
+}
+
+static enum accountant_search_status close_in(struct search *search)
+{
+    int side = 0;
+    for (int i = 0; i < MAX_LOOKS && !narrow_enough(search); i++) {
+        double good = search->good_excess, bad = search->bad_excess;
+        double span = search->good - search->bad;
+        /* Illinois: the end that stayed twice counts half; where that is slow, halves. */
+        good = side < -1 ? 0.5 * good : good;
+        bad = side > 1 ? 0.5 * bad : bad;
+        double x = search->bad + span * (bad / (bad - good));
+        if (i % 8 == 7)
+            x = search->bad + 0.5 * span;
+        if (!search->whole) /* a little to the safe side, where the search would end */
+            x = fmin(fmax(x + 0.3 * WIDTH, search->bad + 0.01 * span), search->good - 0.9 * WIDTH);
+        x = fmin(fmax(x, search->bad), search->good);
+        double before = search->good;
+        enum accountant_search_status status = look(search, x);
+        if (status != ACCOUNTANT_SEARCH_OK)
+            return status;
+        bool moved_good = search->good != before;
+        side = moved_good ? (side > 0 ? side + 1 : 1) : (side < 0 ? side - 1 : -1);
+    }
+    return ACCOUNTANT_SEARCH_OK;
+}
+
+/* The best affordable x, from a first look at X. */
+static enum accountant_search_status find(struct search *search, double x, double step)
+{
+    enum accountant_search_status status = bracket(search, x, step);
+    if (status == ACCOUNTANT_SEARCH_OK && isinf(search->good))
+        return ACCOUNTANT_SEARCH_NOTHING_FITS;
+    if (status == ACCOUNTANT_SEARCH_OK && isfinite(search->bad))
+        status = close_in(search);
+    return status;
+}
+
+static enum accountant_search_status solve(struct search *search, struct accountant_found *out)
+{
+    if (!(search->budget->epsilon > 0.0) || !isfinite(search->budget->epsilon) ||
+        !(search->budget->delta > 0.0 && search->budget->delta < 1.0))
+        return ACCOUNTANT_SEARCH_BAD;
+    double x = fmin(search->greatest, fmax(search->least, search->whole ? -log(1000.0) : 0.0));
+    double step = 1.0;
+    if (search->accountant != &accountant_exact) {
+        struct search guide = *search;
+        guide.accountant = &accountant_exact;
+        if (find(&guide, x, step) == ACCOUNTANT_SEARCH_OK && isfinite(guide.good)) {
+            x = guide.good;
+            step = NEARBY;
+        }
+    }
+    enum accountant_search_status status = find(search, x, step);
+    if (status != ACCOUNTANT_SEARCH_OK)
+        return status;
+    double parameter = parameter_at(search, search->good);
+    assert(search->cost.upper <= search->budget->epsilon);
+    *out = (struct accountant_found){parameter, search->cost};
+    return ACCOUNTANT_SEARCH_OK;
+}
+
+enum accountant_search_status accountant_least_noise(const struct accountant *accountant,
+                                                     accountant_family family, const void *context,
+                                                     const struct accountant_budget *budget,
+                                                     double least, double greatest,
+                                                     struct accountant_found *out)
+{
+    struct search search = {accountant, family, context, budget, .whole = false};
+    if (!(least > 0.0 && least <= greatest) || !isfinite(greatest))
+        return ACCOUNTANT_SEARCH_BAD;
+    search.least = log(least);
+    search.greatest = log(greatest);
+    return solve(&search, out);
+}
+
+enum accountant_search_status accountant_most_runs(const struct accountant *accountant,
+                                                   accountant_family family, const void *context,
+                                                   const struct accountant_budget *budget,
+                                                   double greatest, struct accountant_found *out)
+{
+    struct search search = {accountant, family, context, budget, .whole = true};
+    if (!(greatest >= 1.0 && greatest <= (double)COMPOSITION_MAX_TIMES))
+        return ACCOUNTANT_SEARCH_BAD;
+    search.least = -log(floor(greatest));
+    search.greatest = 0.0;
+    return solve(&search, out);
+}

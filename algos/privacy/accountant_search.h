@@ -1,0 +1,50 @@
+/* Inverse problems of any accountant: the least noise, or the most runs, that a budget pays for. */
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTANT_SEARCH_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTANT_SEARCH_H
+
+#include <stdbool.h>
+
+#include "algos/privacy/accountant.h"
+
+/* A family of plans along one number: adds the plan at PARAMETER to the empty *OUT. Cost must fall
+ * (noise) or grow (runs) with the parameter, as the search says. */
+typedef enum composition_status (*accountant_family)(const void *context, double parameter,
+                                                     struct composition *out);
+
+struct accountant_budget {
+    double epsilon; /* > 0, finite */
+    double delta;   /* in (0, 1) */
+};
+
+enum accountant_search_status {
+    ACCOUNTANT_SEARCH_OK,
+    ACCOUNTANT_SEARCH_BAD,          /* a budget, a range or a plan that is none */
+    ACCOUNTANT_SEARCH_UNSUPPORTED,  /* the accountant does not know a mechanism */
+    ACCOUNTANT_SEARCH_NOTHING_FITS, /* not the most noise, or not the fewest runs, of the range */
+    ACCOUNTANT_SEARCH_NO_MEMORY,
+};
+
+/* What was found, and its price at the budget's delta: cost.upper <= budget.epsilon. */
+struct accountant_found {
+    double parameter;
+    struct privacy_interval cost;
+};
+
+/* The least PARAMETER in [least, greatest], positive, to a relative 1e-4 and on the safe side, at
+ * which FAMILY costs at most BUDGET; its cost falls as the parameter grows. A figure that the
+ * accountant cannot reach counts as too dear. */
+enum accountant_search_status accountant_least_noise(const struct accountant *accountant,
+                                                     accountant_family family, const void *context,
+                                                     const struct accountant_budget *budget,
+                                                     double least, double greatest,
+                                                     struct accountant_found *out);
+
+/* The most whole PARAMETER from 1 to GREATEST (at most COMPOSITION_MAX_TIMES) at which FAMILY costs
+ * at most BUDGET; its cost grows with the parameter. Exact to one run as far as the accountant's
+ * upper figure grows with the runs, which rounding of grids may disturb in the fifth digit. */
+enum accountant_search_status accountant_most_runs(const struct accountant *accountant,
+                                                   accountant_family family, const void *context,
+                                                   const struct accountant_budget *budget,
+                                                   double greatest, struct accountant_found *out);
+
+#endif
