@@ -116,3 +116,23 @@ Test(disk, a_full_disk_charges_nothing_and_is_forgotten_when_there_is_room)
     scene_clear(&scene);
     server_close(&server);
 }
+
+Test(disk, a_server_that_cannot_make_its_database_says_why)
+{
+    static const char *const orders[][2] = {{"sync", "disk I/O error"},
+                                            {"write", "disk I/O error"},
+                                            {"full", "database or disk is full"},
+                                            {"sync-database", "disk I/O error"}};
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        struct server_process server;
+        struct disk disk;
+        server_prepare(&server);
+        disk_put(&disk, &server);
+        disk_order(&disk, orders[i][0]);
+        cr_expect_eq(server_start_in_vain(&server), 1, "%s", orders[i][0]);
+        cr_expect(server_log_has(&server, orders[i][1]), "%s", orders[i][0]);
+        disk_order(&disk, NULL);
+        server_start(&server);
+        server_close(&server);
+    }
+}

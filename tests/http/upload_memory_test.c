@@ -1,0 +1,70 @@
+/* A long upload passes through little memory. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/http/scene.h"
+
+#define UPLOAD_BYTES ((size_t)100 << 20)
+#define MOST_KIB     (64L << 10)
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define INSTRUMENTED true /* shadows of memory are memory too */
+#else
+#define INSTRUMENTED false
+#endif
+
+/* The most memory that the server ever had. */
+static long peak_kib(const struct server_process *server)
+{
+    char path[64];
+    size_t size = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)server->pid);
+    char *status = read_whole(path, &size);
+    cr_assert_not_null(status);
+    const char *line = strstr(status, "VmHWM:");
+    cr_assert_not_null(line);
+    long kib = strtol(line + strlen("VmHWM:"), NULL, 10);
+    free(status);
+    return kib;
+}
+
+Test(upload_memory, a_hundred_megabytes_pass_through_64)
+{
+    struct server_process server;
+    char steward[160], dataset[64], path[128];
+    if (INSTRUMENTED)
+        cr_skip("a sanitizer's own memory is not the server's");
+    server_open(&server, NULL);
+    server_token(&server, "steward", steward);
+    struct http_client *client = http_client_new(&server);
+    scene_open_dataset(client, steward, dataset);
+    snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", dataset);
+
+    char *lines = scene_trajectories(20, 2, 400, 5);
+    size_t one = strlen(lines), copies = UPLOAD_BYTES / one + 1;
+    char *body = malloc(copies * one);
+    cr_assert_not_null(body);
+    for (size_t i = 0; i < copies; i++)
+        memcpy(body + i * one, lines, one);
+    struct http_call call = {.method = "POST",
+                             .path = path,
+                             .token = steward,
+                             .body = body,
+                             .body_size = copies * one,
+                             .content_type = "application/x-ndjson",
+                             .chunked = true};
+    struct http_answer answer = http_expect(client, 201, &call);
+    json_t *count = json_object_get(answer.json, "trajectories");
+    cr_expect_eq((size_t)json_integer_value(count), copies * 40, "%s", answer.body);
+    long peak = peak_kib(&server);
+    cr_expect_leq(peak, MOST_KIB, "the server used %ld KiB", peak);
+    fprintf(stderr, "[----] an upload of %zu MB passed through %ld MB\n", copies * one >> 20,
+            peak >> 10);
+    http_answer_clear(&answer);
+    free(body);
+    free(lines);
+    http_client_free(client);
+    server_close(&server);
+}
