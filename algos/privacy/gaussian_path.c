@@ -166,6 +166,7 @@ static long double all_axes(const uint8_t key[KEY_BYTES], const struct axis_node
 static void find_nodes(const struct gaussian_path *path, const uint32_t *index,
                        struct axis_nodes *axes)
 {
+    assert(path->law.dimensions >= 1);
     for (uint32_t j = 0; j < path->law.dimensions; j++)
         axes[j].count = gaussian_path_axis_nodes(&path->axis, index[j], axes[j].node);
 }

@@ -76,13 +76,15 @@ static bool reserve(struct gaussian_path_table *table)
     return true;
 }
 
-void gaussian_path_table_neighbours(const struct gaussian_path_table *table, double x,
-                                    struct gaussian_bridge_point *left, bool *has_left,
-                                    struct gaussian_bridge_point *right, bool *has_right)
+size_t gaussian_path_table_neighbours(const struct gaussian_path_table *table, double x,
+                                      struct gaussian_bridge_point *left, bool *has_left,
+                                      struct gaussian_bridge_point *right, bool *has_right)
 {
+    size_t seen = 0;
     *has_left = *has_right = false;
     uint32_t at = table->root;
     while (at != NONE) {
+        seen++;
         const struct node *node = &table->node[at];
         if (node->point.x <= x) {
             *left = node->point;
@@ -93,9 +95,10 @@ void gaussian_path_table_neighbours(const struct gaussian_path_table *table, dou
             *has_right = true;
         }
         if (node->point.x == x)
-            return;
+            break;
         at = x < node->point.x ? node->left : node->right;
     }
+    return seen;
 }
 
 /* The node just appended; its x is not in the tree. */

@@ -38,9 +38,9 @@ enum gaussian_path_table_status gaussian_path_table_value(struct gaussian_path_t
 size_t gaussian_path_table_count(const struct gaussian_path_table *table);
 
 /* The stored points nearest to X: the greatest at most X and the least at least X, the same when X
- * is stored; false for a side where there is none. */
-void gaussian_path_table_neighbours(const struct gaussian_path_table *table, double x,
-                                    struct gaussian_bridge_point *left, bool *has_left,
-                                    struct gaussian_bridge_point *right, bool *has_right);
+ * is stored; false for a side where there is none. Gives how many points were looked at. */
+size_t gaussian_path_table_neighbours(const struct gaussian_path_table *table, double x,
+                                      struct gaussian_bridge_point *left, bool *has_left,
+                                      struct gaussian_bridge_point *right, bool *has_right);
 
 #endif

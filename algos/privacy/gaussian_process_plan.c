@@ -46,13 +46,15 @@ const char *gaussian_process_plan_complete(struct gaussian_process_plan *plan)
     const char *problem = problem_of(plan);
     if (problem)
         return problem;
-    double shards = plan->shards, actions = plan->actions;
-    plan->beta = plan->lipschitz / plan->value_limit;
+    double shards = plan->shards, actions = plan->actions, root = sqrt(actions);
     double amplitude = 2.0 * plan->value_limit / shards, slope = 2.0 * plan->lipschitz / shards;
-    double square = actions * gaussian_process_class_norm_squared(plan->beta, amplitude, slope);
+    plan->beta = plan->lipschitz / plan->value_limit / (plan->joint ? root : 1.0);
+    double square =
+        plan->joint ? gaussian_process_class_norm_squared(plan->beta, root * amplitude, slope)
+                    : actions * gaussian_process_class_norm_squared(plan->beta, amplitude, slope);
     /* One shard's error changes; and the mean of M doubles is off by gamma(M + 1) times the mean of
      * their sizes, in either world. */
-    double of_mean = HALF_ULP * (shards + 1.0) * plan->value_limit * sqrt(actions);
+    double of_mean = HALF_ULP * (shards + 1.0) * plan->value_limit * root;
     double error = 2.0 * plan->evaluation_error / shards + 2.0 * of_mean;
     plan->rounding = gaussian_process_rounding(plan->beta, plan->bits, error * UP);
     plan->sensitivity = (sqrt(square) + plan->rounding) * UP;

@@ -7,25 +7,28 @@
  * Theorem (Hall, Rinaldo, Wasserman 2013; Dong, Roth, Su 2022): a change of S in the kernel's norm
  * against a path of standard deviation sigma is (S/sigma)-Gaussian-DP for the whole path at once.
  * One expert changes one shard, hence the mean by a function of amplitude 2V/M and slope 2L/M;
- * over the actions, at beta = L/V, S = (2V/M) sqrt(actions (1 + L/V)). How shards are trained does
- * not enter. */
+ * over the m actions, at beta = L/V, S = (2V/M) sqrt(m (1 + L/V)). When L bounds all outputs
+ * together the slopes' share is not multiplied by m: beta = L/(V sqrt m), S = (2V/M) sqrt(m + sqrt
+ * m L/V). How shards are trained does not enter. */
 #ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_PLAN_H
 #define TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_PLAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gaussian_process_plan {
     /* declared, public, never computed from the data */
-    double value_limit;      /* V */
-    double lipschitz;        /* L, of each action's output */
-    uint32_t shards;         /* M; 1 is computed, and useless: refuse it unless forced */
-    uint32_t actions;        /* each with a path of its own */
-    uint32_t bits;           /* answers at multiples of 2^-bits */
+    double value_limit; /* V */
+    double lipschitz;   /* L, of each action's output, or of all together: see joint */
+    bool joint;         /* L bounds the 2-norm over the actions, as lipschitz_project makes it */
+    uint32_t shards;    /* M; 1 is computed, and useless: refuse it unless forced */
+    uint32_t actions;   /* each with a path of its own */
+    uint32_t bits;      /* answers at multiples of 2^-bits */
     double evaluation_error; /* of a shard's computed Q against a member of the class, 2-norm over
                                 the actions, at every point; 0 when exact */
     double epsilon, delta;   /* asked for */
     /* filled in by gaussian_process_plan_complete */
-    double beta;           /* L/V: the kernel with the least sensitivity */
+    double beta;           /* the kernel with the least sensitivity */
     double sensitivity;    /* S, rounded up, with ROUNDING's share in it */
     double rounding;       /* what arithmetic adds to S: see gaussian_process_rounding */
     double mu;             /* S/sigma */

@@ -198,9 +198,9 @@ Test(lipschitz_class, two_members_differ_by_less_than_the_class_is_wide)
 {
     enum { GRID = 513, ACTIONS = 3 };
     struct lipschitz_class class = {.lipschitz = 4.0, .value_limit = 0.5};
-    double beta = class.lipschitz / class.value_limit, widest = 0;
-    double limit = ACTIONS * gaussian_process_class_norm_squared(beta, 2.0 * class.value_limit,
-                                                                 2.0 * class.lipschitz);
+    double beta = class.lipschitz / class.value_limit / sqrt(ACTIONS), widest = 0;
+    double limit = gaussian_process_class_norm_squared(
+        beta, sqrt(ACTIONS) * 2.0 * class.value_limit, 2.0 * class.lipschitz);
     struct rng rng;
     rng_seed(&rng, 25, 0);
     static double x[GRID], q[2][ACTIONS][GRID], f[GRID];

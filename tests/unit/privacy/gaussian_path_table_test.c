@@ -82,22 +82,38 @@ Test(gaussian_path_table, refuses)
     noise_source_free(noise);
 }
 
-/* A list kept by moving its tail would take 5e9 moves for the first order and a plain tree 5e9
- * steps for the second: both end at once here, or the run is killed. */
-Test(gaussian_path_table, a_hundred_thousand_points_in_bad_orders, .timeout = 120)
+/* Rising and falling orders make a list of a plain search tree. The deepest node of a treap of 1e5
+ * is expected at 4.3 ln n = 50; beyond 100 with probability below 1e-8. */
+Test(gaussian_path_table, a_hundred_thousand_points_in_bad_orders)
 {
     enum { N = 100000 };
     struct noise_source *noise = golden_noise(613);
     for (int falling = 0; falling < 2; falling++) {
         struct gaussian_path_table *table = gaussian_path_table_new(10.0, 1.0, N);
         double value, previous = 0, quadratic = 0;
+        size_t deepest = 0;
         for (int i = 0; i < N; i++) {
+            struct gaussian_bridge_point left, right;
+            bool has_left, has_right;
             double x = falling ? 1.0 - (double)i / N : (double)i / N;
+            size_t seen =
+                gaussian_path_table_neighbours(table, x, &left, &has_left, &right, &has_right);
+            deepest = seen > deepest ? seen : deepest;
             cr_assert_eq(gaussian_path_table_value(table, noise, x, &value),
                          GAUSSIAN_PATH_TABLE_OK);
             quadratic += i ? (value - previous) * (value - previous) : 0.0;
             previous = value;
         }
+        for (int i = 0; i < N; i++) {
+            struct gaussian_bridge_point left, right;
+            bool has_left, has_right;
+            double x = falling ? 1.0 - (double)i / N : (double)i / N;
+            size_t seen =
+                gaussian_path_table_neighbours(table, x, &left, &has_left, &right, &has_right);
+            deepest = seen > deepest ? seen : deepest;
+            cr_assert(has_left && has_right && left.x == x && right.x == x);
+        }
+        cr_assert_leq(deepest, 100, "%zu deep", deepest);
         /* quadratic variation 2 beta sigma^2 over [0, 1]; standard error sqrt(2 / N) of it */
         cr_assert_float_eq(quadratic, 20.0, 20.0 * 5.5 * sqrt(2.0 / N));
         gaussian_path_table_free(table);

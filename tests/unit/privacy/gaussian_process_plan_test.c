@@ -50,6 +50,22 @@ Test(gaussian_process_plan, golden_class_diameters)
     json_decref(root);
 }
 
+Test(gaussian_process_plan, a_joint_bound_needs_less)
+{
+    struct gaussian_process_plan each = usual, joint = usual, single = usual;
+    joint.joint = single.joint = true;
+    each.bits = joint.bits = single.bits = 1;
+    cr_assert_null(gaussian_process_plan_complete(&each));
+    cr_assert_null(gaussian_process_plan_complete(&joint));
+    expect_just_above(each.sensitivity, 0.02 * sqrt(2.0 * 6.0), "each");
+    expect_just_above(joint.sensitivity, 0.02 * sqrt(2.0 + 5.0 * sqrt(2.0)), "joint");
+    cr_expect_float_eq(joint.beta, 5.0 / sqrt(2.0), 1e-15);
+    each.actions = single.actions = 1;
+    cr_assert_null(gaussian_process_plan_complete(&each));
+    cr_assert_null(gaussian_process_plan_complete(&single));
+    cr_expect_float_eq(each.sigma, single.sigma, 1e-14, "one action: the same");
+}
+
 Test(gaussian_process_plan, golden_gaussian_figures)
 {
     json_t *root = golden_load("gaussian_process.json"), *item;
