@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/filter.h"
 #include "api/call.h"
 #include "api/json_text.h"
 
@@ -14,12 +14,7 @@ static bool is_renyi(const struct ledger_account *account)
 
 double budget_epsilon(const struct ledger_account *account, int64_t units)
 {
-    if (units <= 0) {
-        return 0;
-    }
-    double amount = ledger_units_value(units);
-    return is_renyi(account) ? renyi_to_epsilon(account->renyi_order, amount, account->delta)
-                             : amount;
+    return filter_epsilon(account->renyi_order, units, account->delta);
 }
 
 double budget_epsilon_added(const struct ledger_account *account, int64_t before, int64_t units)

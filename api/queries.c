@@ -11,19 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algos/privacy/renyi.h"
 #include "api/app.h"
 #include "api/budget.h"
 #include "api/fields.h"
-#include "api/json_text.h"
+#include "api/query_event.h"
 #include "api/query_reply.h"
+#include "api/rollouts.h"
 #include "api/states_json.h"
 #include "api/teacher_shelf.h"
 #include "api/teachers.h"
 #include "storage/answers.h"
 
 #define ESTIMATE_COUNT_MAX 1000000000
-#define RADIUS_BETA        0.05
 /* Multiply-adds of one query, a few milliseconds: it holds up every call of its commit. */
 #define QUERY_WORK_MAX 20000000
 
@@ -39,8 +38,8 @@ struct query {
     double wished_concentration; /* 0: not sent */
     double max_epsilon;          /* 0: not sent */
     int reuse;                   /* 0: "exact"; -1: not sent */
-    double concentration;
-    int64_t units; /* of all states together */
+    double concentration;        /* 0 where the mechanism has none */
+    struct filter_price cost;    /* of all states together */
 };
 
 /* ---- the teacher */
@@ -69,28 +68,6 @@ static enum problem find_teacher(struct query *query)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
     }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
-}
-
-static enum problem find_standing(struct query *query)
-{
-    struct call *call = query->call;
-    enum db_status status = teacher_client_standing(call, &query->teacher->row, &query->standing);
-    if (status == DB_NONE) {
-        return call_problem(call, PROBLEM_NO_BUDGET,
-                            "This teacher answers only clients that were granted a budget.");
-    }
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
-}
-
-/* The teacher's concentration in that roll-out: k v^rollout, never below 1/eta, where it would cost
- * as much and say less. */
-static double scheduled(const struct teacher_row *row, int64_t rollout)
-{
-    double k = row->concentration, least = 1 / row->min_probability;
-    while (rollout-- > 0 && row->vanishing < 1 && k > least) {
-        k *= row->vanishing;
-    }
-    return k > least ? k : least < row->concentration ? least : row->concentration;
 }
 
 /* ---- the request */
@@ -144,8 +121,12 @@ static enum problem set_price(struct query *query)
 {
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
-    double most = scheduled(&t->row, query->standing.rollout), least = 1 / t->row.min_probability;
+    double most = rollout_concentration(&t->row, query->standing.rollout),
+           least = 1 / t->row.min_probability;
     double wished = query->wished_concentration;
+    if (wished > 0 && most == 0) {
+        return call_invalid(call, "/concentration", "is not a setting of \"%s\"", t->row.mechanism);
+    }
     if (wished > most) {
         return call_invalid(call, "/concentration", "must be at most %g, the teacher's now", most);
     }
@@ -154,11 +135,12 @@ static enum problem set_price(struct query *query)
                             "must be at least %g: less would cost as much and say less", least);
     }
     query->concentration = wished > 0 ? wished : most;
-    uint64_t price = query->concentration == t->row.concentration
-                         ? t->price
-                         : teacher_price(&t->teacher, query->concentration, t->row.renyi_order);
-    if (price > LEDGER_UNITS_MAX ||
-        !ledger_units_times((int64_t)price, query->count, &query->units)) {
+    struct filter_price price = t->price;
+    if ((query->concentration != t->row.concentration &&
+         !teacher_price(&t->teacher, query->concentration, t->row.renyi_order, t->row.delta_share,
+                        &price)) ||
+        !ledger_units_times(price.units, query->count, &query->cost.units) ||
+        !ledger_units_times(price.delta_units, query->count, &query->cost.delta_units)) {
         return call_invalid(call, "", "has a price that is too large to be counted");
     }
     return PROBLEM_NONE;
@@ -178,7 +160,7 @@ static enum problem check_cost(struct query *query)
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
-    double cost = budget_epsilon_added(&account, account.spent_units, query->units);
+    double cost = budget_epsilon_added(&account, account.spent_units, query->cost.units);
     if (cost > query->max_epsilon) {
         return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
                             "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
@@ -190,21 +172,17 @@ static enum problem check_cost(struct query *query)
 static enum problem pay(struct query *query, const char *id, struct ledger_account *out_account)
 {
     struct call *call = query->call;
-    char event[200], rho[32], order[32], concentration[32];
-    json_text_number(ledger_units_value(query->units), rho);
-    json_text_number(query->teacher->row.renyi_order, order);
-    json_text_number(query->concentration, concentration);
-    snprintf(event, sizeof event,
-             "{\"type\":\"DirichletDpEvent\",\"count\":%u,\"concentration\":%s,\"order\":%s,"
-             "\"divergence\":%s}",
-             query->count, concentration, order, rho);
-    const struct ledger_charge charge = {.prices = {{query->standing.account, query->units, 0},
-                                                    {query->teacher->row.account, query->units, 0}},
-                                         .count = 2,
-                                         .client = call->caller.id,
-                                         .resource = id,
-                                         .event = event,
-                                         .now_ms = call->now_ms};
+    const struct filter_price *cost = &query->cost;
+    char event[QUERY_EVENT_SIZE];
+    query_event_write(query->teacher, query->count, query->concentration, cost, event);
+    const struct ledger_charge charge = {
+        .prices = {{query->standing.account, cost->units, cost->delta_units},
+                   {query->teacher->row.account, cost->units, cost->delta_units}},
+        .count = 2,
+        .client = call->caller.id,
+        .resource = id,
+        .event = event,
+        .now_ms = call->now_ms};
     struct ledger_outcome outcome;
     enum db_status status = ledger_debit(call->db, &charge, &outcome);
     if (status != DB_OK) {
@@ -231,7 +209,7 @@ static bool draw(struct query *query, double *answers)
     for (uint32_t i = 0; i < query->count && good; i++) {
         good = teacher_answer(&t->teacher, t->policy, query->concentration, noise,
                               query->states + (size_t)i * t->policy->shape.input,
-                              answers + (size_t)i * t->teacher.mechanism.actions);
+                              answers + (size_t)i * t->teacher.actions);
     }
     teacher_shelf_give_noise(shelf, noise);
     return good;
@@ -241,7 +219,7 @@ static enum problem answer(struct query *query)
 {
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
-    uint32_t actions = t->teacher.mechanism.actions;
+    uint32_t actions = t->teacher.actions;
     double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
     if (answers == NULL) {
         return PROBLEM_INTERNAL_ERROR;
@@ -257,20 +235,20 @@ static enum problem answer(struct query *query)
         return call_problem(call, PROBLEM_INTERNAL_ERROR,
                             "No answer could be drawn. Nothing was charged.");
     }
-    struct dirichlet mechanism = t->teacher.mechanism;
-    mechanism.concentration = query->concentration;
-    const struct query_answer given = {.id = id,
-                                       .probabilities = answers,
-                                       .actions = actions,
-                                       .count = query->count,
-                                       .batch = query->batch,
-                                       .concentration = query->concentration,
-                                       .error_radius =
-                                           query->concentration == t->row.concentration
-                                               ? t->error_radius
-                                               : dirichlet_error_radius(&mechanism, RADIUS_BETA),
-                                       .account = &account,
-                                       .units = query->units};
+    const struct query_answer given = {
+        .id = id,
+        .probabilities = answers,
+        .actions = actions,
+        .count = query->count,
+        .batch = query->batch,
+        .concentration = query->concentration,
+        .sigma = t->row.sigma,
+        .error_radius =
+            query->concentration == t->row.concentration
+                ? t->error_radius
+                : teacher_error_radius(&t->teacher, query->concentration, TEACHER_RADIUS_BETA),
+        .account = &account,
+        .cost = query->cost};
     size_t size = 0;
     char *text = query_reply_write(&given, &size);
     return call_reply_bytes(call, 200, "application/json", text, size);
@@ -343,7 +321,8 @@ enum problem api_queries_ask(struct call *call)
     if (!read_body(query)) {
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
     }
-    if ((problem = find_standing(query)) != PROBLEM_NONE ||
+    if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
+            PROBLEM_NONE ||
         (problem = set_price(query)) != PROBLEM_NONE) {
         return problem;
     }
@@ -380,30 +359,13 @@ enum problem api_queries_estimate(struct call *call)
     bool client = row->has_client_budget;
     double epsilon = client ? row->client_epsilon : cap.epsilon;
     double delta = client ? row->client_delta : cap.delta;
-    double cost = renyi_to_epsilon(row->renyi_order, ledger_units_value(query->units), delta);
-    bool feasible = query->units <= teacher_limit_units(row->renyi_order, epsilon, delta) &&
-                    query->units <= cap.limit_units;
-    return call_reply_json(call, 200,
-                           json_pack("{s:b, s:o, s:o}", "feasible", (int)feasible, "cost",
-                                     budget_amount(cost, delta), "concentration",
-                                     json_number(query->concentration)));
-}
-
-enum problem api_rollouts_begin(struct call *call)
-{
-    struct query *query = NULL;
-    enum problem problem = start(call, &query);
-    if (problem != PROBLEM_NONE || (problem = find_standing(query)) != PROBLEM_NONE) {
-        return problem;
-    }
-    const struct teacher_row *row = &query->teacher->row;
-    int64_t rollout = 0;
-    enum db_status status =
-        teachers_client_next_rollout(call->db, row->id, call->caller.id, &rollout);
-    if (status != DB_OK) {
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    return call_reply_json(call, 200,
-                           json_pack("{s:I, s:o}", "rollout", (json_int_t)rollout, "concentration",
-                                     json_number(scheduled(row, rollout))));
+    const struct filter_price *cost = &query->cost;
+    struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
+    bool feasible = teacher_account(row, epsilon, delta, &fresh) && filter_spend(&fresh, cost) &&
+                    filter_spend(&all, cost);
+    double used = row->renyi_order > 0 ? delta : ledger_delta_value(cost->delta_units);
+    json_t *reply =
+        json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost",
+                  budget_amount(filter_epsilon(row->renyi_order, cost->units, delta), used));
+    return call_reply_json(call, 200, rollout_reply(reply, query->concentration));
 }

@@ -7,6 +7,5 @@
 
 enum problem api_queries_ask(struct call *call);      /* POST /v1/teachers/{id}/queries */
 enum problem api_queries_estimate(struct call *call); /* POST /v1/teachers/{id}/queries:estimate */
-enum problem api_rollouts_begin(struct call *call);   /* POST /v1/teachers/{id}/rollouts */
 
 #endif

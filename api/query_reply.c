@@ -63,17 +63,25 @@ static void put_probabilities(struct text *text, const struct query_answer *answ
 static void put_costs(struct text *text, const struct query_answer *answer)
 {
     const struct ledger_account *account = answer->account;
-    int64_t spent = account->spent_units, before = spent - answer->units;
-    double total = budget_epsilon(account, spent);
-    /* The conversion to epsilon uses delta once, for the first answer. */
-    put_amount(text, ",\"cost\":", budget_epsilon_added(account, before, answer->units),
-               before > 0 ? 0 : account->delta);
-    put(text, ",\"divergence\":");
-    put_number(text, ledger_units_value(answer->units));
-    put(text, ",\"order\":");
-    put_number(text, account->renyi_order);
-    put_amount(text, "},\"spent\":", total, account->delta);
-    put_amount(text, "},\"remaining\":", fmax(0, account->epsilon - total), account->delta);
+    int64_t spent = account->spent_units, before = spent - answer->cost.units;
+    double total = budget_epsilon(account, spent), delta = account->delta;
+    double cost = budget_epsilon_added(account, before, answer->cost.units);
+    if (account->renyi_order > 0) {
+        /* The conversion to epsilon uses delta once, for the first answer. */
+        put_amount(text, ",\"cost\":", cost, before > 0 ? 0 : delta);
+        put(text, ",\"divergence\":");
+        put_number(text, ledger_units_value(answer->cost.units));
+        put(text, ",\"order\":");
+        put_number(text, account->renyi_order);
+        put_amount(text, "},\"spent\":", total, delta);
+        put_amount(text, "},\"remaining\":", fmax(0, account->epsilon - total), delta);
+    } else {
+        put_amount(text, ",\"cost\":", cost, ledger_delta_value(answer->cost.delta_units));
+        put_amount(text, "},\"spent\":", total, ledger_delta_value(account->spent_delta));
+        put_amount(text, "},\"remaining\":",
+                   ledger_units_value(account->limit_units - spent - account->held_units),
+                   ledger_delta_value(account->limit_delta - account->spent_delta));
+    }
     put(text, "}");
 }
 
@@ -90,8 +98,8 @@ char *query_reply_write(const struct query_answer *answer, size_t *out_size)
     put(&text, answer->id);
     put(&text, "\",\"probabilities\":");
     put_probabilities(&text, answer);
-    put(&text, ",\"concentration\":");
-    put_number(&text, answer->concentration);
+    put(&text, answer->sigma > 0 ? ",\"sigma\":" : ",\"concentration\":");
+    put_number(&text, answer->sigma > 0 ? answer->sigma : answer->concentration);
     put(&text, ",\"error_radius\":");
     put_number(&text, answer->error_radius);
     put_costs(&text, answer);

@@ -6,20 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algos/privacy/filter.h"
+
 struct ledger_account;
 
 struct query_answer {
     const char *id;              /* qry_... */
     const double *probabilities; /* count x actions */
     uint32_t actions, count;
-    bool batch; /* probabilities are an array of arrays */
-    double concentration, error_radius;
+    bool batch;                  /* probabilities are an array of arrays */
+    double concentration, sigma; /* 0: not a setting of the mechanism */
+    double error_radius;
     const struct ledger_account *account; /* the client's, after the debit */
-    int64_t units;                        /* of the debit */
+    struct filter_price cost;             /* of the debit */
 };
 
-/* {"query","probabilities","concentration","error_radius","cost","spent","remaining","protects",
- * "does_not_protect"}; malloc'ed, NULL: memory. */
+/* {"query","probabilities","concentration" or
+ * "sigma","error_radius","cost","spent","remaining","protects", "does_not_protect"}; malloc'ed,
+ * NULL: memory. */
 char *query_reply_write(const struct query_answer *answer, size_t *out_size);
 
 #endif

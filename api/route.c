@@ -15,6 +15,7 @@
 #include "api/pages.h"
 #include "api/policies.h"
 #include "api/queries.h"
+#include "api/rollouts.h"
 #include "api/teachers.h"
 #include "api/trajectories.h"
 

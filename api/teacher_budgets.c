@@ -14,7 +14,7 @@
 /* Opens CLIENT's account. */
 static enum db_status open_account(struct call *call, const struct teacher_row *teacher,
                                    const char *client, double epsilon, double delta,
-                                   int64_t limit_units, struct ledger_account *out)
+                                   const struct filter *limits, struct ledger_account *out)
 {
     const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
                                            .resource = teacher->id,
@@ -24,7 +24,8 @@ static enum db_status open_account(struct call *call, const struct teacher_row *
                                            .renyi_order = teacher->renyi_order,
                                            .epsilon = epsilon,
                                            .delta = delta,
-                                           .limit_units = limit_units,
+                                           .limit_units = limits->limit_units,
+                                           .limit_delta = limits->limit_delta,
                                            .event = "{}",
                                            .now_ms = call->now_ms};
     enum db_status status = ledger_open_account(call->db, &opening, out);
@@ -43,15 +44,25 @@ enum db_status teacher_client_standing(struct call *call, const struct teacher_r
     if (status != DB_NONE || !teacher->has_client_budget) {
         return status;
     }
-    int64_t limit =
-        teacher_limit_units(teacher->renyi_order, teacher->client_epsilon, teacher->client_delta);
-    if (limit < 0) {
+    struct filter limits;
+    if (!teacher_account(teacher, teacher->client_epsilon, teacher->client_delta, &limits)) {
         return DB_NONE;
     }
     struct ledger_account account;
     status = open_account(call, teacher, client, teacher->client_epsilon, teacher->client_delta,
-                          limit, &account);
+                          &limits, &account);
     return status == DB_OK ? teachers_client_find(call->db, teacher->id, client, out) : status;
+}
+
+enum problem teacher_standing_of_call(struct call *call, const struct teacher_row *teacher,
+                                      struct teacher_client_row *out)
+{
+    enum db_status status = teacher_client_standing(call, teacher, out);
+    if (status == DB_NONE) {
+        return call_problem(call, PROBLEM_NO_BUDGET,
+                            "This teacher answers only clients that were granted a budget.");
+    }
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
 /* ---- granting */
@@ -87,7 +98,7 @@ static int64_t matched_revision(const char *header)
 
 struct grant {
     double epsilon, delta;
-    int64_t limit_units;
+    struct filter limits;
 };
 
 static enum problem change(struct call *call, const struct teacher_client_row *standing,
@@ -113,7 +124,8 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
         const struct ledger_limit limit = {.account = standing->account,
                                            .epsilon = grant->epsilon,
                                            .delta = grant->delta,
-                                           .limit_units = grant->limit_units,
+                                           .limit_units = grant->limits.limit_units,
+                                           .limit_delta = grant->limits.limit_delta,
                                            .client = call->caller.id,
                                            .event = "{}",
                                            .now_ms = call->now_ms};
@@ -133,8 +145,8 @@ static enum problem grant_new(struct call *call, const struct teacher_row *teach
         return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The client has no budget yet.");
     }
     struct ledger_account account;
-    enum db_status status = open_account(call, teacher, client, grant->epsilon, grant->delta,
-                                         grant->limit_units, &account);
+    enum db_status status =
+        open_account(call, teacher, client, grant->epsilon, grant->delta, &grant->limits, &account);
     return status == DB_OK ? reply_budget(call, 201, &account, 1) : call_db(call, status);
 }
 
@@ -152,13 +164,18 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
         call_invalid(call, "/delta", "must be below 1");
         return false;
     }
-    out->limit_units = teacher_limit_units(teacher->renyi_order, out->epsilon, out->delta);
-    if (out->limit_units < 0) {
+    if (!teacher_account(teacher, out->epsilon, out->delta, &out->limits)) {
         call_invalid(call, "/epsilon",
                      "is too small at this delta: at the teacher's order %g nothing could be asked",
                      teacher->renyi_order);
+        return false;
     }
-    return out->limit_units >= 0;
+    if (out->limits.limit_delta < teacher->delta_share) {
+        call_invalid(call, "/delta", "must be at least %g, which each answer spends",
+                     ledger_delta_value(teacher->delta_share));
+        return false;
+    }
+    return true;
 }
 
 enum problem api_teachers_put_budget(struct call *call)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algos/privacy/filter.h"
 #include "algos/release/teacher.h"
 #include "api/fields.h"
 #include "api/policies.h"
@@ -13,13 +12,18 @@
 #include "api/teachers.h"
 
 #define EPSILON_MAX 1e6
-/* Of a teacher over a secret policy: with less noise, or with a radius so small that any
- * concentration is cheap, its answers would be the network itself. */
+/* Of a teacher over a secret policy: with less noise, or with a radius so small that any noise is
+ * cheap, its answers would be the network itself. Both have a standard deviation of 0.05 where two
+ * actions are equally likely. */
 #define SECRET_CONCENTRATION_MAX 100
+#define SECRET_SIGMA_MIN         0.05
 #define SECRET_RADIUS_MIN        1e-6
 
+static const char *const accountings[] = {"renyi", "basic", NULL};
+
 struct members {
-    const char *policy, *accounting;
+    const char *policy;
+    int accounting; /* of accountings */
     json_t *mechanism, *adjacency, *budget, *client_budget;
 };
 
@@ -35,12 +39,10 @@ static bool offered(struct call *call, const json_t *object, const char *name, c
     return false;
 }
 
-static void read_mechanism(struct call *call, const json_t *object, struct teacher_row *out)
+static void read_dirichlet(struct call *call, const json_t *object, struct teacher_row *out)
 {
     const char *name = NULL;
-    if (!offered(call, object, "name", "/mechanism/name", "dirichlet")) {
-        return;
-    }
+    out->min_probability = 0.1;
     const struct field fields[] = {
         field_optional(field_text("name", &name, 1, 39)),
         field_positive("concentration", &out->concentration, 1e9),
@@ -48,7 +50,43 @@ static void read_mechanism(struct call *call, const json_t *object, struct teach
         field_optional(field_positive("vanishing", &out->vanishing, 1)),
         field_optional(field_positive("temperature", &out->temperature, 1e6)),
     };
-    fields_read(call, object, "/mechanism", fields, 5);
+    fields_read(call, object, "/mechanism", fields, sizeof fields / sizeof *fields);
+}
+
+static void read_gaussian_simplex(struct call *call, const json_t *object, struct teacher_row *out)
+{
+    const char *name = NULL;
+    const struct field fields[] = {
+        field_text("name", &name, 1, 39),
+        field_number("sigma", &out->sigma, GAUSSIAN_SIMPLEX_SIGMA_MIN, GAUSSIAN_SIMPLEX_SIGMA_MAX),
+        field_optional(field_positive("temperature", &out->temperature, 1e6)),
+    };
+    fields_read(call, object, "/mechanism", fields, sizeof fields / sizeof *fields);
+}
+
+/* A mechanism is read by the one that NAME says; the first when there is none. */
+static const struct {
+    const struct teacher_mechanism *mechanism;
+    void (*read)(struct call *call, const json_t *object, struct teacher_row *out);
+} readers[] = {
+    {&teacher_dirichlet, read_dirichlet},
+    {&teacher_gaussian_simplex, read_gaussian_simplex},
+};
+
+static void read_mechanism(struct call *call, const json_t *object, struct teacher_row *out)
+{
+    const json_t *member = json_object_get(object, "name");
+    const char *name = json_string_value(member);
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        if (name == NULL || strcmp(readers[i].mechanism->name, name) == 0) {
+            snprintf(out->mechanism, sizeof out->mechanism, "%s", readers[i].mechanism->name);
+            readers[i].read(call, object, out);
+            return;
+        }
+    }
+    call_invalid(call, "/mechanism/name",
+                 "is not offered by this version, which knows \"dirichlet\" and "
+                 "\"gaussian_simplex\"");
 }
 
 static void read_adjacency(struct call *call, const json_t *object, struct teacher_row *out)
@@ -81,20 +119,18 @@ static void read_budget(struct call *call, const json_t *object, const char *poi
 static bool read_members(struct call *call, struct members *members, struct teacher_wish *out)
 {
     struct teacher_row *row = &out->row;
-    *members = (struct members){0};
+    *members = (struct members){0}; /* "renyi" */
     const struct field fields[] = {
         field_text("policy", &members->policy, 1, ID_SIZE - 1),
         field_object("mechanism", &members->mechanism),
         field_object("adjacency", &members->adjacency),
-        field_optional(field_text("accounting", &members->accounting, 1, 31)),
+        field_optional(field_choice("accounting", &members->accounting, accountings)),
         field_object("budget", &members->budget),
         field_optional(field_object("client_budget", &members->client_budget)),
     };
     fields_read(call, call->body, "", fields, 6);
-    offered(call, call->body, "accounting", "/accounting", "renyi");
-    row->min_probability = 0.1;
+    out->basic = members->accounting == 1;
     row->vanishing = row->temperature = 1;
-    snprintf(row->mechanism, sizeof row->mechanism, "dirichlet");
     snprintf(row->adjacency, sizeof row->adjacency, "observation");
     if (members->mechanism != NULL) {
         read_mechanism(call, members->mechanism, row);
@@ -121,6 +157,10 @@ static void check_secret(struct call *call, const struct teacher_row *row)
                      "must be at most %d for a policy that is not released",
                      SECRET_CONCENTRATION_MAX);
     }
+    if (row->sigma > 0 && row->sigma < SECRET_SIGMA_MIN) {
+        call_invalid(call, "/mechanism/sigma",
+                     "must be at least %g for a policy that is not released", SECRET_SIGMA_MIN);
+    }
     if (row->radius < SECRET_RADIUS_MIN) {
         call_invalid(call, "/adjacency/radius",
                      "must be at least %g for a policy that is not released", SECRET_RADIUS_MIN);
@@ -131,13 +171,13 @@ static void check_secret(struct call *call, const struct teacher_row *row)
 static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
 {
     const struct teacher_row *row = &wish->row;
-    if (wish->actions < 2 || wish->actions > DIRICHLET_MAX_ACTIONS) {
-        call_invalid(call, "/policy", "must have 2 to %d actions, not %u", DIRICHLET_MAX_ACTIONS,
+    if (wish->actions < 2 || wish->actions > TEACHER_MAX_ACTIONS) {
+        call_invalid(call, "/policy", "must have 2 to %d actions, not %u", TEACHER_MAX_ACTIONS,
                      wish->actions);
     } else if (row->min_probability * wish->actions >= 1) {
         call_invalid(call, "/mechanism/min_probability",
                      "must be below 1 / actions, of which the policy has %u", wish->actions);
-    } else if (row->concentration * row->min_probability < 1) {
+    } else if (row->concentration > 0 && row->concentration * row->min_probability < 1) {
         call_invalid(call, "/mechanism/concentration",
                      "must be at least 1 / min_probability: less would cost as much and say less");
     }
@@ -147,45 +187,67 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
     return call_error_count(call) == 0;
 }
 
+/* Fixes what the teacher's accounts count in, so that a fresh budget of a client (of all of them,
+ * when there is none) pays most answers. */
+static void choose_accounting(struct teacher_wish *wish, const struct teacher *teacher)
+{
+    struct teacher_row *row = &wish->row;
+    bool client = row->has_client_budget;
+    double epsilon = client ? row->client_epsilon : wish->epsilon;
+    double delta = client ? row->client_delta : wish->delta;
+    const struct filter_release release = teacher->mechanism->release(teacher);
+    if (wish->basic) {
+        row->delta_share = filter_best_share(&release, epsilon, delta, NULL);
+    } else {
+        row->renyi_order = filter_best_order(&release, epsilon, delta, NULL);
+    }
+}
+
+/* Each budget has to pay one answer at least. */
+static enum problem check_budgets(struct call *call, const struct teacher_wish *wish,
+                                  const struct teacher *teacher)
+{
+    const struct teacher_row *row = &wish->row;
+    bool client = row->has_client_budget;
+    struct filter_price price;
+    int64_t count = 0, count_for_all = 0;
+    if (teacher_price(teacher, row->concentration, row->renyi_order, row->delta_share, &price)) {
+        count_for_all = teacher_answers_in(row, wish->epsilon, wish->delta, &price);
+        count = client ? teacher_answers_in(row, row->client_epsilon, row->client_delta, &price)
+                       : count_for_all;
+    }
+    if (count < 1) {
+        return call_invalid(call, client ? "/client_budget/epsilon" : "/budget/epsilon",
+                            "cannot pay one answer: the certified Lipschitz bound is %.4g, the "
+                            "sensitivity %.4g; raise epsilon, temperature or the noise, or lower "
+                            "radius",
+                            row->lipschitz, row->sensitivity);
+    }
+    if (count_for_all < 1) {
+        return call_invalid(call, "/budget/epsilon",
+                            "cannot pay one answer at the %s that suits the clients' budget; a "
+                            "smaller client_budget or a larger budget helps",
+                            wish->basic ? "share of delta" : "order");
+    }
+    return PROBLEM_NONE;
+}
+
 static enum problem certify(struct call *call, struct teacher_wish *wish, struct policy *policy)
 {
     struct teacher_row *row = &wish->row;
     struct teacher teacher;
-    teacher_of_row(row, wish->actions, &teacher);
+    if (!teacher_settings(row, wish->actions, &teacher)) {
+        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The mechanism has no settings.");
+    }
     teacher.coarse = wish->coarse;
     const char *wrong = teacher_prepare(&teacher, policy);
     if (wrong != NULL) {
         return call_invalid(call, "/mechanism", "cannot be certified: %s", wrong);
     }
     row->lipschitz = teacher.lipschitz;
-    row->sensitivity = teacher.mechanism.sensitivity;
-    bool client = row->has_client_budget;
-    double epsilon = client ? row->client_epsilon : wish->epsilon;
-    double delta = client ? row->client_delta : wish->delta;
-    int64_t queries = 0;
-    const struct filter_release release = filter_dirichlet(&teacher.mechanism);
-    row->renyi_order = filter_best_order(&release, epsilon, delta, &queries);
-    uint64_t price = queries == 0 || !(row->renyi_order > 1)
-                         ? UINT64_MAX
-                         : teacher_price(&teacher, row->concentration, row->renyi_order);
-    int64_t cap = price == UINT64_MAX
-                      ? -1
-                      : teacher_limit_units(row->renyi_order, wish->epsilon, wish->delta);
-    if (price == UINT64_MAX) {
-        return call_invalid(call, client ? "/client_budget/epsilon" : "/budget/epsilon",
-                            "cannot pay one answer: the certified Lipschitz bound is %.4g, the "
-                            "sensitivity %.4g; raise epsilon or temperature, or lower radius or "
-                            "concentration",
-                            row->lipschitz, row->sensitivity);
-    }
-    if (cap < 0 || (uint64_t)cap < price) {
-        return call_invalid(
-            call, "/budget/epsilon",
-            "cannot pay one answer at the order %g that suits the clients' budget; a "
-            "smaller client_budget or a larger budget helps",
-            row->renyi_order);
-    }
-    return PROBLEM_NONE;
+    row->sensitivity = teacher.sensitivity;
+    choose_accounting(wish, &teacher);
+    return check_budgets(call, wish, &teacher);
 }
 
 enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)

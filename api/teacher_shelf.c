@@ -9,10 +9,9 @@
 
 #include "api/policies.h"
 
-#define PLACES      32
-#define NOISE_MAX   32
-#define BYTES_MAX   (256U << 20) /* of the networks on the shelf together */
-#define RADIUS_BETA 0.05
+#define PLACES    32
+#define NOISE_MAX 32
+#define BYTES_MAX (256U << 20) /* of the networks on the shelf together */
 
 struct book {
     struct shelved_teacher teacher; /* first: its address is the book's */
@@ -65,15 +64,27 @@ void teacher_shelf_free(struct teacher_shelf *shelf)
     free(shelf);
 }
 
-void teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out)
+bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out)
 {
-    *out = (struct teacher){.mechanism = {.actions = actions,
-                                          .concentration = row->concentration,
-                                          .min_probability = row->min_probability,
-                                          .sensitivity = row->sensitivity},
+    *out = (struct teacher){.mechanism = teacher_mechanism_find(row->mechanism),
+                            .actions = actions,
                             .temperature = row->temperature,
                             .radius = row->radius,
                             .lipschitz = row->lipschitz};
+    if (out->mechanism == &teacher_dirichlet) {
+        out->dirichlet = (struct dirichlet){.concentration = row->concentration,
+                                            .min_probability = row->min_probability};
+    } else if (out->mechanism == &teacher_gaussian_simplex) {
+        out->gaussian = (struct gaussian_simplex){.sigma = row->sigma};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out)
+{
+    return teacher_settings(row, actions, out) && teacher_complete(out, row->sensitivity) == NULL;
 }
 
 static enum db_status read_book(struct db *db, const char *id, struct book **out)
@@ -93,9 +104,13 @@ static enum db_status read_book(struct db *db, const char *id, struct book **out
         return status;
     }
     const struct mlp_shape *shape = &t->policy->shape;
-    teacher_of_row(&t->row, shape->width[shape->layer_count - 1], &t->teacher);
-    t->price = teacher_price(&t->teacher, t->row.concentration, t->row.renyi_order);
-    t->error_radius = dirichlet_error_radius(&t->teacher.mechanism, RADIUS_BETA);
+    if (!teacher_of_row(&t->row, shape->width[shape->layer_count - 1], &t->teacher) ||
+        !teacher_price(&t->teacher, t->row.concentration, t->row.renyi_order, t->row.delta_share,
+                       &t->price)) {
+        free_book(book);
+        return DB_FAILED;
+    }
+    t->error_radius = teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
     book->bytes = mlp_parameter_count(shape) * sizeof(float);
     book->borrowers = 1;
     *out = book;

@@ -8,6 +8,8 @@
 #include "algos/release/teacher.h"
 #include "storage/teachers.h"
 
+#define TEACHER_RADIUS_BETA 0.05 /* an answer's error_radius holds it 19 times of 20 */
+
 struct teacher_shelf;
 
 /* A teacher ready to answer; read-only while it is borrowed. */
@@ -15,8 +17,8 @@ struct shelved_teacher {
     struct teacher_row row;
     struct teacher teacher;
     struct policy *policy;
-    uint64_t price;      /* of one answer at the full concentration, at the row's order */
-    double error_radius; /* at the full concentration, 19 times of 20 */
+    struct filter_price price; /* of one answer at the full concentration, on the row's accounts */
+    double error_radius;       /* at the full concentration, 19 times of 20 */
 };
 
 struct teacher_shelf *teacher_shelf_new(void); /* NULL: no memory */
@@ -35,7 +37,11 @@ void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *
 /* A fresh "qry_" id. */
 void teacher_shelf_query_id(struct teacher_shelf *shelf, char out[ID_SIZE]);
 
-/* Completes OUT but its policy from ROW: what was certified when the teacher was made. */
-void teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out);
+/* The settings that ROW tells of, sensitivity aside; false when its mechanism is not known. */
+bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out);
+
+/* The same with what was certified when the teacher was made. False when the row is none of this
+ * program's. */
+bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
 #endif

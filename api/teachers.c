@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "algos/privacy/renyi.h"
 #include "algos/release/teacher.h"
 #include "api/budget.h"
 #include "api/json_text.h"
@@ -56,67 +55,79 @@ enum problem teacher_of_call(struct call *call, struct teacher_row *out)
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
-int64_t teacher_limit_units(double order, double epsilon, double delta)
+bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
+                     struct filter *out)
 {
-    int64_t units = -1;
-    double rho = renyi_budget(order, epsilon, delta);
-    if (!(rho >= 0) || !ledger_units_down(rho, &units)) {
-        return -1;
+    _Static_assert(FILTER_UNITS_MAX == LEDGER_UNITS_MAX, "the ledger keeps what filters count");
+    return filter_open(out, teacher->renyi_order, epsilon, delta);
+}
+
+int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, double delta,
+                           const struct filter_price *price)
+{
+    struct filter account;
+    if (!teacher_account(teacher, epsilon, delta, &account)) {
+        return 0;
     }
-    return units;
+    int64_t count = account.limit_units / price->units;
+    int64_t by_delta = price->delta_units > 0 ? account.limit_delta / price->delta_units : count;
+    return count < by_delta ? count : by_delta;
 }
 
 /* ---- as JSON */
 
-/* How many answers at PRICE a fresh account of (epsilon, delta) pays. */
-static int64_t answers_in(double order, double epsilon, double delta, uint64_t price)
-{
-    int64_t limit = teacher_limit_units(order, epsilon, delta);
-    return limit < 0 || price == 0 || price > INT64_MAX ? 0 : limit / (int64_t)price;
-}
-
 static json_t *mechanism_json(const struct teacher_row *row)
 {
+    if (row->sigma > 0) {
+        return json_pack("{s:s, s:o, s:o}", "name", row->mechanism, "sigma",
+                         json_number(row->sigma), "temperature", json_number(row->temperature));
+    }
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", row->mechanism, "concentration",
                      json_number(row->concentration), "min_probability",
                      json_number(row->min_probability), "vanishing", json_number(row->vanishing),
                      "temperature", json_number(row->temperature));
 }
 
-/* OWNER: its steward sees the account too. SECRET: policy_is_secret. */
-static json_t *teacher_json(const struct teacher_row *row, uint64_t price, bool owner, bool secret)
+/* What one answer costs a fresh account of the clients' budget. */
+static json_t *cost_json(const struct teacher_row *row, const struct filter_price *price)
 {
-    double order = row->renyi_order;
     double delta = row->client_delta;
-    struct ledger_account fresh = {.renyi_order = order, .epsilon = row->client_epsilon};
-    fresh.delta = delta;
-    json_t *cost = json_null(), *count = json_null(), *budget = json_null();
-    if (row->has_client_budget) {
-        json_decref(cost);
-        json_decref(count);
-        json_decref(budget);
-        cost = budget_amount(budget_epsilon(&fresh, (int64_t)price), delta);
-        count = json_integer(answers_in(order, row->client_epsilon, delta, price));
-        budget = budget_amount(row->client_epsilon, delta);
+    if (row->renyi_order == 0) {
+        delta = ledger_delta_value(price->delta_units);
+    } else if (!row->has_client_budget) {
+        return json_null(); /* the conversion to epsilon needs the delta of a budget */
     }
-    return json_pack("{s:s, s:s, s:o, s:{s:s, s:o}, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, "
-                     "s:s, s:s, s:o}",
-                     "id", row->id, "policy", row->policy, "mechanism", mechanism_json(row),
-                     "adjacency", "unit", row->adjacency, "radius", json_number(row->radius),
-                     "accounting", "renyi", "order", json_number(order), "lipschitz",
-                     json_number(row->lipschitz), "sensitivity", json_number(row->sensitivity),
-                     "renyi_units_per_query", (json_int_t)price, "cost_per_query", cost,
-                     "queries_in_client_budget", count, "client_budget", budget, "account",
-                     json_text_or_null(owner ? row->account : ""), "protects", protects,
-                     "does_not_protect", secret ? does_not_protect_secret : does_not_protect,
-                     "created_at", json_time(row->created_ms));
+    return budget_amount(filter_epsilon(row->renyi_order, price->units, delta), delta);
 }
 
-static uint64_t price_of(const struct teacher_row *row, uint32_t actions)
+/* OWNER: its steward sees the account too. SECRET: policy_is_secret. */
+static json_t *teacher_json(const struct teacher_row *row, const struct filter_price *price,
+                            bool owner, bool secret)
+{
+    double epsilon = row->client_epsilon, delta = row->client_delta;
+    bool client = row->has_client_budget, renyi = row->renyi_order > 0;
+    json_t *count =
+        client ? json_integer(teacher_answers_in(row, epsilon, delta, price)) : json_null();
+    json_t *budget = client ? budget_amount(epsilon, delta) : json_null();
+    return json_pack(
+        "{s:s, s:s, s:o, s:{s:s, s:o}, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:s, s:s, s:o}",
+        "id", row->id, "policy", row->policy, "mechanism", mechanism_json(row), "adjacency", "unit",
+        row->adjacency, "radius", json_number(row->radius), "accounting", renyi ? "renyi" : "basic",
+        "order", renyi ? json_number(row->renyi_order) : json_null(), "lipschitz",
+        json_number(row->lipschitz), "sensitivity", json_number(row->sensitivity),
+        "renyi_units_per_query", renyi ? json_integer(price->units) : json_null(), "cost_per_query",
+        cost_json(row, price), "queries_in_client_budget", count, "client_budget", budget,
+        "account", json_text_or_null(owner ? row->account : ""), "protects", protects,
+        "does_not_protect", secret ? does_not_protect_secret : does_not_protect, "created_at",
+        json_time(row->created_ms));
+}
+
+static bool price_of(const struct teacher_row *row, uint32_t actions, struct filter_price *out)
 {
     struct teacher teacher;
-    teacher_of_row(row, actions, &teacher);
-    return teacher_price(&teacher, row->concentration, row->renyi_order);
+    return teacher_of_row(row, actions, &teacher) &&
+           teacher_price(&teacher, row->concentration, row->renyi_order, row->delta_share, out);
 }
 
 /* ---- making */
@@ -137,17 +148,23 @@ enum problem api_teachers_create(struct call *call)
     struct teacher_row row = wish->row;
     id_new("tch_", row.id);
     row.created_ms = call->now_ms;
-    const struct ledger_opening opening = {
-        .kind = LEDGER_TEACHER,
-        .resource = row.id,
-        .owner = row.owner,
-        .unit = row.adjacency,
-        .renyi_order = row.renyi_order,
-        .epsilon = wish->epsilon,
-        .delta = wish->delta,
-        .limit_units = teacher_limit_units(row.renyi_order, wish->epsilon, wish->delta),
-        .event = "{}",
-        .now_ms = call->now_ms};
+    struct filter limits;
+    struct filter_price price;
+    if (!teacher_account(&row, wish->epsilon, wish->delta, &limits) ||
+        !price_of(&row, wish->actions, &price)) { /* both were seen to work when it was read */
+        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The teacher has no price.");
+    }
+    const struct ledger_opening opening = {.kind = LEDGER_TEACHER,
+                                           .resource = row.id,
+                                           .owner = row.owner,
+                                           .unit = row.adjacency,
+                                           .renyi_order = row.renyi_order,
+                                           .epsilon = wish->epsilon,
+                                           .delta = wish->delta,
+                                           .limit_units = limits.limit_units,
+                                           .limit_delta = limits.limit_delta,
+                                           .event = "{}",
+                                           .now_ms = call->now_ms};
     struct ledger_account account;
     enum db_status status = ledger_open_account(call->db, &opening, &account);
     if (status == DB_OK) {
@@ -158,8 +175,7 @@ enum problem api_teachers_create(struct call *call)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
     call_location(call, "/v1/teachers/%s", row.id);
-    return call_reply_json(call, 201,
-                           teacher_json(&row, price_of(&row, wish->actions), true, wish->coarse));
+    return call_reply_json(call, 201, teacher_json(&row, &price, true, wish->coarse));
 }
 
 /* ---- showing */
@@ -168,11 +184,13 @@ enum problem api_teachers_create(struct call *call)
 static json_t *row_json(struct call *call, const struct teacher_row *row)
 {
     struct policy_row policy;
-    if (policies_find(call->db, row->policy, &policy) != DB_OK) {
+    struct filter_price price;
+    if (policies_find(call->db, row->policy, &policy) != DB_OK ||
+        !price_of(row, policy.action_count, &price)) {
         return NULL;
     }
     bool owner = strcmp(row->owner, call->caller.id) == 0;
-    return teacher_json(row, price_of(row, policy.action_count), owner, policy_is_secret(&policy));
+    return teacher_json(row, &price, owner, policy_is_secret(&policy));
 }
 
 static bool list_one(void *context, const struct teacher_row *row)

@@ -1,9 +1,11 @@
-/* Teachers: policies behind the Dirichlet mechanism, priced per query, with a cap over all clients
- * and a budget for each. All accounts of a teacher count Renyi divergence at one order, which is
- * fixed when the teacher is made: the one at which a fresh client budget answers most. */
+/* Teachers: policies behind a mechanism, priced per query, with a cap over all clients and a budget
+ * for each. All accounts of a teacher count the same, which is fixed when the teacher is made:
+ * Renyi divergence at the order at which a fresh client budget answers most, or epsilon and, by the
+ * share with which it answers most, delta. */
 #ifndef TACET_API_TEACHERS_H
 #define TACET_API_TEACHERS_H
 
+#include "algos/privacy/filter.h"
 #include "api/call.h"
 #include "storage/ledger.h"
 #include "storage/teachers.h"
@@ -25,12 +27,21 @@ enum problem teacher_of_call(struct call *call, struct teacher_row *out);
 enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher, const char *client,
                                bool *out_may);
 
-/* Renyi units (1e-9) that EPSILON at DELTA buy at ORDER, rounded down; -1 when not even none. */
-int64_t teacher_limit_units(double order, double epsilon, double delta);
+/* A fresh account of (EPSILON, DELTA) at the teacher; false when it could not pay anything. */
+bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
+                     struct filter *out);
+
+/* How many answers of that PRICE it pays; 0 when not one. */
+int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, double delta,
+                           const struct filter_price *price);
 
 /* CLIENT's standing with TEACHER; its account is opened under the default budget when it has none
  * and there is such a budget. DB_NONE: no budget. Inside a transaction. */
 enum db_status teacher_client_standing(struct call *call, const struct teacher_row *teacher,
                                        struct teacher_client_row *out);
+
+/* The same as a handler wants it: no budget is the problem no-budget. */
+enum problem teacher_standing_of_call(struct call *call, const struct teacher_row *teacher,
+                                      struct teacher_client_row *out);
 
 #endif

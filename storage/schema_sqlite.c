@@ -286,4 +286,12 @@ static const char *const version_2[] = {
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {version_1, version_2, NULL};
+/* Teachers of other mechanisms and by basic composition: delta_share is each answer's part of
+ * delta, in units of 1e-18; a Renyi teacher has none. */
+static const char *const version_3[] = {
+    "ALTER TABLE teachers ADD COLUMN sigma REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE teachers ADD COLUMN delta_share INTEGER NOT NULL DEFAULT 0",
+    NULL,
+};
+
+const char *const *const schema_sqlite[] = {version_1, version_2, version_3, NULL};

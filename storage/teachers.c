@@ -9,7 +9,7 @@
 #define COLUMNS                                                                                    \
     "id, owner, policy, mechanism, adjacency, concentration, min_probability, vanishing, "         \
     "temperature, radius, lipschitz, sensitivity, renyi_order, account, has_client_budget, "       \
-    "client_epsilon, client_delta, created_ms"
+    "client_epsilon, client_delta, created_ms, sigma, delta_share"
 
 static bool read_teacher(const struct db_row *row, struct teacher_row *out)
 {
@@ -25,6 +25,8 @@ static bool read_teacher(const struct db_row *row, struct teacher_row *out)
     out->client_epsilon = db_row_real(row, 15);
     out->client_delta = db_row_real(row, 16);
     out->created_ms = db_row_integer(row, 17);
+    out->sigma = db_row_real(row, 18);
+    out->delta_share = db_row_integer(row, 19);
     return db_row_copy(row, 0, out->id, sizeof out->id) &&
            db_row_copy(row, 1, out->owner, sizeof out->owner) &&
            db_row_copy(row, 2, out->policy, sizeof out->policy) &&
@@ -54,10 +56,12 @@ enum db_status teachers_insert(struct db *db, const struct teacher_row *t)
         db_real(t->client_epsilon),
         db_real(t->client_delta),
         db_integer(t->created_ms),
+        db_real(t->sigma),
+        db_integer(t->delta_share),
     };
     return db_change(db,
                      "INSERT INTO teachers (" COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-                     "$9, $10, $11, $12, $13, $14, $15, $16, $17, $18) "
+                     "$9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) "
                      "ON CONFLICT DO NOTHING RETURNING 1",
                      values, sizeof values / sizeof *values, listing_ignore, NULL);
 }

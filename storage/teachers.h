@@ -10,11 +10,14 @@ struct teacher_row {
     char id[ID_SIZE]; /* tch_ */
     char owner[ID_SIZE];
     char policy[ID_SIZE];
-    char mechanism[40]; /* "dirichlet" */
-    char adjacency[24]; /* "observation" */
-    double concentration, min_probability, vanishing, temperature;
+    char mechanism[40];                               /* "dirichlet", "gaussian_simplex" */
+    char adjacency[24];                               /* "observation" */
+    double concentration, min_probability, vanishing; /* of "dirichlet"; else 0, 0, 1 */
+    double sigma;                                     /* of "gaussian_simplex"; else 0 */
+    double temperature;
     double radius, lipschitz, sensitivity;
-    double renyi_order;     /* of all its accounts */
+    double renyi_order;     /* of all its accounts; 0: basic composition */
+    int64_t delta_share;    /* of basic accounts: what each answer spends of delta, in 1e-18 */
     char account[ID_SIZE];  /* the cap over all clients */
     bool has_client_budget; /* false: only clients with a grant may ask */
     double client_epsilon, client_delta;

@@ -1,20 +1,33 @@
-/* A teacher's sensitivity, answers and prices. */
+/* A teacher's sensitivity, answers and prices, whatever its mechanism. */
 #include "algos/release/teacher.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "algos/nn/lipschitz.h"
 
-#define NANO              1e9
 #define COARSE_LEAST      0x1p-10
 #define LEAST_SENSITIVITY 1e-9 /* a constant network still pays something */
+
+static const struct teacher_mechanism *const mechanisms[] = {
+    &teacher_dirichlet,
+    &teacher_gaussian_simplex,
+};
+
+const struct teacher_mechanism *teacher_mechanism_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof mechanisms / sizeof *mechanisms; i++)
+        if (strcmp(mechanisms[i]->name, name) == 0)
+            return mechanisms[i];
+    return NULL;
+}
 
 static const char *settings_problem(const struct teacher *teacher, const struct policy *policy)
 {
     if (policy->output == POLICY_ARGMAX)
         return "a policy that only plays its best action has no Lipschitz bound";
-    if (policy->shape.width[policy->shape.layer_count - 1] != teacher->mechanism.actions)
+    if (policy->shape.width[policy->shape.layer_count - 1] != teacher->actions)
         return "the policy has another number of actions";
     if (!(teacher->temperature >= 1e-6 && teacher->temperature <= 1e6))
         return "temperature must be from 1e-6 to 1e6";
@@ -45,39 +58,43 @@ const char *teacher_prepare(struct teacher *teacher, const struct policy *policy
         network = round_up_to_power(network);
     if (!isfinite(network))
         return "the network has no finite Lipschitz bound";
-    struct dirichlet *mechanism = &teacher->mechanism;
-    teacher->lipschitz = lipschitz_softmax_bound(network, teacher->temperature);
-    double apart = fmin(teacher->lipschitz * teacher->radius * (1.0 + 1e-15), M_SQRT2);
-    double change = lipschitz_mixed_bound(apart, mechanism->actions, mechanism->min_probability);
-    mechanism->sensitivity = fmax(change, LEAST_SENSITIVITY);
-    return dirichlet_problem(mechanism);
+    teacher->lipschitz = network / (2.0 * teacher->temperature) * (1.0 + 1e-12);
+    double change = fmin(teacher->lipschitz * teacher->radius, M_SQRT2) * (1.0 + 1e-12);
+    double sensitivity = teacher->mechanism->sensitivity(teacher, change) * (1.0 + 1e-12);
+    return teacher_complete(teacher, fmax(sensitivity, LEAST_SENSITIVITY));
+}
+
+const char *teacher_complete(struct teacher *teacher, double sensitivity)
+{
+    if (teacher->actions > TEACHER_MAX_ACTIONS)
+        return "the policy has too many actions";
+    teacher->sensitivity = sensitivity;
+    return teacher->mechanism->complete(teacher, sensitivity);
 }
 
 bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
                     double concentration, struct noise_source *noise, const float *state, double *z)
 {
-    struct dirichlet mechanism = teacher->mechanism;
-    if (!(concentration <= mechanism.concentration))
-        return false;
-    mechanism.concentration = concentration;
-    double p[DIRICHLET_MAX_ACTIONS];
-    if (dirichlet_problem(&mechanism) ||
-        !policy_probabilities(policy, state, teacher->temperature, p))
-        return false;
-    dirichlet_mix(&mechanism, p);
-    return dirichlet_sample(&mechanism, noise, p, z);
+    struct teacher now = *teacher;
+    double p[TEACHER_MAX_ACTIONS];
+    return now.mechanism->weaken(&now, concentration) &&
+           policy_probabilities(policy, state, now.temperature, p) &&
+           now.mechanism->answer(&now, noise, p, z);
 }
 
-uint64_t teacher_price(const struct teacher *teacher, double concentration, double order)
+bool teacher_price(const struct teacher *teacher, double concentration, double order, int64_t share,
+                   struct filter_price *out)
 {
-    struct dirichlet mechanism = teacher->mechanism;
-    if (!(concentration <= mechanism.concentration) || !(order > 1.0))
-        return UINT64_MAX;
-    mechanism.concentration = concentration;
-    if (dirichlet_problem(&mechanism))
-        return UINT64_MAX;
-    double price = ceil(dirichlet_renyi_bound(&mechanism, order) * NANO * (1.0 + 1e-15));
-    if (!(price < 0x1p62))
-        return UINT64_MAX;
-    return price < 1.0 ? 1 : (uint64_t)price;
+    struct teacher now = *teacher;
+    if (!now.mechanism->weaken(&now, concentration))
+        return false;
+    const struct filter_release release = now.mechanism->release(&now);
+    return filter_price(order, share, &release, 1, out);
+}
+
+double teacher_error_radius(const struct teacher *teacher, double concentration, double beta)
+{
+    struct teacher now = *teacher;
+    return now.mechanism->weaken(&now, concentration) ? now.mechanism->error_radius(&now, beta)
+                                                      : (double)INFINITY;
 }

@@ -1,6 +1,6 @@
-/* A policy behind the Dirichlet mechanism, observation adjacency: neighbours are two observations
- * at most RADIUS apart in 2-norm. Protects which of two close observations was asked; not the data
- * the policy was trained on. */
+/* A policy behind a mechanism, observation adjacency: neighbours are two observations at most
+ * RADIUS apart in 2-norm. Protects which of two close observations was asked; not the data the
+ * policy was trained on. */
 #ifndef TACET_ALGOS_RELEASE_TEACHER_H
 #define TACET_ALGOS_RELEASE_TEACHER_H
 
@@ -9,32 +9,54 @@
 
 #include "algos/policy.h"
 #include "algos/privacy/dirichlet.h"
+#include "algos/privacy/filter.h"
+#include "algos/privacy/gaussian_simplex.h"
+#include "algos/release/teacher_mechanism.h"
+
+#define TEACHER_MAX_ACTIONS 64
 
 struct teacher {
-    struct dirichlet mechanism; /* sensitivity filled by teacher_prepare */
+    const struct teacher_mechanism *mechanism;
+    union { /* actions and sensitivity are filled by teacher_complete */
+        struct dirichlet dirichlet;
+        struct gaussian_simplex gaussian;
+    };
+    uint32_t actions;
     double temperature;
     double radius;
-    double lipschitz; /* certified, of state -> softmax(outputs / temperature), 2-norm; before
-                         mixing */
-    bool coarse;      /* teacher_prepare: the weights are secret, say little about them */
+    double lipschitz;   /* certified, of state -> softmax(outputs / temperature), 2-norm */
+    double sensitivity; /* of what the mechanism adds noise to */
+    bool coarse;        /* teacher_prepare: the weights are secret, say little about them */
 };
 
-/* Completes LIPSCHITZ and MECHANISM.sensitivity from the policy: softmax is 1/2-Lipschitz, so
- * lipschitz = network bound / (2 temperature) and sensitivity = (1 - m eta) * lipschitz * radius,
- * at most sqrt(2) (1 - m eta). When COARSE the network bound is first rounded up to a power of two
- * (at least 2^-10), so that what is shown of lipschitz, sensitivity and prices tells no more of the
- * weights than that power, whatever temperatures and radii are tried. NULL when usable, else a
- * static sentence that says what is not. */
+/* By its name, or NULL. */
+const struct teacher_mechanism *teacher_mechanism_find(const char *name);
+
+/* Completes LIPSCHITZ and SENSITIVITY from the policy: softmax is 1/2-Lipschitz, so lipschitz =
+ * network bound / (2 temperature), and two answers' distributions are at most lipschitz * radius,
+ * and never more than sqrt(2), apart; the Dirichlet mechanism's mixing multiplies that by
+ * 1 - m eta. When COARSE the network bound is first rounded up to a power of two (at least 2^-10),
+ * so that what is shown of lipschitz, sensitivity and prices tells no more of the weights than that
+ * power, whatever temperatures and radii are tried. NULL when usable, else a static sentence that
+ * says what is not. */
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy);
 
-/* One noisy answer at STATE: Z[actions]. The sampled values alone may leave; CONCENTRATION at most
- * the teacher's. */
+/* The same for a SENSITIVITY that was computed earlier. */
+const char *teacher_complete(struct teacher *teacher, double sensitivity);
+
+/* One noisy answer at STATE: Z[actions]. The sampled values alone may leave. CONCENTRATION is at
+ * most the teacher's, or 0 where its mechanism has none. */
 bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
                     double concentration, struct noise_source *noise, const float *state,
                     double *z);
 
-/* Certified Renyi price of one answer at ORDER and CONCENTRATION, in integer nano-units, rounded
- * up; 0 is never a price; UINT64_MAX when there is no finite one. */
-uint64_t teacher_price(const struct teacher *teacher, double concentration, double order);
+/* What one answer at CONCENTRATION costs accounts of ORDER (0: basic composition, of which it gets
+ * SHARE of delta, in units of 1e-18). False when it has no finite price there. */
+bool teacher_price(const struct teacher *teacher, double concentration, double order, int64_t share,
+                   struct filter_price *out);
+
+/* Radius around the distribution that is answered, at CONCENTRATION, that holds an answer with
+ * probability 1 - BETA. */
+double teacher_error_radius(const struct teacher *teacher, double concentration, double beta);
 
 #endif

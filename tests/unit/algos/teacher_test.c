@@ -1,8 +1,10 @@
-/* The Dirichlet teacher: its sensitivity holds, its prices are integers that cover the bound. */
+/* Teachers of both mechanisms: their sensitivity holds, their prices are integers that cover the
+ * bound. */
 #include "algos/release/teacher.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algos/privacy/filter.h"
@@ -25,10 +27,20 @@ static struct policy *random_policy(enum policy_output output, float scale)
 
 static struct teacher plain_teacher(void)
 {
-    return (struct teacher){
-        .mechanism = {.actions = 3, .concentration = 50.0, .min_probability = 0.05},
-        .temperature = 2.0,
-        .radius = 0.02};
+    return (struct teacher){.mechanism = &teacher_dirichlet,
+                            .dirichlet = {.concentration = 50.0, .min_probability = 0.05},
+                            .actions = 3,
+                            .temperature = 2.0,
+                            .radius = 0.02};
+}
+
+static struct teacher gaussian_teacher(void)
+{
+    return (struct teacher){.mechanism = &teacher_gaussian_simplex,
+                            .gaussian = {.sigma = 0.05},
+                            .actions = 3,
+                            .temperature = 2.0,
+                            .radius = 0.02};
 }
 
 Test(teacher, coarse_bound_is_the_next_power_of_two_whatever_the_temperature)
@@ -43,7 +55,7 @@ Test(teacher, coarse_bound_is_the_next_power_of_two_whatever_the_temperature)
         double fine = 2.0 * exact.temperature * exact.lipschitz;
         double power = 2.0 * coarse.temperature * coarse.lipschitz;
         cr_expect_float_eq(log2(power), ceil(log2(fine)), 1e-11);
-        cr_expect(coarse.mechanism.sensitivity >= exact.mechanism.sensitivity);
+        cr_expect(coarse.sensitivity >= exact.sensitivity);
     }
     memset(policy->parameters, 0, mlp_parameter_count(&policy->shape) * sizeof(float));
     cr_assert_null(teacher_prepare(&coarse, policy));
@@ -57,13 +69,17 @@ Test(teacher, sensitivity_holds_for_random_neighbours)
     struct teacher teacher = plain_teacher();
     teacher.radius = 0.3;
     cr_assert_null(teacher_prepare(&teacher, policy));
-    cr_assert(teacher.lipschitz > 0.0 && teacher.mechanism.sensitivity > 0.0);
+    struct teacher gaussian = gaussian_teacher();
+    gaussian.radius = 0.3;
+    cr_assert_null(teacher_prepare(&gaussian, policy));
+    cr_assert(teacher.lipschitz > 0.0 && teacher.sensitivity > 0.0);
+    cr_assert_float_eq(teacher.sensitivity, 0.85 * gaussian.sensitivity, 1e-9);
     struct rng rng;
     rng_seed(&rng, 6, 0);
     double farthest = 0;
     for (int round = 0; round < 5000; round++) {
         float a[4], b[4], step[4];
-        double p[3], q[3], norm = 0, moved = 0;
+        double p[3], q[3], norm = 0, moved = 0, before = 0;
         for (int i = 0; i < 4; i++) {
             a[i] = (float)rng_normal(&rng);
             step[i] = (float)rng_normal(&rng);
@@ -73,14 +89,17 @@ Test(teacher, sensitivity_holds_for_random_neighbours)
             b[i] = a[i] + (float)(0.299 * step[i] / sqrt(norm));
         cr_assert(policy_probabilities(policy, a, teacher.temperature, p));
         cr_assert(policy_probabilities(policy, b, teacher.temperature, q));
-        dirichlet_mix(&teacher.mechanism, p);
-        dirichlet_mix(&teacher.mechanism, q);
+        for (int i = 0; i < 3; i++)
+            before += (p[i] - q[i]) * (p[i] - q[i]);
+        cr_assert_leq(sqrt(before), gaussian.sensitivity);
+        dirichlet_mix(&teacher.dirichlet, p);
+        dirichlet_mix(&teacher.dirichlet, q);
         for (int i = 0; i < 3; i++)
             moved += (p[i] - q[i]) * (p[i] - q[i]);
         farthest = fmax(farthest, sqrt(moved));
     }
-    cr_assert(farthest > 0.0 && farthest <= teacher.mechanism.sensitivity, "%g above %g", farthest,
-              teacher.mechanism.sensitivity);
+    cr_assert(farthest > 0.0 && farthest <= teacher.sensitivity, "%g above %g", farthest,
+              teacher.sensitivity);
     policy_free(policy);
 }
 
@@ -89,8 +108,18 @@ Test(teacher, sensitivity_never_exceeds_the_simplex)
     struct policy *policy = random_policy(POLICY_SOFTMAX, 50.0F);
     struct teacher teacher = plain_teacher();
     cr_assert_null(teacher_prepare(&teacher, policy));
-    cr_assert_leq(teacher.mechanism.sensitivity, sqrt(2.0) * 0.85 * (1.0 + 1e-9));
+    cr_assert_leq(teacher.sensitivity, sqrt(2.0) * 0.85 * (1.0 + 1e-9));
+    teacher = gaussian_teacher();
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    cr_assert_leq(teacher.sensitivity, sqrt(2.0) * (1.0 + 1e-9));
     policy_free(policy);
+}
+
+/* Units of one answer; -1 when it has no price. */
+static int64_t price(const struct teacher *teacher, double concentration, double order)
+{
+    struct filter_price out;
+    return teacher_price(teacher, concentration, order, 0, &out) ? out.units : -1;
 }
 
 Test(teacher, prices)
@@ -98,24 +127,47 @@ Test(teacher, prices)
     struct policy *policy = random_policy(POLICY_SOFTMAX, 0.3F);
     struct teacher teacher = plain_teacher();
     cr_assert_null(teacher_prepare(&teacher, policy));
-    const struct filter_release release = filter_dirichlet(&teacher.mechanism);
+    const struct filter_release release = filter_dirichlet(&teacher.dirichlet);
     double order = filter_best_order(&release, 10.0, 1e-5, NULL);
-    uint64_t price = teacher_price(&teacher, 50.0, order);
-    double bound = 1e9 * dirichlet_renyi_bound(&teacher.mechanism, order);
-    cr_assert((double)price >= bound && (double)price <= bound + 1.5);
-    cr_assert_leq(teacher_price(&teacher, 30.0, order), price);
-    double limit = dirichlet_order_limit(&teacher.mechanism);
-    cr_assert_eq(teacher_price(&teacher, 50.0, limit), UINT64_MAX);
-    cr_assert_eq(teacher_price(&teacher, 50.0, 2.0 * limit), UINT64_MAX);
-    cr_assert_eq(teacher_price(&teacher, 50.0, 1.0), UINT64_MAX);
-    cr_assert_eq(teacher_price(&teacher, 50.0, NAN), UINT64_MAX);
-    cr_assert_eq(teacher_price(&teacher, 51.0, order), UINT64_MAX);
-    cr_assert_eq(teacher_price(&teacher, 19.0, order), UINT64_MAX); /* below 1 / min_probability */
-    cr_assert_eq(teacher_price(&teacher, NAN, order), UINT64_MAX);
+    int64_t full = price(&teacher, 50.0, order);
+    double bound = 1e9 * dirichlet_renyi_bound(&teacher.dirichlet, order);
+    cr_assert((double)full >= bound && (double)full <= bound + 1.5);
+    cr_assert(price(&teacher, 30.0, order) <= full && price(&teacher, 30.0, order) > 0);
+    double limit = dirichlet_order_limit(&teacher.dirichlet);
+    cr_assert_eq(price(&teacher, 50.0, limit), -1);
+    cr_assert_eq(price(&teacher, 50.0, 2.0 * limit), -1);
+    cr_assert_eq(price(&teacher, 50.0, 1.0), -1);
+    cr_assert_eq(price(&teacher, 50.0, NAN), -1);
+    cr_assert_eq(price(&teacher, 50.0, INFINITY), -1);
+    cr_assert_eq(price(&teacher, 51.0, order), -1);
+    cr_assert_eq(price(&teacher, 19.0, order), -1); /* below 1 / min_probability */
+    cr_assert_eq(price(&teacher, 0.0, order), -1);
+    cr_assert_eq(price(&teacher, NAN, order), -1);
     /* a policy that never changes its mind still costs a unit */
     memset(policy->parameters, 0, mlp_parameter_count(&policy->shape) * sizeof(float));
     cr_assert_null(teacher_prepare(&teacher, policy));
-    cr_assert_geq(teacher_price(&teacher, 50.0, 2.0), 1);
+    cr_assert_geq(price(&teacher, 50.0, 2.0), 1);
+    policy_free(policy);
+}
+
+Test(teacher, prices_of_gaussian_noise)
+{
+    struct policy *policy = random_policy(POLICY_SOFTMAX, 0.3F);
+    struct teacher teacher = gaussian_teacher();
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    double mu = gaussian_simplex_mu(&teacher.gaussian);
+    cr_assert_float_eq(mu, (teacher.sensitivity + sqrt(3.0) * 0x1p-20) / 0.05, 1e-9 * mu);
+    double units = (double)price(&teacher, 0.0, 8.0), bound = 1e9 * 4.0 * mu * mu;
+    cr_assert(units >= bound && units <= bound * (1.0 + 1e-12) + 1.0);
+    cr_assert_eq(price(&teacher, 20.0, 8.0), -1, "it has no concentration");
+    cr_assert_eq(price(&teacher, NAN, 8.0), -1);
+    cr_assert_eq(price(&teacher, 0.0, INFINITY), -1);
+    struct filter_price basic;
+    cr_assert(teacher_price(&teacher, 0.0, 0.0, 1000000000000, &basic));
+    cr_assert(basic.units > 0 && basic.delta_units == 1000000000000);
+    cr_assert_not(teacher_price(&teacher, 0.0, 0.0, 0, &basic));
+    teacher.gaussian.sigma = 0.1;
+    cr_assert_lt((double)price(&teacher, 0.0, 8.0), units);
     policy_free(policy);
 }
 
@@ -128,7 +180,7 @@ Test(teacher, answers)
     double z[3], p[3], mean[3] = {0};
     cr_assert_null(teacher_prepare(&teacher, policy));
     cr_assert(policy_probabilities(policy, state, teacher.temperature, p));
-    dirichlet_mix(&teacher.mechanism, p);
+    dirichlet_mix(&teacher.dirichlet, p);
     enum { N = 20000 };
     for (int i = 0; i < N; i++) {
         cr_assert(teacher_answer(&teacher, policy, 50.0, noise, state, z));
@@ -146,21 +198,64 @@ Test(teacher, answers)
     policy_free(policy);
 }
 
+Test(teacher, answers_with_gaussian_noise)
+{
+    struct policy *policy = random_policy(POLICY_Q, 0.2F);
+    struct teacher teacher = gaussian_teacher();
+    struct noise_source *noise = noise_source_new_injected(KEY);
+    float state[4] = {0.1F, -0.2F, 0.3F, 0.0F}, broken[4] = {NAN, 0, 0, 0};
+    double z[3], p[3], mean[3] = {0};
+    teacher.gaussian.sigma = 0.03; /* far from the simplex's edge: nothing is cut off */
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    cr_assert(policy_probabilities(policy, state, teacher.temperature, p));
+    enum { N = 20000 };
+    int outside = 0;
+    double radius = teacher_error_radius(&teacher, 0.0, 0.05);
+    for (int i = 0; i < N; i++) {
+        double square = 0;
+        cr_assert(teacher_answer(&teacher, policy, 0.0, noise, state, z));
+        cr_assert_eq(z[0] + z[1] + z[2], 1.0);
+        for (int a = 0; a < 3; a++) {
+            mean[a] += z[a] / N;
+            square += (z[a] - p[a]) * (z[a] - p[a]);
+        }
+        outside += sqrt(square) > radius;
+    }
+    for (int a = 0; a < 3; a++) /* five standard errors */
+        cr_expect_lt(fabs(mean[a] - p[a]), 5.0 * 0.03 * sqrt(2.0 / 3.0 / N));
+    cr_expect_lt(abs(outside - N / 20), 6 * 31, "%d", outside);
+    cr_expect_not(teacher_answer(&teacher, policy, 20.0, noise, state, z));
+    cr_expect_not(teacher_answer(&teacher, policy, 0.0, noise, broken, z));
+    noise_source_free(noise);
+    policy_free(policy);
+}
+
+Test(teacher, mechanisms_have_names)
+{
+    cr_expect_eq(teacher_mechanism_find("dirichlet"), &teacher_dirichlet);
+    cr_expect_eq(teacher_mechanism_find("gaussian_simplex"), &teacher_gaussian_simplex);
+    cr_expect_null(teacher_mechanism_find("gaussian"));
+    cr_expect_null(teacher_mechanism_find(""));
+}
+
 Test(teacher, unusable_settings_say_why)
 {
     struct policy *policy = random_policy(POLICY_Q, 0.5F),
                   *argmax = random_policy(POLICY_ARGMAX, 1);
-    struct teacher bad[7];
-    for (size_t i = 0; i < 7; i++)
-        bad[i] = plain_teacher();
-    bad[0].mechanism.actions = 4;
+    struct teacher bad[10];
+    for (size_t i = 0; i < 10; i++)
+        bad[i] = i < 7 ? plain_teacher() : gaussian_teacher();
+    bad[0].actions = 4;
     bad[1].temperature = 0.0;
     bad[2].temperature = NAN;
     bad[3].radius = 0.0;
     bad[4].radius = INFINITY;
-    bad[5].mechanism.concentration = 5.0;
-    bad[6].mechanism.min_probability = 0.4;
-    for (size_t i = 0; i < 7; i++)
+    bad[5].dirichlet.concentration = 5.0;
+    bad[6].dirichlet.min_probability = 0.4;
+    bad[7].gaussian.sigma = 0.0;
+    bad[8].gaussian.sigma = NAN;
+    bad[9].gaussian.sigma = 1e9;
+    for (size_t i = 0; i < 10; i++)
         cr_expect_not_null(teacher_prepare(&bad[i], policy), "case %zu", i);
     struct teacher teacher = plain_teacher();
     cr_expect_not_null(teacher_prepare(&teacher, argmax));

@@ -1,0 +1,20 @@
+/* Roll-outs of a client at a teacher: with each, a vanishing teacher tells less. */
+#ifndef TACET_API_ROLLOUTS_H
+#define TACET_API_ROLLOUTS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "api/call.h"
+#include "storage/teachers.h"
+
+enum problem api_rollouts_begin(struct call *call); /* POST /v1/teachers/{id}/rollouts */
+
+/* The teacher's concentration in that roll-out: k v^rollout, never below 1/eta, where it would cost
+ * as much and say less. 0 where the mechanism has none. */
+double rollout_concentration(const struct teacher_row *row, int64_t rollout);
+
+/* REPLY, which it takes, with the member "concentration" unless that is 0. NULL: memory. */
+json_t *rollout_reply(json_t *reply, double concentration);
+
+#endif
