@@ -17,7 +17,7 @@
 #include "algos/privacy/noise.h"
 
 #define SPARSE_VECTOR_MAX_EXPERTS      (1u << 28) /* counts stay below 2^60 units */
-#define SPARSE_VECTOR_MAX_TRAJECTORIES 100000u
+#define SPARSE_VECTOR_MAX_TRAJECTORIES 10000u
 #define SPARSE_VECTOR_UNIT             (INT64_C(1) << 32) /* lattice units that are one expert */
 
 /* ---- the plan ---- */
@@ -85,8 +85,8 @@ enum sparse_vector_status sparse_vector_run_epsilon(double epsilon, double delta
                                                     uint32_t trajectories, double run_delta,
                                                     double *out);
 
-/* Certified epsilon at DELTA of T runs of (run_epsilon, run_delta), optimal composition; INFINITY
- * when the deltas alone exceed DELTA. */
+/* Certified epsilon at DELTA of T runs of (run_epsilon, run_delta), optimal composition;
+ * OUT_OF_REACH when the deltas alone exceed DELTA. */
 enum sparse_vector_status sparse_vector_composed_epsilon(double run_epsilon, double run_delta,
                                                          uint32_t trajectories, double delta,
                                                          double *out);

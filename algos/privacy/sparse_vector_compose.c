@@ -1,39 +1,73 @@
-/* What T runs of the sparse vector cost together, and what one run may cost.
- *
- * Optimal composition of T mechanisms known only to be (e0, d0)-private (Kairouz, Oh and Viswanath
- * 2015, Theorem 3.3): delta(eps) = 1 - (1 - d0)^T (1 - H) with H the sum over j with
- * (2j - T) e0 > eps of Bin(j; T, e^e0/(1 + e^e0)) (1 - e^(eps - (2j - T) e0)). */
+/* What T runs of the sparse vector cost together, and what one run may cost: the optimal
+ * composition of mechanisms that are known by their epsilon and delta alone (Kairouz, Oh and
+ * Viswanath 2015). */
 #include "algos/privacy/sparse_vector.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/special.h"
+#include "algos/privacy/accountant.h"
 
-static double composed_delta(double e0, double d0, uint32_t t, double epsilon)
+static enum sparse_vector_status from_accountant(enum accountant_status status)
 {
-    double log_hit = -log1p(exp(-e0)), log_miss = -e0 + log_hit, sum = 0;
-    double log_factorial = special_log_gamma(t + 1.0);
-    for (uint32_t j = t / 2; j <= t; j++) {
-        double loss = (2.0 * j - t) * e0;
-        if (loss <= epsilon)
-            continue;
-        double log_mass = log_factorial - special_log_gamma(j + 1.0) -
-                          special_log_gamma(t - j + 1.0) + j * log_hit + (t - j) * log_miss;
-        sum += exp(log_mass) * -expm1(epsilon - loss);
+    switch (status) {
+    case ACCOUNTANT_OK:
+        return SPARSE_VECTOR_OK;
+    case ACCOUNTANT_NO_MEMORY:
+        return SPARSE_VECTOR_NO_MEMORY;
+    default:
+        return SPARSE_VECTOR_OUT_OF_REACH;
     }
-    double keep = exp(t * log1p(-d0));
-    return -expm1(t * log1p(-d0)) + keep * sum * (1.0 + 1e-8);
+}
+
+/* T runs of (epsilon, delta); clear OUT when it succeeded. */
+static enum sparse_vector_status runs_of(double epsilon, double delta, uint32_t trajectories,
+                                         struct composition *out)
+{
+    struct mechanism run = {.kind = MECHANISM_EPSILON_DELTA,
+                            .pair = {.epsilon = epsilon, .delta = delta}};
+    *out = (struct composition){0};
+    switch (composition_add(out, &run, trajectories)) {
+    case COMPOSITION_OK:
+        return SPARSE_VECTOR_OK;
+    case COMPOSITION_NO_MEMORY:
+        return SPARSE_VECTOR_NO_MEMORY;
+    default:
+        return SPARSE_VECTOR_OUT_OF_REACH;
+    }
+}
+
+/* Certified delta at EPSILON of T runs. */
+static enum sparse_vector_status composed_delta(double run_epsilon, double run_delta,
+                                                uint32_t trajectories, double epsilon, double *out)
+{
+    struct composition runs;
+    struct privacy_interval delta;
+    enum sparse_vector_status status = runs_of(run_epsilon, run_delta, trajectories, &runs);
+    if (status != SPARSE_VECTOR_OK)
+        return status;
+    status = from_accountant(accountant_optimal_composition.delta(&runs, epsilon, &delta));
+    composition_clear(&runs);
+    if (status == SPARSE_VECTOR_OK)
+        *out = delta.upper;
+    return status;
 }
 
 enum sparse_vector_status sparse_vector_run_epsilon(double epsilon, double delta,
                                                     uint32_t trajectories, double run_delta,
                                                     double *out)
 {
+    assert(epsilon > 0.0 && trajectories > 0);
+    /* A run above epsilon is affordable only to a delta that forbids next to nothing: not looked
+     * for beyond epsilon + 1. Whatever LOW ends at fits by the certified figure. */
     double low = 0.0, high = epsilon + 1.0;
-    for (int i = 0; i < 60; i++) {
-        double middle = 0.5 * (low + high);
-        if (composed_delta(middle, run_delta, trajectories, epsilon) <= delta)
+    for (int i = 0; i < 55; i++) {
+        double middle = 0.5 * (low + high), composed;
+        enum sparse_vector_status status =
+            composed_delta(middle, run_delta, trajectories, epsilon, &composed);
+        if (status != SPARSE_VECTOR_OK)
+            return status;
+        if (composed <= delta)
             low = middle;
         else
             high = middle;
@@ -46,18 +80,14 @@ enum sparse_vector_status sparse_vector_composed_epsilon(double run_epsilon, dou
                                                          uint32_t trajectories, double delta,
                                                          double *out)
 {
-    double low = 0.0, high = run_epsilon * trajectories * (1.0 + 1e-12);
-    if (composed_delta(run_epsilon, run_delta, trajectories, high) > delta) {
-        *out = INFINITY;
-        return SPARSE_VECTOR_OK;
-    }
-    for (int i = 0; i < 60; i++) {
-        double middle = 0.5 * (low + high);
-        if (composed_delta(run_epsilon, run_delta, trajectories, middle) <= delta)
-            high = middle;
-        else
-            low = middle;
-    }
-    *out = high;
-    return SPARSE_VECTOR_OK;
+    struct composition runs;
+    struct privacy_interval epsilon;
+    enum sparse_vector_status status = runs_of(run_epsilon, run_delta, trajectories, &runs);
+    if (status != SPARSE_VECTOR_OK)
+        return status;
+    status = from_accountant(accountant_optimal_composition.epsilon(&runs, delta, &epsilon));
+    composition_clear(&runs);
+    if (status == SPARSE_VECTOR_OK)
+        *out = epsilon.upper;
+    return status;
 }

@@ -68,7 +68,7 @@ const char *sparse_vector_problem(const struct sparse_vector_request *request)
     if (!(request->delta > 0.0 && request->delta < 1.0))
         return "delta must be above 0 and below 1";
     if (!request->trajectories || request->trajectories > SPARSE_VECTOR_MAX_TRAJECTORIES)
-        return "trajectories must be from 1 to 100000";
+        return "trajectories must be from 1 to 10000";
     if (!request->max_length)
         return "max_length must be at least 1";
     if (!(request->min_probability > 0.0 && request->min_probability <= 0.5))

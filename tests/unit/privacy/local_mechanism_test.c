@@ -34,7 +34,7 @@ static void one_estimate(const struct local_scheme *scheme, const double *vector
 static void check_law(const struct local_scheme *scheme, const double *vector,
                       const double *clipped, unsigned number)
 {
-    enum { ROUNDS = 20000 };
+    enum { ROUNDS = 10000 };
     double sum[D + 1] = {0}, square[D + 1] = {0}, squared_norm = 0.0, estimate[D];
     struct noise_source *noise = golden_noise(number);
     for (int i = 0; i < ROUNDS; i++) {
