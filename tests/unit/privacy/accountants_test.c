@@ -385,3 +385,40 @@ Test(accountants, inverse_problems)
     cr_expect_eq(accountant_most_runs(&accountant_exact, of_runs, &training, &budget, 10.0, &found),
                  ACCOUNTANT_SEARCH_BAD);
 }
+
+/* The exact figure lies in the certified interval, whatever is composed. */
+Test(accountants, exact_lies_in_the_certificate)
+{
+    struct noise_source *noise = golden_noise(67);
+    unsigned compared = 0;
+    for (int i = 0; i < 24; i++) {
+        struct composition plan = {0};
+        double rate = i % 3 ? pow(10.0, -2.5 * noise_uniform(noise)) : 1.0;
+        uint64_t steps = 10 + noise_below(noise, i % 2 ? 20000 : 500);
+        double noise_multiplier = 0.7 + 0.5 * rate * sqrt((double)steps) * noise_uniform(noise);
+        add(&plan, gaussian(rate, noise_multiplier), steps);
+        if (i % 4 == 3)
+            add(&plan, any(noise), 1 + noise_below(noise, 10));
+        double delta = pow(10.0, -3.0 - 5.0 * noise_uniform(noise));
+        struct privacy_interval exact, certified;
+        if (accountant_exact.epsilon(&plan, delta, &exact) == ACCOUNTANT_OK &&
+            accountant_pld.epsilon(&plan, delta, &certified) == ACCOUNTANT_OK) {
+            compared++;
+            double room = 1e-11 * (1.0 + exact.upper);
+            cr_expect(certified.lower <= exact.upper + room &&
+                          exact.lower - room <= certified.upper,
+                      "row %d: %.15g outside [%.15g, %.15g]", i, exact.upper, certified.lower,
+                      certified.upper);
+            double at = exact.upper;
+            cr_assert_eq(accountant_exact.delta(&plan, at, &exact), ACCOUNTANT_OK);
+            cr_assert_eq(accountant_pld.delta(&plan, at, &certified), ACCOUNTANT_OK);
+            cr_expect(certified.lower <= exact.upper * (1.0 + 1e-10) &&
+                          exact.lower * (1.0 - 1e-10) <= certified.upper,
+                      "row %d: %.15g outside [%.15g, %.15g]", i, exact.upper, certified.lower,
+                      certified.upper);
+        }
+        composition_clear(&plan);
+    }
+    cr_assert_geq(compared, 20);
+    noise_source_free(noise);
+}
