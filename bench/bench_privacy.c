@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "algos/privacy/accountant.h"
+#include "algos/privacy/accountant_search.h"
 #include "algos/privacy/dp_sgd_plan.h"
 #include "algos/privacy/gaussian_path.h"
 #include "algos/privacy/gaussian_path_table.h"
@@ -130,6 +132,49 @@ static void run_sparse_vector(void *context)
         need(sparse_vector_longest(&plan.lattice, context, counts, 200) == 200, "a run");
 }
 
+static struct composition training_plan(double noise_multiplier)
+{
+    struct composition plan = {0};
+    struct mechanism step = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                             .gaussian = {128.0 / 3000.0, noise_multiplier}};
+    need(composition_add(&plan, &step, 100000) == COMPOSITION_OK, "a plan");
+    return plan;
+}
+
+static void account_exactly(void *context)
+{
+    struct composition plan = training_plan(20.0);
+    need(accountant_exact.epsilon(&plan, 1e-5, context) == ACCOUNTANT_OK, "the exact accountant");
+    composition_clear(&plan);
+}
+
+static enum composition_status at_noise(const void *context, double noise_multiplier,
+                                        struct composition *out)
+{
+    (void)context;
+    *out = training_plan(noise_multiplier);
+    return COMPOSITION_OK;
+}
+
+static void find_noise_exactly(void *context)
+{
+    static const struct accountant_budget budget = {.epsilon = 2.0, .delta = 1e-5};
+    need(accountant_least_noise(&accountant_exact, at_noise, NULL, &budget, 0.1, 1e4, context) ==
+             ACCOUNTANT_SEARCH_OK,
+         "the exact search");
+}
+
+static void bench_exact(void)
+{
+    struct privacy_interval exact;
+    struct accountant_found found;
+    double took = best_of_five(account_exactly, &exact);
+    printf("  exact epsilon %.12f by contour integration, both directions: %.2f ms", exact.upper,
+           took);
+    took = best_of_five(find_noise_exactly, &found);
+    printf("; noise multiplier %.2f for epsilon 2: %.1f ms\n", found.parameter, took);
+}
+
 int main(void)
 {
     struct dp_sgd_plan plan = {.sampling_rate = 128.0 / 3000.0,
@@ -144,6 +189,7 @@ int main(void)
            took);
     printf("  certified epsilon in [%.9f, %.9f], Renyi %.4f\n", plan.epsilon_lower, plan.epsilon,
            plan.epsilon_renyi);
+    bench_exact();
     struct dp_sgd_plan demo = {.sampling_rate = 128.0 / 300.0,
                                .clip_norm = 1.0,
                                .batch_size = 128,
