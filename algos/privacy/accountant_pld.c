@@ -96,7 +96,7 @@ static void bound_losses(const struct composition *composition, const struct pld
         *out_most += gaussian(m) ? INFINITY : n * part[i].quantum;
         untold += m->kind == MECHANISM_EPSILON_DELTA ? n * log1p(-m->pair.delta) : 0.0;
     }
-    *out_told = -expm1(untold);
+    *out_told = fmax(0.0, -expm1(untold));
 }
 
 /* The interval that follows from that alone. */

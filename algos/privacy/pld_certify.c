@@ -20,10 +20,12 @@
 #define MAX_STEP      0.25 /* nats */
 #define LEAST_TILT    0.1  /* over the standard deviation of the composed loss */
 #define MAX_HALVINGS  12
+#define MAX_STALLED   6    /* attempts that brought nothing */
 #define WIDE          0.05 /* relative gap that no grid explains */
 #define MARGIN        0.01 /* of the width: the grid's own laws reach a little further */
 #define FIRST_GAP     0.5 /* of the variance per relative gap wanted: the first guess of the step */
-#define STEPS_TRIED   4096 /* when several atoms want places */
+#define NO_DELTA      1e-60 /* how much less it is interests nobody */
+#define STEPS_TRIED   4096  /* when several atoms want places */
 
 struct sketch {
     const struct pld_part *part;
@@ -157,7 +159,7 @@ static struct view view_at(const struct sketch *sketch, double tilt, double rela
     view.top = window_end(sketch, tilt, 1.0, tail, &view.tilt_above);
     view.bottom = window_end(sketch, tilt, -1.0, tail, &view.tilt_below);
     view.top += MARGIN * (view.top - view.bottom);
-    double least = 1e-3; /* width: of nothing but atoms on one place */
+    double least = 0; /* width: atoms may be all on one place */
     for (size_t i = 0; i < sketch->count; i++)
         least = fmax(least, 4.0 * sketch->part[i].quantum);
     double missing = fmax(0.0, least - (view.top - view.bottom));
@@ -280,9 +282,12 @@ static bool misplaced(enum pld_figure figure, const struct privacy_interval *now
            (isinf(now->upper) || (now->lower == 0.0 && now->upper > 0.0 && view->bottom > 0.0));
 }
 
-static bool good_enough(const struct privacy_interval *best, const struct pld_effort *effort)
+static bool good_enough(enum pld_figure figure, const struct privacy_interval *best,
+                        const struct pld_effort *effort)
 {
     if (isinf(best->lower) || best->upper <= effort->irrelevant)
+        return true;
+    if (figure == PLD_DELTA && best->upper <= NO_DELTA)
         return true;
     return best->upper - best->lower <= effort->relative_gap * best->upper;
 }
@@ -291,9 +296,10 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
                               double omit, const struct pld_effort *effort,
                               struct privacy_interval *best)
 {
-    unsigned log2_size = 0, halvings = 0;
+    unsigned log2_size = 0, halvings = 0, stalled = 0;
+    double gap = INFINITY;
     struct view view = view_at(sketch, best_tilt(sketch, figure, at), effort->relative_gap);
-    for (;;) {
+    while (stalled < MAX_STALLED) {
         if (!log2_size)
             log2_size = first_log2_size(&view, sketch->times, effort->relative_gap);
         log2_size = log2_size < effort->max_log2_size ? log2_size : effort->max_log2_size;
@@ -303,9 +309,13 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
             return status;
         best->lower = fmax(best->lower, now.lower);
         best->upper = fmin(best->upper, now.upper);
-        if (good_enough(best, effort))
+        if (good_enough(figure, best, effort))
             return PLD_OK;
-        bool exhausted = log2_size >= effort->max_log2_size;
+        /* Where rounding is what is left, finer grids are of no use. */
+        bool better = best->upper - best->lower < 0.8 * gap;
+        stalled = better ? 0 : stalled + 1;
+        gap = best->upper - best->lower;
+        bool exhausted = log2_size >= effort->max_log2_size || stalled >= 2;
         if (misplaced(figure, &now, &view, exhausted) && halvings++ < MAX_HALVINGS) {
             view = view_at(sketch, 0.5 * view.tilt, effort->relative_gap);
             log2_size = 0;
@@ -315,6 +325,7 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
             return PLD_OK;
         log2_size++;
     }
+    return PLD_OK;
 }
 
 /* ln of the Chernoff bound of delta at EPSILON. */

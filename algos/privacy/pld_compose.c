@@ -82,7 +82,7 @@ static void bound_tails(const struct pld_sum *sum, const struct pld_term *term, 
     double spare = times * CUMULANT_ROUNDING;
     side->above = exp(fmin(0.0, up - w->tilt_above * top + spare));
     side->below = exp(fmin(0.0, down + w->tilt_below * bottom + spare));
-    side->infinite = -expm1(told);
+    side->infinite = fmax(0.0, -expm1(told));
     side->loss_error = 4.0 * HALF_ULP * rounded;
 }
 

@@ -14,6 +14,7 @@
 
 #define HALF_ULP      0x1p-53
 #define LN_NEGLIGIBLE (-80.0)
+#define PROBES        16
 #define WALK_SHARE    0.5 /* of a transform's time that a walk may cost */
 
 static double square(double x)
@@ -204,14 +205,32 @@ static void prune(struct pld_spectrum *spectrum)
     spectrum->count = kept;
 }
 
-/* Which of the terms makes most frequencies vanish. */
-static size_t widest(const struct pld_tilted *t, size_t count)
+/* ln of the greatest power of a coefficient of T that a few frequencies show. */
+static double decay(const struct pld_tilted *t, uint64_t size, const struct roots *roots)
+{
+    double worst = -INFINITY;
+    for (int i = 1; i <= PROBES; i++) {
+        double share = i * 0.6180339887498949; /* as even as can be */
+        struct pld_bin bin;
+        pld_tilted_at(t, roots, (uint64_t)((share - floor(share)) * 0.5 * (double)size), &bin);
+        worst = fmax(worst, (double)t->times * log(magnitude(&bin)));
+    }
+    return worst;
+}
+
+/* The term that makes most frequencies vanish: atoms, for one, keep some for ever. */
+static size_t most_decaying(const struct pld_tilted *t, size_t count, uint64_t size,
+                            const struct roots *roots)
 {
     size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if ((double)t[i].times * square(t[i].spread) >
-            (double)t[best].times * square(t[best].spread))
+    double least = INFINITY;
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        double now = decay(&t[i], size, roots);
+        if (now < least) {
+            least = now;
             best = i;
+        }
+    }
     return best;
 }
 
@@ -228,7 +247,7 @@ enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_c
         done = pld_tilted_new(&term[i], &cumulant[i], tilt, size, &tilted[i]);
     if (!done)
         goto cleanup;
-    size_t first = widest(tilted, count);
+    size_t first = most_decaying(tilted, count, size, roots);
     status = walk(&tilted[first], size, roots, out, &tired) ? PLD_OK : PLD_NO_MEMORY;
     if (status == PLD_OK && tired) {
         out->count = 0;
