@@ -131,6 +131,11 @@ static void chacha_words(struct bench *b)
     noise_bytes(b->chacha, b->v, NORMALS * sizeof *b->v);
 }
 
+static void plain_words(struct bench *b)
+{
+    plain_bytes(&b->plain, b->v, NORMALS / LANES * sizeof(lanes));
+}
+
 static void rounded(struct bench *b)
 {
     rounded_gaussian_add(b->table, b->source, b->integers, DRAWS);
@@ -170,6 +175,7 @@ static void run(struct bench *b)
     print_array(b, "plain, Box-Muller by libm on xoshiro128+", libm_normals);
     print_array(b, aes ? "  words alone, AES-256-CTR" : "  words alone, ChaCha20", secure_words);
     print_array(b, "  words alone, ChaCha20", chacha_words);
+    print_array(b, "  words alone, xoshiro128+", plain_words);
     printf("one draw:\n");
     print_draw(b, "rounded Gaussian (arrays)", rounded);
     print_draw(b, "discrete Laplace, scale 40 * 2^32", discrete_laplace);
