@@ -211,7 +211,7 @@ Test(sparse_vector_plan, tail_and_quantile_of_the_noise)
 Test(sparse_vector_plan, monotone)
 {
     struct noise_source *noise = golden_noise(400);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 100; i++) {
         struct sparse_vector_request request = {
             .experts = 1 + noise_below(noise, 100000),
             .epsilon = exp(6.0 * noise_uniform(noise) - 3.0),
