@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "algos/privacy/filter.h"
+#include "algos/privacy/gaussian_dp.h"
 
 /* ---- Dirichlet */
 
@@ -36,8 +37,7 @@ static double gaussian_renyi(const void *mechanism, double order)
 
 static double gaussian_epsilon(const void *mechanism, double delta)
 {
-    const struct filter_release release = filter_gaussian_simplex(mechanism);
-    return filter_planned_epsilon(&release, 1.0, delta, NULL);
+    return gaussian_dp_epsilon_interval(gaussian_simplex_mu(mechanism), delta).upper;
 }
 
 struct filter_release filter_gaussian_simplex(const struct gaussian_simplex *mechanism)

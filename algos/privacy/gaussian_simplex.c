@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "algos/privacy/gaussian_dp.h"
 #include "algos/privacy/noise_lattice.h"
 
 #define GRID  ((double)GAUSSIAN_SIMPLEX_GRID)
@@ -40,6 +41,13 @@ double gaussian_simplex_renyi_bound(const struct gaussian_simplex *mechanism, do
     assert(order > 1.0);
     double mu = gaussian_simplex_mu(mechanism);
     return isfinite(order) ? 0.5 * order * mu * mu * UP : INFINITY;
+}
+
+struct privacy_interval gaussian_simplex_epsilon(const struct gaussian_simplex *mechanism,
+                                                 double queries, double delta)
+{
+    assert(queries >= 1.0 && delta > 0.0 && delta < 1.0);
+    return gaussian_dp_epsilon_interval(sqrt(queries) * gaussian_simplex_mu(mechanism) * UP, delta);
 }
 
 double gaussian_simplex_sigma(uint32_t actions, double sensitivity, double queries, double mu)

@@ -1,6 +1,9 @@
 /* Normal noise on the integers, exactly: what the continuous Gaussian mechanism would give,
  * rounded. A function of the noise's own randomness alone, so every theorem on the continuous
- * mechanism holds for it as post-processing, with no allowance for floating point. */
+ * mechanism holds for it as post-processing, with no allowance for floating point.
+ *
+ * For a lattice that is given and any deviation on it; noise_rounded_gaussian.h draws faster from a
+ * table where the lattice may be chosen to suit the noise. */
 #ifndef TACET_ALGOS_PRIVACY_NOISE_LATTICE_H
 #define TACET_ALGOS_PRIVACY_NOISE_LATTICE_H
 

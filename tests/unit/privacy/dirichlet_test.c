@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/privacy/contour.h"
 #include "algos/privacy/filter.h"
 #include "algos/privacy/renyi.h"
 #include "tests/unit/privacy/golden.h"
@@ -202,6 +203,42 @@ Test(dirichlet, exact_deltas_respect_the_price)
     }
     cr_assert_eq(i, 13);
     json_decref(root);
+}
+
+/* The exact epsilon of worst pairs never exceeds the certified one of their neighbourhood, and for
+ * many answers of two actions, where the price is exact, comes close to it. */
+Test(dirichlet, exact_epsilons_respect_the_price)
+{
+    struct noise_source *noise = golden_noise(78);
+    for (int round = 0; round < 60; round++) {
+        uint32_t m = 2 + noise_below(noise, 5);
+        double eta = (0.2 + 0.5 * noise_uniform(noise)) / m, k = 2.0 / eta, n = 100.0;
+        double shift = 0.1 * eta * noise_uniform(noise) + 1e-3 * eta, a[8], b[8], square = 0;
+        for (uint32_t i = 0; i < m; i++) { /* one goes up from eta, the others share the fall */
+            double from = i ? (1.0 - eta) / (m - 1.0) : eta;
+            double by = i ? -shift / (m - 1.0) : shift;
+            a[i] = k * from;
+            b[i] = k * (from + by);
+            square += by * by;
+        }
+        double least = fmin(eta, (1.0 - eta - shift) / (m - 1.0));
+        struct dirichlet mechanism = {m, k, least, sqrt(square) * (1.0 + 1e-12)};
+        const struct filter_release release = filter_dirichlet(&mechanism);
+        double claimed = filter_planned_epsilon(&release, n, 1e-5, NULL), exact = 0;
+        for (int turn = 0; turn < 2; turn++) {
+            struct contour_law law = {.kind = CONTOUR_DIRICHLET_PAIR, .times = n};
+            law.dirichlet.a = turn ? b : a;
+            law.dirichlet.b = turn ? a : b;
+            law.dirichlet.count = m;
+            double one;
+            cr_assert_eq(contour_epsilon(&law, 1, 1e-5, &one), CONTOUR_OK);
+            exact = fmax(exact, one);
+        }
+        cr_expect_leq(exact, claimed, "m %u: %g above %g", m, exact, claimed);
+        if (m == 2)
+            cr_expect_geq(exact, 0.75 * claimed, "%g of %g", exact, claimed);
+    }
+    noise_source_free(noise);
 }
 
 Test(dirichlet, epsilon_of_many_answers)

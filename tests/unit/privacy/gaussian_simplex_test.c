@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/privacy/gaussian_dp.h"
 #include "tests/unit/privacy/golden.h"
 
 #define GRID 1048576.0
@@ -191,6 +192,12 @@ Test(gaussian_simplex, sigma_for_a_budget)
         cr_expect(total <= 0.7 && total >= 0.7 * (1.0 - 1e-12), "%.17g", total);
     }
     cr_expect(isinf(gaussian_simplex_sigma(5, 0.003, 1.0, 0.0)));
+    /* There and back by the analytic Gaussian. */
+    struct gaussian_simplex mechanism = {5, 0.0, 0.003};
+    mechanism.sigma = gaussian_simplex_sigma(5, 0.003, 1000.0, gaussian_dp_mu_for(2.0, 1e-5));
+    struct privacy_interval epsilon = gaussian_simplex_epsilon(&mechanism, 1000.0, 1e-5);
+    cr_expect(epsilon.upper <= 2.0 * (1.0 + 1e-9) && epsilon.lower >= 2.0 * (1.0 - 1e-9), "%.12g",
+              epsilon.upper);
 }
 
 Test(gaussian_simplex, error_radius_holds_the_answer)

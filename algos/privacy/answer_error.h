@@ -1,0 +1,43 @@
+/* How far noisy answers lie from the policy that they are about, as an estimate at policies that
+ * are public: what to expect of a mechanism before anything is asked. Never at a private policy's
+ * own distribution, whose error is itself a secret. */
+#ifndef TACET_ALGOS_PRIVACY_ANSWER_ERROR_H
+#define TACET_ALGOS_PRIVACY_ANSWER_ERROR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/gaussian_simplex.h"
+
+/* Of the answer minus the policy: its expected 1-norm, and its 2-norm as a root mean square. */
+struct answer_error {
+    double l1, l2;
+};
+
+/* POLICY[actions] is a distribution, before the mechanism mixes it. In closed form. */
+struct answer_error answer_error_dirichlet(const struct dirichlet *mechanism, const double *policy);
+
+/* By 8192 fixed points in place of noise, about one percent near. */
+struct answer_error answer_error_gaussian(const struct gaussian_simplex *mechanism,
+                                          const double *policy);
+
+/* Two public policies: all actions alike; all on the first. */
+void answer_error_uniform(uint32_t actions, double *policy);
+void answer_error_peaked(uint32_t actions, double *policy);
+
+/* A mechanism as good as a budget allows. */
+struct answer_choice {
+    bool possible;  /* some setting answers that often */
+    double setting; /* the largest concentration, the least sigma */
+    struct answer_error uniform, peaked;
+};
+
+/* What both mechanisms can do for QUERIES answers from a fresh account by Renyi of (EPSILON, DELTA)
+ * at its best order. Neighbours' policies are at most CHANGE apart in the 2-norm; Dirichlet mixes
+ * to MIN_PROBABILITY. Takes some ten milliseconds. */
+void answer_choices(uint32_t actions, double change, double min_probability, double queries,
+                    double epsilon, double delta, struct answer_choice *out_dirichlet,
+                    struct answer_choice *out_gaussian);
+
+#endif
