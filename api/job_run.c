@@ -8,11 +8,11 @@
  */
 #include "api/job_run.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/privacy/noise_continuous.h"
 #include "api/app.h"
 #include "api/job_evaluate.h"
 #include "storage/uploads.h"
@@ -21,7 +21,6 @@
 #define LEASE_EVALUATE_MS 300000 /* one block of episodes may be long */
 #define BEAT_EVERY_MS     1000
 #define SAVE_EVERY_MS     5000
-#define GRID              1048576.0F /* 2^20 */
 
 /* ---- the lease */
 
@@ -191,15 +190,12 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
 
 /* ---- the end */
 
-/* Rounds every weight to a multiple of 2^-20. Those of 16 and more are such already. */
+/* Onto the public grid of released weights. */
 static void round_weights(struct policy *policy)
 {
     size_t count = mlp_parameter_count(&policy->shape);
     for (size_t i = 0; i < count; i++) {
-        float weight = policy->parameters[i];
-        if (fabsf(weight) < 16) {
-            policy->parameters[i] = rintf(weight * GRID) / GRID;
-        }
+        policy->parameters[i] = (float)noise_round_to_grid(policy->parameters[i], NOISE_UNIT_GRID);
     }
 }
 
