@@ -47,8 +47,11 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 .SECONDARY:
 .PHONY: all help debug asan tsan demo bench format lint install clean
 
+# All cores, unless make was told otherwise.
+ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 all: libraries
-	@$(MAKE) --no-print-directory $(BUILD)/tacet
+	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
 
 .PHONY: libraries
 libraries:
@@ -65,7 +68,7 @@ help:
 	@echo 'make install PREFIX=$(PREFIX)'
 
 debug asan tsan:
-	@$(MAKE) --no-print-directory VARIANT=$@ $(BUILD)/$@/tacet
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=$@ $(BUILD)/$@/tacet
 
 $(BUILD)/tacet: $(BUILD)/release/tacet
 	@cp $< $@
@@ -119,7 +122,7 @@ lint:
 	clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. $(CPPFLAGS) -march=$(MARCH)
 
 install: libraries
-	@$(MAKE) --no-print-directory $(BUILD)/tacet
+	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
 	install -D -m 0755 $(BUILD)/tacet $(DESTDIR)$(PREFIX)/bin/tacet
 
 clean:

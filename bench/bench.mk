@@ -21,6 +21,6 @@ bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BE
 
 bench:
 	@scripts/install-deps build bench
-	@$(MAKE) --no-print-directory VARIANT=release bench-programs
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release bench-programs
 	@for program in $(BENCH_PROGRAMS); do echo; $$program || exit 1; done
 	@echo; bench/bench_http.sh $(BENCH_OUT)

@@ -64,9 +64,6 @@ test-run: test-programs
 	@TACET=$(OUT)/tacet scripts/run-tests $(TEST_PROGRAMS)
 
 # What a bare machine lacks is installed first; make then starts anew, because it looks for libraries when it reads its files.
-# All cores, unless make was told otherwise.
-ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-
 test:
 	@scripts/install-deps build test
 	@python3 scripts/check_rooms.py rooms.txt .
