@@ -30,7 +30,7 @@
 #include "server/request_log.h"
 
 /* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
-#define CONNECTION_MEMORY_BYTES ((size_t)24 * 1024)
+#define CONNECTION_MEMORY_BYTES ((size_t)12 * 1024)
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 #define SLOWEST_BYTES_PER_S     1024
 #define EVENT_BLOCK_BYTES       8192

@@ -69,7 +69,6 @@ static char *put_real(char *at, double value)
 
 bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *entry)
 {
-    assert(ledger_block_can_hold(entry));
     size_t most = NUMBERS * NUMBER_ROOM + LEDGER_KIND_SIZE + strlen(entry->client) +
                   strlen(entry->resource) + strlen(entry->event) + 4;
     if (most >= sizeof block->lines - block->size) {

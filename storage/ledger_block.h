@@ -23,7 +23,8 @@ struct ledger_block {
 /* Whether ENTRY's texts can stand in a line: no control characters. */
 bool ledger_block_can_hold(const struct ledger_entry *entry);
 
-/* Appends ENTRY, which follows the last one. False: there is no room; write the block first. */
+/* Appends ENTRY, which follows the last one and whose texts can stand in a line. False: there is no
+ * room; write the block first. */
 bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *entry);
 
 /* Inserts the block's row and empties it. Nothing happens when it is empty. */
