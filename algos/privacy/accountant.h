@@ -36,12 +36,13 @@ struct accountant {
 /* Each in a file of its own name, accountant_<name>.c. */
 extern const struct accountant accountant_pld; /* everything but Dirichlet; certified */
 extern const struct accountant
-    accountant_renyi; /* Gaussian at any rate, Laplace, response, Dirichlet, pure pairs */
-extern const struct accountant accountant_gdp; /* plain Gaussians: closed form */
+    accountant_renyi; /* everything; the best order of a plan fixed in advance */
+extern const struct accountant accountant_gdp;   /* plain Gaussians: closed form */
+extern const struct accountant accountant_exact; /* contour integral of the moment generating
+                                                    function; of Dirichlet a lower figure only */
 extern const struct accountant
-    accountant_exact; /* contour integral of the moment generating function */
-extern const struct accountant accountant_optimal_composition; /* k identical (epsilon, delta) */
-extern const struct accountant accountant_advanced;            /* Dwork, Roth, Cor. 3.21; pairs */
+    accountant_optimal_composition;                 /* (epsilon, delta) pairs, response */
+extern const struct accountant accountant_advanced; /* Dwork, Roth, Thm 3.20 */
 extern const struct accountant
     accountant_basic; /* sums, of anything that has an (epsilon, delta) */
 

@@ -1,6 +1,7 @@
 /* Exact values but for floating point: finite sums where every loss lies on points, closed forms
  * for one run, the contour integral for all else. Of a Dirichlet mechanism the worst pair is not
- * known; contour.h has the exact value of any one pair. */
+ * known: the exact figure of the worst of some pairs is a lower figure, and no upper one is given.
+ */
 #include <math.h>
 #include <stdbool.h>
 
@@ -76,7 +77,7 @@ static enum accountant_status of_laws(const struct accountant_laws *laws,
                                    : gaussian_dp_epsilon(mu, question->at);
         return ACCOUNTANT_OK;
     }
-    if (laws->count == 1 && law->times == 1.0) {
+    if (laws->count == 1 && law->times == 1.0 && law->kind != CONTOUR_DIRICHLET_PAIR) {
         *out = law->kind == CONTOUR_LAPLACE ? one_laplace(law->laplace.epsilon, question)
                                             : one_subsampled(law, question);
         return ACCOUNTANT_OK;
@@ -90,6 +91,21 @@ static double bound_of(const struct accountant_laws *laws, const struct question
                                : contour_epsilon_bound(laws->law, laws->count, question->at);
 }
 
+/* The worse of both directions; LAWS are turned when there are two. */
+static enum accountant_status of_directions(struct accountant_laws *laws,
+                                            const struct question *question, double *out)
+{
+    double removed = 0, added = 0;
+    enum accountant_status status = of_laws(laws, question, &removed);
+    if (status == ACCOUNTANT_OK && accountant_laws_turn(laws)) {
+        status = of_laws(laws, question, &added);
+        if (status == ACCOUNTANT_OUT_OF_REACH && bound_of(laws, question) <= removed)
+            status = ACCOUNTANT_OK; /* it is the lesser: that suffices */
+    }
+    *out = fmax(removed, added);
+    return status;
+}
+
 static enum accountant_status answer(const struct composition *composition,
                                      const struct question *question, struct privacy_interval *out)
 {
@@ -97,17 +113,23 @@ static enum accountant_status answer(const struct composition *composition,
     enum accountant_status status = accountant_laws_of(composition, &laws);
     if (status != ACCOUNTANT_OK)
         return status;
-    double removed = 0, added = 0;
-    status = of_laws(&laws, question, &removed);
-    if (status == ACCOUNTANT_OK && accountant_laws_turn(&laws)) {
-        status = of_laws(&laws, question, &added);
-        if (status == ACCOUNTANT_OUT_OF_REACH && bound_of(&laws, question) <= removed)
-            status = ACCOUNTANT_OK; /* it is the lesser: that suffices */
+    double worst = 0, here = 0;
+    unsigned poses = laws.vectors ? ACCOUNTANT_LAWS_POSES : 1, found = 0;
+    for (unsigned pose = 0; pose < poses && status != ACCOUNTANT_NO_MEMORY; pose++) {
+        accountant_laws_pose(&laws, composition, pose);
+        status = of_directions(&laws, question, &here);
+        if (status != ACCOUNTANT_OK)
+            continue;
+        found++;
+        worst = fmax(worst, here);
     }
     accountant_laws_clear(&laws);
-    if (status == ACCOUNTANT_OK)
-        out->lower = out->upper = fmax(removed, added);
-    return status;
+    if (status == ACCOUNTANT_NO_MEMORY || !found)
+        return status;
+    out->lower = out->upper = worst;
+    if (poses > 1)
+        out->upper = question->for_delta ? 1.0 : INFINITY;
+    return ACCOUNTANT_OK;
 }
 
 static enum accountant_status epsilon(const struct composition *composition, double delta,

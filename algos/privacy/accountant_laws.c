@@ -34,25 +34,59 @@ struct contour_law accountant_law_of(const struct mechanism *mechanism, double t
         law.points.moving = 1.0;
         law.points.infinite = mechanism->pair.delta;
         break;
-    case MECHANISM_DIRICHLET: /* refused before */
+    case MECHANISM_DIRICHLET: /* the pair is accountant_laws_pose's */
+        law.kind = CONTOUR_DIRICHLET_PAIR;
+        law.dirichlet.count = mechanism->dirichlet.actions;
         break;
     }
     return law;
 }
 
-enum accountant_status accountant_laws_of(const struct composition *composition,
-                                          struct accountant_laws *out)
+/* P = Dir(k p), Q = Dir(k p') of the pair described in the header; backwards in odd poses. */
+static void pose_pair(const struct mechanism *mechanism, unsigned pose, double *a, double *b)
 {
-    for (size_t i = 0; i < composition->count; i++) {
-        if (mechanism_problem(&composition->part[i].mechanism) || !composition->part[i].times)
-            return ACCOUNTANT_BAD;
-        if (composition->part[i].mechanism.kind == MECHANISM_DIRICHLET)
-            return ACCOUNTANT_UNSUPPORTED;
+    double k = mechanism->dirichlet.concentration, eta = mechanism->dirichlet.min_probability;
+    uint32_t m = mechanism->dirichlet.actions;
+    double room = 1.0 - m * eta, change = fmin(mechanism->dirichlet.sensitivity, M_SQRT2 * room);
+    /* How many go down by the same, and how many of those are small. */
+    double downs = pose < 2 ? m - 1.0 : pose < 4 && m > 2 ? m - 2.0 : 1.0;
+    double small_downs = pose < 4 ? m - 2.0 : 0.0;
+    double up = fmin(change * sqrt(downs / (downs + 1.0)), room);
+    double down = small_downs > 0.0 ? up / downs : 0.0;
+    double *low = pose % 2 ? b : a, *high = pose % 2 ? a : b;
+    /* The last coordinate has what is left, before and after. */
+    low[0] = k * eta;
+    high[0] = k * (eta + up);
+    for (uint32_t i = 1; i + 1 < m; i++) {
+        low[i] = k * (eta + down);
+        high[i] = k * eta;
     }
-    struct contour_law *law = malloc((composition->count + 1) * sizeof *law);
-    if (!law)
-        return ACCOUNTANT_NO_MEMORY;
-    size_t count = 0;
+    low[m - 1] = k * (1.0 - eta - (m - 2.0) * (eta + down));
+    high[m - 1] = k * (1.0 - eta - up - (m - 2.0) * eta);
+}
+
+bool accountant_laws_pose(struct accountant_laws *laws, const struct composition *composition,
+                          unsigned pose)
+{
+    double *vector = laws->vectors;
+    for (size_t i = 0, next = 0; vector && i < composition->count; i++) {
+        const struct mechanism *mechanism = &composition->part[i].mechanism;
+        if (mechanism->kind != MECHANISM_DIRICHLET)
+            continue;
+        while (laws->law[next].kind != CONTOUR_DIRICHLET_PAIR)
+            next++;
+        uint32_t m = mechanism->dirichlet.actions;
+        pose_pair(mechanism, pose, vector, vector + m);
+        laws->law[next].dirichlet.a = vector;
+        laws->law[next++].dirichlet.b = vector + m;
+        vector += 2 * (size_t)m;
+    }
+    return vector != NULL;
+}
+
+/* Fills laws->law, which has room for all. */
+static void fill(const struct composition *composition, struct accountant_laws *laws)
+{
     double square = 0; /* of mu, all plain Gaussians */
     for (size_t i = 0; i < composition->count; i++) {
         double times = (double)composition->part[i].times;
@@ -61,19 +95,44 @@ enum accountant_status accountant_laws_of(const struct composition *composition,
         if (one.kind == CONTOUR_GAUSSIAN)
             square += times / s / s;
         else
-            law[count++] = one;
+            laws->law[laws->count++] = one;
     }
     if (square > 0.0) {
-        law[count] = (struct contour_law){.kind = CONTOUR_GAUSSIAN, .times = 1.0};
-        law[count++].gaussian.noise_multiplier = 1.0 / sqrt(square);
+        struct contour_law *gaussian = &laws->law[laws->count++];
+        *gaussian = (struct contour_law){.kind = CONTOUR_GAUSSIAN, .times = 1.0};
+        gaussian->gaussian.noise_multiplier = 1.0 / sqrt(square);
     }
-    *out = (struct accountant_laws){law, count};
+}
+
+enum accountant_status accountant_laws_of(const struct composition *composition,
+                                          struct accountant_laws *out)
+{
+    size_t coordinates = 0;
+    for (size_t i = 0; i < composition->count; i++) {
+        const struct mechanism *mechanism = &composition->part[i].mechanism;
+        if (mechanism_problem(mechanism) || !composition->part[i].times)
+            return ACCOUNTANT_BAD;
+        if (mechanism->kind == MECHANISM_DIRICHLET)
+            coordinates += mechanism->dirichlet.actions;
+    }
+    struct accountant_laws laws = {0};
+    laws.law = malloc((composition->count + 1) * sizeof *laws.law);
+    if (coordinates)
+        laws.vectors = malloc(2 * coordinates * sizeof *laws.vectors);
+    if (!laws.law || (coordinates && !laws.vectors)) {
+        accountant_laws_clear(&laws);
+        return ACCOUNTANT_NO_MEMORY;
+    }
+    fill(composition, &laws);
+    accountant_laws_pose(&laws, composition, 0);
+    *out = laws;
     return ACCOUNTANT_OK;
 }
 
 void accountant_laws_clear(struct accountant_laws *laws)
 {
     free(laws->law);
+    free(laws->vectors);
     *laws = (struct accountant_laws){0};
 }
 

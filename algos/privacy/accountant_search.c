@@ -166,6 +166,14 @@ static enum accountant_search_status find(struct search *search, double x, doubl
     return status;
 }
 
+/* The exact accountant gives some mechanisms a lower figure only. */
+static bool has_upper_figures(const struct search *search, double x)
+{
+    struct privacy_interval cost;
+    return price(search, parameter_at(search, x), &cost) == ACCOUNTANT_SEARCH_OK &&
+           !(isinf(cost.upper) && cost.lower > 0.0);
+}
+
 static enum accountant_search_status solve(struct search *search, struct accountant_found *out)
 {
     if (!(search->budget->epsilon > 0.0) || !isfinite(search->budget->epsilon) ||
@@ -173,13 +181,12 @@ static enum accountant_search_status solve(struct search *search, struct account
         return ACCOUNTANT_SEARCH_BAD;
     double x = fmin(search->greatest, fmax(search->least, search->whole ? -log(1000.0) : 0.0));
     double step = 1.0;
-    if (search->accountant != &accountant_exact) {
-        struct search guide = *search;
-        guide.accountant = &accountant_exact;
-        if (find(&guide, x, step) == ACCOUNTANT_SEARCH_OK && isfinite(guide.good)) {
-            x = guide.good;
-            step = NEARBY;
-        }
+    struct search guide = *search;
+    guide.accountant = &accountant_exact;
+    if (search->accountant != &accountant_exact && has_upper_figures(&guide, x) &&
+        find(&guide, x, step) == ACCOUNTANT_SEARCH_OK) {
+        x = guide.good;
+        step = NEARBY;
     }
     enum accountant_search_status status = find(search, x, step);
     if (status != ACCOUNTANT_SEARCH_OK)
