@@ -28,6 +28,9 @@ const char *dirichlet_problem(const struct dirichlet *d)
     return NULL;
 }
 
+#define LEAST_DOWN    1e-6 /* of X: below, hd(y) <= t y^2 serves */
+#define DESCENT_SLACK 1e-3
+
 struct shift {
     double k, eta, x, de, di;
     uint32_t m;
@@ -81,24 +84,50 @@ static double gap_down(const struct shift *s, double l, double y)
     return gap(l, s->k * (s->eta + y), s->k * s->eta);
 }
 
-/* Upper bound of hd(y)/y over 0 < y <= X: on a grid of ratio 1.01, where hd increases, and t y for
- * the y below it. */
-static double steepest_down(const struct shift *s, double l, double t)
+/* The search for the greatest hd(y)/y over 0 < y <= X. */
+struct descent {
+    const struct shift *shift;
+    double order;
+    double seen;  /* the greatest that was met: a lower bound, a hair off at most */
+    double bound; /* the certified upper bound so far */
+};
+
+/* Between LOW and HIGH, where hd is LEFT and RIGHT: hd grows, and hd(y)/y^2 falls. */
+static void bound_between(struct descent *d, double low, double left, double high, double right)
 {
-    double bottom = 1e-6 * s->x, best = t * bottom;
-    for (double y = bottom; y < s->x; y *= 1.01)
-        best = fmax(best, gap_down(s, l, fmin(1.01 * y, s->x)) / y);
-    return best;
+    double most = fmin(right / low, left / (low * low) * high);
+    if (most <= d->seen * (1.0 + DESCENT_SLACK) || high < low * (1.0 + DESCENT_SLACK)) {
+        d->bound = fmax(d->bound, most);
+        return;
+    }
+    double middle = sqrt(low * high), there = gap_down(d->shift, d->order, middle);
+    d->seen = fmax(d->seen, there / middle);
+    bound_between(d, low, left, middle, there);
+    bound_between(d, middle, there, high, right);
 }
 
-/* No less than that bound can be: hd(y)/y at a few places. Saves looking for a bound that would not
- * be used. */
+/* Upper bound of hd(y)/y, at most two thousandths too large; T y for y below the places that
+ * steep_somewhere looked at. SEEN is what it found. */
+static double steepest_down(const struct shift *s, double l, double t, double seen)
+{
+    struct descent d = {.shift = s, .order = l, .seen = seen};
+    double high = s->x, right = gap_down(s, l, high);
+    while (high > LEAST_DOWN * s->x) {
+        double low = 0.5 * high, left = gap_down(s, l, low);
+        bound_between(&d, low, left, high, right);
+        high = low;
+        right = left;
+    }
+    return fmax(d.bound, t * high);
+}
+
+/* No less than that bound can be: hd(y)/y at a few places. */
 static double steep_somewhere(const struct shift *s, double l)
 {
     double best = 0;
-    for (double y = s->x; y > 1e-6 * s->x; y *= 0.5)
+    for (double y = s->x; y > LEAST_DOWN * s->x; y *= 0.5)
         best = fmax(best, gap_down(s, l, y) / y);
-    return best * (1.0 - 1e-9);
+    return best;
 }
 
 double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
@@ -119,9 +148,10 @@ double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
 
     double sum_max = fmin(s.x, s.de * sqrt(floor(m / 2.0) * ceil(m / 2.0) / m));
     double up = fmin(fmax(g, curved), g * fmax(1.0, sum_max / s.di));
-    if (up + fmin(curved, steep_somewhere(&s, l) * sum_max) >= simple)
+    double steep = steep_somewhere(&s, l);
+    if (up + fmin(curved, steep * sum_max) >= simple)
         return simple; /* the refinement cannot win */
-    double down = fmin(curved, steepest_down(&s, l, t) * sum_max);
+    double down = fmin(curved, steepest_down(&s, l, t, steep) * sum_max);
     return fmin(simple, (up + down) * (1.0 + 1e-12));
 }
 

@@ -6,30 +6,46 @@
 #include <stddef.h>
 
 #include "algos/privacy/filter.h"
+#include "algos/privacy/minimum.h"
 #include "algos/privacy/renyi.h"
 
 #define ORDER_MAX 1e9
 #define GRID      80 /* steps of the first look */
 #define ZOOM      20 /* of the two that follow, each ten times finer */
 
-/* What is to be made as large as possible. */
+/* What an order is chosen for. */
 struct aim {
-    double (*score)(const struct aim *aim, double order);
     const struct filter_release *release;
     double epsilon, delta, count;
 };
 
-/* Where a change is tiny the limit is astronomic, and the best order is of the size of
- * ln(1/delta)/epsilon: the grid is geometric in order - 1. Then it zooms in, twice. */
+/* Uses that an account of that order pays, as a real number; negative when not even 0 fits. */
+static double uses(const struct aim *aim, double order)
+{
+    double budget = floor(renyi_budget(order, aim->epsilon, aim->delta) / FILTER_UNIT);
+    double price = aim->release->renyi(aim->release->mechanism, order) / FILTER_UNIT;
+    return budget / fmax(1.0, ceil(price));
+}
+
+/* Of ln(order - 1): where a change is tiny the limit is astronomic, and the best order is of the
+ * size of ln(1/delta)/epsilon. */
+static void range_of(const struct filter_release *release, double *least, double *greatest)
+{
+    double room = fmin(release->order_limit - 1.0, ORDER_MAX);
+    *least = log(fmin(0.02 * room, 1e-3));
+    *greatest = log(0.99 * room);
+}
+
+/* A grid of ln(order - 1), then it zooms in, twice. */
 static double search(const struct aim *aim)
 {
-    double room = fmin(aim->release->order_limit - 1.0, ORDER_MAX);
-    double least = log(fmin(0.02 * room, 1e-3)), greatest = log(0.99 * room);
+    double least, greatest;
+    range_of(aim->release, &least, &greatest);
     double best = -INFINITY, best_x = greatest, low = least, step = (greatest - least) / GRID;
     for (int zoom = 0; zoom < 3; zoom++) {
         for (int i = 0; i <= (zoom ? ZOOM : GRID); i++) {
             double x = fmin(greatest, low + step * i);
-            double now = aim->score(aim, 1.0 + exp(x));
+            double now = uses(aim, 1.0 + exp(x));
             if (now > best) {
                 best = now;
                 best_x = x;
@@ -41,24 +57,19 @@ static double search(const struct aim *aim)
     return 1.0 + exp(best_x);
 }
 
-/* Uses that an account of that order pays, as a real number; negative when not even 0 fits. */
-static double uses(const struct aim *aim, double order)
+/* Epsilon that COUNT uses stand for at DELTA by the order 1 + exp(X). */
+static double epsilon_at(const void *context, double x)
 {
-    double budget = floor(renyi_budget(order, aim->epsilon, aim->delta) / FILTER_UNIT);
-    double price = aim->release->renyi(aim->release->mechanism, order) / FILTER_UNIT;
-    return budget / fmax(1.0, ceil(price));
-}
-
-static double minus_epsilon(const struct aim *aim, double order)
-{
+    const struct aim *aim = context;
+    double order = 1.0 + exp(x);
     double rho = aim->count * aim->release->renyi(aim->release->mechanism, order);
-    return -renyi_to_epsilon(order, rho, aim->delta);
+    return renyi_to_epsilon(order, rho, aim->delta);
 }
 
 double filter_best_order(const struct filter_release *release, double epsilon, double delta,
                          int64_t *out_count)
 {
-    const struct aim aim = {.score = uses, .release = release, .epsilon = epsilon, .delta = delta};
+    const struct aim aim = {.release = release, .epsilon = epsilon, .delta = delta};
     double order = release->order_limit > 1.0 ? search(&aim) : 2.0;
     struct filter account;
     struct filter_price price;
@@ -75,12 +86,14 @@ double filter_planned_epsilon(const struct filter_release *release, double count
     assert(count >= 0.0 && delta > 0.0 && delta < 1.0);
     if (!(release->order_limit > 1.0))
         return INFINITY;
-    const struct aim aim = {
-        .score = minus_epsilon, .release = release, .delta = delta, .count = count};
-    double order = search(&aim);
+    const struct aim aim = {.release = release, .delta = delta, .count = count};
+    double least, greatest, best;
+    range_of(release, &least, &greatest);
+    double start = fmin(greatest, fmax(least, log(1.0 - log(delta))));
+    double x = minimum_of(epsilon_at, &aim, start, least, greatest, 1e-5, &best);
     if (out_order)
-        *out_order = order;
-    return -minus_epsilon(&aim, order);
+        *out_order = 1.0 + exp(x);
+    return best;
 }
 
 /* ---- shares of delta */
