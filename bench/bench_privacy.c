@@ -6,9 +6,12 @@
 
 #include "algos/privacy/accountant.h"
 #include "algos/privacy/accountant_search.h"
+#include "algos/privacy/dirichlet.h"
 #include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/filter.h"
 #include "algos/privacy/gaussian_path.h"
 #include "algos/privacy/gaussian_path_table.h"
+#include "algos/privacy/gaussian_simplex.h"
 #include "algos/privacy/local_mechanism.h"
 #include "algos/privacy/noise.h"
 #include "algos/privacy/sparse_vector.h"
@@ -98,6 +101,45 @@ static void bench_paths(struct noise_source *source)
     printf("; from a table of up to %d points: %.0f ns\n", PATH_POINTS,
            1e6 * best_of_five(fill_table, source) / PATH_POINTS);
     gaussian_path_free(path);
+}
+
+#define ANSWERS 10000
+
+static const struct dirichlet dirichlet = {4, 20.0, 0.1, 0.01};
+static const struct gaussian_simplex gaussian_simplex = {4, 0.05, 0.01};
+
+static void answer_dirichlet(void *context)
+{
+    static const double policy[4] = {0.25, 0.25, 0.25, 0.25};
+    double z[4];
+    for (int i = 0; i < ANSWERS; i++)
+        need(dirichlet_sample(&dirichlet, context, policy, z), "a Dirichlet answer");
+}
+
+static void answer_gaussian(void *context)
+{
+    static const double policy[4] = {0.25, 0.25, 0.25, 0.25};
+    double z[4];
+    for (int i = 0; i < ANSWERS; i++)
+        need(gaussian_simplex_sample(&gaussian_simplex, context, policy, z), "a Gaussian answer");
+}
+
+static void choose_order(void *context)
+{
+    const struct filter_release release = filter_dirichlet(&dirichlet);
+    int64_t *count = context;
+    filter_best_order(&release, 8.0, 1e-5, count);
+    need(*count > 0, "an order");
+}
+
+static void bench_answers(struct noise_source *source)
+{
+    int64_t count;
+    printf("an answer of 4 actions: Dirichlet %.0f ns",
+           1e6 * best_of_five(answer_dirichlet, source) / ANSWERS);
+    printf(", Gaussian on the simplex, exact: %.0f ns",
+           1e6 * best_of_five(answer_gaussian, source) / ANSWERS);
+    printf("; the order of a Dirichlet account: %.2f ms\n", best_of_five(choose_order, &count));
 }
 
 #define REPORTS   1000
@@ -206,6 +248,7 @@ int main(void)
     printf("%d secure normals added: %.3f ms (%.0f million a second)\n", NORMALS, took,
            NORMALS / took / 1e3);
     bench_paths(normals.source);
+    bench_answers(normals.source);
     printf("PrivUnit: a report of %d numbers: %.1f us\n", DIMENSION,
            1e3 * best_of_five(make_reports, normals.source) / REPORTS);
     printf("stable prefixes: plan and 25 runs of 200 queries: %.1f ms\n",

@@ -138,6 +138,7 @@ int64_t filter_best_share(const struct filter_release *release, double epsilon, 
             high = middle - 1;
         high = high > low ? high : low;
     }
+    assert(low >= 1);
     int64_t share = sharing.account.limit_delta / low;
     struct filter_price price;
     if (out_count && filter_price(0.0, share, release, 1, &price)) {

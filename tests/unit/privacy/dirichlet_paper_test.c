@@ -66,6 +66,18 @@ Test(dirichlet_paper, is_looser_than_the_certified_price)
     }
 }
 
+/* The figures that docs/privacy.md states. */
+Test(dirichlet_paper, documented_figures)
+{
+    struct dirichlet mechanism = {4, 20.0, 0.1, 0.01};
+    const struct filter_release release = filter_dirichlet(&mechanism);
+    double paper = dirichlet_paper_epsilon(&mechanism, dirichlet_paper_tau(&mechanism, 1e-5));
+    cr_expect_float_eq(paper, 13.4, 0.05, "%g", paper);
+    cr_expect_float_eq(filter_planned_epsilon(&release, 1.0, 1e-5, NULL), 1.05, 0.005);
+    mechanism = (struct dirichlet){6, 5.0, 0.05, 1e-300};
+    cr_expect_float_eq(dirichlet_paper_epsilon(&mechanism, 1e-3), 7.2, 0.005);
+}
+
 /* The law of the smallest component of a draw has the delta that was integrated: 200,000 draws, six
  * standard errors (a false alarm of 2e-9). */
 Test(dirichlet_paper, delta_is_how_often_a_component_is_small)
