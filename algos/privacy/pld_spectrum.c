@@ -15,7 +15,6 @@
 #define HALF_ULP      0x1p-53
 #define LN_NEGLIGIBLE (-80.0)
 #define PROBES        16
-#define WALK_SHARE    0.5 /* of a transform's time that a walk may cost */
 
 static double square(double x)
 {
@@ -111,7 +110,7 @@ static double threshold(const struct pld_tilted *t)
 /* What a transform of SIZE costs, in terms of a direct sum. */
 static double transform_cost(uint64_t size)
 {
-    return (double)size * (log2((double)size) + 20.0);
+    return (double)size * log2((double)size);
 }
 
 /* Keeps the frequencies at which the power of T alone is not negligible. *out_tired tells that
@@ -121,8 +120,8 @@ static bool walk(const struct pld_tilted *t, uint64_t size, const struct roots *
 {
     double least = threshold(t), error = t->error;
     double per_bin = t->spread * 2.0 * M_PI / (double)size * (1.0 + 1e-9);
-    double budget = fmin(transform_cost(size), transform_cost(1 << PLD_MAX_LOG2_TRANSFORM)) *
-                    WALK_SHARE / (double)t->count;
+    double budget =
+        fmin(transform_cost(size), transform_cost(1 << PLD_MAX_LOG2_TRANSFORM)) / (double)t->count;
     uint64_t k = 0;
     for (*out_tired = false; k <= size / 2; budget -= 1.0) {
         if (budget < 0.0 || out->count > (size_t)1 << (PLD_MAX_LOG2_TRANSFORM - 1)) {
@@ -146,15 +145,17 @@ static bool walk(const struct pld_tilted *t, uint64_t size, const struct roots *
     return true;
 }
 
-/* The frequencies of OUT, or all when FIRST, by fast transform. */
-static enum pld_status multiply_all(const struct pld_tilted *t, uint64_t size, bool first,
-                                    struct pld_spectrum *out)
+/* The frequencies of OUT, or all when FIRST, by fast transform. *FFT is made when it is NULL. */
+static enum pld_status multiply_all(const struct pld_tilted *t, uint64_t size, struct fft **fft,
+                                    bool first, struct pld_spectrum *out)
 {
     if (size > (uint64_t)1 << PLD_MAX_LOG2_TRANSFORM)
         return PLD_TOO_LARGE;
+    if (!*fft)
+        *fft = fft_new(size);
     double error;
     double *spectrum = malloc(2 * size * sizeof *spectrum);
-    bool done = spectrum && pld_tilted_transform(t, size, spectrum, &error);
+    bool done = *fft && spectrum && pld_tilted_transform(t, size, *fft, spectrum, &error);
     double least = done ? threshold(t) - error : 0.0;
     size_t kept = 0, count = first ? size / 2 + 1 : out->count;
     for (size_t i = 0; done && i < count; i++) {
@@ -179,10 +180,11 @@ static enum pld_status multiply_all(const struct pld_tilted *t, uint64_t size, b
 
 /* The kept frequencies times those of T. */
 static enum pld_status multiply_by(const struct pld_tilted *t, uint64_t size,
-                                   const struct roots *roots, struct pld_spectrum *out)
+                                   const struct roots *roots, struct fft **fft,
+                                   struct pld_spectrum *out)
 {
     if ((double)out->count * (double)t->count > transform_cost(size))
-        return multiply_all(t, size, false, out);
+        return multiply_all(t, size, fft, false, out);
     for (size_t i = 0; i < out->count; i++) {
         struct pld_bin bin;
         pld_tilted_at(t, roots, out->bin[i].frequency, &bin);
@@ -220,18 +222,33 @@ static double decay(const struct pld_tilted *t, uint64_t size, const struct root
 
 /* The term that makes most frequencies vanish: atoms, for one, keep some for ever. */
 static size_t most_decaying(const struct pld_tilted *t, size_t count, uint64_t size,
-                            const struct roots *roots)
+                            const struct roots *roots, double *out_decay)
 {
     size_t best = 0;
-    double least = INFINITY;
-    for (size_t i = 0; count > 1 && i < count; i++) {
+    *out_decay = INFINITY;
+    for (size_t i = 0; i < count; i++) {
         double now = decay(&t[i], size, roots);
-        if (now < least) {
-            least = now;
+        if (now < *out_decay) {
+            *out_decay = now;
             best = i;
         }
     }
     return best;
+}
+
+/* The frequencies of the first term. */
+static enum pld_status begin(const struct pld_tilted *t, double decayed, uint64_t size,
+                             const struct roots *roots, struct fft **fft, struct pld_spectrum *out)
+{
+    /* All of them one by one may still be less work than a transform. */
+    bool few = 0.5 * (double)size * (double)t->count < transform_cost(size);
+    bool tired = decayed > LN_NEGLIGIBLE && !few;
+    if (!tired && !walk(t, size, roots, out, &tired))
+        return PLD_NO_MEMORY;
+    if (!tired)
+        return PLD_OK;
+    out->count = 0;
+    return multiply_all(t, size, fft, true, out);
 }
 
 enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_cumulants *cumulant,
@@ -242,27 +259,26 @@ enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_c
     *out = (struct pld_spectrum){0};
     enum pld_status status = PLD_NO_MEMORY;
     struct pld_tilted *tilted = calloc(count, sizeof *tilted);
-    bool done = tilted != NULL, tired = false;
+    struct fft *fft = NULL;
+    bool done = tilted != NULL;
     for (size_t i = 0; done && i < count; i++)
         done = pld_tilted_new(&term[i], &cumulant[i], tilt, size, &tilted[i]);
     if (!done)
         goto cleanup;
-    size_t first = most_decaying(tilted, count, size, roots);
-    status = walk(&tilted[first], size, roots, out, &tired) ? PLD_OK : PLD_NO_MEMORY;
-    if (status == PLD_OK && tired) {
-        out->count = 0;
-        status = multiply_all(&tilted[first], size, true, out);
-    }
+    double decayed;
+    size_t first = most_decaying(tilted, count, size, roots, &decayed);
+    status = begin(&tilted[first], decayed, size, roots, &fft, out);
     for (size_t i = 0; status == PLD_OK && i < count; i++) {
         if (i == first)
             continue;
         prune(out);
-        status = multiply_by(&tilted[i], size, roots, out);
+        status = multiply_by(&tilted[i], size, roots, &fft, out);
     }
 cleanup:
     for (size_t i = 0; tilted && i < count; i++)
         pld_tilted_clear(&tilted[i]);
     free(tilted);
+    fft_free(fft);
     if (status != PLD_OK)
         pld_spectrum_clear(out);
     return status;

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/fft.h"
-
 #define HALF_ULP         0x1p-53
 #define QUADRATURE_ERROR 1e-14 /* relative error of a mass; Gauss-Legendre's own is below 3e-15 */
 #define DROPPED          0x1p-160 /* tilted masses below are left out, and paid for */
@@ -113,23 +111,19 @@ void pld_tilted_at(const struct pld_tilted *t, const struct roots *roots, uint64
     out->error = t->error;
 }
 
-bool pld_tilted_transform(const struct pld_tilted *t, uint64_t size, double *spectrum,
-                          double *out_error)
+bool pld_tilted_transform(const struct pld_tilted *t, uint64_t size, struct fft *fft,
+                          double *spectrum, double *out_error)
 {
-    bool done = false;
-    struct fft *fft = fft_new(size);
     double *circle = calloc(2 * size, sizeof *circle);
-    if (!fft || !circle)
-        goto cleanup;
+    if (!circle)
+        return false;
     for (size_t i = 0; i < t->count; i++) {
         circle[2 * t->place[i]] += t->upper[i];
         circle[2 * t->place[i] + 1] += t->lower[i];
     }
     /* Both laws have mass one, and a bin of the transform mixes both. */
     *out_error = t->error + 2.0 * fft_relative_error(size);
-    done = fft_forward(fft, circle, spectrum);
-cleanup:
-    fft_free(fft);
+    bool done = fft_forward(fft, circle, spectrum);
     free(circle);
     return done;
 }

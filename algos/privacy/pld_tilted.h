@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algos/privacy/fft.h"
 #include "algos/privacy/pld_compose.h"
 #include "algos/privacy/roots.h"
 
@@ -41,10 +42,10 @@ void pld_tilted_clear(struct pld_tilted *t);
 void pld_tilted_at(const struct pld_tilted *t, const struct roots *roots, uint64_t frequency,
                    struct pld_bin *out);
 
-/* All of them, SIZE from 4 on, into SPECTRUM of 2 SIZE numbers, with a bound of the error of each.
- * False when memory is short. */
-bool pld_tilted_transform(const struct pld_tilted *t, uint64_t size, double *spectrum,
-                          double *out_error);
+/* All of them by FFT, which is of SIZE, into SPECTRUM of 2 SIZE numbers, with a bound of the error
+ * of each. False when memory is short. */
+bool pld_tilted_transform(const struct pld_tilted *t, uint64_t size, struct fft *fft,
+                          double *spectrum, double *out_error);
 
 /* Coefficient FREQUENCY of such a SPECTRUM. */
 void pld_tilted_separate(const double *spectrum, uint64_t size, uint64_t frequency, double error,
