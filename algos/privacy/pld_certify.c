@@ -238,7 +238,7 @@ static enum pld_status attempt(const struct sketch *sketch, const struct view *v
     double step = step_for_atoms(sketch, width / (double)(window.size - 2));
     while (width / step > (double)(window.size - 2))
         window.size *= 2;
-    while (window.size > 4 && width / step <= (double)(window.size / 2 - 2))
+    while (window.size > 4 && width / step <= 0.5 * (double)window.size - 2.0)
         window.size /= 2;
     window.low = (int64_t)floor(view->bottom / step);
     struct pld_term *term = calloc(count, sizeof *term);
