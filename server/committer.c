@@ -204,6 +204,11 @@ struct lane *committer_lane(struct committer *committer)
     return &committer->lane;
 }
 
+struct flusher *committer_flusher(struct committer *committer)
+{
+    return committer->flusher;
+}
+
 void committer_stop(struct committer *committer)
 {
     if (committer == NULL)

@@ -13,8 +13,9 @@ struct flusher;
  * LANE. NULL when memory or threads are short (DISK is then still the caller's). */
 struct flusher *flusher_start(struct db_flusher *disk, struct lane *lane);
 
-/* Takes a LIST of COUNT served exchanges, in the order of their commits. WROTE: something was
- * committed with them that is not on disk yet. */
+/* Takes a LIST of served exchanges, in the order of their commits; COUNT of LANE's places are
+ * theirs. WROTE: something was committed with them, or before they read, that may not be on disk
+ * yet. */
 void flusher_push(struct flusher *flusher, struct exchange *list, unsigned count, bool wrote);
 
 /* Lets go what was pushed, ends the thread and frees. NULL is fine. */

@@ -185,18 +185,23 @@ static bool start_lanes(struct server *server, struct trouble trouble)
         return false;
     server->committer =
         committer_start(app, single[0], single[2], server->metrics, queue, (unsigned)config->batch);
+    if (server->committer == NULL) {
+        snprintf(trouble.text, trouble.size, "memory or threads are short");
+        return false;
+    }
+    struct flusher *flusher = committer_flusher(server->committer);
     server->events = events_start(app, single[1], server->metrics, (unsigned)config->event_streams);
     if (!connect_many(server, many, threads, trouble))
         return false;
-    server->pool = pool_start(app, many, threads, queue);
+    server->pool = pool_start(app, many, threads, queue, flusher);
     if (!connect_many(server, many, uploads, trouble))
         return false;
-    server->uploads = pool_start(app, many, uploads, uploads);
+    server->uploads = pool_start(app, many, uploads, uploads, flusher);
     if (!connect_many(server, many, workers, trouble))
         return false;
     server->runner = runner_start(app, many, workers, server->metrics);
-    bool started = server->committer != NULL && server->events != NULL && server->pool != NULL &&
-                   server->uploads != NULL && server->runner != NULL;
+    bool started = server->events != NULL && server->pool != NULL && server->uploads != NULL &&
+                   server->runner != NULL;
     if (!started)
         snprintf(trouble.text, trouble.size, "memory or threads are short");
     return started;
@@ -287,9 +292,9 @@ void server_stop(struct server *server)
     if (server == NULL)
         return;
     httpd_stop(server->httpd);
-    committer_stop(server->committer);
     pool_stop(server->pool);
     pool_stop(server->uploads);
+    committer_stop(server->committer);
     events_stop(server->events);
     runner_stop(server->runner);
     httpd_free(server->httpd);

@@ -6,6 +6,7 @@
  *
  *   sync            fsync and fdatasync of the write-ahead log fail with EIO
  *   sync-database   those of the database itself do
+ *   hold            syncs of the log do not return before another order is given
  *   write           writes to the log fail with EIO, the first half of each having reached it
  *   full            the same with ENOSPC
  *
@@ -73,6 +74,8 @@ static void tell_what_is_lost(void)
 
 static int sync_log(int fd, int (*real)(int))
 {
+    while (ordered("hold"))
+        usleep(1000);
     pthread_mutex_lock(&lock);
     int64_t from = unsynced;
     unsynced = NOTHING;

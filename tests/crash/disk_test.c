@@ -6,6 +6,8 @@
  * case that it lost it. A disk that is merely full is no such case: it gives 503 `storage-full`,
  * charges nothing, and the server goes on when there is room. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "tests/crash/askers.h"
@@ -113,6 +115,74 @@ Test(disk, a_full_disk_charges_nothing_and_is_forgotten_when_there_is_room)
     expect_entries_add_up(&scene);
     expect_clean_audit(&scene);
     crowd_clear(&crowd);
+    scene_clear(&scene);
+    server_close(&server);
+}
+
+/* One call on a connection and a thread of its own. */
+struct caller {
+    pthread_t thread;
+    struct http_client *client;
+    struct http_call call;
+    long status;
+    atomic_bool answered;
+};
+
+static void *call_once(void *context)
+{
+    struct caller *caller = context;
+    struct http_answer answer = http_do(caller->client, &caller->call);
+    caller->status = answer.status;
+    atomic_store(&caller->answered, true);
+    http_answer_clear(&answer);
+    return NULL;
+}
+
+static void begin_call(struct caller *caller, const struct server_process *server,
+                       struct http_call call)
+{
+    caller->call = call;
+    caller->client = http_client_new(server);
+    cr_assert_eq(pthread_create(&caller->thread, NULL, call_once, caller), 0);
+}
+
+/* What is not on disk is shown to nobody: neither as an answer nor as an entry of the ledger. */
+Test(disk, what_is_not_on_disk_is_shown_to_nobody)
+{
+    struct server_process server;
+    struct scene scene;
+    struct disk disk;
+    struct caller asker = {.status = 0}, readers[2] = {{.status = 0}, {.status = 0}};
+    server_prepare(&server);
+    disk_put(&disk, &server);
+    server_start(&server);
+    scene_make(&scene, &server, 1000, 1.5);
+    disk_order(&disk, "hold");
+    begin_call(&asker, &server,
+               (struct http_call){.method = "POST",
+                                  .path = scene.queries,
+                                  .token = scene.students[0].token,
+                                  .body = "{\"state\":[0,0,0,0]}",
+                                  .key = "held"});
+    /* Longer than committing takes, so that the readers find it committed. */
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    begin_call(
+        &readers[0], &server,
+        (struct http_call){.method = "GET", .path = "/v1/ledger/accounts", .token = scene.auditor});
+    begin_call(
+        &readers[1], &server,
+        (struct http_call){.method = "POST", .path = "/v1/ledger:verify", .token = scene.auditor});
+    nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+    cr_expect_not(atomic_load(&asker.answered));
+    cr_expect_not(atomic_load(&readers[0].answered));
+    cr_expect_not(atomic_load(&readers[1].answered));
+    disk_order(&disk, NULL);
+    struct caller *all[] = {&asker, &readers[0], &readers[1]};
+    for (int i = 0; i < 3; i++) {
+        pthread_join(all[i]->thread, NULL);
+        cr_expect_eq(all[i]->status, 200, "call %d: %ld", i, all[i]->status);
+        http_client_free(all[i]->client);
+    }
     scene_clear(&scene);
     server_close(&server);
 }
