@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "algos/privacy/accountant.h"
+#include "algos/privacy/accountant_pld.h"
 #include "algos/privacy/accountant_search.h"
 #include "algos/privacy/dirichlet.h"
 #include "algos/privacy/dp_sgd_plan.h"
@@ -183,6 +184,55 @@ static struct composition training_plan(double noise_multiplier)
     return plan;
 }
 
+struct certificate {
+    struct composition plan;
+    enum pld_figure figure;
+    double at;
+    struct pld_effort effort;
+    struct privacy_interval interval;
+};
+
+static void certify(void *context)
+{
+    struct certificate *c = context;
+    need(accountant_pld_figure(&c->plan, c->figure, c->at, &c->effort, &c->interval) ==
+             ACCOUNTANT_OK,
+         "a certificate");
+}
+
+static void print_certificate(const char *what, struct certificate *c)
+{
+    double took = best_of_five(certify, c), gap = c->interval.upper - c->interval.lower;
+    printf("  %s, width %.0e asked: [%.9g, %.9g], width %.1e: %.1f ms\n", what,
+           c->effort.relative_gap, c->interval.lower, c->interval.upper, gap / c->interval.upper,
+           took);
+}
+
+static void bench_certified(void)
+{
+    struct certificate c = {.plan = training_plan(20.0),
+                            .figure = PLD_EPSILON,
+                            .at = 1e-5,
+                            .effort = ACCOUNTANT_PLD_EFFORT};
+    static const double gaps[] = {1e-3, 2e-4, 2e-5};
+    for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+        c.effort.relative_gap = gaps[i];
+        print_certificate("epsilon", &c);
+    }
+    c.effort = ACCOUNTANT_PLD_EFFORT;
+    c.figure = PLD_DELTA;
+    c.at = 3.0;
+    print_certificate("delta at epsilon 3", &c);
+    struct mechanism vote = {.kind = MECHANISM_EPSILON_DELTA, .pair = {0.0894, 1.5e-6}};
+    need(composition_add(&c.plan, &vote, 100) == COMPOSITION_OK, "a plan");
+    c.figure = PLD_EPSILON;
+    c.at = 1.0 / 3000.0;
+    print_certificate("with 100 pairs (0.0894, 1.5e-6), epsilon at 1/3000", &c);
+    composition_clear(&c.plan);
+    printf("  measured apart: dp_accounting PLD 125 ms (upper only, +5.8e-4), PRV 190 ms (+-0.1) "
+           "and 1850 ms (+-0.01)\n");
+}
+
 static void account_exactly(void *context)
 {
     struct composition plan = training_plan(20.0);
@@ -231,7 +281,12 @@ int main(void)
            took);
     printf("  certified epsilon in [%.9f, %.9f], Renyi %.4f\n", plan.epsilon_lower, plan.epsilon,
            plan.epsilon_renyi);
+    bench_certified();
     bench_exact();
+    took = best_of_five(find_noise, &plan);
+    printf("noise multiplier for epsilon 10, q = 128/3000, 100000 steps: %.1f ms (%.3f); measured "
+           "apart: dp_accounting 1200 ms\n",
+           took, plan.noise_multiplier);
     struct dp_sgd_plan demo = {.sampling_rate = 128.0 / 300.0,
                                .clip_norm = 1.0,
                                .batch_size = 128,

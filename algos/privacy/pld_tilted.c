@@ -3,6 +3,7 @@
 #include "algos/privacy/pld_tilted.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,11 +17,12 @@ static double square(double x)
     return x * x;
 }
 
-static double tilted_mass(double mass, double exponent, double *largest)
+/* *largest: of the numbers whose difference is the exponent, where it matters. */
+static double tilted_mass(double mass, double exponent, double cumulant, double *largest)
 {
-    double x = mass > 0.0 ? mass * exp(exponent) : 0.0;
-    if (x > DROPPED)
-        *largest = fmax(*largest, fabs(exponent));
+    double x = mass > 0.0 ? mass * exp(exponent - cumulant) : 0.0;
+    if (x > DBL_EPSILON * DBL_EPSILON)
+        *largest = fmax(*largest, fabs(exponent) + fabs(cumulant));
     return x;
 }
 
@@ -64,8 +66,8 @@ bool pld_tilted_new(const struct pld_term *term, const struct pld_cumulants *cum
     double largest = 0, dropped = 0;
     for (size_t i = 0; done && i < u->count; i++) {
         double exponent = tilt * (double)u->place[i] * u->step;
-        double x = tilted_mass(u->mass[i], exponent - cumulant->upper, &largest);
-        double y = tilted_mass(l->mass[i], exponent - cumulant->lower, &largest);
+        double x = tilted_mass(u->mass[i], exponent, cumulant->upper, &largest);
+        double y = tilted_mass(l->mass[i], exponent, cumulant->lower, &largest);
         if (x <= DROPPED && y <= DROPPED) {
             dropped += x + y;
             continue;
@@ -78,9 +80,8 @@ bool pld_tilted_new(const struct pld_term *term, const struct pld_cumulants *cum
     out->count = n;
     if (done)
         out->spread = fmax(spread_of(u, out->upper, n, from), spread_of(l, out->lower, n, from));
-    /* The exponent is a difference of two numbers that may be several times as large; the rest is
-     * what a direct sum rounds. */
-    out->error = QUADRATURE_ERROR + 8.0 * HALF_ULP * (2.0 + largest) + dropped + ROOTS_ERROR +
+    /* Masses and exponents, what was left out, and what a direct sum rounds. */
+    out->error = QUADRATURE_ERROR + 4.0 * HALF_ULP * (2.0 + largest) + dropped + ROOTS_ERROR +
                  HALF_ULP * (BLOCK + (double)n / BLOCK + 4.0);
     free(from);
     if (!done)
