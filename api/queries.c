@@ -14,6 +14,7 @@
 #include "api/app.h"
 #include "api/budget.h"
 #include "api/fields.h"
+#include "api/query_estimate.h"
 #include "api/query_event.h"
 #include "api/query_reply.h"
 #include "api/rollouts.h"
@@ -367,5 +368,12 @@ enum problem api_queries_estimate(struct call *call)
     json_t *reply =
         json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost",
                   budget_amount(filter_epsilon(row->renyi_order, cost->units, delta), used));
-    return call_reply_json(call, 200, rollout_reply(reply, query->concentration));
+    reply = rollout_reply(reply, query->concentration);
+    const struct filter_price each = {cost->units / count, cost->delta_units / count};
+    if (reply != NULL &&
+        !query_estimate_errors(reply, query->teacher, query->concentration, &each)) {
+        json_decref(reply);
+        reply = NULL;
+    }
+    return call_reply_json(call, 200, reply);
 }

@@ -9,7 +9,7 @@
 #include "algos/privacy/normal_quantile.h"
 #include "algos/privacy/renyi.h"
 
-#define POINTS            8192
+#define COORDINATES       32768
 #define CONCENTRATION_MAX 1e6
 
 /* E|z - f| for z ~ Beta(a, b): z lies below f with probability I_f(a, b), and with weight z below
@@ -53,8 +53,9 @@ struct answer_error answer_error_gaussian(const struct gaussian_simplex *mechani
     struct answer_error error = {0};
     double square = 0;
     uint32_t m = mechanism->actions;
+    uint64_t points = COORDINATES / m;
     int64_t y[GAUSSIAN_SIMPLEX_MAX_ACTIONS], z[GAUSSIAN_SIMPLEX_MAX_ACTIONS];
-    for (uint64_t point = 0; point < POINTS; point++) {
+    for (uint64_t point = 0; point < points; point++) {
         for (uint32_t i = 0; i < m; i++) {
             double normal = normal_from_word_roughly(word_at(point * m + i));
             y[i] = llrint((policy[i] + mechanism->sigma * normal) * grid);
@@ -66,8 +67,8 @@ struct answer_error answer_error_gaussian(const struct gaussian_simplex *mechani
             square += off * off;
         }
     }
-    error.l1 /= POINTS;
-    error.l2 = sqrt(square / POINTS);
+    error.l1 /= (double)points;
+    error.l2 = sqrt(square / (double)points);
     return error;
 }
 

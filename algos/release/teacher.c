@@ -1,11 +1,13 @@
 /* A teacher's sensitivity, answers and prices, whatever its mechanism. */
 #include "algos/release/teacher.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "algos/nn/lipschitz.h"
+#include "algos/privacy/gaussian_dp.h"
 
 #define COARSE_LEAST      0x1p-10
 #define LEAST_SENSITIVITY 1e-9 /* a constant network still pays something */
@@ -46,6 +48,13 @@ static double round_up_to_power(double bound)
     return fraction == 0.5 ? at_least : ldexp(1.0, exponent);
 }
 
+/* How far apart the policy's distributions of neighbours are at most. */
+static double change_of(const struct teacher *teacher)
+{
+    double change = fmin(teacher->lipschitz * teacher->radius, M_SQRT2) * (1.0 + 1e-12);
+    return fmax(change, LEAST_SENSITIVITY);
+}
+
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy)
 {
     const char *problem = settings_problem(teacher, policy);
@@ -59,9 +68,8 @@ const char *teacher_prepare(struct teacher *teacher, const struct policy *policy
     if (!isfinite(network))
         return "the network has no finite Lipschitz bound";
     teacher->lipschitz = network / (2.0 * teacher->temperature) * (1.0 + 1e-12);
-    double change = fmin(teacher->lipschitz * teacher->radius, M_SQRT2) * (1.0 + 1e-12);
-    double sensitivity = teacher->mechanism->sensitivity(teacher, change) * (1.0 + 1e-12);
-    return teacher_complete(teacher, fmax(sensitivity, LEAST_SENSITIVITY));
+    double sensitivity = teacher->mechanism->sensitivity(teacher, change_of(teacher));
+    return teacher_complete(teacher, fmax(sensitivity * (1.0 + 1e-12), LEAST_SENSITIVITY));
 }
 
 const char *teacher_complete(struct teacher *teacher, double sensitivity)
@@ -97,4 +105,34 @@ double teacher_error_radius(const struct teacher *teacher, double concentration,
     struct teacher now = *teacher;
     return now.mechanism->weaken(&now, concentration) ? now.mechanism->error_radius(&now, beta)
                                                       : (double)INFINITY;
+}
+
+struct answer_error teacher_answer_error(const struct teacher *teacher, double concentration,
+                                         const double *policy)
+{
+    struct teacher now = *teacher;
+    bool weakened = now.mechanism->weaken(&now, concentration);
+    assert(weakened);
+    return now.mechanism->error(&now, policy);
+}
+
+bool teacher_gaussian_for(const struct teacher *teacher, double order, int64_t share,
+                          const struct filter_price *price, struct teacher *out)
+{
+    struct teacher other = *teacher;
+    other.mechanism = &teacher_gaussian_simplex;
+    double change = change_of(&other), units = (double)price->units * FILTER_UNIT;
+    /* A unit less: prices are rounded up. */
+    double most = fmax(0.5 * FILTER_UNIT, units - FILTER_UNIT);
+    double mu = order > 1.0
+                    ? sqrt(2.0 * most / order)
+                    : gaussian_dp_mu_for(most, (double)share * FILTER_DELTA_UNIT * (1.0 - 1e-9));
+    double sigma = gaussian_simplex_sigma(other.actions, change, 1.0, mu) * (1.0 + 1e-9);
+    other.gaussian.sigma = fmax(sigma, GAUSSIAN_SIMPLEX_SIGMA_MIN);
+    struct filter_price paid;
+    if (teacher_complete(&other, change) != NULL ||
+        !teacher_price(&other, 0.0, order, share, &paid) || paid.units > price->units)
+        return false;
+    *out = other;
+    return true;
 }

@@ -59,4 +59,14 @@ bool teacher_price(const struct teacher *teacher, double concentration, double o
  * probability 1 - BETA. */
 double teacher_error_radius(const struct teacher *teacher, double concentration, double beta);
 
+/* What to expect of answers at CONCENTRATION about POLICY[actions], which is public: never the
+ * teacher's own distribution. */
+struct answer_error teacher_answer_error(const struct teacher *teacher, double concentration,
+                                         const double *policy);
+
+/* The Gaussian teacher in TEACHER's place with the least sigma at which an answer costs at most
+ * PRICE on accounts of ORDER and SHARE (teacher_price). False when there is none. */
+bool teacher_gaussian_for(const struct teacher *teacher, double order, int64_t share,
+                          const struct filter_price *price, struct teacher *out);
+
 #endif

@@ -41,10 +41,16 @@ static double error_radius(const struct teacher *teacher, double beta)
     return dirichlet_error_radius(&teacher->dirichlet, beta);
 }
 
+static struct answer_error error(const struct teacher *teacher, const double *policy)
+{
+    return answer_error_dirichlet(&teacher->dirichlet, policy);
+}
+
 const struct teacher_mechanism teacher_dirichlet = {.name = "dirichlet",
                                                     .sensitivity = sensitivity,
                                                     .complete = complete,
                                                     .weaken = weaken,
                                                     .release = release,
                                                     .answer = answer,
-                                                    .error_radius = error_radius};
+                                                    .error_radius = error_radius,
+                                                    .error = error};

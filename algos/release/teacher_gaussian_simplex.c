@@ -37,10 +37,16 @@ static double error_radius(const struct teacher *teacher, double beta)
     return gaussian_simplex_error_radius(&teacher->gaussian, beta);
 }
 
+static struct answer_error error(const struct teacher *teacher, const double *policy)
+{
+    return answer_error_gaussian(&teacher->gaussian, policy);
+}
+
 const struct teacher_mechanism teacher_gaussian_simplex = {.name = "gaussian_simplex",
                                                            .sensitivity = sensitivity,
                                                            .complete = complete,
                                                            .weaken = weaken,
                                                            .release = release,
                                                            .answer = answer,
-                                                           .error_radius = error_radius};
+                                                           .error_radius = error_radius,
+                                                           .error = error};

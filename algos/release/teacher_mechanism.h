@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "algos/privacy/answer_error.h"
 #include "algos/privacy/filter.h"
 #include "algos/privacy/noise.h"
 
@@ -28,6 +29,8 @@ struct teacher_mechanism {
     bool (*answer)(const struct teacher *teacher, struct noise_source *noise, double *p, double *z);
     /* Radius in the 2-norm that holds an answer with probability 1 - BETA. */
     double (*error_radius)(const struct teacher *teacher, double beta);
+    /* Expected error of an answer about POLICY, which is public. */
+    struct answer_error (*error)(const struct teacher *teacher, const double *policy);
 };
 
 extern const struct teacher_mechanism teacher_dirichlet;        /* teacher_dirichlet.c */

@@ -143,6 +143,13 @@ Test(teacher_kinds, answer_with_gaussian_noise)
     struct response *estimate = fixture_post(f, "student", path, "{\"count\":3}");
     expect_status(estimate, 200);
     cr_assert_null(response_at(estimate, "/concentration"));
+    cr_assert_null(response_at(estimate, "/alternative"));
+    /* Two even actions: |N(0, sigma^2)| / sqrt(2) on each. */
+    cr_assert_float_eq(response_number(estimate, "/expected_error/uniform/l1"),
+                       0.05 * sqrt(4 / M_PI), 0.002);
+    cr_assert_float_eq(response_number(estimate, "/expected_error/uniform/l2"), 0.05, 0.002);
+    cr_assert(response_number(estimate, "/expected_error/peaked/l1") <
+              response_number(estimate, "/expected_error/uniform/l1"));
     struct response *rollout = fixture_post(
         f, "student", domain_path("/v1/teachers/%s/rollouts", response_text(teacher, "/id")), NULL);
     expect_status(rollout, 200);
@@ -154,6 +161,36 @@ Test(teacher_kinds, answer_with_gaussian_noise)
     }
     expect_problem(ask(f, teacher, STATE), "budget-exhausted");
     expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+/* What a Dirichlet teacher is told of the alternative is so: a teacher made of it costs no more. */
+Test(teacher_kinds, dirichlet_estimates_name_the_better_noise)
+{
+    static const char *const rules[] = {"renyi", "basic"};
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < 2; i++) {
+        char members[500];
+        snprintf(members, sizeof members, DIRICHLET "," BUDGETS ",\"accounting\":\"%s\"", rules[i]);
+        struct response *teacher = made(f, members);
+        const char *path =
+            domain_path("/v1/teachers/%s/queries:estimate", response_text(teacher, "/id"));
+        struct response *r = fixture_post(f, "student", path, "{\"count\":1}");
+        expect_status(r, 200);
+        double sigma = response_number(r, "/alternative/mechanism/sigma");
+        cr_assert_str_eq(response_text(r, "/alternative/mechanism/name"), "gaussian_simplex");
+        cr_assert(response_number(r, "/alternative/expected_error/uniform/l1") <
+                  response_number(r, "/expected_error/uniform/l1"));
+        cr_assert(response_number(r, "/alternative/expected_error/peaked/l1") <
+                  response_number(r, "/expected_error/peaked/l1"));
+        snprintf(members, sizeof members,
+                 "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":%.17g},\"adjacency\":{"
+                 "\"unit\":\"observation\",\"radius\":0.01}," BUDGETS ",\"accounting\":\"%s\"",
+                 sigma, rules[i]);
+        struct response *other = made(f, members);
+        cr_assert_geq(response_number(other, "/queries_in_client_budget"),
+                      response_number(teacher, "/queries_in_client_budget"));
+    }
     fixture_close(f);
 }
 

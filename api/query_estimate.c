@@ -1,0 +1,40 @@
+/* Expected errors, at two public policies: the teacher's own distribution is not looked at. */
+#include "api/query_estimate.h"
+
+#include "api/json_text.h"
+
+static json_t *error_json(const struct teacher *teacher, double concentration)
+{
+    double uniform[TEACHER_MAX_ACTIONS], peaked[TEACHER_MAX_ACTIONS];
+    answer_error_uniform(teacher->actions, uniform);
+    answer_error_peaked(teacher->actions, peaked);
+    struct answer_error at_uniform = teacher_answer_error(teacher, concentration, uniform);
+    struct answer_error at_peaked = teacher_answer_error(teacher, concentration, peaked);
+    return json_pack("{s:{s:o, s:o}, s:{s:o, s:o}}", "uniform", "l1", json_number(at_uniform.l1),
+                     "l2", json_number(at_uniform.l2), "peaked", "l1", json_number(at_peaked.l1),
+                     "l2", json_number(at_peaked.l2));
+}
+
+static json_t *alternative_json(const struct shelved_teacher *teacher,
+                                const struct filter_price *price)
+{
+    struct teacher other;
+    if (!teacher_gaussian_for(&teacher->teacher, teacher->row.renyi_order, teacher->row.delta_share,
+                              price, &other)) {
+        return json_null();
+    }
+    return json_pack("{s:{s:s, s:o, s:o}, s:o}", "mechanism", "name", other.mechanism->name,
+                     "sigma", json_number(other.gaussian.sigma), "temperature",
+                     json_number(other.temperature), "expected_error", error_json(&other, 0));
+}
+
+bool query_estimate_errors(json_t *reply, const struct shelved_teacher *teacher,
+                           double concentration, const struct filter_price *price)
+{
+    bool good = json_object_set_new(reply, "expected_error",
+                                    error_json(&teacher->teacher, concentration)) == 0;
+    if (good && teacher->teacher.mechanism == &teacher_dirichlet) {
+        good = json_object_set_new(reply, "alternative", alternative_json(teacher, price)) == 0;
+    }
+    return good;
+}
