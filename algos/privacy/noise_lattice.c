@@ -9,9 +9,10 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
-#define DIGITS 4
+#define DIGITS NOISE_LATTICE_DIGITS
 #define K_MAX  63 /* larger ones are accepted with probability exp(-2016) */
 
 /* A uniform number in (0, 1), drawn no further than was asked for. */
@@ -120,6 +121,14 @@ static int64_t round_product(struct noise_source *source, uint64_t scale, uint32
             return (int64_t)below;
     }
     return (int64_t)below;
+}
+
+int64_t noise_lattice_round(uint64_t scale, uint32_t k, const uint64_t digits[DIGITS])
+{
+    struct lazy x = {.known = DIGITS};
+    assert(scale > 0 && scale <= NOISE_LATTICE_MAX && k <= K_MAX);
+    memcpy(x.digit, digits, sizeof x.digit);
+    return round_product(NULL, scale, k, &x);
 }
 
 int64_t noise_lattice_gaussian(struct noise_source *source, uint64_t scale)

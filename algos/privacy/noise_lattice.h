@@ -19,4 +19,11 @@
  * About a dozen draws of 64 bits; their number varies with the result. */
 int64_t noise_lattice_gaussian(struct noise_source *source, uint64_t scale);
 
+/* What a draw is made of, for tests: the integer nearest to s (k + x), x = 0.DIGITS in base 2^64
+ * cut off after four of them, k at most 63. A draw looks at the second digit once in 2^32 or more.
+ */
+#define NOISE_LATTICE_DIGITS 4
+int64_t noise_lattice_round(uint64_t scale, uint32_t k,
+                            const uint64_t digits[NOISE_LATTICE_DIGITS]);
+
 #endif

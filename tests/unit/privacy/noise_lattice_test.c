@@ -69,8 +69,40 @@ Test(noise_lattice, is_normal_at_large_scales)
     free(sample);
 }
 
-/* Rounding looks at digits beyond the first when the border lies within it: at the greatest scale
- * 2^-12 of the draws. Their last bits are as even as all others. */
+/* The border between two integers lies within the first digit, or the second: the digits after it
+ * decide. Draws are never so near to one, so it is built: scale * x = (2i - 1) 2^83. */
+Test(noise_lattice, borders_are_told_by_the_next_digits)
+{
+    typedef unsigned __int128 wide;
+    struct noise_source *noise = golden_noise(94);
+    int within = 0;
+    for (int round = 0; round < 20000; round++) {
+        uint64_t scale = 1 + (noise_u64(noise) >> (12 + noise_below(noise, 40)));
+        uint64_t most = (uint64_t)(((wide)scale * 60) >> NOISE_LATTICE_FRACTION);
+        if (most < 1)
+            continue;
+        int64_t i = 1 + (int64_t)(noise_u64(noise) % most);
+        wide border = (wide)(2 * (uint64_t)i - 1) << 83, quotient = border / scale;
+        wide rest = border % scale;
+        uint32_t k = (uint32_t)(quotient >> 64);
+        uint64_t digits[4] = {(uint64_t)quotient, 0, 0, 0};
+        for (int place = 1; place < 3; place++) {
+            digits[place] = (uint64_t)((rest << 64) / scale);
+            rest = (rest << 64) % scale;
+            /* With these digits x is below the border, or just on it; one more is above it. */
+            cr_assert_eq(noise_lattice_round(scale, k, digits), rest ? i - 1 : i);
+            within += rest != 0;
+            uint64_t after[4] = {digits[0], digits[1], digits[2], 0};
+            if (after[place] < UINT64_MAX) {
+                after[place]++;
+                cr_assert_eq(noise_lattice_round(scale, k, after), i);
+            }
+        }
+    }
+    cr_assert_gt(within, 10000, "%d", within);
+    noise_source_free(noise);
+}
+
 Test(noise_lattice, low_bits_are_even_coins)
 {
     struct noise_source *noise = golden_noise(82);
