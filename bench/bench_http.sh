@@ -52,14 +52,14 @@ teacher=$(call "$steward" POST /v1/teachers -d "{\"policy\":\"$policy\",
     \"adjacency\":{\"unit\":\"observation\",\"radius\":1e-6},\"accounting\":\"renyi\",
     \"budget\":{\"epsilon\":1e6,\"delta\":1e-5},\"client_budget\":{\"epsilon\":1e6,\"delta\":1e-5}}" | jq -r .id)
 
-measure() { # SCRIPT CONNECTIONS URL
-    wrk -t1 -c"$2" -d"${seconds}s" -s "bench/$1" "$3" | awk '/^RESULT/ {print $2, $3, $4, $5}'
+measure() { # CONNECTIONS URL
+    wrk -t1 -c"$1" -d"${seconds}s" -s bench/query.lua "$2" | awk '/^RESULT/ {print $2, $3, $4, $5}'
 }
 printf '%-42s %11s %9s %9s\n' "HTTP, wrk on the same cores" "requests/s" "p50 ms" "p99 ms"
 for connections in 1 16 64; do
-    read -r bare_rate p50 p99 errors < <(measure bare.lua $connections "http://127.0.0.1:$(cat "$work/bare.port")/")
+    read -r bare_rate p50 p99 errors < <(measure $connections "http://127.0.0.1:$(cat "$work/bare.port")/")
     printf '%-42s %11s %9s %9s\n' "bare libmicrohttpd reply, $connections connections" "$bare_rate" "$p50" "$p99"
-    read -r rate p50 p99 errors < <(measure query.lua $connections "$base/v1/teachers/$teacher/queries")
+    read -r rate p50 p99 errors < <(measure $connections "$base/v1/teachers/$teacher/queries")
     printf '%-42s %11s %9s %9s   %s of bare' "durable teacher query, $connections connections" "$rate" "$p50" "$p99" \
         "$(awk -v a="$rate" -v b="$bare_rate" 'BEGIN{printf "%.2f", a / b}')"
     [ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
