@@ -1,4 +1,4 @@
-# Tests: unit programs, HTTP tests against a real server process, the crash test.
+# Tests: unit programs, audits of the mechanisms, HTTP tests against a real server process, the crash test.
 #
 # A folder below tests/unit is one Criterion program of the same name: build/<variant>/test_<folder>.
 # It links the rooms it speaks of and those below them, so that a floor can be tested while one above it is rebuilt.
@@ -36,6 +36,15 @@ endef
 UNIT_LIBS_api := -lyaml
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
+# Audits of the mechanisms: what an attacker can prove (tests/statistical/audit.h).
+STATISTICAL_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/statistical/*.c))
+STATISTICAL_LIB := $(foreach r,$(FLOOR_algos),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
+
+$(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(STATISTICAL_OBJ) $(TEST_RUNNER) \
+	  -Wl,--start-group $(STATISTICAL_LIB) -Wl,--end-group $(TEST_LIBS) $(LDLIBS)
+
 # These two talk to a server process and link no room of ours.
 HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 # What the crash test borrows of the HTTP tests: the process and the client.
@@ -56,7 +65,7 @@ $(OUT)/failing_disk.so: tests/failing_disk.c
 	$(call say,CC ,$<)
 	$(Q)$(CC) -std=c17 $(WARNINGS) -D_GNU_SOURCE -O2 -g -fPIC -shared -pthread -o $@ $<
 
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) http crash)
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) statistical http crash)
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet
 

@@ -1,0 +1,199 @@
+/* Events, confidence bounds, and the line that each audit prints. */
+#include "tests/statistical/audit.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "algos/privacy/accountant.h"
+#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/incomplete_beta.h"
+#include "algos/privacy/normal_quantile.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* Of one bound of one rate. */
+#define TAIL (AUDIT_FALSE_ALARM / AUDIT_COUNT / 2.0)
+
+/* Statistics of both worlds, each in increasing order. */
+struct sample {
+    double *value[2]; /* [with] */
+    uint32_t count;
+};
+
+/* An event, and the world where it is to be the likelier one. */
+struct event {
+    double threshold;
+    bool below;  /* {statistic < threshold}, else {statistic >= threshold} */
+    bool likely; /* with the unit */
+};
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Below the probability of what was seen HITS times in TRIALS, but for a chance of TAIL. */
+static double rate_above(uint32_t hits, uint32_t trials)
+{
+    double low = 0.0, high = 1.0;
+    if (hits == 0)
+        return 0.0;
+    for (int i = 0; i < 40; i++) {
+        double middle = 0.5 * (low + high);
+        if (incomplete_beta(hits, trials - hits + 1.0, middle) < TAIL)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static double rate_below(uint32_t hits, uint32_t trials)
+{
+    return 1.0 - rate_above(trials - hits, trials);
+}
+
+static double quantile(double p)
+{
+    return (double)(p <= 0.5 ? normal_quantile(p) : -normal_quantile(1.0 - p));
+}
+
+/* Epsilon, or mu, that an event of HITS[likely] and HITS[unlikely] in TRIALS shows. */
+static double bound_of(const struct audit *audit, const uint32_t hits[2], uint32_t trials)
+{
+    double p = rate_above(hits[0], trials), q = rate_below(hits[1], trials);
+    if (!(p > audit->delta && p > q))
+        return 0.0;
+    return audit->gaussian ? quantile(p) - quantile(q) : log((p - audit->delta) / q);
+}
+
+static uint32_t count_below(const struct sample *sample, bool with, double threshold)
+{
+    uint32_t low = 0, high = sample->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sample->value[with][middle] < threshold)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static double bound_of_event(const struct audit *audit, const struct sample *sample,
+                             const struct event *event)
+{
+    uint32_t hits[2];
+    for (int i = 0; i < 2; i++) {
+        uint32_t below = count_below(sample, event->likely == (i == 0), event->threshold);
+        hits[i] = event->below ? below : sample->count - below;
+    }
+    return bound_of(audit, hits, sample->count);
+}
+
+/* The best event at the sample's own values, more densely tried in both tails. */
+static struct event choose(const struct audit *audit, const struct sample *sample)
+{
+    struct event best = {0};
+    double most = -1.0;
+    for (double share = 0.9; share * sample->count > 1.0; share *= 0.8) {
+        for (unsigned i = 0; i < 16; i++) {
+            uint32_t rank = (uint32_t)(share * sample->count);
+            double *value = sample->value[i & 1];
+            struct event event = {.threshold = value[i & 2 ? rank : sample->count - 1 - rank],
+                                  .below = i & 4,
+                                  .likely = i & 8};
+            double bound = bound_of_event(audit, sample, &event);
+            if (bound > most) {
+                most = bound;
+                best = event;
+            }
+        }
+    }
+    return best;
+}
+
+static void draw(const struct audit *audit, const void *mechanism, uint8_t part,
+                 struct sample *sample)
+{
+    for (int with = 0; with < 2; with++) {
+        const uint8_t key[32] = {(uint8_t)audit->name, (uint8_t)with, part, 'a'};
+        struct noise_source *noise = noise_source_new_injected(key);
+        cr_assert_not_null(noise);
+        for (uint32_t i = 0; i < sample->count; i++) {
+            sample->value[with][i] = audit->statistic(mechanism, with, noise);
+            cr_assert_not(isnan(sample->value[with][i]));
+        }
+        noise_source_free(noise);
+        qsort(sample->value[with], sample->count, sizeof(double), ascending);
+    }
+}
+
+double audit_lower_bound(const struct audit *audit, const void *mechanism)
+{
+    struct sample sample = {.count = SANITIZED ? audit->samples / 8 : audit->samples};
+    double *values = calloc(2 * (size_t)sample.count, sizeof *values);
+    cr_assert_not_null(values);
+    sample.value[0] = values;
+    sample.value[1] = values + sample.count;
+    draw(audit, mechanism, 0, &sample);
+    struct event event = choose(audit, &sample);
+    draw(audit, mechanism, 1, &sample);
+    double bound = bound_of_event(audit, &sample, &event);
+    free(values);
+    return audit->gaussian && bound > 0.0 ? gaussian_dp_epsilon(bound, audit->delta) : bound;
+}
+
+/* One line of the log: what was claimed and what is shown. */
+static double measure(const struct audit *audit, const void *mechanism, const char *what)
+{
+    struct timespec begun, ended;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    double bound = audit_lower_bound(audit, mechanism);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    printf("audit: %-22s delta %-7g claimed %7.4f shown %7.4f  %u draws %5.2f s  %s\n",
+           audit->title, audit->delta, audit->epsilon, bound, 4 * audit->samples,
+           (double)(ended.tv_sec - begun.tv_sec) + 1e-9 * (double)(ended.tv_nsec - begun.tv_nsec),
+           what);
+    return bound;
+}
+
+void audit_holds(const struct audit *audit, const void *mechanism)
+{
+    cr_assert(audit->epsilon > 0.0 && isfinite(audit->epsilon));
+    double bound = measure(audit, mechanism, "as claimed");
+    cr_expect_leq(bound, audit->epsilon, "%s: claimed %g, shown %g", audit->title, audit->epsilon,
+                  bound);
+}
+
+void audit_exceeds(const struct audit *audit, const void *mutant, const char *what)
+{
+    if (SANITIZED)
+        return;
+    double bound = measure(audit, mutant, what);
+    cr_expect_gt(bound, audit->epsilon, "%s: claimed %g; %s shows only %g", audit->title,
+                 audit->epsilon, what, bound);
+}
+
+double audit_price(const struct mechanism *mechanism, uint64_t times, double delta)
+{
+    struct composition plan = {0};
+    struct privacy_interval epsilon;
+    cr_assert_eq(composition_add(&plan, mechanism, times), COMPOSITION_OK);
+    cr_assert_eq(accountant_for(&plan)->epsilon(&plan, delta, &epsilon), ACCOUNTANT_OK);
+    composition_clear(&plan);
+    return epsilon.upper;
+}

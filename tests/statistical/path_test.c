@@ -1,0 +1,103 @@
+/* Audits of functions under Gaussian-process noise. */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/gaussian_path.h"
+#include "algos/privacy/gaussian_process_features.h"
+#include "algos/privacy/gaussian_process_plan.h"
+#include "tests/statistical/audit.h"
+
+enum { ACTIONS = 2, BITS = 6, POINTS = 3 };
+
+/* With the expert its shard says V everywhere, without it -V; the other shards say V. Asked at both
+ * ends and in the middle. The statistic is the log-likelihood ratio but for a factor: of this
+ * kernel the process is Markov, so its innovations are independent. */
+static double path_answers(const void *mechanism, bool with, struct noise_source *noise)
+{
+    const struct gaussian_process_plan *plan = mechanism;
+    const struct gaussian_path_law law = {
+        .beta = plan->beta, .sigma = plan->sigma, .bits = BITS, .dimensions = 1};
+    double limit = plan->value_limit, mean = with ? limit : limit - 2.0 * limit / plan->shards;
+    double keep = exp(-plan->beta / (POINTS - 1)), sum = 0.0;
+    uint8_t key[GAUSSIAN_PATH_KEY_BYTES];
+    noise_bytes(noise, key, sizeof key);
+    struct gaussian_path *path = gaussian_path_new(&law, key);
+    cr_assert_not_null(path);
+    for (uint32_t action = 0; action < ACTIONS; action++) {
+        double before = 0.0;
+        for (uint32_t i = 0; i < POINTS; i++) {
+            uint32_t index = i << (BITS - 1);
+            double value = gaussian_path_release(path, action, &index, mean, limit);
+            sum += i ? (value - keep * before) / (1.0 + keep) : value;
+            before = value;
+        }
+    }
+    gaussian_path_free(path);
+    return sum;
+}
+
+Test(audit, gaussian_path)
+{
+    struct gaussian_process_plan claimed = {.value_limit = 1.0,
+                                            .lipschitz = 0.5,
+                                            .shards = 4,
+                                            .actions = ACTIONS,
+                                            .bits = BITS,
+                                            .epsilon = 2.0,
+                                            .delta = 1e-5};
+    cr_assert_null(gaussian_process_plan_complete(&claimed));
+    struct gaussian_process_plan halved = claimed;
+    const struct audit audit = {.name = AUDIT_GAUSSIAN_PATH,
+                                .title = "gaussian path",
+                                .epsilon = claimed.epsilon,
+                                .delta = claimed.delta,
+                                .gaussian = true,
+                                .samples = 4000,
+                                .statistic = path_answers};
+    halved.sigma *= 0.5;
+    audit_holds(&audit, &claimed);
+    audit_exceeds(&audit, &halved, "half the noise");
+}
+
+enum { FEATURES = 5 };
+
+struct features {
+    double radius, sigma;
+    uint32_t shards;
+};
+
+/* The expert turns its shard's weights round, to the far side of the ball. */
+static double feature_weights(const void *mechanism, bool with, struct noise_source *noise)
+{
+    const struct features *features = mechanism;
+    double w[FEATURES], sum = 0.0;
+    for (int i = 0; i < FEATURES; i++)
+        w[i] = with ? 100.0 : -100.0;
+    gaussian_features_project(w, FEATURES, features->radius);
+    for (int i = 0; i < FEATURES; i++)
+        w[i] /= features->shards;
+    gaussian_features_release(noise, w, FEATURES, features->radius, features->sigma, w);
+    for (int i = 0; i < FEATURES; i++)
+        sum += w[i];
+    return sum;
+}
+
+Test(audit, gaussian_features)
+{
+    const double delta = 1e-5, epsilon = 2.0;
+    struct features claimed = {.radius = 3.0, .shards = 4};
+    claimed.sigma = gaussian_dp_sigma(gaussian_features_sensitivity(claimed.radius, claimed.shards),
+                                      epsilon, delta);
+    struct features halved = claimed;
+    const struct audit audit = {.name = AUDIT_GAUSSIAN_FEATURES,
+                                .title = "gaussian features",
+                                .epsilon = epsilon,
+                                .delta = delta,
+                                .gaussian = true,
+                                .samples = 20000,
+                                .statistic = feature_weights};
+    halved.sigma *= 0.5;
+    audit_holds(&audit, &claimed);
+    audit_exceeds(&audit, &halved, "half the noise");
+}
