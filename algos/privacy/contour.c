@@ -18,11 +18,13 @@
 
 #include "algos/privacy/minimum.h"
 
-#define MAX_POINTS  65536 /* over the number of laws, all lines together: 50 ms */
-#define SEGMENT     32    /* points tabulated at a time, at first, */
-#define MAX_SEGMENT 512   /* and at most: rounding grows with the length of a recurrence */
-#define NEGLIGIBLE  -40.0 /* ln of what the last points may be of the first */
-#define SETTLED     1e-7  /* relative distance of the sums with h and 2h */
+#define MAX_WORK    1e8    /* of all lines of one figure, in units of contour_law_cost: 0.15 s */
+#define POINT_WORK  1000.0 /* of a point apart from its laws */
+#define SEGMENT     32     /* points tabulated at a time, at first, */
+#define MAX_SEGMENT 512    /* and at most: rounding grows with the length of a recurrence */
+#define NEGLIGIBLE  -40.0  /* ln of what the last points may be of the first */
+#define CANCELLED   1e-4   /* a sum so much smaller than its terms has lost digits */
+#define SETTLED     1e-7   /* relative distance of the sums with h and 2h */
 
 struct line {
     double c, step, least_log; /* least_log: K(c) */
@@ -138,25 +140,35 @@ static enum contour_status line_extend(struct line *line, const struct contour_l
 
 /* False when the atoms of LAWS alone keep the integrand up further than POINTS steps. */
 static bool within_reach(const struct line *line, const struct contour_law *laws, size_t count,
-                         size_t points)
+                         double points)
 {
-    double t = line->step * (double)points, sum = log_poles(line->c) - 2.0 * log(t);
+    double t = line->step * points, sum = log_poles(line->c) - 2.0 * log(t);
     for (size_t i = 0; i < count; i++)
         sum += contour_law_ceiling(&laws[i], line->c, t); /* NaN of a density: all may be well */
     return !(sum - line->least_log > NEGLIGIBLE);
 }
 
-/* Tabulates the line through C until nothing more is to be seen, or *LEFT points are spent. */
+/* What COUNT further points of the line will cost. */
+static double work_of(const struct line *line, const struct contour_law *laws, size_t law_count,
+                      size_t count)
+{
+    double first = line->step * (double)line->count, work = POINT_WORK;
+    for (size_t i = 0; i < law_count; i++)
+        work += contour_law_cost(&laws[i], line->c, first, first + line->step * (double)count);
+    return work * (double)count;
+}
+
+/* Tabulates the line through C until nothing more is to be seen, or *LEFT work is done. */
 static enum contour_status line_new(struct line *line, const struct contour_law *laws,
-                                    size_t law_count, double c, double step, size_t *left)
+                                    size_t law_count, double c, double step, double *left)
 {
     *line = (struct line){.c = c, .step = step, .least_log = log_moments(laws, law_count, c)};
     double envelope[MAX_SEGMENT];
     size_t length = SEGMENT, quiet = 0;
-    if (!within_reach(line, laws, law_count, *left))
+    if (!within_reach(line, laws, law_count, *left / POINT_WORK))
         return CONTOUR_OUT_OF_REACH;
-    while (*left >= length) {
-        *left -= length;
+    while (*left > 0.0) {
+        *left -= work_of(line, laws, law_count, length);
         enum contour_status status = line_extend(line, laws, law_count, length, envelope);
         if (status != CONTOUR_OK)
             return status;
@@ -173,12 +185,14 @@ static enum contour_status line_new(struct line *line, const struct contour_law 
 /* The sums at one epsilon, all divided by exp(K(c) - c epsilon): delta, delta from every second
  * point, and -d delta / d epsilon. */
 struct sums {
-    double delta, coarse, slope, log_scale;
+    double delta, coarse, slope;
+    double size; /* what delta would be if nothing cancelled */
+    double log_scale;
 };
 
 static struct sums line_sums(const struct line *line, double epsilon)
 {
-    double fine = 0, coarse = 0, slope = 0, c = line->c;
+    double fine = 0, coarse = 0, slope = 0, all = 0, c = line->c;
     for (size_t j = 0; j < line->count; j++) {
         double t = line->step * (double)j, phase = line->im[j] - t * epsilon;
         double size = (j ? 1.0 : 0.5) * exp(line->re[j] - line->least_log);
@@ -188,17 +202,19 @@ static struct sums line_sums(const struct line *line, double epsilon)
         double x = (a * (c + 1.0) + b * t) / norm, y = (b * (c + 1.0) - a * t) / norm;
         double term = (x * c + y * t) / (c * c + t * t);
         slope += x;
+        all += fabs(term);
         fine += term;
         coarse += j % 2 ? 0.0 : 2.0 * term;
     }
     double scale = line->step / M_PI;
-    return (struct sums){fine * scale, coarse * scale, slope * scale,
+    return (struct sums){fine * scale, coarse * scale, slope * scale, all * scale,
                          line->least_log - c * epsilon};
 }
 
 static bool settled(const struct sums *sums)
 {
-    return sums->delta > 0.0 && fabs(sums->coarse - sums->delta) < SETTLED * sums->delta;
+    return sums->delta > CANCELLED * sums->size &&
+           fabs(sums->coarse - sums->delta) < SETTLED * sums->delta;
 }
 
 /* Mass at infinity. */
@@ -227,7 +243,7 @@ enum contour_status contour_delta(const struct contour_law *laws, size_t count, 
     if (!saddle_point(&aim, &c))
         return CONTOUR_OUT_OF_REACH;
     double step = first_step(laws, count, c);
-    for (size_t left = MAX_POINTS / count; left > 0; step *= 0.5) {
+    for (double left = MAX_WORK; left > 0.0; step *= 0.5) {
         struct line line;
         enum contour_status status = line_new(&line, laws, count, c, step, &left);
         struct sums sums = {0};
@@ -284,7 +300,7 @@ enum contour_status contour_epsilon(const struct contour_law *laws, size_t count
         return CONTOUR_OK;
     }
     double guess = aim_at(&aim, log(c)), step = first_step(laws, count, c);
-    for (size_t left = MAX_POINTS / count; left > 0; step *= 0.5) {
+    for (double left = MAX_WORK; left > 0.0; step *= 0.5) {
         struct line line;
         enum contour_status status = line_new(&line, laws, count, c, step, &left);
         struct sums sums = {0};

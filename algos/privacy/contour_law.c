@@ -169,6 +169,21 @@ double contour_law_log_moment(const struct contour_law *law, double c)
     return isnan(value) ? INFINITY : value;
 }
 
+double contour_law_cost(const struct contour_law *law, double c, double first, double last)
+{
+    switch (law->kind) {
+    case CONTOUR_SUBSAMPLED_GAUSSIAN:
+        return contour_subsampled_cost(law, c, first, last);
+    case CONTOUR_DIRICHLET_PAIR:
+        return 250.0 * law->dirichlet.count;
+    case CONTOUR_GAUSSIAN:
+    case CONTOUR_LAPLACE:
+    case CONTOUR_POINTS:
+        break;
+    }
+    return 100.0;
+}
+
 enum contour_status contour_law_line(const struct contour_law *law, double c, size_t first,
                                      double step, size_t count, double *re, double *im)
 {

@@ -53,6 +53,9 @@ double contour_law_log_moment(const struct contour_law *law, double c);
  * what it was; NaN of those with a density, whose |M(c + it)| itself falls to 0. */
 double contour_law_ceiling(const struct contour_law *law, double c, double t);
 
+/* What one point of a line between c + i FIRST and c + i LAST costs, in units of about 1.5 ns. */
+double contour_law_cost(const struct contour_law *law, double c, double first, double last);
+
 enum contour_status {
     CONTOUR_OK,
     CONTOUR_OUT_OF_REACH, /* the line integral decays too slowly, or a figure overflows */
@@ -64,7 +67,8 @@ enum contour_status {
 enum contour_status contour_law_line(const struct contour_law *law, double c, size_t first,
                                      double step, size_t count, double *re, double *im);
 
-/* The same two for CONTOUR_SUBSAMPLED_GAUSSIAN; contour_subsampled.c. */
+/* The same for CONTOUR_SUBSAMPLED_GAUSSIAN; contour_subsampled.c. */
+double contour_subsampled_cost(const struct contour_law *law, double c, double first, double last);
 double contour_subsampled_log_moment(const struct contour_law *law, double c);
 enum contour_status contour_subsampled_line(const struct contour_law *law, double c, size_t first,
                                             double step, size_t count, double *re, double *im);

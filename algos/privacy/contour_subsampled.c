@@ -19,7 +19,8 @@
 #define SHIFT_FROM 25.0  /* frequency at which x leaves the real line, */
 #define MAX_SHIFT  2.5   /* as far as exp(y^2 / 2) does not hurt, */
 #define MAX_ANGLE  1.4   /* and y / s stays below pi / 2 */
-#define SAFE_TOP   50.0  /* exponents up to here need no scaling */
+#define SAFE_TOP   50.0  /* greatest exponent of an integrand that needs no scaling, */
+#define SAFE_EXP   600.0 /* and of one factor */
 #define ROOT_2PI   2.50662827463100050242
 
 struct rule {
@@ -52,16 +53,34 @@ static double log_beyond_linear(double r)
     return sum * r * r;
 }
 
+/* dl/dx, which grows with x */
+static double slope_at(double q, double s, double x)
+{
+    double u = x / s - 0.5 / (s * s);
+    return q / (s * (q + (1.0 - q) * exp(-u)));
+}
+
+/* The range of x, of which the lower end goes to *RULE. (1+r)^-c falls like a normal density at
+ * least on both sides of x = -c dl/dx. Of (1+r)^p, p > 0, the exponent p l - x^2/2 stays below
+ * -TAIL^2/2 beyond the greatest solution of x = sqrt(2 p l + TAIL^2), to which iteration descends
+ * as l grows with x. Around 1/s lies the mass of r, which E r = 0 needs. */
+static double bulk_ends(const struct contour_law *law, struct rule *rule)
+{
+    double s = law->gaussian.noise_multiplier, q = law->gaussian.sampling_rate;
+    double p = rule->power, least = 1.0 / s + TAIL, high = fmax(p, 1.0) / s + TAIL;
+    rule->low = fmin(0.0, p * slope_at(q, s, 0.0)) - TAIL;
+    for (int i = 0; i < 60 && p > 0.0 && high > least; i++)
+        high = fmin(high, sqrt(fmax(0.0, 2.0 * p * loss_at(q, s, high)) + TAIL * TAIL));
+    return fmax(high, least);
+}
+
 /* For all t from FIRST to LAST; count 0 when more than MAX_NODES would be needed. */
 static struct rule rule_for(const struct contour_law *law, double c, double first, double last)
 {
     double s = law->gaussian.noise_multiplier, q = law->gaussian.sampling_rate;
     struct rule rule = {.sign = law->gaussian.add ? -1.0 : 1.0};
     rule.power = law->gaussian.add ? -c : c + 1.0;
-    rule.low = fmin(0.0, rule.power / s) - TAIL;
-    double high = fmax(0.0, rule.power / s) + TAIL;
-    double u = high / s - 0.5 / (s * s);
-    double slope = q / (s * (q + (1.0 - q) * exp(-u))); /* greatest dl/dx */
+    double high = bulk_ends(law, &rule), slope = slope_at(q, s, high);
     rule.step = fmin(0.4 * s, 2.0 * M_PI / (12.5 + last * slope));
     if (first * slope > SHIFT_FROM) {
         double angle = fmin(MAX_ANGLE, MAX_SHIFT / s);
@@ -79,15 +98,17 @@ static double node(const struct rule *rule, size_t i)
     return rule->low + rule->step * (double)i;
 }
 
-/* The greatest exponent of the integrand. */
-static double top_exponent(const struct contour_law *law, const struct rule *rule)
+/* The greatest exponent of the integrand where sums have to be scaled by it, else 0. */
+static double scale_of(const struct contour_law *law, const struct rule *rule)
 {
     double s = law->gaussian.noise_multiplier, q = law->gaussian.sampling_rate, top = -INFINITY;
+    double high = node(rule, rule->count - 1);
+    double largest = fmax(rule->power * loss_at(q, s, high), high / s);
     for (size_t i = 0; i < rule->count; i++) {
         double x = node(rule, i);
         top = fmax(top, rule->power * loss_at(q, s, x) - 0.5 * x * x);
     }
-    return top;
+    return top < SAFE_TOP && largest < SAFE_EXP ? 0.0 : fmax(top, 1e-300);
 }
 
 double contour_subsampled_log_moment(const struct contour_law *law, double c)
@@ -96,16 +117,16 @@ double contour_subsampled_log_moment(const struct contour_law *law, double c)
     struct rule rule = rule_for(law, c, 0.0, 0.0);
     if (!rule.count)
         return INFINITY;
-    double top = top_exponent(law, &rule), sum = 0;
+    double top = scale_of(law, &rule), sum = 0;
     for (size_t i = 0; i < rule.count; i++) {
-        double x = node(&rule, i), loss = loss_at(q, s, x), r = excess_at(q, s, x);
-        if (top < SAFE_TOP)
-            sum += exp(-0.5 * x * x) * (expm1(rule.power * loss) - rule.power * r);
+        double x = node(&rule, i), loss = loss_at(q, s, x);
+        if (top == 0.0)
+            sum += exp(-0.5 * x * x) * (expm1(rule.power * loss) - rule.power * excess_at(q, s, x));
         else
             sum += exp(rule.power * loss - 0.5 * x * x - top);
     }
     sum *= rule.step / ROOT_2PI;
-    return law->times * (top < SAFE_TOP ? log1p(sum) : top + log(sum));
+    return law->times * (top == 0.0 ? log1p(sum) : top + log(sum));
 }
 
 /* One array of each per node of the rule. */
@@ -115,7 +136,7 @@ struct table {
     double *turn_re, *turn_im; /* exp(i step l) - 1 */
     double *turn_beyond;       /* the imaginary part less its linear term */
     double drift;              /* E(l - r) */
-    double top;                /* exponent by which the scaled form divides */
+    double top;                /* exponent by which the scaled form divides, or 0 */
     bool scaled;
 };
 
@@ -232,6 +253,12 @@ static void table_sum_scaled(struct table *table, const struct rule *rule, doubl
     *out_im = sum_im;
 }
 
+double contour_subsampled_cost(const struct contour_law *law, double c, double first, double last)
+{
+    struct rule rule = rule_for(law, c, first, last);
+    return rule.count ? (double)rule.count : MAX_NODES;
+}
+
 enum contour_status contour_subsampled_line(const struct contour_law *law, double c, size_t first,
                                             double step, size_t count, double *re, double *im)
 {
@@ -239,9 +266,8 @@ enum contour_status contour_subsampled_line(const struct contour_law *law, doubl
     struct rule rule = rule_for(law, c, start, start + step * (double)count);
     if (!rule.count)
         return CONTOUR_OUT_OF_REACH;
-    double top = top_exponent(law, &rule);
-    struct table table = {.scaled = top >= SAFE_TOP || rule.shift != 0.0};
-    table.top = top >= SAFE_TOP ? top : 0.0;
+    struct table table = {.top = scale_of(law, &rule)};
+    table.scaled = table.top > 0.0 || rule.shift != 0.0;
     if (!table_new(&table, rule.count))
         return CONTOUR_NO_MEMORY;
     if (table.scaled)

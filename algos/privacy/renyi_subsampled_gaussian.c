@@ -26,11 +26,25 @@ static double loss_at(double q, double s, double z)
     return log1p(q * expm1(t));
 }
 
+/* The range of z. For a negative power the exponent power l - z^2/2 is concave, more so than that
+ * of a normal density, with its top at z = power dl/dz. For a positive one it stays below -TAIL^2/2
+ * beyond the greatest solution of z = sqrt(2 power l + TAIL^2), to which iteration descends as l
+ * grows with z. Around 1/s lies the mass of exp(l). */
+static void bulk(double q, double s, double power, double *out_low, double *out_high)
+{
+    double slope = q / (s * (q + (1.0 - q) * exp(0.5 / (s * s)))); /* dl/dz at 0 */
+    double least = 1.0 / s + TAIL, high = fmax(power, 1.0) / s + TAIL;
+    for (int i = 0; i < 60 && power > 0.0 && high > least; i++)
+        high = fmin(high, sqrt(fmax(0.0, 2.0 * power * loss_at(q, s, high)) + TAIL * TAIL));
+    *out_low = fmin(0.0, power * slope) - TAIL;
+    *out_high = fmax(high, least);
+}
+
 /* ln E exp(power * l), by trapezoids; INFINITY when out of reach. */
 static double log_moment(double q, double s, double power)
 {
-    double low = fmin(0.0, power / s) - TAIL, high = fmax(0.0, power / s) + TAIL;
-    double step = fmin(0.1, 0.2 * s);
+    double low, high, step = fmin(0.1, 0.2 * s);
+    bulk(q, s, power, &low, &high);
     double points = ceil((high - low) / step);
     if (!(points < MAX_POINTS))
         return INFINITY;
@@ -43,8 +57,8 @@ static double log_moment(double q, double s, double power)
         if (fabs(z) < 8.0)
             reach = fmax(reach, fabs(exponent));
     }
-    double sum = 0;
-    bool small = reach < 0.5;
+    double sum = 0, largest = fmax(power * loss_at(q, s, high + step), (high + step) / s);
+    bool small = reach < 0.5 && top < 50.0 && largest < 600.0;
     for (double i = 0; i <= points; i += 1.0) {
         double z = low + i * step, loss = loss_at(q, s, z);
         if (small)
@@ -53,7 +67,8 @@ static double log_moment(double q, double s, double power)
             sum += exp(power * loss - 0.5 * z * z - top);
     }
     sum *= step * 0.3989422804014327;
-    return small ? log1p(sum) : top + log(sum);
+    double value = small ? log1p(sum) : top + log(sum);
+    return isnan(value) ? INFINITY : value;
 }
 
 double renyi_subsampled_gaussian(double sampling_rate, double noise_multiplier, double order)

@@ -217,6 +217,25 @@ Test(exact, joint_with_points)
     noise_source_free(noise);
 }
 
+/* Little noise and rare units: at c = 1 the moment is E (1+r)^2, and adding has its bulk near 0. */
+Test(exact, moments_far_out)
+{
+    for (double s = 0.06; s < 0.3; s += 0.02)
+        for (double q = 1e-6; q < 1.0; q *= 7.0) {
+            struct contour_law law = {.kind = CONTOUR_SUBSAMPLED_GAUSSIAN, .times = 1.0};
+            law.gaussian.noise_multiplier = s;
+            law.gaussian.sampling_rate = q;
+            double want = 1.0 / (s * s) + log(q * q + (1.0 - q * q) * exp(-1.0 / (s * s)));
+            double moment = contour_law_log_moment(&law, 1.0);
+            cr_expect_float_eq(moment, want, 1e-12 * want + 1e-14, "%g %g", s, q);
+            law.gaussian.add = true;
+            want = -1e-3 * log1p(-q); /* but for the mass beyond 1 / (2 s) */
+            double got = contour_law_log_moment(&law, 1e-3);
+            cr_expect(got <= want && (s > 0.105 || got >= want * (1.0 - 1e-3)), "%g %g %g", s, q,
+                      got / want);
+        }
+}
+
 /* More runs and less noise cost more; the order of the parts is nothing. */
 Test(exact, monotone_and_symmetric)
 {

@@ -51,6 +51,18 @@ Test(renyi, integer_orders_are_finite_sums)
     noise_source_free(noise);
 }
 
+/* Little noise: the mass that decides lies far out, around order / noise. */
+Test(renyi, little_noise)
+{
+    for (double s = 0.06; s < 0.3; s += 0.01)
+        for (double q = 1e-6; q < 1.0; q *= 7.0) {
+            double want = 1.0 / (s * s) + log(q * q + (1.0 - q * q) * exp(-1.0 / (s * s)));
+            double got = renyi_subsampled_gaussian(q, s, 2.0);
+            cr_expect(got >= want * (1.0 - 1e-10) && got <= want * (1.0 + 1e-8) + 1e-14,
+                      "q %g s %g: %.15g for %.15g", q, s, got, want);
+        }
+}
+
 Test(renyi, curve_grows_with_the_order)
 {
     double last = 0;
