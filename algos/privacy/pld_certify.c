@@ -24,6 +24,7 @@
 #define WIDE          0.05 /* relative gap that no grid explains */
 #define MARGIN        0.01 /* of the width: the grid's own laws reach a little further */
 #define FIRST_GAP     0.5 /* of the variance per relative gap wanted: the first guess of the step */
+#define WIDEST_STEP   100.0 /* nats; beyond, exponentials of it say nothing */
 #define NO_DELTA      1e-60 /* how much less it is interests nobody */
 #define STEPS_TRIED   4096  /* when several atoms want places */
 
@@ -90,7 +91,8 @@ static double greatest_tilt(const struct sketch *sketch)
  * not so weak that it means nothing. */
 static double best_tilt(const struct sketch *sketch, enum pld_figure figure, double at)
 {
-    double low = -60.0, high = log(greatest_tilt(sketch)); /* of ln t */
+    double greatest = greatest_tilt(sketch);
+    double low = -60.0, high = log(greatest); /* of ln t */
     double mean, variance;
     while (high - low > 0.02) {
         double middle = 0.5 * (low + high), t = exp(middle);
@@ -102,7 +104,7 @@ static double best_tilt(const struct sketch *sketch, enum pld_figure figure, dou
     }
     double t = exp(low);
     cumulant(sketch, t, &mean, &variance);
-    return fmax(t, LEAST_TILT / sqrt(fmax(variance, 1e-200)));
+    return fmax(t, fmin(greatest, LEAST_TILT / sqrt(fmax(variance, 1e-200))));
 }
 
 /* How far from 0 the end of the window has to be (SIGN +1 upper, -1 lower) for the Chernoff bound
@@ -159,7 +161,7 @@ static struct view view_at(const struct sketch *sketch, double tilt, double rela
     view.top = window_end(sketch, tilt, 1.0, tail, &view.tilt_above);
     view.bottom = window_end(sketch, tilt, -1.0, tail, &view.tilt_below);
     view.top += MARGIN * (view.top - view.bottom);
-    double least = 0; /* width: atoms may be all on one place */
+    double least = 1e-6 * fabs(mean) + 1e-20; /* width: atoms may be all on one place */
     for (size_t i = 0; i < sketch->count; i++)
         least = fmax(least, 4.0 * sketch->part[i].quantum);
     double missing = fmax(0.0, least - (view.top - view.bottom));
@@ -236,7 +238,9 @@ static enum pld_status attempt(const struct sketch *sketch, const struct view *v
     /* Two points are lost to rounding the bottom down. */
     double width = view->top - view->bottom;
     double step = step_for_atoms(sketch, width / (double)(window.size - 2));
-    while (width / step > (double)(window.size - 2))
+    if (!(step <= WIDEST_STEP))
+        return PLD_TOO_LARGE;
+    while (width / step > (double)window.size - 1.0)
         window.size *= 2;
     while (window.size > 4 && width / step <= 0.5 * (double)window.size - 2.0)
         window.size /= 2;
@@ -296,15 +300,19 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
                               double omit, const struct pld_effort *effort,
                               struct privacy_interval *best)
 {
-    unsigned log2_size = 0, halvings = 0, stalled = 0;
+    unsigned log2_size = 0, halvings = 0, stalled = 0, greatest = effort->max_log2_size;
     double gap = INFINITY;
     struct view view = view_at(sketch, best_tilt(sketch, figure, at), effort->relative_gap);
     while (stalled < MAX_STALLED) {
         if (!log2_size)
             log2_size = first_log2_size(&view, sketch->times, effort->relative_gap);
-        log2_size = log2_size < effort->max_log2_size ? log2_size : effort->max_log2_size;
+        log2_size = log2_size < greatest ? log2_size : greatest;
         struct privacy_interval now;
         enum pld_status status = attempt(sketch, &view, log2_size, figure, at, omit, &now);
+        if (status == PLD_TOO_LARGE && isinf(gap) && log2_size > MIN_LOG2_SIZE) {
+            greatest = --log2_size; /* something is better than nothing */
+            continue;
+        }
         if (status != PLD_OK)
             return status;
         best->lower = fmax(best->lower, now.lower);
@@ -315,7 +323,7 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
         bool better = best->upper - best->lower < 0.8 * gap;
         stalled = better ? 0 : stalled + 1;
         gap = best->upper - best->lower;
-        bool exhausted = log2_size >= effort->max_log2_size || stalled >= 2;
+        bool exhausted = log2_size >= greatest || stalled >= 2;
         if (misplaced(figure, &now, &view, exhausted) && halvings++ < MAX_HALVINGS) {
             view = view_at(sketch, 0.5 * view.tilt, effort->relative_gap);
             log2_size = 0;

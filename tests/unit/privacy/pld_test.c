@@ -241,6 +241,17 @@ Test(pld, infinite_losses_are_paid_in_delta)
     cr_assert(got.upper > 0.0 && got.upper <= times * e0 * 1.01);
 }
 
+Test(pld, a_small_window_still_says_something)
+{
+    double e0 = 700.0; /* sixteen thousand nats, four thousand places */
+    struct pld_part part = {two_points, &e0, 11, 0.0};
+    static const struct pld_effort small = {.relative_gap = 1e-6, .max_log2_size = 12};
+    struct privacy_interval got;
+    cr_assert_eq(pld_certify(&part, 1, PLD_EPSILON, 1e-5, &small, &got), PLD_OK);
+    cr_assert(got.upper >= 11.0 * e0 + log1p(-1e-5) && got.upper <= 11.5 * e0, "%g", got.upper);
+    cr_assert_leq(got.lower, 11.0 * e0);
+}
+
 Test(pld, discretisations_keep_their_masses)
 {
     struct subsampled_gaussian g = {.sampling_rate = 0.1, .noise_multiplier = 1.0};
