@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "algos/privacy/noise_discrete.h"
 
@@ -58,5 +59,6 @@ size_t sparse_vector_longest(const struct sparse_vector_lattice *lattice,
     sparse_vector_begin(&run, lattice, noise);
     while (longest < length && sparse_vector_query(&run, counts[longest]))
         longest++;
+    explicit_bzero(&run, sizeof run);
     return longest;
 }

@@ -18,6 +18,7 @@
 
 #define SPARSE_VECTOR_MAX_EXPERTS      (1u << 28) /* counts stay below 2^60 units */
 #define SPARSE_VECTOR_MAX_TRAJECTORIES 10000u
+#define SPARSE_VECTOR_MIN_DELTA        1e-100             /* its shares stay normal numbers */
 #define SPARSE_VECTOR_UNIT             (INT64_C(1) << 32) /* lattice units that are one expert */
 
 /* ---- the plan ---- */
@@ -31,7 +32,7 @@ enum sparse_vector_accounting {
 /* Declared in public, never computed from the data. */
 struct sparse_vector_request {
     uint32_t experts;       /* nominal number; thresholds do not depend on it */
-    double epsilon, delta;  /* for all runs together; in (0, 1000] and in (0, 1) */
+    double epsilon, delta;  /* for all runs together; in (0, 1000] and in [1e-100, 1) */
     uint32_t trajectories;  /* runs, T */
     uint32_t max_length;    /* steps of the longest trajectory, L */
     double min_probability; /* every expert gives every action at least this; in (0, 1/2] */
@@ -57,7 +58,8 @@ struct sparse_vector_plan {
     double query_scale;
     double run_epsilon;      /* one run is (2 eps', delta_run)-private */
     double run_delta;        /* (L + 1) delta' */
-    double composed_epsilon; /* certified, of all runs at request.delta, by optimal composition */
+    double composed_epsilon; /* certified, of all runs at request.delta, by optimal composition;
+                                SHARP: at most request.epsilon */
     struct sparse_vector_lattice lattice;
 };
 

@@ -65,8 +65,8 @@ const char *sparse_vector_problem(const struct sparse_vector_request *request)
         return "experts must be from 1 to 2^28";
     if (!(request->epsilon > 0.0 && request->epsilon <= 1000.0))
         return "epsilon must be above 0 and at most 1000";
-    if (!(request->delta > 0.0 && request->delta < 1.0))
-        return "delta must be above 0 and below 1";
+    if (!(request->delta >= SPARSE_VECTOR_MIN_DELTA && request->delta < 1.0))
+        return "delta must be at least 1e-100 and below 1";
     if (!request->trajectories || request->trajectories > SPARSE_VECTOR_MAX_TRAJECTORIES)
         return "trajectories must be from 1 to 10000";
     if (!request->max_length)
@@ -158,6 +158,10 @@ enum sparse_vector_status sparse_vector_plan_make(const struct sparse_vector_req
                                             request->delta, &plan.composed_epsilon);
     if (status != SPARSE_VECTOR_OK)
         return status;
+    /* The run's epsilon was found by the certified delta at the epsilon asked for, which therefore
+     * holds, whatever allowances are on the way back from delta to epsilon. */
+    if (request->accounting == SPARSE_VECTOR_SHARP)
+        plan.composed_epsilon = fmin(plan.composed_epsilon, request->epsilon);
     *out = plan;
     return SPARSE_VECTOR_OK;
 }

@@ -222,7 +222,7 @@ Test(sparse_vector_plan, monotone)
         };
         struct sparse_vector_plan plan, other;
         cr_assert_eq(sparse_vector_plan_make(&request, &plan), SPARSE_VECTOR_OK);
-        cr_expect_leq(plan.composed_epsilon, request.epsilon * (1.0 + 1e-9));
+        cr_expect_leq(plan.composed_epsilon, request.epsilon);
         struct sparse_vector_request harder[] = {request, request, request, request};
         harder[0].epsilon *= 0.9;
         harder[1].delta *= 0.5;
@@ -238,6 +238,31 @@ Test(sparse_vector_plan, monotone)
         cr_expect_eq(other.lattice.threshold, plan.lattice.threshold);
     }
     noise_source_free(noise);
+}
+
+/* Where allowances for rounding are as large as epsilon, or delta tells next to nothing. */
+Test(sparse_vector_plan, no_figure_exceeds_what_was_asked_at_the_edges)
+{
+    static const double epsilons[] = {1e-20, 1e-9, 1.0, 100.0, 1000.0};
+    static const double deltas[] = {SPARSE_VECTOR_MIN_DELTA, 1e-30, 0.3, 1.0 - 0x1p-53};
+    int made = 0;
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 4; j++) {
+            struct sparse_vector_request request = cart_pole;
+            struct sparse_vector_plan plan;
+            request.epsilon = epsilons[i];
+            request.delta = deltas[j];
+            request.trajectories = 2;
+            request.max_length = UINT32_MAX;
+            enum sparse_vector_status status = sparse_vector_plan_make(&request, &plan);
+            cr_assert(status == SPARSE_VECTOR_OK || status == SPARSE_VECTOR_OUT_OF_REACH);
+            if (status != SPARSE_VECTOR_OK)
+                continue;
+            made++;
+            cr_expect_leq(plan.composed_epsilon, request.epsilon, "%g, %g: %.17g", epsilons[i],
+                          deltas[j], plan.composed_epsilon);
+        }
+    cr_expect_geq(made, 10);
 }
 
 static void refused(struct sparse_vector_request request)
@@ -265,6 +290,8 @@ Test(sparse_vector_plan, bad_parameters)
     WITH(epsilon, INFINITY);
     WITH(delta, 0.0);
     WITH(delta, 1.0);
+    WITH(delta, 5e-324); /* a share of it would be 0 */
+    WITH(delta, 1e-101);
     WITH(delta, NAN);
     WITH(trajectories, 0);
     WITH(trajectories, SPARSE_VECTOR_MAX_TRAJECTORIES + 1);
