@@ -7,6 +7,7 @@
 #include "algos/privacy/gaussian_dp.h"
 #include "algos/privacy/gaussian_simplex.h"
 #include "tests/statistical/audit.h"
+#include "tests/statistical/profile.h"
 
 enum { ACTIONS = 3, ANSWERS = 4 };
 
@@ -47,7 +48,7 @@ Test(audit, dirichlet)
     const struct audit audit = {.name = AUDIT_DIRICHLET,
                                 .title = "dirichlet, 4 answers",
                                 .delta = 1e-2,
-                                .epsilon = audit_price(&one, ANSWERS, 1e-2),
+                                .epsilon = profile_price(&one, ANSWERS, 1e-2),
                                 .samples = 30000,
                                 .statistic = dirichlet_answers};
     halved.concentration *= 4.0;
@@ -78,7 +79,7 @@ Test(audit, gaussian_simplex)
                                 .title = "gaussian simplex, 4",
                                 .delta = 1e-5,
                                 .epsilon = gaussian_simplex_epsilon(&claimed, ANSWERS, 1e-5).upper,
-                                .gaussian = true,
+                                .claim = AUDIT_GAUSSIAN_DP,
                                 .samples = 20000,
                                 .statistic = simplex_answers};
     halved.sigma *= 0.5;

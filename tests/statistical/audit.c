@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "algos/privacy/accountant.h"
 #include "algos/privacy/gaussian_dp.h"
 #include "algos/privacy/incomplete_beta.h"
 #include "algos/privacy/normal_quantile.h"
+#include "tests/statistical/profile.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -71,15 +71,6 @@ static double quantile(double p)
     return (double)(p <= 0.5 ? normal_quantile(p) : -normal_quantile(1.0 - p));
 }
 
-/* Epsilon, or mu, that an event of HITS[likely] and HITS[unlikely] in TRIALS shows. */
-static double bound_of(const struct audit *audit, const uint32_t hits[2], uint32_t trials)
-{
-    double p = rate_above(hits[0], trials), q = rate_below(hits[1], trials);
-    if (!(p > audit->delta && p > q))
-        return 0.0;
-    return audit->gaussian ? quantile(p) - quantile(q) : log((p - audit->delta) / q);
-}
-
 static uint32_t count_below(const struct sample *sample, bool with, double threshold)
 {
     uint32_t low = 0, high = sample->count;
@@ -93,22 +84,51 @@ static uint32_t count_below(const struct sample *sample, bool with, double thres
     return low;
 }
 
-static double bound_of_event(const struct audit *audit, const struct sample *sample,
-                             const struct event *event)
+static uint32_t hits(const struct sample *sample, bool with, const struct event *event)
 {
-    uint32_t hits[2];
-    for (int i = 0; i < 2; i++) {
-        uint32_t below = count_below(sample, event->likely == (i == 0), event->threshold);
-        hits[i] = event->below ? below : sample->count - below;
+    uint32_t below = count_below(sample, with, event->threshold);
+    return event->below ? below : sample->count - below;
+}
+
+/* The event's probability: above P where it is likely, below Q in the other world. */
+static void bound_rates(const struct sample *sample, const struct event *event, double *p,
+                        double *q)
+{
+    *p = rate_above(hits(sample, event->likely, event), sample->count);
+    *q = rate_below(hits(sample, !event->likely, event), sample->count);
+}
+
+/* Grows with what the event shows. For a profile the Gaussian measure is near enough: a choice
+ * needs no proof. */
+static double merit(const struct audit *audit, double p, double q)
+{
+    if (audit->claim == AUDIT_PAIR)
+        return p > audit->delta ? log((p - audit->delta) / q) : -INFINITY;
+    return p > q ? quantile(p) - quantile(q) : -INFINITY;
+}
+
+/* Epsilon that the event shows. */
+static double shown(const struct audit *audit, double p, double q)
+{
+    double bound = merit(audit, p, q);
+    if (!(bound > 0.0))
+        return 0.0;
+    switch (audit->claim) {
+    case AUDIT_PAIR:
+        break;
+    case AUDIT_GAUSSIAN_DP:
+        return gaussian_dp_epsilon(bound, audit->delta);
+    case AUDIT_PROFILE:
+        return profile_shown(&audit->run, audit->times, audit->delta, p, q);
     }
-    return bound_of(audit, hits, sample->count);
+    return bound;
 }
 
 /* The best event at the sample's own values, more densely tried in both tails. */
 static struct event choose(const struct audit *audit, const struct sample *sample)
 {
     struct event best = {0};
-    double most = -1.0;
+    double most = -INFINITY, p, q;
     for (double share = 0.9; share * sample->count > 1.0; share *= 0.8) {
         for (unsigned i = 0; i < 16; i++) {
             uint32_t rank = (uint32_t)(share * sample->count);
@@ -116,9 +136,9 @@ static struct event choose(const struct audit *audit, const struct sample *sampl
             struct event event = {.threshold = value[i & 2 ? rank : sample->count - 1 - rank],
                                   .below = i & 4,
                                   .likely = i & 8};
-            double bound = bound_of_event(audit, sample, &event);
-            if (bound > most) {
-                most = bound;
+            bound_rates(sample, &event, &p, &q);
+            if (merit(audit, p, q) > most) {
+                most = merit(audit, p, q);
                 best = event;
             }
         }
@@ -142,9 +162,14 @@ static void draw(const struct audit *audit, const void *mechanism, uint8_t part,
     }
 }
 
+static uint32_t samples_of(const struct audit *audit)
+{
+    return SANITIZED ? audit->samples / 8 : audit->samples;
+}
+
 double audit_lower_bound(const struct audit *audit, const void *mechanism)
 {
-    struct sample sample = {.count = SANITIZED ? audit->samples / 8 : audit->samples};
+    struct sample sample = {.count = samples_of(audit)};
     double *values = calloc(2 * (size_t)sample.count, sizeof *values);
     cr_assert_not_null(values);
     sample.value[0] = values;
@@ -152,9 +177,10 @@ double audit_lower_bound(const struct audit *audit, const void *mechanism)
     draw(audit, mechanism, 0, &sample);
     struct event event = choose(audit, &sample);
     draw(audit, mechanism, 1, &sample);
-    double bound = bound_of_event(audit, &sample, &event);
+    double p, q;
+    bound_rates(&sample, &event, &p, &q);
     free(values);
-    return audit->gaussian && bound > 0.0 ? gaussian_dp_epsilon(bound, audit->delta) : bound;
+    return shown(audit, p, q);
 }
 
 /* One line of the log: what was claimed and what is shown. */
@@ -165,7 +191,7 @@ static double measure(const struct audit *audit, const void *mechanism, const ch
     double bound = audit_lower_bound(audit, mechanism);
     clock_gettime(CLOCK_MONOTONIC, &ended);
     printf("audit: %-22s delta %-7g claimed %7.4f shown %7.4f  %u draws %5.2f s  %s\n",
-           audit->title, audit->delta, audit->epsilon, bound, 4 * audit->samples,
+           audit->title, audit->delta, audit->epsilon, bound, 4 * samples_of(audit),
            (double)(ended.tv_sec - begun.tv_sec) + 1e-9 * (double)(ended.tv_nsec - begun.tv_nsec),
            what);
     return bound;
@@ -186,14 +212,4 @@ void audit_exceeds(const struct audit *audit, const void *mutant, const char *wh
     double bound = measure(audit, mutant, what);
     cr_expect_gt(bound, audit->epsilon, "%s: claimed %g; %s shows only %g", audit->title,
                  audit->epsilon, what, bound);
-}
-
-double audit_price(const struct mechanism *mechanism, uint64_t times, double delta)
-{
-    struct composition plan = {0};
-    struct privacy_interval epsilon;
-    cr_assert_eq(composition_add(&plan, mechanism, times), COMPOSITION_OK);
-    cr_assert_eq(accountant_for(&plan)->epsilon(&plan, delta, &epsilon), ACCOUNTANT_OK);
-    composition_clear(&plan);
-    return epsilon.upper;
 }

@@ -5,10 +5,10 @@
  * {statistic < t} and the world in which it is to be likely; the other half, which the choice has
  * not seen, count it. With p below its probability in one world and q above that in the other
  * (Clopper and Pearson 1934), an (epsilon, delta)-private mechanism has p <= e^epsilon q + delta,
- * so ln((p - delta)/q) is a lower bound of epsilon. A claim of mu-Gaussian-DP is a claim about all
- * epsilons at once, so mu >= quantile(p) - quantile(q) for every event, and the bound is what that
- * mu costs at delta (Nasr et al. 2023, "Tight auditing of differentially private machine
- * learning").
+ * so ln((p - delta)/q) is a lower bound of epsilon. Who claims mu-Gaussian-DP claims something
+ * about all epsilons at once, so mu >= quantile(p) - quantile(q) for every event, and the bound is
+ * what that mu costs at delta (Nasr et al. 2023, "Tight auditing of differentially private machine
+ * learning"); likewise who claims the whole curve of a subsampled Gaussian (profile.h).
  *
  * Each audit has a false-alarm probability of AUDIT_FALSE_ALARM / AUDIT_COUNT, half for p and half
  * for q: all claims being true, no bound of the whole program exceeds its claim but with
@@ -53,12 +53,21 @@ enum audit_name {
  * the worlds apart, the log-likelihood ratio where it is known. Never NaN. */
 typedef double audit_statistic(const void *mechanism, bool with, struct noise_source *noise);
 
+/* What is claimed. */
+enum audit_claim {
+    AUDIT_PAIR,        /* (epsilon, delta) */
+    AUDIT_GAUSSIAN_DP, /* Gaussian DP, of which epsilon at delta is one figure */
+    AUDIT_PROFILE,     /* TIMES runs of the subsampled Gaussian RUN, epsilon at delta one figure */
+};
+
 struct audit {
     enum audit_name name;
     const char *title;
     double epsilon, delta; /* claimed; delta may be 0 */
-    bool gaussian;         /* the claim is Gaussian DP, of which epsilon at delta is a figure */
-    uint32_t samples;      /* in each world, to choose the event and once more to count it */
+    enum audit_claim claim;
+    struct mechanism run; /* of AUDIT_PROFILE */
+    uint64_t times;
+    uint32_t samples; /* in each world, to choose the event and once more to count it */
     audit_statistic *statistic;
 };
 
@@ -72,9 +81,5 @@ void audit_holds(const struct audit *audit, const void *mechanism);
  * shows that this audit would find it out. Left out under sanitizers, where audits have an eighth
  * of their samples: there the point is that nothing is reported. */
 void audit_exceeds(const struct audit *audit, const void *mutant, const char *what);
-
-/* What the accountant in charge says of TIMES runs of MECHANISM at DELTA; the test fails when it
- * says nothing. */
-double audit_price(const struct mechanism *mechanism, uint64_t times, double delta);
 
 #endif

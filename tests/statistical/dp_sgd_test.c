@@ -111,12 +111,17 @@ static struct canary canary_of(uint64_t steps, double noise, double delta)
 
 static struct audit audit_of(const struct canary *canary, enum audit_name name, const char *title)
 {
-    return (struct audit){.name = name,
-                          .title = title,
-                          .epsilon = canary->plan.epsilon,
-                          .delta = canary->plan.delta,
-                          .samples = 12000,
-                          .statistic = canary_seen};
+    return (struct audit){
+        .name = name,
+        .title = title,
+        .epsilon = canary->plan.epsilon,
+        .delta = canary->plan.delta,
+        .claim = AUDIT_PROFILE,
+        .run = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                .gaussian = {canary->plan.sampling_rate, canary->plan.noise_multiplier}},
+        .times = canary->plan.steps,
+        .samples = canary->plan.steps > 1 ? 12000 : 40000,
+        .statistic = canary_seen};
 }
 
 Test(audit, dp_sgd)

@@ -6,6 +6,7 @@
 #include "algos/privacy/noise_rounded_gaussian.h"
 #include "algos/privacy/renyi.h"
 #include "tests/statistical/audit.h"
+#include "tests/statistical/profile.h"
 
 enum { RUNS = 3, DIMENSIONS = 8 };
 
@@ -36,8 +37,8 @@ Test(audit, gaussian)
     const struct audit audit = {.name = AUDIT_GAUSSIAN,
                                 .title = "gaussian",
                                 .delta = 1e-5,
-                                .epsilon = audit_price(&one, RUNS, 1e-5),
-                                .gaussian = true,
+                                .epsilon = profile_price(&one, RUNS, 1e-5),
+                                .claim = AUDIT_GAUSSIAN_DP,
                                 .samples = 20000,
                                 .statistic = gaussian_vector};
     const float scale = (float)whole, less = (float)half;
@@ -70,8 +71,8 @@ Test(audit, rounded_gaussian)
     const struct audit audit = {.name = AUDIT_ROUNDED_GAUSSIAN,
                                 .title = "rounded gaussian",
                                 .delta = 1e-5,
-                                .epsilon = audit_price(&one, RUNS, 1e-5),
-                                .gaussian = true,
+                                .epsilon = profile_price(&one, RUNS, 1e-5),
+                                .claim = AUDIT_GAUSSIAN_DP,
                                 .samples = 40000,
                                 .statistic = rounded};
     struct rounded_gaussian *table = rounded_gaussian_new();
@@ -100,8 +101,8 @@ Test(audit, lattice_gaussian)
     const struct audit audit = {.name = AUDIT_LATTICE_GAUSSIAN,
                                 .title = "lattice gaussian",
                                 .delta = 1e-5,
-                                .epsilon = audit_price(&one, RUNS, 1e-5),
-                                .gaussian = true,
+                                .epsilon = profile_price(&one, RUNS, 1e-5),
+                                .claim = AUDIT_GAUSSIAN_DP,
                                 .samples = 20000,
                                 .statistic = lattice};
     audit_holds(&audit, &whole);
@@ -154,7 +155,7 @@ Test(audit, laplace)
     const struct audit audit = {.name = AUDIT_LAPLACE,
                                 .title = "laplace",
                                 .delta = 1e-3,
-                                .epsilon = audit_price(&one, RUNS, 1e-3),
+                                .epsilon = profile_price(&one, RUNS, 1e-3),
                                 .samples = 40000,
                                 .statistic = laplace};
     audit_holds(&audit, &whole);
@@ -200,7 +201,7 @@ Test(audit, randomised_response)
     const struct audit audit = {.name = AUDIT_RESPONSE,
                                 .title = "randomised response",
                                 .delta = 0.05,
-                                .epsilon = audit_price(&one, RUNS, 0.05),
+                                .epsilon = profile_price(&one, RUNS, 0.05),
                                 .samples = 40000,
                                 .statistic = response};
     audit_holds(&audit, &claimed);

@@ -52,8 +52,8 @@ Test(audit, gaussian_path)
                                 .title = "gaussian path",
                                 .epsilon = claimed.epsilon,
                                 .delta = claimed.delta,
-                                .gaussian = true,
-                                .samples = 4000,
+                                .claim = AUDIT_GAUSSIAN_DP,
+                                .samples = 6000,
                                 .statistic = path_answers};
     halved.sigma *= 0.5;
     audit_holds(&audit, &claimed);
@@ -94,7 +94,7 @@ Test(audit, gaussian_features)
                                 .title = "gaussian features",
                                 .epsilon = epsilon,
                                 .delta = delta,
-                                .gaussian = true,
+                                .claim = AUDIT_GAUSSIAN_DP,
                                 .samples = 20000,
                                 .statistic = feature_weights};
     halved.sigma *= 0.5;

@@ -139,6 +139,11 @@ Test(audit, trainer)
                                 .title = "trainer, 2 steps",
                                 .epsilon = attack.plan.privacy.epsilon,
                                 .delta = attack.plan.privacy.delta,
+                                .claim = AUDIT_PROFILE,
+                                .run = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                                        .gaussian = {attack.plan.privacy.sampling_rate,
+                                                     attack.plan.privacy.noise_multiplier}},
+                                .times = attack.plan.privacy.steps,
                                 .samples = 8000,
                                 .statistic = policy_seen};
     struct attack mutant = attack;

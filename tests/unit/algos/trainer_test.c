@@ -472,3 +472,24 @@ Test(trainer, same_seed_and_noise_give_the_same_policy)
     policy_free(other);
     teardown(&f);
 }
+
+/* A generator that the request's seed, or anything else that repeats, had a part in would give the
+ * same noise to both. */
+Test(trainer, noise_of_a_real_run_has_no_seed)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    set(&f, "steps", 3);
+    make_plan(&f);
+    f.run.noise = NULL;
+    struct policy *first = train(&f);
+    struct policy *again = train(&f);
+    cr_expect_not(first->injected_noise);
+    int equal = 0;
+    for (size_t i = 0; i < f.plan.parameter_count; i++)
+        equal += first->parameters[i] == again->parameters[i];
+    cr_expect_lt(equal, 4, "%d weights are the same", equal);
+    policy_free(first);
+    policy_free(again);
+    teardown(&f);
+}
