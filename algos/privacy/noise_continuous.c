@@ -52,19 +52,18 @@ static double log_gamma_from_one(struct noise_source *source, double shape)
     double c = 1.0 / sqrt(9.0 * d);
     for (;;) {
         double x = noise_normal(source);
-        double base = 1.0 + c * x;
-        if (base <= 0.0)
+        if (c * x <= -1.0)
             continue;
-        double log_v = 3.0 * log(base);
-        double v = exp(log_v);
-        if (log(noise_uniform(source)) < 0.5 * x * x + d * (1.0 - v + log_v))
+        /* v = (1 + c x)^3; 1 - v + ln v without cancellation, which d would magnify */
+        double log_v = 3.0 * log1p(c * x);
+        if (log(noise_uniform(source)) < 0.5 * x * x + d * (log_v - expm1(log_v)))
             return log(d) + log_v;
     }
 }
 
 double noise_log_gamma(struct noise_source *source, double shape)
 {
-    assert(shape > 0.0 && isfinite(shape));
+    assert(shape >= NOISE_GAMMA_LEAST && shape <= NOISE_GAMMA_MOST);
     if (shape >= 1.0)
         return log_gamma_from_one(source, shape);
     /* G(a) = G(a+1) U^(1/a): as logarithms nothing underflows, however small the shape. */

@@ -24,9 +24,11 @@ double noise_exponential(struct noise_source *source);
 /* Laplace of scale 1 (density exp(-|x|)/2); the tails have no end. */
 double noise_laplace(struct noise_source *source);
 
-/* Gamma(shape, 1), shape > 0 and finite: Marsaglia and Tsang 2000, "A simple method for generating
+/* Gamma(shape, 1), shape in these bounds: Marsaglia and Tsang 2000, "A simple method for generating
  * gamma variables". Small shapes underflow to 0 (of shape 0.01 one draw in 1700): for quotients
  * of Gammas take the logarithm, which is finite for every shape. */
+#define NOISE_GAMMA_LEAST 1e-300
+#define NOISE_GAMMA_MOST  1e20 /* beyond, double does not hold the law's width */
 double noise_gamma(struct noise_source *source, double shape);
 double noise_log_gamma(struct noise_source *source, double shape);
 

@@ -313,3 +313,32 @@ Test(noise, gamma)
     noise_source_free(noise);
     free(sample);
 }
+
+/* sqrt(a) (ln G - ln a) is nearly normal for great shapes; the decision which draws to keep must
+ * not drown in rounding, which costs a tenth of the variance at 1e16. */
+Test(noise, log_gamma_of_great_shapes)
+{
+    enum { N = 20000 };
+    static const double shapes[] = {1e9, 1e12, 1e16};
+    double *sample = malloc(N * sizeof *sample);
+    for (size_t c = 0; c < sizeof shapes / sizeof shapes[0]; c++) {
+        struct noise_source *noise = golden_noise(25 + (unsigned)c);
+        double squares = 0;
+        for (int i = 0; i < N; i++) {
+            sample[i] = sqrt(shapes[c]) * (noise_log_gamma(noise, shapes[c]) - log(shapes[c]));
+            squares += sample[i] * sample[i] / N;
+        }
+        cr_assert_lt(fabs(squares - 1.0), 6.3 * sqrt(2.0 / N), "shape %g: %g", shapes[c], squares);
+        cr_assert_lt(golden_ks(sample, N, golden_normal_cdf), KS_LIMIT, "shape %g", shapes[c]);
+        noise_source_free(noise);
+    }
+    free(sample);
+}
+
+Test(noise, log_gamma_is_finite_at_its_least_shape)
+{
+    struct noise_source *noise = golden_noise(28);
+    for (int i = 0; i < 10000; i++)
+        cr_assert(isfinite(noise_log_gamma(noise, NOISE_GAMMA_LEAST)));
+    noise_source_free(noise);
+}
