@@ -47,7 +47,10 @@ bool gaussian_path_quantise(const struct gaussian_path_law *law, const double *x
 long double gaussian_path_value(const struct gaussian_path *path, uint32_t number,
                                 const uint32_t *index);
 
-/* What may be told: MEAN plus path NUMBER at INDEX, rounded and clipped by gaussian_grid_round. */
+/* What may be told: MEAN plus path NUMBER at INDEX, rounded and clipped by gaussian_grid_round.
+ * MEAN is the released function AT THE GRID POINT, index / 2^bits, never at the point that was
+ * asked for: points of one cell share their noise, so means taken at two of them would show their
+ * difference without any. */
 double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
                              const uint32_t *index, double mean, double value_limit);
 

@@ -1,6 +1,7 @@
 /* Releasing Q-functions on [0, 1] under Gaussian-process noise, to be asked at any number of
  * points: the one description that sensitivity, noise and certificate are read from. Unit: one
- * expert. Experts are split into SHARDS by a rule that does not look at data, each shard's Q is
+ * expert. Experts are split into SHARDS by a rule that looks at nothing but the expert's own name
+ * (were it its place in a list, one expert less would move others), each shard's Q is
  * forced into the public class |Q_a| <= value_limit, |Q_a(x) - Q_a(y)| <= lipschitz |x - y|
  * (algos/nn/lipschitz_class.h), and the mean over shards plus one path per action is released.
  *

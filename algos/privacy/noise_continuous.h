@@ -43,7 +43,8 @@ double noise_round_to_grid(double value, double step);
  * variance at most. */
 double noise_grid_step(double scale);
 
-/* The grid of released probabilities and of released weights. */
+/* The grid of released probabilities and of released weights. Weights are float32: in [1/2, 1) one
+ * multiple stands for 16 of those, more below, and from 8 on for just one. */
 #define NOISE_UNIT_GRID 0x1p-20
 
 #endif

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "algos/privacy/noise_source.h"
+
 #define DIGITS NOISE_LATTICE_DIGITS
 #define K_MAX  63 /* larger ones are accepted with probability exp(-2016) */
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "algos/privacy/noise.h"
+struct noise_source;
 
 #define NOISE_LATTICE_FRACTION 20 /* bits of a standard deviation behind the point */
 #define NOISE_LATTICE_MAX      (UINT64_C(1) << 52)
