@@ -4,6 +4,7 @@
  * Viswanath 2015). */
 #include "algos/privacy/accountant_laws.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -73,8 +74,9 @@ bool accountant_laws_pose(struct accountant_laws *laws, const struct composition
         const struct mechanism *mechanism = &composition->part[i].mechanism;
         if (mechanism->kind != MECHANISM_DIRICHLET)
             continue;
-        while (laws->law[next].kind != CONTOUR_DIRICHLET_PAIR)
+        while (next < laws->count && laws->law[next].kind != CONTOUR_DIRICHLET_PAIR)
             next++;
+        assert(next < laws->count);
         uint32_t m = mechanism->dirichlet.actions;
         pose_pair(mechanism, pose, vector, vector + m);
         laws->law[next].dirichlet.a = vector;

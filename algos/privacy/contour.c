@@ -18,13 +18,13 @@
 
 #include "algos/privacy/minimum.h"
 
-#define MAX_WORK    1e8    /* of all lines of one figure, in units of contour_law_cost: 0.15 s */
-#define POINT_WORK  1000.0 /* of a point apart from its laws */
-#define SEGMENT     32     /* points tabulated at a time, at first, */
-#define MAX_SEGMENT 512    /* and at most: rounding grows with the length of a recurrence */
-#define NEGLIGIBLE  -40.0  /* ln of what the last points may be of the first */
-#define CANCELLED   1e-4   /* a sum so much smaller than its terms has lost digits */
-#define SETTLED     1e-7   /* relative distance of the sums with h and 2h */
+#define MAX_WORK    1e8     /* of all lines of one figure, in units of contour_law_cost: 0.15 s */
+#define POINT_WORK  1000.0  /* of a point apart from its laws */
+#define SEGMENT     32      /* points tabulated at a time, at first, */
+#define MAX_SEGMENT 512     /* and at most: rounding grows with the length of a recurrence */
+#define NEGLIGIBLE  (-40.0) /* ln of what the last points may be of the first */
+#define CANCELLED   1e-4    /* a sum so much smaller than its terms has lost digits */
+#define SETTLED     1e-7    /* relative distance of the sums with h and 2h */
 
 struct line {
     double c, step, least_log; /* least_log: K(c) */

@@ -90,12 +90,16 @@ static enum points_status of_one(const struct contour_law *law, struct points *o
             out->point[out->count++] = (struct point){loss, exp(value)};
     }
     free(log_mass);
-    return POINTS_OK;
+    if (out->error < 0.01 && out->count > 0) /* false for NaN */
+        return POINTS_OK;
+    points_clear(out);
+    return POINTS_TOO_MANY;
 }
 
 /* *SUM becomes the law of the sum with PART. */
 static enum points_status convolve(struct points *sum, const struct points *part)
 {
+    assert(sum->count > 0 && part->count > 0);
     if (sum->count > POINTS_MAX / part->count)
         return POINTS_TOO_MANY;
     struct point *point = malloc(sum->count * part->count * sizeof *point);

@@ -24,7 +24,7 @@ struct points {
 
 enum points_status {
     POINTS_OK,
-    POINTS_TOO_MANY, /* more than POINTS_MAX */
+    POINTS_TOO_MANY, /* more than POINTS_MAX, or losses so large that masses lose their digits */
     POINTS_NO_MEMORY,
 };
 

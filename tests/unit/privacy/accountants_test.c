@@ -190,6 +190,10 @@ Test(accountants, edges)
     one = plan_price(&accountant_optimal_composition, plan_pair(0.0, 1e-6), 5, 1e-5);
     cr_expect_eq(one.lower, 0.0);
     cr_expect_leq(one.upper, 1e-12);
+    for (double huge = 1e10; huge < 1e308; huge *= 1e70) {
+        one = plan_price(&accountant_optimal_composition, plan_pair(huge, 0.0), 1000, 1e-5);
+        cr_expect_geq(one.upper, 999.0 * huge); /* or out of reach */
+    }
     struct composition plan = {0};
     plan_add(&plan, plan_pair(0.5, 1e-7), 3);
     plan_add(&plan, plan_pair(0.3, 0.0), 4);
