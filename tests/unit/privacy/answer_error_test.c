@@ -38,7 +38,7 @@ Test(answer_error, are_those_of_draws)
         }
         struct answer_error told[2] = {answer_error_dirichlet(&dirichlet, POLICIES[i]),
                                        answer_error_gaussian(&gaussian, POLICIES[i])};
-        for (int j = 0; j < 2; j++) { /* spreads are about half of the means: 0.025 is 5 errors */
+        for (int j = 0; j < 2; j++) { /* spreads are about half of the means: six errors */
             cr_expect_float_eq(told[j].l1 / seen[j].l1, 1.0, 0.03, "%d %d: %g for %g", i, j,
                                told[j].l1, seen[j].l1);
             cr_expect_float_eq(told[j].l2 / sqrt(seen[j].l2), 1.0, 0.03, "%d %d: %g for %g", i, j,

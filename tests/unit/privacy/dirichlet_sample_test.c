@@ -72,7 +72,7 @@ Test(dirichlet_sample, draws_follow_the_law)
     }
     for (int a = 0; a < 3; a++) {
         double variance = p[a] * (1.0 - p[a]) / 31.0;
-        cr_expect_lt(fabs(mean[a] - p[a]), 5.0 * sqrt(variance / N));
+        cr_expect_lt(golden_z(mean[a], p[a], sqrt(variance / N)), Z_LIMIT);
         cr_expect_float_eq((square[a] - mean[a] * mean[a]) / variance, 1.0, 0.05);
     }
     noise_source_free(noise);

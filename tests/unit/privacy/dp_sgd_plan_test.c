@@ -206,7 +206,8 @@ Test(dp_sgd_plan, batches_are_drawn_at_the_accounted_rate)
     }
     /* 500 slots at 0.1: mean 50, variance 45 */
     double mean = total / ROUNDS, variance = squares / ROUNDS - mean * mean;
-    cr_assert_lt(fabs(mean - 50.0), 5.0 * sqrt(45.0 / ROUNDS), "mean %g", mean);
-    cr_assert_lt(fabs(variance - 45.0), 5.0 * 45.0 * sqrt(2.0 / ROUNDS), "variance %g", variance);
+    cr_assert_lt(golden_z(mean, 50.0, sqrt(45.0 / ROUNDS)), Z_LIMIT, "mean %g", mean);
+    cr_assert_lt(golden_z(variance, 45.0, 45.0 * sqrt(2.0 / ROUNDS)), Z_LIMIT, "variance %g",
+                 variance);
     noise_source_free(noise);
 }

@@ -1,5 +1,4 @@
-/* The law of both forms of the path. Keys are fixed; each limit is what chance alone would break in
- * fewer than one of a million keys (golden.h). */
+/* The law of both forms of the path; false alarms: golden.h. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

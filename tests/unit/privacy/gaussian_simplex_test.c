@@ -125,7 +125,7 @@ Test(gaussian_simplex, draws_follow_the_law)
         cr_assert(gaussian_simplex_sample(&two, noise, corner, z));
         at_corner += z[0] == 1.0;
     }
-    cr_expect_float_eq((double)at_corner / N, 0.5, 6.0 * 0.5 / sqrt(N));
+    cr_expect_lt(golden_z(at_corner, 0.5 * N, 0.5 * sqrt(N)), Z_LIMIT);
 
     /* Inside the simplex the projection takes away the mean of the noise: variance sigma^2 2/3. */
     struct gaussian_simplex three = {3, 0.02, 0.1};
@@ -140,8 +140,8 @@ Test(gaussian_simplex, draws_follow_the_law)
     }
     double variance = 0.02 * 0.02 * 2.0 / 3.0;
     for (int a = 0; a < 3; a++) {
-        cr_expect_lt(fabs(mean[a]), 6.0 * sqrt(variance / N));
-        cr_expect_float_eq(square[a] / variance, 1.0, 6.0 * sqrt(2.0 / N));
+        cr_expect_lt(golden_z(mean[a], 0.0, sqrt(variance / N)), Z_LIMIT);
+        cr_expect_lt(golden_z(square[a] / variance, 1.0, sqrt(2.0 / N)), Z_LIMIT);
     }
     noise_source_free(noise);
     free(sample);
@@ -217,7 +217,7 @@ Test(gaussian_simplex, error_radius_holds_the_answer)
             square += (z[a] - p[a]) * (z[a] - p[a]);
         outside[i >= N] += sqrt(square) > radius;
     }
-    double spread = 6.0 * sqrt(0.05 * 0.95 * N);
+    double spread = Z_LIMIT * sqrt(0.05 * 0.95 * N);
     cr_expect_lt(fabs(outside[0] - 0.05 * N), spread, "exact where nothing is cut: %d", outside[0]);
     cr_expect_lt(outside[1], 0.05 * N + spread);
     cr_expect_gt(gaussian_simplex_error_radius(&mechanism, 0.01), radius);

@@ -34,6 +34,24 @@ struct noise_source *golden_noise(unsigned number)
     return noise;
 }
 
+double golden_z(double seen, double mean, double deviation)
+{
+    return fabs(seen - mean) / deviation;
+}
+
+/* x ln(x / y) */
+static double surprise(double x, double y)
+{
+    return x > 0.0 ? x * log(x / y) : 0.0;
+}
+
+double golden_coins(double count, double n, double probability)
+{
+    double seen = count / n;
+    double divergence = surprise(seen, probability) + surprise(1.0 - seen, 1.0 - probability);
+    return sqrt(2.0 * n * fmax(divergence, 0.0));
+}
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -107,7 +107,7 @@ Test(local_law, report_of_projected_sign)
                 worst = fmax(worst, fabs(log(p[i] / q[i])));
         }
     cr_expect(worst <= 5.0 && worst > 1.0, "%g", worst);
-    /* The program's own reports; false alarm 3e-7. */
+    /* The program's own reports. */
     static const double v[] = {0.7, -0.2};
     double seen[SIGN_REPORTS] = {0};
     struct noise_source *noise = golden_noise(420);
@@ -198,7 +198,7 @@ static double height_cdf(double t)
     return outside * (1.0 - above) / (1.0 - share);
 }
 
-/* Heights of 20000 reports over the vector; false alarm 5e-7 each (KS_LIMIT). */
+/* Heights of 20000 reports over the vector. */
 Test(local_law, heights_of_caps)
 {
     enum { ROUNDS = 20000, D = 7 };

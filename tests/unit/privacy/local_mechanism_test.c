@@ -29,8 +29,7 @@ static void one_estimate(const struct local_scheme *scheme, const double *vector
     cr_assert_eq(scheme->mechanism->decode(scheme, report, estimate), LOCAL_OK);
 }
 
-/* Mean and squared error of ROUNDS estimates of what VECTOR is clipped to. 5.5 standard deviations,
- * 7 figures: false alarm 3e-7 for each call. */
+/* Mean and squared error of ROUNDS estimates of what VECTOR is clipped to. */
 static void check_law(const struct local_scheme *scheme, const double *vector,
                       const double *clipped, unsigned number)
 {
@@ -56,7 +55,7 @@ static void check_law(const struct local_scheme *scheme, const double *vector,
         double mean = sum[j] / ROUNDS, spread = sqrt((square[j] / ROUNDS - mean * mean) / ROUNDS);
         double off = j < D ? mean : mean - predicted;
         /* Where every report has the same error, its prediction is exact but for the grid. */
-        cr_expect(fabs(off) < 5.5 * spread + 1e-4 * fabs(predicted), "%s, figure %d: %g +- %g",
+        cr_expect(fabs(off) < Z_LIMIT * spread + 1e-4 * fabs(predicted), "%s, figure %d: %g +- %g",
                   scheme->mechanism->name, j, off, spread);
     }
     noise_source_free(noise);

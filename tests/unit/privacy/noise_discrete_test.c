@@ -1,5 +1,4 @@
-/* Exact samplers against the laws they claim. Keys are fixed, so a test that passes passes always.
- * False alarms, were keys random: at most 60 comparisons of about 2e-9 each, see golden.h. */
+/* Exact samplers against the laws they claim; false alarms: golden.h. */
 #include "algos/privacy/noise_discrete.h"
 
 #include <criterion/criterion.h>
@@ -10,11 +9,9 @@
 
 #define DRAWS 200000
 
-/* TRUE_COUNT of N coins of probability P, within six standard deviations and a half. */
 static void check_coins(double true_count, double n, double p, const char *what)
 {
-    cr_assert_leq(fabs(true_count - n * p), 0.5 + 6.0 * sqrt(n * p * (1.0 - p)), "%s: %g of %g",
-                  what, true_count, n * p);
+    cr_assert_lt(golden_coins(true_count, n, p), Z_LIMIT, "%s: %g of %g", what, true_count, n * p);
 }
 
 Test(noise_discrete, bernoulli)

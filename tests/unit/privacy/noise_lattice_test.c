@@ -1,5 +1,5 @@
-/* Exact normal noise on the integers: its law at scales small, large and between. All seeds are
- * fixed; under the law each comparison fails with probability below 1e-6. */
+/* Exact normal noise on the integers: its law at scales small, large and between; false alarms:
+ * golden.h. */
 #include "algos/privacy/noise_lattice.h"
 
 #include <criterion/criterion.h>
@@ -43,7 +43,7 @@ Test(noise_lattice, is_the_rounded_normal_law)
         }
         if (cells > 1)
             cr_expect_lt(golden_chi_square(seen, expected, cells), CHI_LIMIT, "deviation %g", s);
-        cr_expect_lt(fabs(other - others), 6.0 * sqrt(others + 1.0) + 6.0, "tails of %g", s);
+        cr_expect_lt(golden_coins(other, N, others / N), Z_LIMIT, "tails of %g", s);
     }
     noise_source_free(noise);
 }
@@ -63,7 +63,7 @@ Test(noise_lattice, is_normal_at_large_scales)
             fourth += pow(sample[i], 4.0) / N;
         }
         cr_expect_lt(golden_ks(sample, N, golden_normal_cdf), KS_LIMIT);
-        cr_expect_float_eq(fourth, 3.0, 5.0 * sqrt(96.0 / N));
+        cr_expect_lt(golden_z(fourth, 3.0, sqrt(96.0 / N)), Z_LIMIT);
     }
     noise_source_free(noise);
     free(sample);
@@ -114,7 +114,7 @@ Test(noise_lattice, low_bits_are_even_coins)
             ones[bit] += (int)(x >> bit & 1);
     }
     for (int bit = 0; bit < 8; bit++)
-        cr_expect_lt(abs(2 * ones[bit] - N), 6 * 317, "bit %d: %d", bit, ones[bit]);
+        cr_expect_lt(golden_coins(ones[bit], N, 0.5), Z_LIMIT, "bit %d: %d", bit, ones[bit]);
     noise_source_free(noise);
 }
 

@@ -1,6 +1,5 @@
 /* The rounded Gaussian: its table against an independent computation, every threshold, and draws.
- * Keys are fixed, so a test that passes passes always. False alarms, were keys random: 12
- * comparisons of about 2e-9 each. */
+ * False alarms: golden.h. */
 #include "algos/privacy/noise_rounded_gaussian.h"
 
 #include <criterion/criterion.h>
@@ -119,10 +118,10 @@ Test(rounded_gaussian, law)
         even[i] = (double)N / RESIDUES;
     cr_assert_lt(fabs(golden_chi_square(residues, even, RESIDUES)), CHI_LIMIT);
     double variance = (double)SIGMA * SIGMA + 1.0 / 12.0;
-    cr_assert_lt(fabs(sum / N), 6.0 * SIGMA / sqrt(N));
-    cr_assert_lt(fabs(squares / N / variance - 1.0), 6.0 * sqrt(2.0 / N));
-    /* expected 126.7; Poisson beyond these limits 2e-9 */
-    cr_assert(far >= 65 && far <= 202, "%g beyond four deviations", far);
+    cr_assert_lt(golden_z(sum, 0.0, SIGMA * sqrt(N)), Z_LIMIT);
+    cr_assert_lt(golden_z(squares / variance, N, sqrt(2.0 * N)), Z_LIMIT);
+    double chance = 2.0 * cdf(-4.0 * SIGMA - 1.0); /* 127 are expected */
+    cr_assert_lt(golden_coins(far, N, chance), Z_LIMIT, "%g beyond four deviations", far);
     free(values);
 }
 

@@ -1,7 +1,6 @@
 /* The generator: its ciphers against their standards, and the ways in which a generator goes wrong
- * without anyone seeing it: repeated blocks, a fork, a fixed seed, biased integers. Keys are fixed
- * where a law is tested, so a test that passes passes always; each limit is what chance alone would
- * break for fewer than one key in a million. */
+ * without anyone seeing it: repeated blocks, a fork, a fixed seed, biased integers. False
+ * alarms: golden.h. */
 #include "algos/privacy/noise_source.h"
 
 #include <criterion/criterion.h>

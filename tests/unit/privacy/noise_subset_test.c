@@ -1,5 +1,4 @@
-/* Random subsets and their sizes against the laws they claim. Keys are fixed, so a test that passes
- * passes always. False alarms, were keys random: at most 20 comparisons of about 2e-9 each. */
+/* Random subsets and their sizes against the laws they claim; false alarms: golden.h. */
 #include "algos/privacy/noise_subset.h"
 
 #include <criterion/criterion.h>
@@ -60,8 +59,7 @@ Test(noise_subset, poisson_extremes)
     double total = 0;
     for (int r = 0; r < 2000; r++)
         total += noise_poisson_sample(noise, 1e-3, 2000, chosen);
-    /* expected 4000, standard deviation 63 */
-    cr_assert(fabs(total - 4000.0) < 6.0 * 63.3, "%g", total);
+    cr_assert_lt(golden_coins(total, 2000.0 * 2000.0, 1e-3), Z_LIMIT, "%g", total);
     noise_source_free(noise);
 }
 
@@ -132,8 +130,8 @@ Test(noise_subset, binomial_counts_and_caps)
         squares += x * x;
     }
     /* variance 47.5; that of the squares 2 * 47.5^2 and a little */
-    cr_assert_lt(fabs(sum / ROUNDS), 6.0 * sqrt(47.5 / ROUNDS));
-    cr_assert_lt(fabs(squares / ROUNDS - 47.5), 6.0 * 47.5 * sqrt(2.1 / ROUNDS));
+    cr_assert_lt(golden_z(sum / ROUNDS, 0.0, sqrt(47.5 / ROUNDS)), Z_LIMIT);
+    cr_assert_lt(golden_z(squares / ROUNDS, 47.5, 47.5 * sqrt(2.1 / ROUNDS)), Z_LIMIT);
     cr_assert_eq(noise_binomial(noise, 0.0, N), 0);
     cr_assert_eq(noise_binomial(noise, 1.0, N), N);
     uint32_t chosen[30];

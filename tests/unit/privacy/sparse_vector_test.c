@@ -195,7 +195,7 @@ Test(sparse_vector, a_whole_run_keeps_its_promise)
 
 /* ---- the code's own draws ---- */
 
-/* 200000 runs on a small lattice against the enumerated law; false alarm 3e-7 (CHI_LIMIT). */
+/* 200000 runs on a small lattice against the enumerated law. */
 Test(sparse_vector, draws_follow_the_enumerated_law)
 {
     enum { ROUNDS = 200000 };
@@ -222,8 +222,7 @@ Test(sparse_vector, draws_follow_the_enumerated_law)
     noise_source_free(noise);
 }
 
-/* On the real lattice one query passes with the probability of the continuous law; 5 standard
- * deviations: false alarm 6e-7. */
+/* On the real lattice one query passes with the probability of the continuous law. */
 Test(sparse_vector, one_query_on_the_real_lattice)
 {
     enum { ROUNDS = 100000 };
@@ -242,8 +241,7 @@ Test(sparse_vector, one_query_on_the_real_lattice)
     double passed = 0.0;
     for (int i = 0; i < ROUNDS; i++)
         passed += (double)sparse_vector_longest(&plan.lattice, noise, &count, 1);
-    double spread = sqrt(ROUNDS * p * (1.0 - p));
-    cr_assert(fabs(passed - ROUNDS * p) < 5.0 * spread, "%g for %g", passed, ROUNDS * p);
+    cr_assert_lt(golden_coins(passed, ROUNDS, p), Z_LIMIT, "%g for %g", passed, ROUNDS * p);
     noise_source_free(noise);
 }
 
