@@ -115,11 +115,11 @@ format:
 
 lint:
 	@scripts/install-deps build lint
-	clang-format --dry-run -Werror $(SOURCES)
-	python3 scripts/check_rooms.py rooms.txt .
-	cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
+	@echo '  clang-format'; clang-format --dry-run -Werror $(SOURCES)
+	@python3 scripts/check_rooms.py rooms.txt .
+	@echo '  cppcheck'; cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
 	  --suppressions-list=.cppcheck $(filter-out tests/%,$(filter %.c,$(SOURCES)))
-	clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. $(CPPFLAGS) -march=$(MARCH)
+	@echo '  clang-tidy'; clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. $(CPPFLAGS) -march=$(MARCH)
 
 install: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet

@@ -191,8 +191,8 @@ Test(teachers, keep_every_number, .init = open_teachers, .fini = close_store)
     cr_assert(t.concentration == 20 && t.min_probability == 0.1 && t.vanishing == 1 &&
               t.temperature == 2 && t.radius == 0.01 && t.lipschitz == 3.5 &&
               t.sensitivity == 0.035 && t.renyi_order == 12.5 && t.sigma == 0.25 &&
-              t.delta_share == 123456789012345 && t.has_client_budget &&
-              t.client_epsilon == 1 && t.client_delta == 1e-6 && t.created_ms == 4);
+              t.delta_share == 123456789012345 && t.has_client_budget && t.client_epsilon == 1 &&
+              t.client_delta == 1e-6 && t.created_ms == 4);
     cr_assert_str_eq(t.mechanism, "dirichlet");
     cr_assert_str_eq(t.adjacency, "observation");
     cr_assert_str_eq(t.policy, "pol_a");
