@@ -50,6 +50,7 @@ void plain_gaussian_add(struct plain_source *source, float *v, size_t count, flo
 #define noise_bytes        plain_bytes
 #define noise_uniform      plain_uniform
 #define noise_gaussian_add plain_gaussian_add
+// NOLINTNEXTLINE(bugprone-suspicious-include): the same code under other names is the point
 #include "algos/privacy/noise_gaussian.c"
 #undef noise_source
 #undef noise_bytes

@@ -35,7 +35,7 @@ bool ledger_block_can_hold(const struct ledger_entry *entry)
 static char *put_text(char *at, const char *text, char end)
 {
     size_t size = strlen(text);
-    memcpy(at, text, size);
+    memcpy(at, text, size + 1);
     at[size] = end;
     return at + size + 1;
 }

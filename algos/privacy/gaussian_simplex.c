@@ -101,6 +101,7 @@ void gaussian_simplex_project(uint32_t actions, const int64_t *y, int64_t *z)
         excess += y[order[i]];
         count++;
     }
+    assert(count > 0); /* the greatest coordinate is always among them */
     int64_t quotient = excess / count, rest = excess % count;
     if (rest < 0) {
         rest += count;
