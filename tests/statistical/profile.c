@@ -10,7 +10,7 @@
 #include "algos/privacy/accountant_pld.h"
 
 #define MOST_EPSILON 6.0 /* how far along the curve it looks */
-#define MOST_CHANGE  8.0 /* how far from the claimed noise */
+#define MOST_CHANGE  4.0 /* how far from the claimed noise */
 
 double profile_price(const struct mechanism *mechanism, uint64_t times, double delta)
 {
@@ -76,7 +76,7 @@ double profile_shown(const struct mechanism *mechanism, uint64_t times, double d
     *noise = high;
     if (!refuted(&at, times, p, q))
         return 0.0;
-    while (high > 1.02 * low) {
+    while (high > 1.025 * low) {
         *noise = sqrt(low * high);
         if (refuted(&at, times, p, q))
             high = *noise;

@@ -15,8 +15,8 @@ double profile_price(const struct mechanism *mechanism, uint64_t times, double d
  * noise is refuted when p > e^epsilon q + delta(epsilon) somewhere on its curve, or when the
  * complement, 1 - q against 1 - p, is. The price at DELTA of TIMES runs of MECHANISM, a subsampled
  * Gaussian, with the least noise that is refuted: the f-DP audit of Nasr et al. 2023 for curves
- * without a closed form. 0 when even 8 times the noise of MECHANISM stands, and never more than an
- * eighth costs. */
+ * without a closed form. 0 when even 4 times the noise of MECHANISM stands, and never more than a
+ * quarter costs. */
 double profile_shown(const struct mechanism *mechanism, uint64_t times, double delta, double p,
                      double q);
 
