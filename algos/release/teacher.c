@@ -81,13 +81,26 @@ const char *teacher_complete(struct teacher *teacher, double sensitivity)
     return teacher->mechanism->complete(teacher, sensitivity);
 }
 
+/* The policy's distribution at STATE; all actions alike where its outputs leave the range of a
+ * float. A refusal would tell, without noise and for nothing, how large the weights are. */
+static bool distribution_at(const struct policy *policy, const float *state, double temperature,
+                            double *p)
+{
+    for (uint32_t i = 0; i < policy->shape.input; i++)
+        if (!isfinite(state[i]))
+            return false;
+    if (!policy_probabilities(policy, state, temperature, p))
+        answer_error_uniform(policy->shape.width[policy->shape.layer_count - 1], p);
+    return true;
+}
+
 bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
                     double concentration, struct noise_source *noise, const float *state, double *z)
 {
     struct teacher now = *teacher;
     double p[TEACHER_MAX_ACTIONS];
     return now.mechanism->weaken(&now, concentration) &&
-           policy_probabilities(policy, state, now.temperature, p) &&
+           distribution_at(policy, state, now.temperature, p) &&
            now.mechanism->answer(&now, noise, p, z);
 }
 

@@ -45,7 +45,8 @@ const char *teacher_prepare(struct teacher *teacher, const struct policy *policy
 const char *teacher_complete(struct teacher *teacher, double sensitivity);
 
 /* One noisy answer at STATE: Z[actions]. The sampled values alone may leave. CONCENTRATION is at
- * most the teacher's, or 0 where its mechanism has none. */
+ * most the teacher's, or 0 where its mechanism has none. A finite state always has an answer:
+ * whether there is one may not depend on the weights. */
 bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
                     double concentration, struct noise_source *noise, const float *state,
                     double *z);

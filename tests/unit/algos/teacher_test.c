@@ -230,6 +230,31 @@ Test(teacher, answers_with_gaussian_noise)
     policy_free(policy);
 }
 
+/* Whether a state has an answer must not tell how large the weights are. */
+Test(teacher, every_finite_state_is_answered)
+{
+    struct policy *policy = random_policy(POLICY_Q, 1e3F);
+    struct teacher teachers[] = {plain_teacher(), gaussian_teacher()};
+    struct noise_source *noise = noise_source_new_injected(KEY);
+    float state[4] = {3e38F, -3e38F, 3e38F, 3e38F};
+    double z[3], p[3];
+    cr_assert_not(policy_probabilities(policy, state, 2.0, p), "outputs of this net overflow");
+    for (int t = 0; t < 2; t++) {
+        double concentration = t == 0 ? 50.0 : 0.0, mean[3] = {0};
+        cr_assert_null(teacher_prepare(&teachers[t], policy));
+        enum { N = 4000 };
+        for (int i = 0; i < N; i++) {
+            cr_assert(teacher_answer(&teachers[t], policy, concentration, noise, state, z));
+            for (int a = 0; a < 3; a++)
+                mean[a] += z[a] / N;
+        }
+        for (int a = 0; a < 3; a++) /* six standard errors: below 1e-7 for all six means */
+            cr_expect_float_eq(mean[a], 1.0 / 3, 6.0 * 0.067 / sqrt(N));
+    }
+    noise_source_free(noise);
+    policy_free(policy);
+}
+
 Test(teacher, mechanisms_have_names)
 {
     cr_expect_eq(teacher_mechanism_find("dirichlet"), &teacher_dirichlet);
