@@ -20,7 +20,6 @@
 #define MAX_STEP      0.25 /* nats */
 #define LEAST_TILT    0.1  /* over the standard deviation of the composed loss */
 #define MAX_HALVINGS  12
-#define MAX_STALLED   6    /* attempts that brought nothing */
 #define WIDE          0.05 /* relative gap that no grid explains */
 #define MARGIN        0.01 /* of the width: the grid's own laws reach a little further */
 #define FIRST_GAP     0.5 /* of the variance per relative gap wanted: the first guess of the step */
@@ -104,7 +103,10 @@ static double best_tilt(const struct sketch *sketch, enum pld_figure figure, dou
     }
     double t = exp(low);
     cumulant(sketch, t, &mean, &variance);
-    return fmax(t, fmin(greatest, LEAST_TILT / sqrt(fmax(variance, 1e-200))));
+    double scale = sqrt(fmax(variance, 1e-200));
+    for (size_t i = 0; i < sketch->count; i++)
+        scale = fmax(scale, sketch->part[i].quantum);
+    return fmax(t, fmin(greatest, LEAST_TILT / scale));
 }
 
 /* How far from 0 the end of the window has to be (SIGN +1 upper, -1 lower) for the Chernoff bound
@@ -176,7 +178,7 @@ static double missed(const struct sketch *sketch, double step)
     double sum = 0;
     for (size_t i = 0; i < sketch->count; i++) {
         double quantum = sketch->part[i].quantum, places = quantum / step;
-        if (quantum > 0.0 && fabs(places - nearbyint(places)) > 0x1p-50 * places)
+        if (places >= 1.0 && fabs(places - nearbyint(places)) > 0x1p-50 * places)
             sum += (double)sketch->part[i].times * (places - floor(places)) * step;
     }
     return sum;
@@ -189,7 +191,7 @@ static double step_for_atoms(const struct sketch *sketch, double wanted)
     double quantum = 0, most = 0;
     for (size_t i = 0; i < sketch->count; i++) {
         double q = sketch->part[i].quantum, weight = q * q * (double)sketch->part[i].times;
-        if (weight > most) {
+        if (q >= wanted && weight > most) { /* smaller ones drown in the step */
             most = weight;
             quantum = q;
         }
@@ -293,7 +295,7 @@ static bool good_enough(enum pld_figure figure, const struct privacy_interval *b
         return true;
     if (figure == PLD_DELTA && best->upper <= NO_DELTA)
         return true;
-    return best->upper - best->lower <= effort->relative_gap * best->upper;
+    return isfinite(best->upper) && best->upper - best->lower <= effort->relative_gap * best->upper;
 }
 
 static enum pld_status refine(const struct sketch *sketch, enum pld_figure figure, double at,
@@ -303,7 +305,7 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
     unsigned log2_size = 0, halvings = 0, stalled = 0, greatest = effort->max_log2_size;
     double gap = INFINITY;
     struct view view = view_at(sketch, best_tilt(sketch, figure, at), effort->relative_gap);
-    while (stalled < MAX_STALLED) {
+    for (;;) {
         if (!log2_size)
             log2_size = first_log2_size(&view, sketch->times, effort->relative_gap);
         log2_size = log2_size < greatest ? log2_size : greatest;
@@ -325,7 +327,9 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
         gap = best->upper - best->lower;
         bool exhausted = log2_size >= greatest || stalled >= 2;
         if (misplaced(figure, &now, &view, exhausted) && halvings++ < MAX_HALVINGS) {
-            view = view_at(sketch, 0.5 * view.tilt, effort->relative_gap);
+            /* a little at first, then with resolve */
+            double weaker = (halvings <= 3 ? 0.5 : 0.25) * view.tilt;
+            view = view_at(sketch, weaker, effort->relative_gap);
             log2_size = 0;
             continue;
         }
@@ -333,7 +337,6 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
             return PLD_OK;
         log2_size++;
     }
-    return PLD_OK;
 }
 
 /* ln of the Chernoff bound of delta at EPSILON. */

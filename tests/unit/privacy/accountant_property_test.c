@@ -238,6 +238,26 @@ Test(accountant_property, deltas_of_atoms)
     composition_clear(&one);
 }
 
+/* Laws that are nearly one loss: a strong tilt loses sight of epsilon, atoms set no step that is
+ * not theirs to set. */
+Test(accountant_property, losses_that_hardly_vary)
+{
+    struct composition plan = {0};
+    struct mechanism bits = {.kind = MECHANISM_RANDOMIZED_RESPONSE, .response = {0.1185, 493608}};
+    add(&plan, bits, 22);
+    struct privacy_interval got = epsilon_of(&plan, 1e-45);
+    cr_expect(got.upper - got.lower <= 1e-3 * got.upper, "[%g %g]", got.lower, got.upper);
+    composition_clear(&plan);
+    struct mechanism g = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1.0, 13144.0}};
+    bits.response.noise_parameter = 1.82e-4;
+    bits.response.buckets = 535920;
+    add(&plan, bits, 10);
+    add(&plan, g, 3);
+    got = epsilon_of(&plan, 0.84);
+    cr_expect(got.upper - got.lower <= 1e-3 * got.upper, "[%g %g]", got.lower, got.upper);
+    composition_clear(&plan);
+}
+
 Test(accountant_property, bad_questions_get_no_number)
 {
     struct composition composition = {0};
