@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "algos/privacy/dp_sgd_accounting.h"
-#include "algos/privacy/renyi.h"
 
 static bool between(double value, double low, double high)
 {
@@ -23,14 +22,18 @@ bool dp_sgd_accounting_valid(const struct dp_sgd_plan *plan)
            plan->steps >= 1 && plan->steps <= DP_SGD_MAX_STEPS;
 }
 
+static struct composition_part run_of(const struct dp_sgd_plan *plan)
+{
+    struct mechanism step = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                             .gaussian = {plan->sampling_rate, plan->noise_multiplier}};
+    return (struct composition_part){.mechanism = step, .times = plan->steps};
+}
+
 enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *plan,
                                                    const struct pld_effort *effort,
                                                    struct privacy_interval *out)
 {
-    struct composition_part part = {
-        .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
-                      .gaussian = {plan->sampling_rate, plan->noise_multiplier}},
-        .times = plan->steps};
+    struct composition_part part = run_of(plan);
     struct composition run = {.part = &part, .count = 1, .capacity = 1};
     switch (accountant_pld_figure(&run, PLD_EPSILON, plan->delta, effort, out)) {
     case ACCOUNTANT_OK:
@@ -46,41 +49,14 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
     return DP_SGD_PLAN_BAD;
 }
 
-/* Epsilon by the order 1 + exp(x); INFINITY where the curve overflows. */
-static double renyi_epsilon_at(const struct dp_sgd_plan *plan, double x)
-{
-    double order = 1.0 + exp(x);
-    double one = renyi_subsampled_gaussian(plan->sampling_rate, plan->noise_multiplier, order);
-    return renyi_to_epsilon(order, (double)plan->steps * one, plan->delta);
-}
-
-/* The least over orders 1.03 .. 10^4: up the orders until it rises twice, then a closer look around
- * the best. Any order is valid; more is only tighter. */
+/* At the best order; INFINITY where the curve overflows. */
 static double renyi_epsilon(const struct dp_sgd_plan *plan)
 {
-    const double least = -3.5, step = 0.64;
-    double best = INFINITY, best_x = least;
-    int rising = 0;
-    for (int i = 0; i <= 20 && rising < 2; i++) {
-        double now = renyi_epsilon_at(plan, least + step * i);
-        rising = now < best ? 0 : rising + isfinite(best);
-        if (now < best) {
-            best = now;
-            best_x = least + step * i;
-        }
-    }
-    double width = step;
-    for (int i = 0; i < 6; i++) {
-        width *= 0.5;
-        double left = renyi_epsilon_at(plan, best_x - width);
-        double right = renyi_epsilon_at(plan, best_x + width);
-        double x = left < right ? best_x - width : best_x + width;
-        if (fmin(left, right) < best) {
-            best = fmin(left, right);
-            best_x = x;
-        }
-    }
-    return best;
+    struct composition_part part = run_of(plan);
+    struct composition run = {.part = &part, .count = 1, .capacity = 1};
+    struct privacy_interval figure;
+    bool known = accountant_renyi.epsilon(&run, plan->delta, &figure) == ACCOUNTANT_OK;
+    return known ? figure.upper : (double)INFINITY;
 }
 
 void dp_sgd_accounting_fill(struct dp_sgd_plan *plan, const struct privacy_interval *interval)

@@ -1,0 +1,19 @@
+/* What Dirichlet answers cost at least: the exact price of one pair of neighbours, (A3) of
+ * docs/privacy.md. No pair is proved to be the worst of more than two actions, so this is a lower
+ * bound of the truth; the certified upper one is dirichlet.h. */
+#ifndef TACET_ALGOS_PRIVACY_DIRICHLET_PAIR_H
+#define TACET_ALGOS_PRIVACY_DIRICHLET_PAIR_H
+
+#include "algos/privacy/mechanism.h"
+
+/* Compositions with more different Dirichlet parts get no lower bound. */
+#define DIRICHLET_PAIR_MAX_PARTS 16
+
+/* Lower bounds of the epsilon at DELTA in (0, 1), and of the delta at EPSILON >= 0, of
+ * COMPOSITION's Dirichlet parts together, all else left out: the dearest of six pairs, by contour
+ * integration, exact but for floating point and lowered by 1e-6 for it. 0 where none can be
+ * computed. */
+double dirichlet_pair_epsilon(const struct composition *composition, double delta);
+double dirichlet_pair_delta(const struct composition *composition, double epsilon);
+
+#endif

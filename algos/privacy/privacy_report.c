@@ -1,0 +1,84 @@
+/* Which accountant answers, and who is asked beside it. */
+#include "algos/privacy/privacy_report.h"
+
+#include <math.h>
+
+#include "algos/privacy/accountant_pld.h"
+#include "algos/privacy/dirichlet_pair.h"
+#include "algos/privacy/gaussian_dp.h"
+
+static const struct pld_effort QUICK = {.relative_gap = 2e-4, .max_log2_size = 17};
+
+/* Of PRIVACY_QUICK: whether other figures beside UPPER are worth their time. Where hardly anything
+ * is protected, or hardly anything told, they take longest. */
+static bool worth_comparing(const struct composition *composition,
+                            const struct privacy_question *question, double upper)
+{
+    if (composition->count > 8)
+        return false;
+    return question->for_delta ? upper > 1e-30 && upper < 0.5 : upper > 1e-6 && upper < 100.0;
+}
+
+static enum accountant_status ask(const struct accountant *accountant,
+                                  const struct composition *composition,
+                                  const struct privacy_question *question,
+                                  struct privacy_interval *out)
+{
+    return question->for_delta ? accountant->delta(composition, question->at, out)
+                               : accountant->epsilon(composition, question->at, out);
+}
+
+static enum accountant_status ask_pld(const struct composition *composition,
+                                      const struct privacy_question *question,
+                                      enum privacy_effort effort, struct privacy_interval *out)
+{
+    return accountant_pld_figure(composition, question->for_delta ? PLD_DELTA : PLD_EPSILON,
+                                 question->at,
+                                 effort == PRIVACY_QUICK ? &QUICK : &ACCOUNTANT_PLD_EFFORT, out);
+}
+
+const struct accountant *privacy_report_accountant(const struct composition *composition)
+{
+    return isnan(gaussian_dp_mu(composition)) ? accountant_for(composition) : &accountant_gdp;
+}
+
+static double dirichlet_lower(const struct composition *composition,
+                              const struct privacy_question *question, double upper)
+{
+    double lower = question->for_delta ? dirichlet_pair_delta(composition, question->at)
+                                       : dirichlet_pair_epsilon(composition, question->at);
+    return fmin(lower, upper);
+}
+
+static double upper_of(const struct accountant *accountant, const struct composition *composition,
+                       const struct privacy_question *question)
+{
+    struct privacy_interval figure;
+    bool good = ask(accountant, composition, question, &figure) == ACCOUNTANT_OK;
+    return good && isfinite(figure.upper) ? figure.upper : (double)NAN;
+}
+
+enum accountant_status privacy_report_make(const struct composition *composition,
+                                           const struct privacy_question *question,
+                                           enum privacy_effort effort, struct privacy_report *out)
+{
+    const struct accountant *accountant = privacy_report_accountant(composition);
+    struct privacy_report report = {.accountant = accountant->name, .renyi = NAN, .exact = NAN};
+    struct privacy_interval *figure = &report.figure;
+    bool full = effort == PRIVACY_FULL, by_pld = accountant == &accountant_pld;
+    enum accountant_status status = by_pld ? ask_pld(composition, question, effort, figure)
+                                           : ask(accountant, composition, question, figure);
+    if (status != ACCOUNTANT_OK)
+        return status;
+    if (!isfinite(figure->upper))
+        return ACCOUNTANT_OUT_OF_REACH;
+    if (full || worth_comparing(composition, question, figure->upper)) {
+        if (accountant == &accountant_renyi)
+            figure->lower = dirichlet_lower(composition, question, figure->upper);
+        report.renyi = upper_of(&accountant_renyi, composition, question);
+        if (full || !question->for_delta)
+            report.exact = upper_of(&accountant_exact, composition, question);
+    }
+    *out = report;
+    return ACCOUNTANT_OK;
+}

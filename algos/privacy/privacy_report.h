@@ -1,0 +1,39 @@
+/* All that is worth saying of a plan's price: the certified figure from both sides, and what other
+ * accountants make of it. What `tacet epsilon` and POST /v1/accounting:compose answer. */
+#ifndef TACET_ALGOS_PRIVACY_PRIVACY_REPORT_H
+#define TACET_ALGOS_PRIVACY_PRIVACY_REPORT_H
+
+#include <stdbool.h>
+
+#include "algos/privacy/accountant.h"
+
+struct privacy_question {
+    bool for_delta; /* delta at the epsilon AT >= 0; else epsilon at the delta AT in (0, 1) */
+    double at;
+};
+
+/* How long it may take. */
+enum privacy_effort {
+    PRIVACY_FULL,  /* as long as ledgers and certificates take */
+    PRIVACY_QUICK, /* grids of at most 2^18 points and few comparisons: less sharp where epsilon is
+                      far beyond use, and the same figure elsewhere */
+};
+
+struct privacy_report {
+    const char *accountant;         /* by name: the one whose upper figure this is */
+    struct privacy_interval figure; /* certified; upper is finite */
+    /* The same question by others, NAN where they have no answer or it would take long. */
+    double renyi; /* certified too: the best order */
+    double exact; /* but for floating point */
+};
+
+/* Whose figure is certified of COMPOSITION: "gdp" for plain Gaussians, else accountant_for's. */
+const struct accountant *privacy_report_accountant(const struct composition *composition);
+
+/* Answers QUESTION by that accountant; with Dirichlet parts the lower figure is dirichlet_pair.h's.
+ * OUT_OF_REACH also when no finite epsilon holds at that delta. *out is touched on success only. */
+enum accountant_status privacy_report_make(const struct composition *composition,
+                                           const struct privacy_question *question,
+                                           enum privacy_effort effort, struct privacy_report *out);
+
+#endif
