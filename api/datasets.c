@@ -199,7 +199,7 @@ static enum problem open_account(struct call *call, struct dataset_row *row,
                                      .unit = "expert",
                                      .epsilon = wish->epsilon,
                                      .delta = wish->delta,
-                                     .event = "{}",
+                                     .event = "{\"type\":\"NoOpDpEvent\"}",
                                      .now_ms = call->now_ms};
     struct ledger_account account;
     enum db_status status = DB_FAILED;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/event_json.h"
 #include "api/json_text.h"
 
 bool job_plan_releases(const struct job_plan *plan)
@@ -138,16 +139,20 @@ static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
 char *job_plan_event(const struct job_plan *plan, uint64_t steps)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
-    json_t *gaussian = json_pack("{s:s, s:o}", "type", "GaussianDpEvent", "noise_multiplier",
-                                 json_number(p->noise_multiplier));
-    json_t *sampled =
-        json_pack("{s:s, s:o, s:o}", "type", "PoissonSampledDpEvent", "sampling_probability",
-                  json_number(p->sampling_rate), "event", gaussian);
-    json_t *event = json_pack("{s:s, s:I, s:o}", "type", "SelfComposedDpEvent", "count",
-                              (json_int_t)steps, "event", sampled);
+    struct event noise = {
+        .kind = EVENT_MECHANISM,
+        .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1, p->noise_multiplier}}};
+    struct event step = {.kind = EVENT_POISSON_SAMPLED,
+                         .sampling_rate = p->sampling_rate,
+                         .child = &noise,
+                         .child_count = 1};
+    struct event run = {
+        .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
+    struct event nothing = {.kind = EVENT_NO_OP};
+    json_t *json = event_json(steps > 0 ? &run : &nothing);
     size_t size;
-    char *text = event == NULL ? NULL : json_text_write(event, false, &size);
-    json_decref(event);
+    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    json_decref(json);
     return text;
 }
 

@@ -175,7 +175,7 @@ static enum problem pay(struct query *query, const char *id, struct ledger_accou
     struct call *call = query->call;
     const struct filter_price *cost = &query->cost;
     char event[QUERY_EVENT_SIZE];
-    query_event_write(query->teacher, query->count, query->concentration, cost, event);
+    query_event_write(query->teacher, query->count, query->concentration, event);
     const struct ledger_charge charge = {
         .prices = {{query->standing.account, cost->units, cost->delta_units},
                    {query->teacher->row.account, cost->units, cost->delta_units}},

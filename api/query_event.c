@@ -1,32 +1,50 @@
 /* Events of answers, written without a tree of JSON. */
 #include "api/query_event.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "api/json_text.h"
-#include "storage/amounts.h"
 
-#define NUMBER 32
+#define NUMBER    32
+#define LEAF_SIZE 240
+
+/* One answer with Gaussian noise has the losses of the Gaussian mechanism with this multiplier,
+ * rounded down. */
+static void write_gaussian(const struct shelved_teacher *teacher, char out[LEAF_SIZE])
+{
+    char multiplier[NUMBER];
+    json_text_number(nextafter(1 / gaussian_simplex_mu(&teacher->teacher.gaussian), 0), multiplier);
+    snprintf(out, LEAF_SIZE, "{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":%s}", multiplier);
+}
+
+static void write_dirichlet(const struct shelved_teacher *teacher, double concentration,
+                            char out[LEAF_SIZE])
+{
+    const struct dirichlet *d = &teacher->teacher.dirichlet;
+    char number[3][NUMBER];
+    json_text_number(concentration, number[0]);
+    json_text_number(d->min_probability, number[1]);
+    json_text_number(d->sensitivity, number[2]);
+    snprintf(out, LEAF_SIZE,
+             "{\"type\":\"DirichletDpEvent\",\"actions\":%u,\"concentration\":%s,"
+             "\"min_probability\":%s,\"sensitivity\":%s}",
+             d->actions, number[0], number[1], number[2]);
+}
 
 void query_event_write(const struct shelved_teacher *teacher, uint32_t count, double concentration,
-                       const struct filter_price *price, char out[QUERY_EVENT_SIZE])
+                       char out[QUERY_EVENT_SIZE])
 {
-    const struct teacher_row *row = &teacher->row;
-    char what[2][NUMBER], cost[2][NUMBER];
-    bool gaussian = row->sigma > 0, renyi = row->renyi_order > 0;
-    double multiplier = 0;
-    if (gaussian) { /* of the plain Gaussian mechanism with the same law of losses */
-        multiplier = 1 / gaussian_simplex_mu(&teacher->teacher.gaussian);
+    char leaf[LEAF_SIZE];
+    if (teacher->row.sigma > 0) {
+        write_gaussian(teacher, leaf);
+    } else {
+        write_dirichlet(teacher, concentration, leaf);
     }
-    json_text_number(gaussian ? multiplier : concentration, what[0]);
-    json_text_number(gaussian ? row->sigma : row->min_probability, what[1]);
-    json_text_number(renyi ? row->renyi_order : ledger_units_value(price->units), cost[0]);
-    json_text_number(
-        renyi ? ledger_units_value(price->units) : ledger_delta_value(price->delta_units), cost[1]);
-    snprintf(out, QUERY_EVENT_SIZE,
-             "{\"type\":\"%s\",\"count\":%u,\"%s\":%s,\"%s\":%s,\"%s\":%s,\"%s\":%s}",
-             gaussian ? "GaussianDpEvent" : "DirichletDpEvent", count,
-             gaussian ? "noise_multiplier" : "concentration", what[0],
-             gaussian ? "sigma" : "min_probability", what[1], renyi ? "order" : "epsilon", cost[0],
-             renyi ? "divergence" : "delta", cost[1]);
+    if (count == 1) {
+        snprintf(out, QUERY_EVENT_SIZE, "%s", leaf);
+    } else {
+        snprintf(out, QUERY_EVENT_SIZE,
+                 "{\"type\":\"SelfComposedDpEvent\",\"count\":%u,\"event\":%s}", count, leaf);
+    }
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/accounting.h"
 #include "api/accounts.h"
 #include "api/algorithms.h"
 #include "api/certificates.h"
@@ -46,6 +47,9 @@ static const struct route routes[] = {
     {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
     {"GET", "/v1/ledger/accounts/{id}/entries", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
     {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
+
+    /* accounting.h */
+    {"POST", "/v1/accounting:compose", POOL, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_accounting_compose, "Says what a tree of events costs; stores nothing."},
 
     /* certificates.h */
     {"GET", "/v1/certificates/{id}", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_certificates_get, "Shows a signed certificate."},

@@ -26,7 +26,7 @@ static enum db_status open_account(struct call *call, const struct teacher_row *
                                            .delta = delta,
                                            .limit_units = limits->limit_units,
                                            .limit_delta = limits->limit_delta,
-                                           .event = "{}",
+                                           .event = "{\"type\":\"NoOpDpEvent\"}",
                                            .now_ms = call->now_ms};
     enum db_status status = ledger_open_account(call->db, &opening, out);
     if (status == DB_OK) {
@@ -127,7 +127,7 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
                                            .limit_units = grant->limits.limit_units,
                                            .limit_delta = grant->limits.limit_delta,
                                            .client = call->caller.id,
-                                           .event = "{}",
+                                           .event = "{\"type\":\"NoOpDpEvent\"}",
                                            .now_ms = call->now_ms};
         status = ledger_set_limit(call->db, &limit, &outcome.verdict, &account);
     }

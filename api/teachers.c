@@ -163,7 +163,7 @@ enum problem api_teachers_create(struct call *call)
                                            .delta = wish->delta,
                                            .limit_units = limits.limit_units,
                                            .limit_delta = limits.limit_delta,
-                                           .event = "{}",
+                                           .event = "{\"type\":\"NoOpDpEvent\"}",
                                            .now_ms = call->now_ms};
     struct ledger_account account;
     enum db_status status = ledger_open_account(call->db, &opening, &account);

@@ -194,25 +194,6 @@ Test(teacher_kinds, dirichlet_estimates_name_the_better_noise)
     fixture_close(f);
 }
 
-/* The same noise answers from the same budget whoever asks about it: a sum of divergences, not of
- * epsilons. */
-Test(teacher_kinds, events_say_which_noise_it_was)
-{
-    struct fixture *f = fixture_open();
-    struct response *teacher = made(f, GAUSSIAN "," BUDGETS);
-    expect_status(ask(f, teacher, STATE), 200);
-    struct response *entries = fixture_get(
-        f, "steward",
-        domain_path("/v1/ledger/accounts/%s/entries", response_text(teacher, "/account")));
-    expect_status(entries, 200);
-    double mu = (response_number(teacher, "/sensitivity") + sqrt(2) / 1048576) / 0.05;
-    cr_assert_str_eq(response_text(entries, "/items/1/event/type"), "GaussianDpEvent");
-    cr_assert_float_eq(response_number(entries, "/items/1/event/noise_multiplier"), 1 / mu, 1e-6);
-    cr_assert_eq(response_number(entries, "/items/1/event/sigma"), 0.05);
-    cr_assert(response_number(entries, "/items/1/event/divergence") > 0);
-    fixture_close(f);
-}
-
 /* ---- basic composition */
 
 static void spend_all(struct fixture *f, struct response *teacher)

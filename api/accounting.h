@@ -1,0 +1,12 @@
+/* What a list of events costs, for whoever asks: stateless. */
+#ifndef TACET_API_ACCOUNTING_H
+#define TACET_API_ACCOUNTING_H
+
+#include "api/call.h"
+
+/* Different mechanisms of one request: it then takes well under a second. */
+#define ACCOUNTING_MAX_MECHANISMS 16
+
+enum problem api_accounting_compose(struct call *call); /* POST /v1/accounting:compose */
+
+#endif

@@ -1,0 +1,18 @@
+/* Trees of events in JSON text: for callers who know nothing of JSON. The form is event_json.h's.
+ */
+#ifndef TACET_API_EVENT_TEXT_H
+#define TACET_API_EVENT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "algos/privacy/event.h"
+
+#define EVENT_TEXT_FAULT_SIZE 800
+
+/* Reads a tree, or an array of trees, from SIZE bytes. *out is the caller's to clear. False: FAULT
+ * holds a sentence that begins with the JSON pointer of the first thing that is wrong. */
+bool event_text_read(const char *bytes, size_t size, struct event *out,
+                     char fault[EVENT_TEXT_FAULT_SIZE]);
+
+#endif
