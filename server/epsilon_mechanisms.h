@@ -1,0 +1,24 @@
+/* The mechanisms that `tacet epsilon` prices: one table, a row each. */
+#ifndef TACET_SERVER_EPSILON_MECHANISMS_H
+#define TACET_SERVER_EPSILON_MECHANISMS_H
+
+#include "algos/privacy/mechanism.h"
+#include "server/epsilon_flags.h"
+#include "server/epsilon_lines.h"
+
+struct epsilon_mechanism {
+    const char *name, *summary;
+    unsigned needs, may;     /* FLAG_BITs beside --delta, --epsilon and those of a search */
+    enum epsilon_flag noise; /* what --find can solve for beside --steps; FLAG_COUNT: nothing */
+    /* The runs as a plan, added to the empty *OUT: 0, or the exit code after one line on standard
+     * error. NULL: ANSWER does all. */
+    int (*plan)(const struct epsilon_options *options, struct composition *out);
+    /* The whole answer, instead. */
+    int (*answer)(const struct epsilon_options *options, struct epsilon_lines *out);
+};
+
+/* Row INDEX, NULL past the end; and the row of that name, or NULL. */
+const struct epsilon_mechanism *epsilon_mechanism_at(unsigned index);
+const struct epsilon_mechanism *epsilon_mechanism_find(const char *name);
+
+#endif
