@@ -10,7 +10,7 @@
 long double normal_quantile(long double p);
 
 /* The standard normal variate of 64 uniform bits: the top one is the sign, the rest the tail's
- * probability (2 m + 1) 2^-65, exact in long double: never infinite, |x| at most 9.1, and no two
+ * probability (2 m + 1) 2^-65, exact in long double: never infinite, |x| at most 9.16, and no two
  * words give the same probability. */
 long double normal_from_word(uint64_t word);
 

@@ -82,3 +82,8 @@ double golden_normal_cdf(double x)
 {
     return 0.5 * erfc(-x * M_SQRT1_2);
 }
+
+double golden_laplace_cdf(double x)
+{
+    return x < 0 ? 0.5 * exp(x) : 1.0 - 0.5 * exp(-x);
+}

@@ -41,5 +41,6 @@ double golden_chi_square(const double *counts, const double *expected, size_t n)
 #define CHI_LIMIT 6.3
 
 double golden_normal_cdf(double x);
+double golden_laplace_cdf(double x);
 
 #endif
