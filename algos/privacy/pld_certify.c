@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "algos/privacy/pld_compose.h"
+#include "algos/privacy/pld_spectrum.h"
 
 #define OMITTED       1e-10 /* share of delta that may be left out at the mechanisms' far ends */
 #define MIN_LOG2_SIZE 12
@@ -312,7 +313,9 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
         struct privacy_interval now;
         enum pld_status status = attempt(sketch, &view, log2_size, figure, at, omit, &now);
         if (status == PLD_TOO_LARGE && isinf(gap) && log2_size > MIN_LOG2_SIZE) {
-            greatest = --log2_size; /* something is better than nothing */
+            /* Something is better than nothing: where all frequencies are needed, no more than one
+             * transform has. */
+            greatest = log2_size > PLD_MAX_LOG2_TRANSFORM ? PLD_MAX_LOG2_TRANSFORM : log2_size - 1;
             continue;
         }
         if (status != PLD_OK)
