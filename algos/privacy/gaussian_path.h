@@ -50,7 +50,7 @@ long double gaussian_path_value(const struct gaussian_path *path, uint32_t numbe
 /* What may be told: MEAN plus path NUMBER at INDEX, rounded and clipped by gaussian_grid_round.
  * MEAN is the released function AT THE GRID POINT, index / 2^bits, never at the point that was
  * asked for: points of one cell share their noise, so means taken at two of them would show their
- * difference without any. */
+ * difference without any. VALUE_LIMIT is positive and below 2^40 sigma. */
 double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
                              const uint32_t *index, double mean, double value_limit);
 

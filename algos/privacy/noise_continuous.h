@@ -14,8 +14,8 @@ struct noise_source;
 /* N(0, 1) by Box and Muller in double; nothing beyond 8.6, where 1e-17 of the law lies. */
 double noise_normal(struct noise_source *source);
 
-/* Adds stddev * N(0, 1) to each of V[count], in float: the fast path of DP-SGD. STDDEV is finite
- * and not negative. */
+/* Adds stddev * N(0, 1) to each of V[count], in float: the fast path of DP-SGD. STDDEV is not
+ * negative and at most 1e37, so that no normal of it overflows. */
 void noise_gaussian_add(struct noise_source *source, float *v, size_t count, float stddev);
 
 /* Exponential of mean 1; the tail has no end. */

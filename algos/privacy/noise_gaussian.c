@@ -14,8 +14,9 @@
 
 #include "algos/privacy/noise_source.h"
 
-#define PAIRS      1024     /* a block of pairs, its words and normals, stays in the L1 cache */
-#define TAIL_BELOW 0x10000u /* words of radii that refine_tail draws anew */
+#define PAIRS       1024 /* a block of pairs, its words and normals, stays in the L1 cache */
+#define STDDEV_MOST 1e37f
+#define TAIL_BELOW  0x10000u /* words of radii that refine_tail draws anew */
 
 static inline float float_from_bits(uint32_t bits)
 {
@@ -123,7 +124,7 @@ static void add(float *restrict v, const float *restrict noise, size_t count)
 
 void noise_gaussian_add(struct noise_source *source, float *v, size_t count, float stddev)
 {
-    assert(stddev >= 0.0f && isfinite(stddev));
+    assert(stddev >= 0.0f && stddev <= STDDEV_MOST);
     uint32_t words[2 * PAIRS];
     float normals[2 * PAIRS];
     while (count) {
