@@ -31,16 +31,24 @@ static int subsampled_gaussian(const struct epsilon_options *options, struct com
     return add(options, &m, out);
 }
 
+/* Noise over sensitivity, rounded down: what is certified has to hold for the noise that is there.
+ */
+static double noise_over(double noise, double sensitivity)
+{
+    double quotient = noise / sensitivity;
+    return fma(quotient, sensitivity, -noise) > 0.0 ? nextafter(quotient, 0.0) : quotient;
+}
+
 static int gaussian(const struct epsilon_options *options, struct composition *out)
 {
-    double multiplier = options->value[FLAG_SIGMA] / options->value[FLAG_SENSITIVITY];
+    double multiplier = noise_over(options->value[FLAG_SIGMA], options->value[FLAG_SENSITIVITY]);
     struct mechanism m = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1.0, multiplier}};
     return add(options, &m, out);
 }
 
 static int laplace(const struct epsilon_options *options, struct composition *out)
 {
-    double multiplier = options->value[FLAG_SCALE] / options->value[FLAG_SENSITIVITY];
+    double multiplier = noise_over(options->value[FLAG_SCALE], options->value[FLAG_SENSITIVITY]);
     struct mechanism m = {.kind = MECHANISM_LAPLACE, .laplace = {multiplier}};
     return add(options, &m, out);
 }
