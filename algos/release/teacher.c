@@ -127,7 +127,7 @@ struct answer_error teacher_answer_error(const struct teacher *teacher, double c
     struct teacher now = *teacher;
     bool weakened = now.mechanism->weaken(&now, concentration);
     assert(weakened);
-    /* cppcheck-suppress returnDanglingLifetime ; four numbers, no pointer */
+    /* cppcheck-suppress returnDanglingLifetime ; two numbers, no pointer */
     return now.mechanism->error(&now, policy);
 }
 
