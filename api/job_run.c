@@ -21,6 +21,9 @@
 #define LEASE_EVALUATE_MS 300000 /* one block of episodes may be long */
 #define BEAT_EVERY_MS     1000
 #define SAVE_EVERY_MS     5000
+/* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its
+ * worker, and would do so for ever. */
+#define ATTEMPTS_MAX 5
 
 /* ---- the lease */
 
@@ -370,12 +373,23 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
         return API_JOB_PAUSED;
     }
     if (run->starved) { /* the lease stays, so that it is not tried again at once */
+        (void)jobs_excuse(run->db, run->job.id, run->control->worker);
         snprintf(note, 256, "%s: memory ran short, to be tried again", run->job.id);
         return API_JOB_PAUSED;
     }
     enum db_status status = jobs_release_leases(run->db, run->control->worker);
     snprintf(note, 256, "%s: paused at step %llu", run->job.id, (unsigned long long)run->step);
     return status == DB_OK || status == DB_NONE ? API_JOB_PAUSED : API_JOB_FAILED_STORAGE;
+}
+
+/* It may have run any of its steps: the whole price is paid. */
+static void give_up(struct job_run *run, struct job_ending *ending)
+{
+    (void)job_plan_read(run->job.plan, &run->plan, &run->starved);
+    run->resumed = true;
+    fail(ending, PROBLEM_TRAINING_FAILED,
+         "The job ended its worker again and again without getting on; it may need more memory "
+         "than there is.");
 }
 
 enum api_job_turn api_job_turn(struct app *app, struct db *db,
@@ -396,7 +410,9 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     run.beat_ms = now;
     struct job_ending ending = {.state = JOB_CANCELLED};
     bool over = true;
-    if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
+    if (run.job.attempts > ATTEMPTS_MAX && !run.job.cancel_requested) {
+        give_up(&run, &ending);
+    } else if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
         over = !run.starved || !run.resumed || run.job.cancel_requested;
         if (!run.job.cancel_requested) {
             fail(&ending, PROBLEM_DATA_UNREADABLE, "The job's plan is not one of this version.");

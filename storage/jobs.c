@@ -73,6 +73,7 @@ bool job_read(const struct db_row *row, struct job_row *out)
         .created_ms = db_row_integer(row, 25),
         .started_ms = db_row_integer(row, 26),
         .finished_ms = db_row_integer(row, 27),
+        .attempts = db_row_integer(row, 28),
     };
     return job_state_named(db_row_text(row, 8), &out->state) && read_words(row, out);
 }

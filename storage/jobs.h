@@ -41,6 +41,7 @@ struct job_row {
     char problem_detail[JOB_DETAIL_SIZE];
     double epsilon_spent;                        /* once it is over */
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
+    int64_t attempts; /* claims since a checkpoint got on or a worker let it go in order */
 };
 
 void job_done(struct job_row *job); /* frees request and plan; zeroed rows allowed */
@@ -125,6 +126,10 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
 /* Gives back all leases of WORKER at once, so that its jobs can go on elsewhere without waiting:
  * at a clean stop. */
 enum db_status jobs_release_leases(struct db *db, const char *worker);
+
+/* The job's worker leaves it in order, lease and all, to be tried again when the lease ends: that
+ * was no failed attempt. */
+enum db_status jobs_excuse(struct db *db, const char *id, const char *worker);
 
 /* Ends every lease: at the start of a server that has the database for itself, whose leases are
  * those of its former self. */

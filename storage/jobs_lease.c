@@ -31,6 +31,7 @@ enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int
     *out = (struct job_row){.request = NULL};
     status = db_change(db,
                        "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
+                       "attempts = attempts + 1, "
                        "started_ms = CASE WHEN started_ms = 0 THEN $2 ELSE started_ms END "
                        "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
                        "(state = 'running' AND lease_until_ms <= $2) "
@@ -85,6 +86,13 @@ static enum db_status save_checkpoint(struct db *db, void *context)
         return status;
     }
     struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size)};
+    status = db_run(db,
+                    "UPDATE jobs SET attempts = 0 WHERE id = $1 AND attempts > 0 AND $2 > "
+                    "(SELECT coalesce(max(step), 0) FROM checkpoints WHERE job = $1)",
+                    values, 2, NULL, NULL);
+    if (status != DB_OK) {
+        return status;
+    }
     return db_run(db,
                   "INSERT INTO checkpoints (job, step, bytes) VALUES ($1, $2, $3) "
                   "ON CONFLICT (job) DO UPDATE SET step = excluded.step, bytes = excluded.bytes",
@@ -203,9 +211,15 @@ enum db_status jobs_release_leases(struct db *db, const char *worker)
 {
     struct db_value values[] = {db_text(worker)};
     return db_change(db,
-                     "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running' "
+                     "UPDATE jobs SET lease_until_ms = 0, attempts = 0 WHERE state = 'running' "
                      "AND lease_owner = $1",
                      values, 1, NULL, NULL);
+}
+
+enum db_status jobs_excuse(struct db *db, const char *id, const char *worker)
+{
+    struct db_value values[] = {db_text(id), db_text(worker)};
+    return db_change(db, "UPDATE jobs SET attempts = 0 WHERE " OURS, values, 2, NULL, NULL);
 }
 
 enum db_status jobs_expire_leases(struct db *db)

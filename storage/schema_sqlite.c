@@ -294,4 +294,10 @@ static const char *const version_3[] = {
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {version_1, version_2, version_3, NULL};
+/* Claims of a job since it last got on: one that ends its worker every time must end itself. */
+static const char *const version_4[] = {
+    "ALTER TABLE jobs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
+    NULL,
+};
+
+const char *const *const schema_sqlite[] = {version_1, version_2, version_3, version_4, NULL};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/jobs.h"
 #include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
@@ -273,5 +274,45 @@ Test(job_retry, executed_steps_always_cost_their_delta)
         fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", paused.dataset));
     cr_assert_float_eq(response_number(budget, "/spent/delta"), 0.04, 1e-12);
     cr_assert_eq(response_number(budget, "/reserved/delta"), 0);
+    fixture_close(f);
+}
+
+/* Claims the one job and is heard of no more. */
+static void claim_and_die(struct fixture *f, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++) {
+        struct job_row job;
+        cr_assert_eq(jobs_claim(fixture_db(f), "mortal", 1, 0, &job), DB_OK);
+        job_done(&job);
+    }
+}
+
+Test(job_retry, a_job_that_ends_every_worker_ends_itself_at_its_price)
+{
+    struct fixture *f = fixture_open();
+    struct paused paused = {.dataset = domain_sealed(f, "private", 10)};
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(paused.dataset, 6, 400));
+    paused.job = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    paused.reserved = response_number(made, "/privacy/reserved/epsilon");
+    claim_and_die(f, 5);
+    cr_assert_eq(domain_turn(f, "sixth", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", paused.job);
+    cr_expect_str_eq(response_text(job, "/state"), "failed");
+    cr_expect_not_null(strstr(response_text(job, "/error/detail"), "again and again"), "%s",
+                       job->body);
+    expect_spent(f, &paused, paused.reserved, 0);
+    fixture_close(f);
+}
+
+Test(job_retry, a_few_dead_workers_are_forgiven)
+{
+    struct fixture *f = fixture_open();
+    struct paused paused = pause_one(f); /* in order: its attempt does not count */
+    claim_and_die(f, 4);
+    cr_assert_eq(domain_turn(f, "fifth", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", paused.job);
+    cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+    expect_spent(f, &paused, paused.reserved, 0);
     fixture_close(f);
 }

@@ -394,3 +394,37 @@ Test(jobs, a_checkpoint_that_fails_leaves_the_one_before)
     }
     cr_assert_fail("the failure always fired");
 }
+
+static int64_t attempts(const char *id)
+{
+    struct job_row job;
+    cr_assert_eq(jobs_find(f.db, id, &job), DB_OK);
+    int64_t count = job.attempts;
+    job_done(&job);
+    return count;
+}
+
+Test(jobs, attempts_count_until_the_job_gets_on, .init = open_store, .fini = close_store)
+{
+    struct job_lease lease;
+    struct job_checkpoint checkpoint = {
+        .id = "job_a", .step = 5, .bytes = "one", .size = 3, .now_ms = 12, .lease_ms = 1};
+    submit("job_a", 1);
+    expect_claim("w1", 10, "job_a");
+    expect_claim("w2", 20, "job_a");
+    cr_assert_eq(attempts("job_a"), 2);
+    checkpoint.worker = "w2";
+    cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+    cr_assert_eq(attempts("job_a"), 0); /* step 5 is further than none */
+    expect_claim("w3", 40, "job_a");
+    checkpoint.worker = "w3";
+    cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+    cr_assert_eq(attempts("job_a"), 1); /* step 5 once more is not */
+    cr_assert_eq(jobs_excuse(f.db, "job_a", "w2"), DB_OK);
+    cr_assert_eq(attempts("job_a"), 1); /* not w2's to say */
+    cr_assert_eq(jobs_excuse(f.db, "job_a", "w3"), DB_OK);
+    cr_assert_eq(attempts("job_a"), 0);
+    expect_claim("w4", 60, "job_a");
+    cr_assert_eq(jobs_release_leases(f.db, "w4"), DB_OK);
+    cr_assert_eq(attempts("job_a"), 0);
+}
