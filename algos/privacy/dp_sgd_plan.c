@@ -35,7 +35,11 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
 {
     struct composition_part part = run_of(plan);
     struct composition run = {.part = &part, .count = 1, .capacity = 1};
-    switch (accountant_pld_figure(&run, PLD_EPSILON, plan->delta, effort, out)) {
+    enum accountant_status status =
+        plan->sampling_rate == 1.0 /* plain Gaussians have a closed form */
+            ? accountant_gdp.epsilon(&run, plan->delta, out)
+            : accountant_pld_figure(&run, PLD_EPSILON, plan->delta, effort, out);
+    switch (status) {
     case ACCOUNTANT_OK:
         return DP_SGD_PLAN_OK;
     case ACCOUNTANT_NO_MEMORY:

@@ -7,15 +7,15 @@
 #include "algos/privacy/dirichlet_pair.h"
 #include "algos/privacy/gaussian_dp.h"
 
-static const struct pld_effort QUICK = {.relative_gap = 2e-4, .max_log2_size = 17};
+/* Most parts of a PRIVACY_QUICK plan that others are asked about. */
+#define QUICK_PARTS 8
 
-/* Of PRIVACY_QUICK: whether other figures beside UPPER are worth their time. Where hardly anything
- * is protected, or hardly anything told, they take longest. */
-static bool worth_comparing(const struct composition *composition,
-                            const struct privacy_question *question, double upper)
+static const struct pld_effort COARSE = {.relative_gap = 2e-4, .max_log2_size = 20};
+
+/* Whether UPPER is of a plan that somebody would run: where hardly anything is protected, or hardly
+ * anything told, figures take longest and matter least. */
+static bool sensible(const struct privacy_question *question, double upper)
 {
-    if (composition->count > 8)
-        return false;
     return question->for_delta ? upper > 1e-30 && upper < 0.5 : upper > 1e-6 && upper < 100.0;
 }
 
@@ -32,9 +32,14 @@ static enum accountant_status ask_pld(const struct composition *composition,
                                       const struct privacy_question *question,
                                       enum privacy_effort effort, struct privacy_interval *out)
 {
-    return accountant_pld_figure(composition, question->for_delta ? PLD_DELTA : PLD_EPSILON,
-                                 question->at,
-                                 effort == PRIVACY_QUICK ? &QUICK : &ACCOUNTANT_PLD_EFFORT, out);
+    enum pld_figure figure = question->for_delta ? PLD_DELTA : PLD_EPSILON;
+    if (effort == PRIVACY_QUICK) {
+        enum accountant_status status =
+            accountant_pld_figure(composition, figure, question->at, &COARSE, out);
+        if (status != ACCOUNTANT_OK || !sensible(question, out->upper))
+            return status;
+    }
+    return accountant_pld_figure(composition, figure, question->at, &ACCOUNTANT_PLD_EFFORT, out);
 }
 
 const struct accountant *privacy_report_accountant(const struct composition *composition)
@@ -72,7 +77,7 @@ enum accountant_status privacy_report_make(const struct composition *composition
         return status;
     if (!isfinite(figure->upper))
         return ACCOUNTANT_OUT_OF_REACH;
-    if (full || worth_comparing(composition, question, figure->upper)) {
+    if (full || (composition->count <= QUICK_PARTS && sensible(question, figure->upper))) {
         if (accountant == &accountant_renyi)
             figure->lower = dirichlet_lower(composition, question, figure->upper);
         report.renyi = upper_of(&accountant_renyi, composition, question);

@@ -15,8 +15,8 @@ struct privacy_question {
 /* How long it may take. */
 enum privacy_effort {
     PRIVACY_FULL,  /* as long as ledgers and certificates take */
-    PRIVACY_QUICK, /* grids of at most 2^18 points and few comparisons: less sharp where epsilon is
-                      far beyond use, and the same figure elsewhere */
+    PRIVACY_QUICK, /* the same figures for plans that somebody would run (epsilon below 100, delta
+                      from 1e-30 to 1/2), coarser ones for others, and fewer comparisons */
 };
 
 struct privacy_report {

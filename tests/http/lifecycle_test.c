@@ -15,7 +15,7 @@
 Test(lifecycle, help_is_everywhere)
 {
     char out[16384];
-    static const char *const commands[] = {"serve", "client", "experts", NULL};
+    static const char *const commands[] = {"serve", "client", "experts", "epsilon", NULL};
     cr_expect_eq(tacet_run(out, sizeof out, "--help", NULL), 0);
     for (int i = 0; commands[i] != NULL; i++) {
         cr_expect_not_null(strstr(out, commands[i]));
