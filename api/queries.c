@@ -28,6 +28,7 @@
 #define QUERY_WORK_MAX 20000000
 
 static const char *const reuses[] = {"exact", NULL};
+static const char *const accountings[] = {"paper", NULL};
 
 struct query {
     struct call *call;
@@ -340,12 +341,17 @@ enum problem api_queries_estimate(struct call *call)
         return problem;
     }
     int64_t count = 0;
+    int paper = -1; /* not asked for */
     const struct field fields[] = {
         field_integer("count", &count, 1, ESTIMATE_COUNT_MAX),
         field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
+        field_optional(field_choice("accounting", &paper, accountings)),
     };
-    if (!fields_read(call, call->body, "", fields, 2)) {
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
         return PROBLEM_VALIDATION;
+    }
+    if (paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet) {
+        return call_invalid(call, "/accounting", "is known of dirichlet teachers alone");
     }
     query->count = (uint32_t)count;
     const struct teacher_row *row = &query->teacher->row;
@@ -370,8 +376,11 @@ enum problem api_queries_estimate(struct call *call)
                   budget_amount(filter_epsilon(row->renyi_order, cost->units, delta), used));
     reply = rollout_reply(reply, query->concentration);
     const struct filter_price each = {cost->units / count, cost->delta_units / count};
-    if (reply != NULL &&
-        !query_estimate_errors(reply, query->teacher, query->concentration, &each)) {
+    bool good = reply != NULL &&
+                query_estimate_errors(reply, query->teacher, query->concentration, &each) &&
+                (paper < 0 ||
+                 query_estimate_paper(reply, query->teacher, query->concentration, count, delta));
+    if (!good) {
         json_decref(reply);
         reply = NULL;
     }

@@ -1,6 +1,9 @@
 /* Expected errors, at two public policies: the teacher's own distribution is not looked at. */
 #include "api/query_estimate.h"
 
+#include <math.h>
+
+#include "algos/privacy/dirichlet_paper.h"
 #include "api/json_text.h"
 
 static json_t *error_json(const struct teacher *teacher, double concentration)
@@ -37,4 +40,16 @@ bool query_estimate_errors(json_t *reply, const struct shelved_teacher *teacher,
         good = json_object_set_new(reply, "alternative", alternative_json(teacher, price)) == 0;
     }
     return good;
+}
+
+bool query_estimate_paper(json_t *reply, const struct shelved_teacher *teacher,
+                          double concentration, int64_t count, double delta)
+{
+    struct dirichlet mechanism = teacher->teacher.dirichlet;
+    mechanism.concentration = concentration;
+    double epsilon = dirichlet_paper_total(&mechanism, (double)count, delta);
+    json_t *paper = json_pack("{s:o, s:o, s:b}", "epsilon",
+                              isfinite(epsilon) ? json_number(epsilon) : json_null(), "delta",
+                              json_number(delta), "guarantee", 0);
+    return json_object_set_new(reply, "paper", paper) == 0;
 }

@@ -173,3 +173,10 @@ double dirichlet_paper_tau(const struct dirichlet *mechanism, double delta)
     }
     return exp(low);
 }
+
+double dirichlet_paper_total(const struct dirichlet *mechanism, double answers, double delta)
+{
+    assert(answers >= 1.0);
+    double tau = dirichlet_paper_tau(mechanism, delta / answers);
+    return tau > 0.0 ? answers * dirichlet_paper_epsilon(mechanism, tau) : (double)INFINITY;
+}

@@ -32,4 +32,8 @@ double dirichlet_paper_delta(const struct dirichlet *mechanism, double tau);
  * epsilon at DELTA. 0 when none above 1e-300 is. */
 double dirichlet_paper_tau(const struct dirichlet *mechanism, double delta);
 
+/* What the paper would say of ANSWERS answers at DELTA in (0, 1) together: equation (12) at an
+ * equal share of delta, added up (its own basic composition). INFINITY when there is no tau. */
+double dirichlet_paper_total(const struct dirichlet *mechanism, double answers, double delta);
+
 #endif

@@ -194,6 +194,31 @@ Test(teacher_kinds, dirichlet_estimates_name_the_better_noise)
     fixture_close(f);
 }
 
+/* The published figure is shown when it is asked for, and for what it is. */
+Test(teacher_kinds, the_papers_figure_is_for_comparison_only)
+{
+    struct fixture *f = fixture_open();
+    struct response *teacher = made(f, DIRICHLET "," BUDGETS);
+    const char *path =
+        domain_path("/v1/teachers/%s/queries:estimate", response_text(teacher, "/id"));
+    struct response *plain = fixture_post(f, "student", path, "{\"count\":10}");
+    struct response *paper =
+        fixture_post(f, "student", path, "{\"count\":10,\"accounting\":\"paper\"}");
+    expect_status(paper, 200);
+    cr_assert_null(response_at(plain, "/paper"));
+    cr_assert_eq(response_number(paper, "/cost/epsilon"), response_number(plain, "/cost/epsilon"));
+    cr_assert_gt(response_number(paper, "/paper/epsilon"), response_number(plain, "/cost/epsilon"));
+    cr_assert(json_is_false(response_at(paper, "/paper/guarantee")));
+    expect_status(fixture_post(f, "student", path, "{\"count\":10,\"accounting\":\"best\"}"), 422);
+    struct response *other = made(f, GAUSSIAN "," BUDGETS);
+    path = domain_path("/v1/teachers/%s/queries:estimate", response_text(other, "/id"));
+    struct response *refused =
+        fixture_post(f, "student", path, "{\"count\":10,\"accounting\":\"paper\"}");
+    expect_status(refused, 422);
+    cr_assert_str_eq(response_text(refused, "/errors/0/pointer"), "/accounting");
+    fixture_close(f);
+}
+
 /* ---- basic composition */
 
 static void spend_all(struct fixture *f, struct response *teacher)

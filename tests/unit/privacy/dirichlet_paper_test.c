@@ -108,3 +108,19 @@ Test(dirichlet_paper, incomplete_beta_in_closed_form)
                            1.0, 1e-12);
     }
 }
+
+/* Independent figures, to the digits that they were computed to. */
+Test(dirichlet_paper, many_answers_add_up)
+{
+    static const struct {
+        double k, eta, change, answers, epsilon;
+    } cases[] = {
+        {20, 0.1, 0.01, 1, 13.4},   {20, 0.1, 0.01, 100, 1431}, {5, 0.05, 0.05, 1, 32.5},
+        {5, 0.05, 0.05, 100, 4174}, {100, 0.1, 0.05, 1, 87.2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dirichlet mechanism = {4, cases[i].k, cases[i].eta, cases[i].change};
+        double got = dirichlet_paper_total(&mechanism, cases[i].answers, 1e-5);
+        cr_expect_float_eq(got / cases[i].epsilon, 1.0, 0.004, "%zu: %g", i, got);
+    }
+}
