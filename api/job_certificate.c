@@ -42,17 +42,24 @@ static json_t *warnings_json(bool injected_noise)
         "The data are what was uploaded: nothing here says that they are true.");
 }
 
+#define FIGURES                                                                                    \
+    "epsilon is an upper and epsilon_lower a lower bound of what these steps cost, "               \
+    "epsilon_renyi a check by Renyi accounting"
+
+static const char accountant_sampled[] =
+    "privacy-loss distribution of the composed Poisson-subsampled Gaussian, both "
+    "directions; " FIGURES;
+static const char accountant_plain[] = "closed form of the composed Gaussian; " FIGURES;
+
 static json_t *privacy_json(const struct job_plan *plan)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
-    return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", plan->algorithm->privacy_unit, "neighbours",
-        plan->experts_declared ? neighbours_declared : neighbours_counted, "epsilon",
-        json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
-        json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
-        "privacy-loss distribution of the composed Poisson-subsampled Gaussian, both "
-        "directions; epsilon is an upper and epsilon_lower a lower bound of what these "
-        "steps cost, epsilon_renyi a check by Renyi accounting");
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", plan->algorithm->privacy_unit,
+                     "neighbours",
+                     plan->experts_declared ? neighbours_declared : neighbours_counted, "epsilon",
+                     json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
+                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
+                     "accountant", p->sampling_rate < 1 ? accountant_sampled : accountant_plain);
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,

@@ -30,8 +30,8 @@ json_t *job_plan_parameters(const struct job_plan *plan);
  * reference. */
 json_t *job_plan_privacy(const struct job_plan *plan);
 
-/* The event of a ledger entry, in the shape of dp_accounting's DpEvent: STEPS composed Poisson
- * sampled Gaussians. malloc'ed; NULL: memory. */
+/* The event of a ledger entry, as event_json.h has it: STEPS composed Poisson sampled Gaussians; 0:
+ * nothing was done. malloc'ed; NULL: memory. */
 char *job_plan_event(const struct job_plan *plan, uint64_t steps);
 
 /* All of it as text that job_plan_read understands; exact. malloc'ed; NULL: memory. */

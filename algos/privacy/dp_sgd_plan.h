@@ -20,8 +20,9 @@ struct dp_sgd_plan {
     uint32_t nominal_experts; /* public */
     uint64_t steps;           /* noisy steps */
     double delta;
-    double epsilon; /* certified upper bound at delta (privacy-loss distribution, pessimistic) */
-    double epsilon_lower; /* certified lower bound, same grid */
+    double epsilon; /* certified upper bound at delta: privacy-loss distribution, or the closed form
+                       of plain Gaussians where sampling_rate is 1 */
+    double epsilon_lower; /* certified lower bound, likewise */
     double epsilon_renyi; /* Renyi accounting beside it, as a check: never below epsilon_lower */
 };
 
