@@ -8,7 +8,8 @@
  * delta, exp(-2 pi c / h) times smaller at worst. The line is tabulated once; delta at any epsilon
  * nearby costs one exponential per point, so epsilon of delta is Newton's method on one table.
  * That the rule has settled is seen from the sum over every second point, which errs by about
- * the square root of what the full sum does. */
+ * the square root of what the full sum does, and, as rare great losses may come in with both, from
+ * a Chernoff bound of them (tail_beyond). */
 #include "algos/privacy/contour.h"
 
 #include <assert.h>
@@ -24,6 +25,7 @@
 #define MAX_SEGMENT 512     /* and at most: rounding grows with the length of a recurrence */
 #define NEGLIGIBLE  (-40.0) /* ln of what the last points may be of the first */
 #define CANCELLED   1e-4    /* a sum so much smaller than its terms has lost digits */
+#define BEYOND      1e-9    /* share of the figure that may be losses beyond the step's reach */
 #define SETTLED     1e-7    /* relative distance of the sums with h and 2h */
 
 struct line {
@@ -188,6 +190,7 @@ struct sums {
     double delta, coarse, slope;
     double size; /* what delta would be if nothing cancelled */
     double log_scale;
+    double beyond; /* tail_beyond */
 };
 
 static struct sums line_sums(const struct line *line, double epsilon)
@@ -207,14 +210,46 @@ static struct sums line_sums(const struct line *line, double epsilon)
         coarse += j % 2 ? 0.0 : 2.0 * term;
     }
     double scale = line->step / M_PI;
-    return (struct sums){fine * scale, coarse * scale, slope * scale, all * scale,
-                         line->least_log - c * epsilon};
+    return (struct sums){
+        fine * scale, coarse * scale, slope * scale, all * scale, line->least_log - c * epsilon,
+        0.0};
+}
+
+/* Steps of h also sum delta(epsilon + 2 pi k / h) exp(c 2 pi k / h), k = 1, 2, ...: what the law
+ * tilted by c has beyond. ln of a Chernoff bound of that by the tilt 2^X more. */
+struct beyond {
+    const struct contour_law *laws;
+    size_t count;
+    double c, least_log, place;
+};
+
+static double beyond_at(const void *context, double x)
+{
+    const struct beyond *beyond = context;
+    double more = exp2(x);
+    return log_moments(beyond->laws, beyond->count, beyond->c + more) - beyond->least_log -
+           more * beyond->place;
+}
+
+/* About how much comes in falsely, as a share of exp(K(c) - c EPSILON). */
+static double tail_beyond(const struct contour_law *laws, size_t count, const struct line *line,
+                          double epsilon)
+{
+    const struct beyond beyond = {laws, count, line->c, line->least_log,
+                                  epsilon + 2.0 * M_PI / line->step};
+    double limit = INFINITY, value;
+    for (size_t i = 0; i < count; i++)
+        limit = fmin(limit, contour_law_limit(&laws[i]));
+    double end = isinf(limit) ? log2(line->c) + 10.0 : log2(limit - line->c) - 1e-3;
+    minimum_of(beyond_at, &beyond, fmin(log2(0.3 * line->c), end), end - 40.0, end, 0.3, &value);
+    return exp(value);
 }
 
 static bool settled(const struct sums *sums)
 {
     return sums->delta > CANCELLED * sums->size &&
-           fabs(sums->coarse - sums->delta) < SETTLED * sums->delta;
+           fabs(sums->coarse - sums->delta) < SETTLED * sums->delta &&
+           sums->beyond < BEYOND * sums->delta;
 }
 
 /* Mass at infinity. */
@@ -247,8 +282,10 @@ enum contour_status contour_delta(const struct contour_law *laws, size_t count, 
         struct line line;
         enum contour_status status = line_new(&line, laws, count, c, step, &left);
         struct sums sums = {0};
-        if (status == CONTOUR_OK)
+        if (status == CONTOUR_OK) {
             sums = line_sums(&line, epsilon);
+            sums.beyond = tail_beyond(laws, count, &line, epsilon);
+        }
         line_clear(&line);
         if (status != CONTOUR_OK)
             return status;
@@ -306,6 +343,8 @@ enum contour_status contour_epsilon(const struct contour_law *laws, size_t count
         struct sums sums = {0};
         double epsilon = 0;
         bool solved = status == CONTOUR_OK && line_solve(&line, aim.value, guess, &epsilon, &sums);
+        if (solved)
+            sums.beyond = tail_beyond(laws, count, &line, epsilon);
         line_clear(&line);
         if (status != CONTOUR_OK)
             return status;
