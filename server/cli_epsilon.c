@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algos/privacy/accountant_search.h"
+#include "algos/privacy/dirichlet_paper.h"
 #include "algos/privacy/privacy_report.h"
 #include "api/event_text.h"
 #include "server/epsilon_flags.h"
@@ -78,6 +79,19 @@ static void add_report(const struct privacy_question *question, const struct pri
                          "exact but for floating point");
 }
 
+/* What the paper says of a Dirichlet teacher's answers, for comparison. */
+static void add_paper(const struct composition *plan, double delta, struct epsilon_lines *out)
+{
+    const struct mechanism *m = &plan->part[0].mechanism;
+    if (plan->count != 1 || m->kind != MECHANISM_DIRICHLET)
+        return;
+    struct dirichlet d = {m->dirichlet.actions, m->dirichlet.concentration,
+                          m->dirichlet.min_probability, m->dirichlet.sensitivity};
+    double epsilon = dirichlet_paper_total(&d, (double)plan->part[0].times, delta);
+    epsilon_lines_number(out, "epsilon_paper", isfinite(epsilon) ? epsilon : (double)NAN,
+                         "by the published formula, which is no guarantee");
+}
+
 static int price(const struct epsilon_options *options, const struct composition *plan,
                  struct epsilon_lines *out)
 {
@@ -89,6 +103,8 @@ static int price(const struct epsilon_options *options, const struct composition
     if (status != ACCOUNTANT_OK)
         return complain_of(status);
     add_report(&question, &report, out);
+    if (!for_delta)
+        add_paper(plan, question.at, out);
     return 0;
 }
 

@@ -109,6 +109,16 @@ Test(epsilon, agrees_with_oracles)
     }
 }
 
+/* Beside the certified figure stands the published one, under its own name. */
+Test(epsilon, shows_the_papers_figure_beside_the_certified_one)
+{
+    json_t *json = object("--mechanism dirichlet --actions 4 --concentration 20 --min-probability "
+                          "0.1 --sensitivity 0.01 --steps 100 --delta 1e-5");
+    cr_expect_float_eq(number(json, "epsilon_paper"), 1431, 1);
+    cr_expect_float_eq(number(json, "epsilon"), 8.5, 0.01);
+    json_decref(json);
+}
+
 /* max_steps.json; the rate is 256/3000. */
 Test(epsilon, finds_the_most_steps_and_the_least_noise)
 {
