@@ -52,8 +52,8 @@ static int complain_of(enum accountant_status status)
 {
     if (status == ACCOUNTANT_NO_MEMORY)
         return epsilon_complain(EXIT_FAILED, "out of memory");
-    return epsilon_complain(EXIT_FAILED, "no finite figure can be certified: too little noise, or "
-                                         "more left to chance than delta");
+    return epsilon_complain(EXIT_FAILED, "no finite figure can be certified: too little noise, "
+                                         "more left to chance than delta, or extreme numbers");
 }
 
 static void add_report(const struct privacy_question *question, const struct privacy_report *report,
