@@ -1,52 +1,11 @@
 /* `tacet epsilon` as a process: every documented command line against oracles (tests/golden/privacy
- * says whose), every refusal one line and exit code 2; and the HTTP endpoint beside it. */
+ * says whose), every refusal one line and exit code 2. */
 #include <criterion/criterion.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tests/http/http_client.h"
-#include "tests/http/scene.h"
-
-#define ARGUMENTS_MAX 20
-
-/* Runs `tacet epsilon LINE`, words separated by blanks. */
-static int run(char *out, size_t size, const char *line)
-{
-    char copy[1000];
-    char *words[ARGUMENTS_MAX + 1] = {0}, *rest = copy;
-    snprintf(copy, sizeof copy, "%s", line);
-    for (unsigned n = 0; (rest = strtok(n == 0 ? copy : NULL, " ")) != NULL; n++) {
-        cr_assert_lt(n, ARGUMENTS_MAX);
-        words[n] = rest;
-    }
-    char *const *w = words;
-    return tacet_run(out, size, "epsilon", w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
-                     w[9], w[10], w[11], w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19],
-                     NULL);
-}
-
-/* Its JSON object, which is one line; the caller drops it. */
-static json_t *object(const char *line)
-{
-    char out[4096], with[1100];
-    snprintf(with, sizeof with, "%s --json", line);
-    int code = run(out, sizeof out, with);
-    json_t *json = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
-    char *end = strchr(out, '\n');
-    cr_assert(code == 0 && json != NULL && end != NULL && end[1] == '\0', "%s: %d, %s", line, code,
-              out);
-    return json;
-}
-
-static double number(const json_t *json, const char *name)
-{
-    const json_t *value = json_object_get(json, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
+#include "tests/http/epsilon_run.h"
 
 #define SAMPLED "--mechanism subsampled-gaussian "
 
@@ -92,16 +51,18 @@ static const struct {
 Test(epsilon, agrees_with_oracles)
 {
     for (size_t i = 0; i < sizeof PRICES / sizeof *PRICES; i++) {
-        json_t *json = object(PRICES[i].line);
-        double upper = number(json, "epsilon"), lower = number(json, "epsilon_lower");
+        json_t *json = epsilon_object(PRICES[i].line);
+        double upper = epsilon_number(json, "epsilon"),
+               lower = epsilon_number(json, "epsilon_lower");
         double exact = PRICES[i].exact, width = PRICES[i].width * exact;
         cr_expect(lower <= upper, "%s", PRICES[i].line);
         cr_expect(fabs(upper - exact) <= width && exact - lower <= width, "%s: %.12g to %.12g",
                   PRICES[i].line, lower, upper);
-        cr_expect(number(json, "delta") > 0 && number(json, "delta") < 1);
+        cr_expect(epsilon_number(json, "delta") > 0 && epsilon_number(json, "delta") < 1);
         cr_expect_str_eq(json_string_value(json_object_get(json, "accountant")),
                          PRICES[i].accountant);
-        double renyi = number(json, "epsilon_renyi"), check = number(json, "epsilon_exact");
+        double renyi = epsilon_number(json, "epsilon_renyi"),
+               check = epsilon_number(json, "epsilon_exact");
         cr_expect(isnan(renyi) || renyi >= lower, "%s", PRICES[i].line);
         cr_expect(isnan(check) || (check >= lower * (1 - 1e-9) && check <= upper * (1 + 1e-9)),
                   "%s", PRICES[i].line);
@@ -112,10 +73,11 @@ Test(epsilon, agrees_with_oracles)
 /* Beside the certified figure stands the published one, under its own name. */
 Test(epsilon, shows_the_papers_figure_beside_the_certified_one)
 {
-    json_t *json = object("--mechanism dirichlet --actions 4 --concentration 20 --min-probability "
-                          "0.1 --sensitivity 0.01 --steps 100 --delta 1e-5");
-    cr_expect_float_eq(number(json, "epsilon_paper"), 1431, 1);
-    cr_expect_float_eq(number(json, "epsilon"), 8.5, 0.01);
+    json_t *json =
+        epsilon_object("--mechanism dirichlet --actions 4 --concentration 20 --min-probability "
+                       "0.1 --sensitivity 0.01 --steps 100 --delta 1e-5");
+    cr_expect_float_eq(epsilon_number(json, "epsilon_paper"), 1431, 1);
+    cr_expect_float_eq(epsilon_number(json, "epsilon"), 8.5, 0.01);
     json_decref(json);
 }
 
@@ -123,35 +85,36 @@ Test(epsilon, shows_the_papers_figure_beside_the_certified_one)
 Test(epsilon, finds_the_most_steps_and_the_least_noise)
 {
     json_t *steps =
-        object(SAMPLED "--sampling-rate 0.08533333333333333 --noise-multiplier 80 --delta "
-                       "0.0003333333333333333 --target-epsilon 5 --find steps");
-    cr_expect_float_eq(number(steps, "steps"), 1596492, 1e-3 * 1596492);
-    cr_expect_leq(number(steps, "epsilon"), 5);
+        epsilon_object(SAMPLED "--sampling-rate 0.08533333333333333 --noise-multiplier 80 --delta "
+                               "0.0003333333333333333 --target-epsilon 5 --find steps");
+    cr_expect_float_eq(epsilon_number(steps, "steps"), 1596492, 1e-3 * 1596492);
+    cr_expect_leq(epsilon_number(steps, "epsilon"), 5);
     cr_expect(json_is_integer(json_object_get(steps, "steps")));
     json_decref(steps);
     json_t *noise =
-        object(SAMPLED "--sampling-rate 0.08533333333333333 --steps 1596492 --delta "
-                       "0.0003333333333333333 --target-epsilon 5 --find noise-multiplier");
-    cr_expect_float_eq(number(noise, "noise_multiplier"), 80, 1e-3 * 80);
-    cr_expect_leq(number(noise, "epsilon"), 5);
+        epsilon_object(SAMPLED "--sampling-rate 0.08533333333333333 --steps 1596492 --delta "
+                               "0.0003333333333333333 --target-epsilon 5 --find noise-multiplier");
+    cr_expect_float_eq(epsilon_number(noise, "noise_multiplier"), 80, 1e-3 * 80);
+    cr_expect_leq(epsilon_number(noise, "epsilon"), 5);
     json_decref(noise);
     /* gaussian.json: sigma for (0.01, 1e-5) */
-    json_t *sigma = object("--mechanism gaussian --sensitivity 1 --steps 1 --delta 1e-5 "
-                           "--target-epsilon 0.01 --find sigma");
-    cr_expect_float_eq(number(sigma, "sigma"), 243.78543767567803, 2e-4 * 243.8);
+    json_t *sigma = epsilon_object("--mechanism gaussian --sensitivity 1 --steps 1 --delta 1e-5 "
+                                   "--target-epsilon 0.01 --find sigma");
+    cr_expect_float_eq(epsilon_number(sigma, "sigma"), 243.78543767567803, 2e-4 * 243.8);
     json_decref(sigma);
 }
 
 /* svt_thresholds.json: variant iii and the paper's. */
 Test(epsilon, tells_both_thresholds_of_the_sparse_vector)
 {
-    json_t *json = object("--mechanism sparse-vector --experts 3000 --epsilon 7.5 --delta 3e-4 "
-                          "--trajectories 25 --max-length 200 --min-probability 0.02");
-    cr_expect_float_eq(number(json, "threshold"), 487.89852923273713, 0.5);
-    cr_expect_float_eq(number(json, "threshold_paper"), 1360.2549427956442, 0.5);
-    cr_expect_leq(number(json, "epsilon"), 7.5);
-    cr_expect_eq(number(json, "epsilon_lower"), 0);
-    cr_expect_eq(number(json, "delta"), 3e-4);
+    json_t *json =
+        epsilon_object("--mechanism sparse-vector --experts 3000 --epsilon 7.5 --delta 3e-4 "
+                       "--trajectories 25 --max-length 200 --min-probability 0.02");
+    cr_expect_float_eq(epsilon_number(json, "threshold"), 487.89852923273713, 0.5);
+    cr_expect_float_eq(epsilon_number(json, "threshold_paper"), 1360.2549427956442, 0.5);
+    cr_expect_leq(epsilon_number(json, "epsilon"), 7.5);
+    cr_expect_eq(epsilon_number(json, "epsilon_lower"), 0);
+    cr_expect_eq(epsilon_number(json, "delta"), 3e-4);
     cr_expect(json_is_string(json_object_get(json, "accountant")));
     json_decref(json);
 }
@@ -159,24 +122,25 @@ Test(epsilon, tells_both_thresholds_of_the_sparse_vector)
 Test(epsilon, is_readable_without_json)
 {
     char out[4096];
-    cr_expect_eq(run(out, sizeof out,
-                     SAMPLED "--sampling-rate 0.0427 --noise-multiplier 20 --steps 100000 "
-                             "--delta 1e-5"),
+    cr_expect_eq(epsilon_run(out, sizeof out,
+                             SAMPLED "--sampling-rate 0.0427 --noise-multiplier 20 --steps 100000 "
+                                     "--delta 1e-5"),
                  0);
     cr_expect_not_null(strstr(out, "epsilon           2.79583 "), "%s", out);
     cr_expect_not_null(strstr(out, "epsilon_lower     2.79567 "), "%s", out);
-    cr_expect_eq(run(out, sizeof out,
-                     "--mechanism gaussian --sensitivity 1 --sigma 1 --steps 1 --epsilon 1 --json"),
-                 0);
+    cr_expect_eq(
+        epsilon_run(out, sizeof out,
+                    "--mechanism gaussian --sensitivity 1 --sigma 1 --steps 1 --epsilon 1 --json"),
+        0);
     json_t *json = json_loads(out, 0, NULL);
-    cr_expect_float_eq(number(json, "delta"), 0.12693673750664394, 1e-12);
+    cr_expect_float_eq(epsilon_number(json, "delta"), 0.12693673750664394, 1e-12);
     json_decref(json);
 }
 
 Test(epsilon, has_help)
 {
     char out[16384];
-    cr_expect_eq(run(out, sizeof out, "--help"), 0);
+    cr_expect_eq(epsilon_run(out, sizeof out, "--help"), 0);
     static const char *const named[] = {"subsampled-gaussian", "sparse-vector", "--min-probability",
                                         "--events", "--json"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
@@ -264,7 +228,7 @@ Test(epsilon, a_wrong_flag_is_one_line_that_names_it_and_exit_code_2)
 {
     for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
         char out[4096];
-        int code = run(out, sizeof out, WRONG[i][0]);
+        int code = epsilon_run(out, sizeof out, WRONG[i][0]);
         char *end = strchr(out, '\n');
         cr_expect_eq(code, 2, "%s: %d, %s", WRONG[i][0], code, out);
         cr_expect(end != NULL && end[1] == '\0', "%s: %s", WRONG[i][0], out);
@@ -283,7 +247,7 @@ Test(epsilon, what_cannot_be_had_is_one_line_and_exit_code_1)
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char out[4096];
-        int code = run(out, sizeof out, lines[i]);
+        int code = epsilon_run(out, sizeof out, lines[i]);
         char *end = strchr(out, '\n');
         cr_expect_eq(code, 1, "%s: %d, %s", lines[i], code, out);
         cr_expect(end != NULL && end[1] == '\0', "%s: %s", lines[i], out);
@@ -297,114 +261,7 @@ Test(epsilon, heeds_no_environment)
         "--mechanism gaussian --sensitivity 1 --sigma 1 --steps 2 --delta 1e-5";
     setenv("TACET_DELTA", "0.5", 1);
     setenv("TACET_SIGMA", "nonsense", 1);
-    json_t *json = object(line);
-    cr_expect_float_eq(number(json, "epsilon"), 6.572970067030331, 1e-8);
+    json_t *json = epsilon_object(line);
+    cr_expect_float_eq(epsilon_number(json, "epsilon"), 6.572970067030331, 1e-8);
     json_decref(json);
-}
-
-/* ---- events */
-
-#define STEPS                                                                                      \
-    "{\"type\":\"SelfComposedDpEvent\",\"count\":100000,\"event\":{\"type\":"                      \
-    "\"PoissonSampledDpEvent\",\"sampling_probability\":0.0427,\"event\":{\"type\":"               \
-    "\"GaussianDpEvent\",\"noise_multiplier\":20}}}"
-
-/* The object that `tacet epsilon --events` prints for TEXT; NULL with OUT filled when it refuses.
- */
-static json_t *events(const char *text, char *out, size_t size)
-{
-    char path[] = "/tmp/tacet-events-XXXXXX", line[200];
-    int handle = mkstemp(path);
-    cr_assert(handle >= 0 && write(handle, text, strlen(text)) == (ssize_t)strlen(text));
-    close(handle);
-    snprintf(line, sizeof line, "--events %s --delta 1e-5 --json", path);
-    int code = run(out, size, line);
-    unlink(path);
-    cr_expect(code == 0 || code == 2);
-    return code == 0 ? json_loads(out, 0, NULL) : NULL;
-}
-
-/* The command and the service say the same digits of the same plan. */
-Test(epsilon, reads_events_and_agrees_with_the_service)
-{
-    struct server_process server;
-    struct scene scene;
-    char out[4096];
-    server_open(&server, NULL);
-    scene_make(&scene, &server, 8, 2);
-    json_t *shell = events(STEPS, out, sizeof out);
-    cr_assert_not_null(shell, "%s", out);
-    struct http_call call = {.method = "POST",
-                             .path = "/v1/accounting:compose",
-                             .token = scene.auditor,
-                             .body = "{\"events\":[" STEPS "],\"delta\":1e-5}"};
-    struct http_answer answer = http_expect(scene.client, 200, &call);
-    json_t *flags =
-        object(SAMPLED "--sampling-rate 0.0427 --noise-multiplier 20 --steps 100000 --delta 1e-5");
-    cr_expect(json_equal(shell, answer.json), "%s %s", out, answer.body);
-    cr_expect(json_equal(shell, flags), "%s", out);
-    json_decref(shell);
-    json_decref(flags);
-    http_answer_clear(&answer);
-    call.body = "{\"events\":[" STEPS ",{\"type\":\"LaplaceDpEvent\",\"noise_multiplier\":-1}],"
-                "\"delta\":1e-5}";
-    answer = http_expect(scene.client, 422, &call);
-    cr_expect_not_null(strstr(answer.body, "/events/1/noise_multiplier"), "%s", answer.body);
-    cr_expect_str_eq(http_text(&answer, "type"), "/problems/validation");
-    http_answer_clear(&answer);
-    scene_clear(&scene);
-    server_close(&server);
-}
-
-Test(epsilon, says_where_events_are_wrong)
-{
-    static const char *const cases[][2] = {
-        {"[" STEPS ",{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":0}]",
-         "/1/noise_multiplier"},
-        {"{\"type\":\"SelfComposedDpEvent\",\"count\":2}", "/event"},
-        {"{\"type\":\"NoOpDpEvent\"}", "nothing private"},
-        {"[{\"type\":\"NonPrivateDpEvent\"}]", "non-private"},
-        {"[]", "at least one"},
-        {"{\"type\"", "Line 1"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char out[4096];
-        cr_expect_null(events(cases[i][0], out, sizeof out));
-        char *end = strchr(out, '\n');
-        cr_expect(strstr(out, cases[i][1]) != NULL && strstr(out, "--events") != NULL, "%s: %s",
-                  cases[i][0], out);
-        cr_expect(end != NULL && end[1] == '\0', "%s", out);
-    }
-}
-
-/* What a job's estimate says of its plan, from the shell: to the digit. */
-Test(epsilon, agrees_with_the_estimate_of_a_job)
-{
-    struct server_process server;
-    struct scene scene;
-    char dataset[64], body[400], line[400];
-    server_open(&server, NULL);
-    scene_make(&scene, &server, 8, 2);
-    scene_dataset(scene.client, scene.steward, 40, dataset);
-    snprintf(body, sizeof body,
-             "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":{"
-             "\"epsilon\":3,\"delta\":1e-6}}",
-             dataset);
-    struct http_call call = {
-        .method = "POST", .path = "/v1/jobs:estimate", .token = scene.steward, .body = body};
-    struct http_answer answer = http_expect(scene.client, 200, &call);
-    const json_t *plan = json_object_get(answer.json, "plan");
-    cr_assert(json_is_object(plan), "%s", answer.body);
-    snprintf(line, sizeof line,
-             SAMPLED "--sampling-rate %.17g --noise-multiplier %.17g --steps %.0f --delta %.17g",
-             number(plan, "sampling_rate"), number(plan, "noise_multiplier"), number(plan, "steps"),
-             number(plan, "delta"));
-    json_t *json = object(line);
-    static const char *const same[] = {"epsilon", "epsilon_lower", "epsilon_renyi"};
-    for (size_t i = 0; i < 3; i++)
-        cr_expect_eq(number(json, same[i]), number(plan, same[i]), "%s: %s", line, answer.body);
-    json_decref(json);
-    http_answer_clear(&answer);
-    scene_clear(&scene);
-    server_close(&server);
 }
