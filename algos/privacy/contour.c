@@ -160,12 +160,30 @@ static double work_of(const struct line *line, const struct contour_law *laws, s
     return work * (double)count;
 }
 
+/* With little noise a sampled run loses about 1 / (2 s^2) more than another, and nothing lies
+ * between: the integrand then falls and comes back, with a period that the difference says. How
+ * long it has to have been quiet. */
+static double period(const struct contour_law *laws, size_t count)
+{
+    double longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (laws[i].kind != CONTOUR_SUBSAMPLED_GAUSSIAN)
+            continue;
+        double s = laws[i].gaussian.noise_multiplier, q = laws[i].gaussian.sampling_rate;
+        double apart = 0.5 / (s * s) + log(q) - log1p(-q);
+        if (apart > 2.0 / s) /* by two standard deviations */
+            longest = fmax(longest, 2.0 * M_PI / apart);
+    }
+    return 1.2 * longest;
+}
+
 /* Tabulates the line through C until nothing more is to be seen, or *LEFT work is done. */
 static enum contour_status line_new(struct line *line, const struct contour_law *laws,
                                     size_t law_count, double c, double step, double *left)
 {
     *line = (struct line){.c = c, .step = step, .least_log = log_moments(laws, law_count, c)};
     double envelope[MAX_SEGMENT];
+    double quiet_time = period(laws, law_count);
     size_t length = SEGMENT, quiet = 0;
     if (!within_reach(line, laws, law_count, *left / POINT_WORK))
         return CONTOUR_OUT_OF_REACH;
@@ -176,7 +194,7 @@ static enum contour_status line_new(struct line *line, const struct contour_law 
             return status;
         for (size_t j = 0; j < length; j++) {
             quiet = envelope[j] < NEGLIGIBLE ? quiet + 1 : 0;
-            if (quiet > 8 && quiet > line->count / 8)
+            if (quiet > 8 && quiet > line->count / 8 && (double)quiet * step > quiet_time)
                 return CONTOUR_OK;
         }
         length = length < MAX_SEGMENT ? 2 * length : MAX_SEGMENT;

@@ -254,6 +254,21 @@ Test(exact, rare_great_losses_do_not_come_in)
     composition_clear(&composition);
 }
 
+/* Little noise: a loss is about 352 for each sampled run of 72. The value sums over their number,
+ * with normal laws, in 30 digits. No figure will do; a wrong one will not. */
+Test(exact, losses_in_lumps)
+{
+    struct composition composition = {0};
+    plan_add(&composition, plan_gaussian(0.31782490551672982, 0.03770739594693967), 72);
+    struct privacy_interval out;
+    enum accountant_status status = accountant_exact.delta(&composition, 5720.27, &out);
+    cr_assert(status == ACCOUNTANT_OUT_OF_REACH || fabs(out.upper - 0.951607937319899646) < 1e-9,
+              "%.12g", out.upper);
+    cr_assert_eq(accountant_pld.delta(&composition, 5720.27, &out), ACCOUNTANT_OK);
+    cr_assert(out.lower <= 0.951607937319899646 && out.upper >= 0.951607937319899646);
+    composition_clear(&composition);
+}
+
 Test(exact, monotone_and_symmetric)
 {
     struct noise_source *noise = golden_noise(61);
