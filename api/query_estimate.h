@@ -14,7 +14,8 @@ bool query_estimate_errors(json_t *reply, const struct shelved_teacher *teacher,
                            double concentration, const struct filter_price *price);
 
 /* Adds to REPLY "paper": what the published formula would say of COUNT answers at DELTA (epsilon
- * null where it says nothing), marked as no guarantee. TEACHER is a Dirichlet one. False: memory. */
+ * null where it says nothing), marked as no guarantee. TEACHER is a Dirichlet one. False: memory.
+ */
 bool query_estimate_paper(json_t *reply, const struct shelved_teacher *teacher,
                           double concentration, int64_t count, double delta);
 
