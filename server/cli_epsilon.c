@@ -195,7 +195,7 @@ static int solve(const struct epsilon_options *options, const struct epsilon_mec
     unsigned needs = (mechanism->needs & ~FLAG_BIT(family.flag)) | given;
     if (status == 0)
         status = epsilon_flags_check(options, needs, mechanism->may, mechanism->name);
-    double found;
+    double found = 0.0;
     if (status == 0)
         status = search(&family, &found);
     if (status != 0)
