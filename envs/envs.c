@@ -4,10 +4,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "envs/acrobot.h"
 #include "envs/cartpole.h"
 
 static const struct env *const table[] = {
     &cartpole_env,
+    &acrobot_env,
 };
 
 const struct env *const *env_all(unsigned *count)

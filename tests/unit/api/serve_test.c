@@ -480,5 +480,11 @@ Test(serve, worlds_are_listed)
     cr_expect_eq(response_number(r, "/items/0/action_count"), 2);
     cr_expect_str_eq(response_text(r, "/items/0/parameters/0/name"), "gravity");
     cr_expect_eq(response_number(r, "/items/0/parameters/0/default"), 9.8);
+    cr_expect_str_eq(response_text(r, "/items/1/name"), "acrobot");
+    cr_expect_eq(response_number(r, "/items/1/state_dim"), 6);
+    cr_expect_eq(response_number(r, "/items/1/action_count"), 3);
+    cr_expect_eq(response_number(r, "/items/1/max_episode_steps"), 500);
+    cr_expect_eq(response_number(r, "/items/1/random_return"), -200);
+    cr_expect_str_eq(response_text(r, "/items/1/parameters/0/name"), "link_length_1");
     fixture_close(f);
 }
