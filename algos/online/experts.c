@@ -28,9 +28,11 @@ struct expert_population {
     uint32_t episodes;   /* played to measure a snapshot */
     uint32_t step_limit; /* of an episode while training and measuring */
     double learning_rate;
+    double reward_scale; /* inside PPO, so that values are of order 1 to 10 */
 };
 
-/* One line a world. CartPole's grid is that of Sharma et al., appendix B.1. */
+/* One line a world. The grids are those of Sharma et al., appendix B.1; the acrobot's second link
+ * has a length in its drawing alone, so the first link's is the one that varies. */
 static const struct expert_population table[] = {
     {
         .world = "cartpole",
@@ -44,6 +46,21 @@ static const struct expert_population table[] = {
         .episodes = 10,
         .step_limit = 200,
         .learning_rate = 1e-3,
+        .reward_scale = 1.0,
+    },
+    {
+        .world = "acrobot",
+        .variation_count = 3,
+        .variations = {{"link_length_1", 0.8, 1.2, 10},
+                       {"link_mass_1", 0.9, 1.1, 10},
+                       {"link_mass_2", 0.9, 1.1, 10}},
+        .aspiration = {{-195, -150}, {-150, -105}, {-75, -75}},
+        .hidden = 64,
+        .updates = 160,
+        .episodes = 10,
+        .step_limit = 200,
+        .learning_rate = 1e-3,
+        .reward_scale = 0.1,
     },
 };
 
@@ -127,6 +144,7 @@ static struct ppo_settings settings_of(const struct expert_population *populatio
     settings.worlds = 8;
     settings.steps = 32;
     settings.step_limit = population->step_limit;
+    settings.reward_scale = population->reward_scale;
     return settings;
 }
 
