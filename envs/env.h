@@ -33,7 +33,8 @@ struct env {
     unsigned state_dim;         /* numbers in an observation */
     unsigned action_count;      /* actions are 0 .. action_count-1 */
     unsigned max_episode_steps; /* the usual limit; callers may choose another */
-    double random_return;       /* mean return of the uniform policy within 200 steps, for scale */
+    double random_return;       /* mean return of the uniform policy, for scale: within 200 steps,
+                                   or the usual limit where that is less */
     const struct env_parameter *parameters;
     unsigned parameter_count;
     size_t state_size; /* bytes the caller provides for STATE, aligned as double */

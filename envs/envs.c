@@ -6,10 +6,12 @@
 
 #include "envs/acrobot.h"
 #include "envs/cartpole.h"
+#include "envs/hiv.h"
 
 static const struct env *const table[] = {
     &cartpole_env,
     &acrobot_env,
+    &hiv_env,
 };
 
 const struct env *const *env_all(unsigned *count)

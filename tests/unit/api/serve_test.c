@@ -486,5 +486,11 @@ Test(serve, worlds_are_listed)
     cr_expect_eq(response_number(r, "/items/1/max_episode_steps"), 500);
     cr_expect_eq(response_number(r, "/items/1/random_return"), -200);
     cr_expect_str_eq(response_text(r, "/items/1/parameters/0/name"), "link_length_1");
+    cr_expect_str_eq(response_text(r, "/items/2/name"), "hiv");
+    cr_expect_eq(response_number(r, "/items/2/state_dim"), 6);
+    cr_expect_eq(response_number(r, "/items/2/action_count"), 4);
+    cr_expect_eq(response_number(r, "/items/2/max_episode_steps"), 50);
+    cr_expect_str_eq(response_text(r, "/items/2/parameters/1/name"), "penalty_drug1_R1");
+    cr_expect_eq(response_number(r, "/items/2/parameters/1/default"), 20000);
     fixture_close(f);
 }
