@@ -59,14 +59,29 @@ uint32_t policy_best_action(const float *values, uint32_t actions)
     return best;
 }
 
+static bool values_in_double(const struct policy *policy, const float *state, double *values)
+{
+    double input[MLP_MAX_WIDTH], scratch[2 * MLP_MAX_WIDTH];
+    assert(mlp_scratch_count(&policy->shape) <= 2 * MLP_MAX_WIDTH);
+    for (uint32_t i = 0; i < policy->shape.input; i++)
+        input[i] = state[i];
+    mlp_forward_double(&policy->shape, policy->parameters, input, values, scratch);
+    for (uint32_t a = 0; a < action_count(policy); a++) {
+        if (!isfinite(values[a]))
+            return false;
+    }
+    return true;
+}
+
 bool policy_probabilities(const struct policy *policy, const float *state, double temperature,
                           double *probabilities)
 {
-    float values[MLP_MAX_WIDTH];
-    uint32_t actions = action_count(policy);
-    if (!(temperature > 0.0) || !policy_values(policy, state, values))
+    double values[MLP_MAX_WIDTH];
+    uint32_t actions = action_count(policy), best = 0;
+    if (!(temperature > 0.0) || !values_in_double(policy, state, values))
         return false;
-    uint32_t best = policy_best_action(values, actions);
+    for (uint32_t a = 1; a < actions; a++)
+        best = values[a] > values[best] ? a : best;
     if (policy->output == POLICY_ARGMAX) {
         for (uint32_t a = 0; a < actions; a++)
             probabilities[a] = a == best ? 1.0 : 0.0;
@@ -74,7 +89,7 @@ bool policy_probabilities(const struct policy *policy, const float *state, doubl
     }
     double sum = 0.0;
     for (uint32_t a = 0; a < actions; a++) {
-        probabilities[a] = exp(((double)values[a] - (double)values[best]) / temperature);
+        probabilities[a] = exp((values[a] - values[best]) / temperature);
         sum += probabilities[a];
     }
     for (uint32_t a = 0; a < actions; a++)

@@ -98,31 +98,17 @@ static size_t widest(const struct mlp_shape *shape)
 
 size_t lipschitz_class_scratch_count(const struct mlp_shape *shape)
 {
-    return 2 * widest(shape);
+    return 3 * widest(shape); /* the clamped input, and what the layers need */
 }
 
 void lipschitz_class_evaluate(const struct lipschitz_class *class, const struct mlp_shape *shape,
                               const float *parameters, const double *input, double *output,
                               double *scratch)
 {
-    double *x = scratch, *y = scratch + widest(shape);
-    uint32_t last = shape->layer_count - 1;
+    double *x = scratch;
     lipschitz_clamp_input(input, x, shape->input);
-    for (uint32_t l = 0; l <= last; l++) {
-        uint32_t in = mlp_layer_input(shape, l);
-        const float *weight = parameters + mlp_weight_offset(shape, l);
-        const float *bias = parameters + mlp_bias_offset(shape, l);
-        double *to = l == last ? output : y;
-        for (uint32_t j = 0; j < shape->width[l]; j++) {
-            double sum = bias[j];
-            for (uint32_t k = 0; k < in; k++)
-                sum += (double)weight[(size_t)j * in + k] * x[k];
-            bool rectify = l != last && shape->activation == MLP_RELU;
-            to[j] = l == last ? sum : rectify ? fmax(sum, 0.0) : tanh(sum);
-        }
-        y = x;
-        x = to;
-    }
+    mlp_forward_double(shape, parameters, x, output, scratch + widest(shape));
+    uint32_t last = shape->layer_count - 1;
     lipschitz_clamp_output(output, shape->width[last], class->value_limit);
 }
 

@@ -42,4 +42,9 @@ void mlp_forward_one(const struct mlp_shape *shape, const float *parameters, con
                      float *output, float *scratch);
 size_t mlp_scratch_count(const struct mlp_shape *shape);
 
+/* The same in double, for what must be as smooth as a Lipschitz bound says: rounding in float moves
+ * an answer as far as a small step of its input does. INPUT, OUTPUT and SCRATCH likewise. */
+void mlp_forward_double(const struct mlp_shape *shape, const float *parameters, const double *input,
+                        double *output, double *scratch);
+
 #endif

@@ -82,7 +82,7 @@ const char *teacher_complete(struct teacher *teacher, double sensitivity)
 }
 
 /* The policy's distribution at STATE; all actions alike where its outputs leave the range of a
- * float. A refusal would tell, without noise and for nothing, how large the weights are. */
+ * double. A refusal would tell, without noise and for nothing, how large the weights are. */
 static bool distribution_at(const struct policy *policy, const float *state, double temperature,
                             double *p)
 {

@@ -230,13 +230,26 @@ Test(teacher, answers_with_gaussian_noise)
     policy_free(policy);
 }
 
+/* Eight layers whose product nearly fills a double: finite bound, outputs that overflow. */
+static struct policy *enormous_policy(void)
+{
+    struct mlp_shape shape = {.input = 4, .layer_count = 8, .width = {1, 1, 1, 1, 1, 1, 1, 3}};
+    struct policy *policy = policy_new(&shape, POLICY_Q);
+    cr_assert_not_null(policy);
+    memset(policy->parameters, 0, mlp_parameter_count(&shape) * sizeof(float));
+    for (uint32_t l = 0; l < 8; l++)
+        for (uint32_t i = 0; i < shape.width[l] * mlp_layer_input(&shape, l); i++)
+            policy->parameters[mlp_weight_offset(&shape, l) + i] = 3e37F;
+    return policy;
+}
+
 /* Whether a state has an answer must not tell how large the weights are. */
 Test(teacher, every_finite_state_is_answered)
 {
-    struct policy *policy = random_policy(POLICY_Q, 1e3F);
+    struct policy *policy = enormous_policy();
     struct teacher teachers[] = {plain_teacher(), gaussian_teacher()};
     struct noise_source *noise = noise_source_new_injected(KEY);
-    float state[4] = {3e38F, -3e38F, 3e38F, 3e38F};
+    float state[4] = {3e38F, 3e38F, 3e38F, 3e38F};
     double z[3], p[3];
     cr_assert_not(policy_probabilities(policy, state, 2.0, p), "outputs of this net overflow");
     for (int t = 0; t < 2; t++) {
@@ -288,4 +301,34 @@ Test(teacher, unusable_settings_say_why)
     cr_expect_not_null(teacher_prepare(&teacher, policy));
     policy_free(policy);
     policy_free(argmax);
+}
+
+/* Two close states have answers as close as the bound says. Small weights
+ * beside large biases: in single precision the rounding of the sum alone would be many times that.
+ */
+Test(teacher, answers_are_as_smooth_as_their_bound)
+{
+    struct mlp_shape shape = {.input = 4, .layer_count = 1, .width = {3}};
+    struct policy *policy = policy_new(&shape, POLICY_Q);
+    cr_assert_not_null(policy);
+    for (size_t i = 0; i < 12; i++)
+        policy->parameters[i] = 0.001F * (float)(1 + (i * 7) % 5);
+    for (size_t i = 12; i < 15; i++)
+        policy->parameters[i] = 1000.0F;
+    struct teacher teacher = plain_teacher();
+    teacher.radius = 2e-7;
+    cr_assert_null(teacher_prepare(&teacher, policy));
+    double p[3], q[3];
+    for (int i = 0; i < 2000; i++) {
+        float state[4] = {1.0F + 0.0004F * (float)i, -0.3F, 2.0F, 0.7F}, close[4];
+        memcpy(close, state, sizeof state);
+        close[0] += 0.001F;
+        double apart = (double)close[0] - (double)state[0], square = 0;
+        cr_assert(policy_probabilities(policy, state, teacher.temperature, p));
+        cr_assert(policy_probabilities(policy, close, teacher.temperature, q));
+        for (int a = 0; a < 3; a++)
+            square += (p[a] - q[a]) * (p[a] - q[a]);
+        cr_expect_leq(sqrt(square), teacher.lipschitz * apart * 1.01, "state %d", i);
+    }
+    policy_free(policy);
 }
