@@ -14,7 +14,7 @@
 #include "api/api.h"
 #include "server/body_pipe.h"
 
-#define EXCHANGE_HEADER_BYTES 16384 /* names and values of one request */
+#define EXCHANGE_HEADER_BYTES 8192 /* names and values of one request */
 #define EXCHANGE_URI_BYTES    8192
 
 enum exchange_stage {                /* only the socket thread looks at it */

@@ -30,7 +30,7 @@
 #include "server/request_log.h"
 
 /* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
-#define CONNECTION_MEMORY_BYTES ((size_t)12 * 1024)
+#define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 #define SLOWEST_BYTES_PER_S     1024
 #define EVENT_BLOCK_BYTES       8192
@@ -231,7 +231,7 @@ static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
     if (strlen(request->path) + strlen(request->query) > EXCHANGE_URI_BYTES)
         return refuse(httpd, exchange, false, "uri-too-long", "The address is over 8 KiB.");
     if (exchange->headers_lost)
-        return refuse(httpd, exchange, false, "headers-too-large", "The headers are over 16 KiB.");
+        return refuse(httpd, exchange, false, "headers-too-large", "The headers are over 8 KiB.");
     if (exchange->announced != UINT64_MAX && exchange->announced > exchange->route.max_body_bytes)
         return refuse(httpd, exchange, false, "body-too-large",
                       "The body is larger than this call allows.");
