@@ -96,12 +96,24 @@ static json_t *report_json(const struct privacy_question *question,
     return NULL;
 }
 
+/* The figures, and the events as they were understood. */
+static enum problem reply(struct call *call, const struct wish *wish,
+                          const struct privacy_report *report)
+{
+    json_t *json = report_json(&wish->question, report);
+    if (json != NULL && json_object_set_new(json, "events", event_json(&wish->events)) != 0) {
+        json_decref(json);
+        json = NULL;
+    }
+    return call_reply_json(call, 200, json);
+}
+
 static enum problem price(struct call *call, const struct wish *wish)
 {
     struct privacy_report report;
     switch (privacy_report_make(&wish->plan, &wish->question, PRIVACY_QUICK, &report)) {
     case ACCOUNTANT_OK:
-        return call_reply_json(call, 200, report_json(&wish->question, &report));
+        return reply(call, wish, &report);
     case ACCOUNTANT_NO_MEMORY:
         return PROBLEM_INTERNAL_ERROR;
     case ACCOUNTANT_OUT_OF_REACH:

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/api/domain.h"
@@ -92,6 +93,23 @@ Test(accounting, prices_dirichlet_answers_from_both_sides)
         cr_expect_str_eq(response_text(r, "/accountant"), "renyi");
         cr_expect(response_number(r, "/epsilon_lower") > 0.75 * c[5]);
     }
+    fixture_close(f);
+}
+
+/* The reply holds the events as they were read: asked with, they cost the same and come back. */
+Test(accounting, gives_the_events_back)
+{
+    struct fixture *f = fixture_open();
+    struct response *first =
+        compose(f, domain_path("[%s,%s,{\"type\":\"NoOpDpEvent\"}]", GAUSSIAN, steps(0.1, 2, 50)),
+                "\"delta\":1e-5");
+    expect_status(first, 200);
+    cr_assert_str_eq(response_text(first, "/events/type"), "ComposedDpEvent");
+    cr_assert_str_eq(response_text(first, "/events/events/1/event/type"), "PoissonSampledDpEvent");
+    char *events = json_dumps(response_at(first, "/events"), JSON_COMPACT);
+    struct response *second = compose(f, events, "\"delta\":1e-5");
+    cr_assert_str_eq(second->body, first->body);
+    free(events);
     fixture_close(f);
 }
 
