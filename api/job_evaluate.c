@@ -4,11 +4,11 @@
 #include <math.h>
 
 #define PUBLIC_SEED UINT64_C(20260101)
-#define BLOCK_WORK  4e8 /* multiply-adds of the network in one block */
+#define BLOCK_WORK  4e8 /* multiply-adds of network and world in one block */
 
 static uint32_t block_size(const struct job_plan *plan)
 {
-    double step = (double)plan->plan.parameter_count + 1000;
+    double step = (double)plan->plan.parameter_count + 1000 + plan->evaluate->step_work;
     double episodes = BLOCK_WORK / (step * plan->max_episode_steps);
     return episodes < 1 ? 1 : episodes > 1000 ? 1000 : (uint32_t)episodes;
 }

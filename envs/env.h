@@ -35,6 +35,7 @@ struct env {
     unsigned max_episode_steps; /* the usual limit; callers may choose another */
     double random_return;       /* mean return of the uniform policy, for scale: within 200 steps,
                                    or the usual limit where that is less */
+    double step_work;           /* what a step costs in multiply-adds, where it is thousands */
     const struct env_parameter *parameters;
     unsigned parameter_count;
     size_t state_size; /* bytes the caller provides for STATE, aligned as double */

@@ -236,6 +236,7 @@ const struct env hiv_env = {
     .action_count = 4,
     .max_episode_steps = 50,
     .random_return = 1.506e6,
+    .step_work = 1e5,
     .parameters = parameter_table,
     .parameter_count = PARAMETER_COUNT,
     .state_size = sizeof(struct hiv_state),
