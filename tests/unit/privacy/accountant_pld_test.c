@@ -5,34 +5,9 @@
 #include <math.h>
 
 #include "tests/unit/privacy/golden.h"
+#include "tests/unit/privacy/plans.h"
 
 #define GAP 1e-3 /* asked of every figure here */
-
-static struct mechanism gaussian(double rate, double noise)
-{
-    return (struct mechanism){.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {rate, noise}};
-}
-
-static struct mechanism pair(double epsilon, double delta)
-{
-    return (struct mechanism){.kind = MECHANISM_EPSILON_DELTA, .pair = {epsilon, delta}};
-}
-
-static struct mechanism laplace(double noise)
-{
-    return (struct mechanism){.kind = MECHANISM_LAPLACE, .laplace = {noise}};
-}
-
-static struct mechanism response(double parameter, uint32_t buckets)
-{
-    return (struct mechanism){.kind = MECHANISM_RANDOMIZED_RESPONSE,
-                              .response = {parameter, buckets}};
-}
-
-static void add(struct composition *composition, struct mechanism mechanism, uint64_t times)
-{
-    cr_assert_eq(composition_add(composition, &mechanism, times), COMPOSITION_OK);
-}
 
 static struct privacy_interval epsilon_of(const struct composition *composition, double delta)
 {
@@ -76,7 +51,7 @@ static void expect_one(struct mechanism mechanism, uint64_t times, double delta,
                        double slack, const char *what, size_t row)
 {
     struct composition composition = {0};
-    add(&composition, mechanism, times);
+    plan_add(&composition, mechanism, times);
     expect(&composition, delta, want, slack, what, row);
     composition_clear(&composition);
 }
@@ -86,7 +61,7 @@ Test(accountant_pld, subsampled_gaussian_oracles, .timeout = 120)
     json_t *root = golden_load("subsampled_gaussian.json"), *one;
     size_t i;
     json_array_foreach(json_object_get(root, "cases"), i, one) expect_one(
-        gaussian(golden_number(one, "sampling_prob"), golden_number(one, "noise_multiplier")),
+        plan_gaussian(golden_number(one, "sampling_prob"), golden_number(one, "noise_multiplier")),
         (uint64_t)golden_number(one, "steps"), golden_number(one, "delta"),
         golden_number(one, "epsilon_exact"), 1e-12, "subsampled", i);
     cr_assert_eq(i, 48);
@@ -98,15 +73,15 @@ Test(accountant_pld, gaussian_oracles, .timeout = 120)
     json_t *root = golden_load("gaussian.json"), *one, *run, *at;
     size_t i, j;
     json_array_foreach(json_object_get(root, "eps_for_sigma_delta"), i, one)
-        expect_one(gaussian(1.0, golden_number(one, "sigma")), 1, golden_number(one, "delta"),
+        expect_one(plan_gaussian(1.0, golden_number(one, "sigma")), 1, golden_number(one, "delta"),
                    golden_number(one, "epsilon"), 1e-12, "gaussian", i);
     cr_assert_eq(i, 78);
     json_array_foreach(json_object_get(root, "composition"), i, one)
     {
         struct composition composition = {0};
         json_array_foreach(json_object_get(one, "noise"), j, run)
-            add(&composition, gaussian(1.0, golden_number(run, "noise_multiplier")),
-                (uint64_t)golden_number(run, "times"));
+            plan_add(&composition, plan_gaussian(1.0, golden_number(run, "noise_multiplier")),
+                     (uint64_t)golden_number(run, "times"));
         json_array_foreach(json_object_get(one, "at"), j, at)
         {
             double epsilon = golden_number(at, "epsilon"), delta = golden_number(at, "delta");
@@ -135,7 +110,8 @@ Test(accountant_pld, pairs, .timeout = 120)
     size_t i;
     json_array_foreach(json_object_get(root, "pairs"), i, one)
     {
-        struct mechanism each = pair(golden_number(one, "epsilon"), golden_number(one, "delta"));
+        struct mechanism each =
+            plan_pair(golden_number(one, "epsilon"), golden_number(one, "delta"));
         uint64_t times = (uint64_t)golden_number(one, "times");
         if (!json_is_null(json_object_get(one, "optimal"))) {
             expect_one(each, times, golden_number(one, "at"), golden_number(one, "optimal"), 1e-11,
@@ -143,7 +119,7 @@ Test(accountant_pld, pairs, .timeout = 120)
             continue;
         }
         struct composition composition = {0};
-        add(&composition, each, times);
+        plan_add(&composition, each, times);
         struct privacy_interval got = epsilon_of(&composition, golden_number(one, "at"));
         cr_expect(isinf(got.lower) && isinf(got.upper), "pair %zu tells too much outright", i);
         composition_clear(&composition);
@@ -159,14 +135,14 @@ Test(accountant_pld, response_and_laplace, .timeout = 120)
     json_array_foreach(json_object_get(root, "response"), i, one)
     {
         double flip = 1.0 / (1.0 + exp(golden_number(one, "epsilon")));
-        expect_one(response(2.0 * flip, 2), (uint64_t)golden_number(one, "times"),
+        expect_one(plan_response(2.0 * flip, 2), (uint64_t)golden_number(one, "times"),
                    golden_number(one, "at"), golden_number(one, "exact"), 1e-11, "response", i);
     }
     cr_assert_eq(i, 32);
     json_array_foreach(json_object_get(root, "laplace"), i, one)
     {
         double lower = golden_number(one, "lower"), upper = golden_number(one, "upper");
-        expect_one(laplace(1.0 / golden_number(one, "epsilon")),
+        expect_one(plan_laplace(1.0 / golden_number(one, "epsilon")),
                    (uint64_t)golden_number(one, "times"), golden_number(one, "at"),
                    0.5 * (lower + upper), 0.5 * (upper - lower) / upper + 1e-12, "laplace", i);
     }
@@ -182,11 +158,11 @@ Test(accountant_pld, joint_oracles, .timeout = 120)
     {
         struct composition composition = {0};
         double rate = golden_number(one, "batch") / golden_number(one, "experts");
-        add(&composition, gaussian(rate, golden_number(one, "noise_multiplier")),
-            (uint64_t)golden_number(one, "steps"));
-        add(&composition,
-            pair(golden_number(one, "pair_epsilon"), golden_number(one, "pair_delta")),
-            (uint64_t)golden_number(one, "pairs"));
+        plan_add(&composition, plan_gaussian(rate, golden_number(one, "noise_multiplier")),
+                 (uint64_t)golden_number(one, "steps"));
+        plan_add(&composition,
+                 plan_pair(golden_number(one, "pair_epsilon"), golden_number(one, "pair_delta")),
+                 (uint64_t)golden_number(one, "pairs"));
         expect(&composition, golden_number(one, "delta"), golden_number(one, "epsilon"), 1e-9,
                "joint", i);
         composition_clear(&composition);

@@ -6,27 +6,7 @@
 #include <stdlib.h>
 
 #include "algos/privacy/accountant.h"
-
-static struct mechanism gaussian(double rate, double noise)
-{
-    return (struct mechanism){.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {rate, noise}};
-}
-
-static struct mechanism pair(double epsilon, double delta)
-{
-    return (struct mechanism){.kind = MECHANISM_EPSILON_DELTA, .pair = {epsilon, delta}};
-}
-
-static struct mechanism laplace(double noise)
-{
-    return (struct mechanism){.kind = MECHANISM_LAPLACE, .laplace = {noise}};
-}
-
-static struct mechanism response(double parameter, uint32_t buckets)
-{
-    return (struct mechanism){.kind = MECHANISM_RANDOMIZED_RESPONSE,
-                              .response = {parameter, buckets}};
-}
+#include "tests/unit/privacy/plans.h"
 
 static struct mechanism dirichlet(double concentration)
 {
@@ -36,33 +16,34 @@ static struct mechanism dirichlet(double concentration)
 
 Test(mechanism, ranges)
 {
-    const struct mechanism good[] = {gaussian(1.0, 1.0),  gaussian(1e-9, 1e9), laplace(0.1),
-                                     response(0.5, 2),    pair(0.0, 0.0),      pair(3.0, 0.5),
-                                     response(0.999, 99), dirichlet(20.0)};
+    const struct mechanism good[] = {plan_gaussian(1.0, 1.0),  plan_gaussian(1e-9, 1e9),
+                                     plan_laplace(0.1),        plan_response(0.5, 2),
+                                     plan_pair(0.0, 0.0),      plan_pair(3.0, 0.5),
+                                     plan_response(0.999, 99), dirichlet(20.0)};
     const struct mechanism bad[] = {
-        gaussian(0.0, 1.0),
-        gaussian(1.1, 1.0),
-        gaussian(-0.1, 1.0),
-        gaussian(NAN, 1.0),
-        gaussian(1.0, 0.0),
-        gaussian(1.0, -1.0),
-        gaussian(1.0, NAN),
-        gaussian(1.0, INFINITY),
-        laplace(0.0),
-        laplace(-1.0),
-        laplace(NAN),
-        laplace(INFINITY),
-        response(0.0, 2),
-        response(1.0, 2),
-        response(NAN, 2),
-        response(0.5, 1),
-        response(0.5, 0),
-        pair(-0.1, 0.0),
-        pair(NAN, 0.0),
-        pair(INFINITY, 0.0),
-        pair(1.0, -1e-9),
-        pair(1.0, 1.0),
-        pair(1.0, NAN),
+        plan_gaussian(0.0, 1.0),
+        plan_gaussian(1.1, 1.0),
+        plan_gaussian(-0.1, 1.0),
+        plan_gaussian(NAN, 1.0),
+        plan_gaussian(1.0, 0.0),
+        plan_gaussian(1.0, -1.0),
+        plan_gaussian(1.0, NAN),
+        plan_gaussian(1.0, INFINITY),
+        plan_laplace(0.0),
+        plan_laplace(-1.0),
+        plan_laplace(NAN),
+        plan_laplace(INFINITY),
+        plan_response(0.0, 2),
+        plan_response(1.0, 2),
+        plan_response(NAN, 2),
+        plan_response(0.5, 1),
+        plan_response(0.5, 0),
+        plan_pair(-0.1, 0.0),
+        plan_pair(NAN, 0.0),
+        plan_pair(INFINITY, 0.0),
+        plan_pair(1.0, -1e-9),
+        plan_pair(1.0, 1.0),
+        plan_pair(1.0, NAN),
         dirichlet(1.0),
         {.kind = (enum mechanism_kind)99},
     };
@@ -80,7 +61,7 @@ Test(mechanism, ranges)
 Test(composition, equal_parts_merge_and_limits_hold)
 {
     struct composition c = {0};
-    struct mechanism a = gaussian(0.1, 1.0), b = gaussian(0.1, 2.0);
+    struct mechanism a = plan_gaussian(0.1, 1.0), b = plan_gaussian(0.1, 2.0);
     cr_assert_eq(composition_add(&c, &a, 3), COMPOSITION_OK);
     cr_assert_eq(composition_add(&c, &b, 1), COMPOSITION_OK);
     cr_assert_eq(composition_add(&c, &a, 4), COMPOSITION_OK);
@@ -91,10 +72,10 @@ Test(composition, equal_parts_merge_and_limits_hold)
     cr_assert(c.count == 2 && c.part[0].times == 7, "as before on failure");
     cr_assert_eq(composition_add(&c, &a, COMPOSITION_MAX_TIMES - 7), COMPOSITION_OK);
     for (unsigned i = 2; i < COMPOSITION_MAX_PARTS; i++) {
-        struct mechanism m = laplace(1.0 + i);
+        struct mechanism m = plan_laplace(1.0 + i);
         cr_assert_eq(composition_add(&c, &m, 1), COMPOSITION_OK);
     }
-    struct mechanism more = laplace(0.5);
+    struct mechanism more = plan_laplace(0.5);
     cr_assert_eq(composition_add(&c, &more, 1), COMPOSITION_TOO_LONG);
     cr_assert_eq(composition_add(&c, &b, 1), COMPOSITION_OK, "an old part still grows");
     composition_clear(&c);
@@ -144,9 +125,9 @@ Test(event, flattens)
 {
     struct composition c;
     const char *problem = NULL;
-    struct event sgd = repeated(100, sampled(0.1, leaf(gaussian(1.0, 2.0))));
+    struct event sgd = repeated(100, sampled(0.1, leaf(plan_gaussian(1.0, 2.0))));
     struct event event =
-        repeated(3, both(both(sgd, leaf(laplace(4.0))), (struct event){.kind = EVENT_NO_OP}));
+        repeated(3, both(both(sgd, leaf(plan_laplace(4.0))), (struct event){.kind = EVENT_NO_OP}));
     cr_assert_eq(event_flatten(&event, &c, &problem), EVENT_OK, "%s", problem);
     cr_assert_eq(c.count, 2);
     cr_assert(c.part[0].times == 300 && c.part[0].mechanism.gaussian.sampling_rate == 0.1 &&
@@ -172,19 +153,19 @@ static void refused(struct event event, enum event_status want, const char *what
 Test(event, refusals)
 {
     struct event nothing = {.kind = EVENT_NO_OP}, open = {.kind = EVENT_NON_PRIVATE};
-    struct mechanism g = gaussian(1.0, 1.0);
+    struct mechanism g = plan_gaussian(1.0, 1.0);
     refused(nothing, EVENT_EMPTY, "nothing");
     refused((struct event){.kind = EVENT_COMPOSED}, EVENT_EMPTY, "empty list");
     refused(sampled(0.5, nothing), EVENT_EMPTY, "a sample for nothing");
     refused(open, EVENT_UNSUPPORTED, "non-private");
     refused(both(leaf(g), open), EVENT_UNSUPPORTED, "something non-private");
-    refused(leaf(gaussian(1.0, NAN)), EVENT_BAD, "NaN");
-    refused(leaf(gaussian(0.5, 1.0)), EVENT_BAD, "a rate of its own");
-    refused(sampled(0.5, leaf(gaussian(0.5, 1.0))), EVENT_BAD, "a rate of its own, sampled");
+    refused(leaf(plan_gaussian(1.0, NAN)), EVENT_BAD, "NaN");
+    refused(leaf(plan_gaussian(0.5, 1.0)), EVENT_BAD, "a rate of its own");
+    refused(sampled(0.5, leaf(plan_gaussian(0.5, 1.0))), EVENT_BAD, "a rate of its own, sampled");
     refused(sampled(0.0, leaf(g)), EVENT_BAD, "rate 0");
     refused(sampled(1.5, leaf(g)), EVENT_BAD, "rate above 1");
     refused(sampled(NAN, leaf(g)), EVENT_BAD, "rate NaN");
-    refused(sampled(0.5, leaf(laplace(1.0))), EVENT_UNSUPPORTED, "sampled Laplace");
+    refused(sampled(0.5, leaf(plan_laplace(1.0))), EVENT_UNSUPPORTED, "sampled Laplace");
     refused(sampled(0.5, both(leaf(g), leaf(g))), EVENT_UNSUPPORTED, "one sample for two");
     refused(sampled(0.5, repeated(2, leaf(g))), EVENT_UNSUPPORTED, "one sample for two runs");
     refused((struct event){.kind = EVENT_POISSON_SAMPLED, .sampling_rate = 0.5}, EVENT_BAD,
@@ -200,7 +181,7 @@ Test(event, refusals)
 Test(event, depth)
 {
     struct composition c;
-    struct event event = leaf(gaussian(1.0, 1.0));
+    struct event event = leaf(plan_gaussian(1.0, 1.0));
     for (int i = 1; i < EVENT_MAX_DEPTH; i++)
         event = around(EVENT_COMPOSED, event);
     cr_assert_eq(event_flatten(&event, &c, NULL), EVENT_OK);
@@ -214,7 +195,7 @@ Test(accountant, table)
     cr_assert_null(accountant_find("nobody"));
     cr_assert_null(accountant_find(""));
     struct composition c = {0};
-    struct mechanism g = gaussian(0.1, 1.0), d = dirichlet(20.0);
+    struct mechanism g = plan_gaussian(0.1, 1.0), d = dirichlet(20.0);
     cr_assert_eq(composition_add(&c, &g, 1), COMPOSITION_OK);
     cr_assert_eq(accountant_for(&c), &accountant_pld);
     cr_assert_eq(composition_add(&c, &d, 1), COMPOSITION_OK);
