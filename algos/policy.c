@@ -126,7 +126,8 @@ static bool play_episode(const struct policy *policy, const struct env *env,
     double observation[ENV_MAX_STATE_DIM];
     float input[ENV_MAX_STATE_DIM];
     double sum = 0.0;
-    env->reset(state, parameters, rng, observation);
+    if (!env->reset(state, parameters, rng, observation))
+        return false;
     for (uint32_t t = 0; t < max_steps; t++) {
         for (unsigned i = 0; i < env->state_dim; i++)
             input[i] = (float)observation[i];
@@ -135,6 +136,8 @@ static bool play_episode(const struct policy *policy, const struct env *env,
             return false;
         struct env_outcome outcome =
             env->step(state, parameters, (unsigned)action, rng, observation);
+        if (outcome.failed)
+            return false;
         sum += outcome.reward;
         if (outcome.terminated)
             break;
@@ -150,7 +153,7 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
     if (episodes == 0 || policy->shape.input != env->state_dim ||
         action_count(policy) != env->action_count)
         return false;
-    void *state = calloc(1, env->state_size > 0 ? env->state_size : 1);
+    void *state = env_open(env);
     if (!state)
         return false;
     /* Welford's running mean and sum of squares. */
@@ -165,7 +168,7 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
         mean += difference / (e + 1.0);
         squares += difference * (value - mean);
     }
-    free(state);
+    env_close(env, state);
     if (!played)
         return false;
     *out = (struct policy_evaluation){

@@ -138,7 +138,7 @@ static double start(struct rng *rng)
     return (float)rng_between(rng, -START_SPREAD, START_SPREAD);
 }
 
-static void acrobot_reset(void *memory, const double *parameters, struct rng *rng,
+static bool acrobot_reset(void *memory, const double *parameters, struct rng *rng,
                           double *observation)
 {
     (void)parameters;
@@ -148,6 +148,7 @@ static void acrobot_reset(void *memory, const double *parameters, struct rng *rn
     state->theta1_dot = start(rng);
     state->theta2_dot = start(rng);
     observe(state, observation);
+    return true;
 }
 
 static struct env_outcome acrobot_step(void *memory, const double *parameters, unsigned action,

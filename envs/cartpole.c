@@ -37,7 +37,7 @@ static void observe(const struct cartpole_state *state, double *observation)
     observation[3] = state->theta_dot;
 }
 
-static void cartpole_reset(void *memory, const double *parameters, struct rng *rng,
+static bool cartpole_reset(void *memory, const double *parameters, struct rng *rng,
                            double *observation)
 {
     (void)parameters;
@@ -47,6 +47,7 @@ static void cartpole_reset(void *memory, const double *parameters, struct rng *r
     state->theta = rng_between(rng, -START_SPREAD, START_SPREAD);
     state->theta_dot = rng_between(rng, -START_SPREAD, START_SPREAD);
     observe(state, observation);
+    return true;
 }
 
 static struct env_outcome cartpole_step(void *memory, const double *parameters, unsigned action,

@@ -1,4 +1,4 @@
-/* A world: a small table of facts and two functions. The caller owns the state and the generator,
+/* A world: a small table of facts and a few functions. The caller owns the state and the generator,
  * so any number of instances run on any number of threads. A new world is one file here and one
  * line in envs.c. */
 #ifndef TACET_ENVS_ENV_H
@@ -26,6 +26,8 @@ struct env_parameter {
 struct env_outcome {
     double reward;
     bool terminated;
+    bool failed; /* the world broke and nothing else here means anything; those in this room never
+                    do */
 };
 
 struct env {
@@ -40,14 +42,24 @@ struct env {
     unsigned parameter_count;
     size_t state_size; /* bytes the caller provides for STATE, aligned as double */
 
+    /* For worlds whose STATE holds a resource: open once before the first reset, close after the
+     * last step. Both NULL where STATE is all there is. False: no memory, or no such world. Use
+     * env_open and env_close. */
+    bool (*open)(const struct env *env, void *state);
+    void (*close)(void *state);
+
     /* Draws a start state and writes the observation[state_dim]. PARAMETERS[parameter_count] in
-     * table order. */
-    void (*reset)(void *state, const double *parameters, struct rng *rng, double *observation);
+     * table order. False: the world broke. */
+    bool (*reset)(void *state, const double *parameters, struct rng *rng, double *observation);
 
     /* Moves STATE by one action (< action_count) and writes the new observation. */
     struct env_outcome (*step)(void *state, const double *parameters, unsigned action,
                                struct rng *rng, double *observation);
 };
+
+/* A fresh state of ENV, opened, for env_close; NULL: no memory, or the world did not open. */
+void *env_open(const struct env *env);
+void env_close(const struct env *env, void *state); /* takes NULL, too */
 
 /* All worlds; *count receives their number. */
 const struct env *const *env_all(unsigned *count);

@@ -2,6 +2,7 @@
 #include "envs/env.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "envs/acrobot.h"
@@ -43,4 +44,23 @@ int env_parameter_index(const struct env *env, const char *name)
             return (int)i;
     }
     return -1;
+}
+
+void *env_open(const struct env *env)
+{
+    void *state = calloc(1, env->state_size > 0 ? env->state_size : 1);
+    if (state != NULL && env->open != NULL && !env->open(env, state)) {
+        free(state);
+        return NULL;
+    }
+    return state;
+}
+
+void env_close(const struct env *env, void *state)
+{
+    if (state == NULL)
+        return;
+    if (env->close != NULL)
+        env->close(state);
+    free(state);
 }

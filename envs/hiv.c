@@ -197,13 +197,14 @@ static void observe(const struct hiv_state *s, double *observation)
         observation[i] = log10(fmax(numbers[i], TINY));
 }
 
-static void hiv_reset(void *memory, const double *parameters, struct rng *rng, double *observation)
+static bool hiv_reset(void *memory, const double *parameters, struct rng *rng, double *observation)
 {
     (void)parameters;
     (void)rng; /* every patient starts alike */
     struct hiv_state *state = memory;
     *state = (struct hiv_state){163573.0, 5.0, 11945.0, 46.0, 63919.0, 24.0};
     observe(state, observation);
+    return true;
 }
 
 /* The efficacy of a drug in one step. */

@@ -200,7 +200,7 @@ static bool all_finite(const float *x, size_t count)
     return true;
 }
 
-/* False: no memory. */
+/* False: no memory, or the world broke. */
 static bool learn(const struct expert_population *population, struct ppo *ppo,
                   const double *physics, struct rng *measure, struct snapshots *s)
 {
@@ -208,7 +208,8 @@ static bool learn(const struct expert_population *population, struct ppo *ppo,
     size_t count = mlp_parameter_count(&s->present->shape);
     for (uint32_t u = 0; u < population->updates; u++) {
         struct ppo_report report;
-        ppo_update(ppo, population->learning_rate, &report);
+        if (!ppo_update(ppo, population->learning_rate, &report))
+            return false;
         memcpy(s->present->parameters, ppo_policy_parameters(ppo), count * sizeof(float));
         if (!all_finite(s->present->parameters, count))
             break; /* it has diverged; what was kept before stands */
@@ -256,7 +257,7 @@ bool expert_episode_init(struct expert_episode *episode, const struct env *env, 
 {
     assert(max_steps > 0 && max_steps <= EXPERTS_MAX_STEPS);
     *episode = (struct expert_episode){.env = env, .max_steps = max_steps};
-    episode->world = calloc(1, env->state_size + 1);
+    episode->world = env_open(env);
     episode->states = calloc((max_steps + (size_t)1) * env->state_dim, sizeof(float));
     episode->actions = calloc(max_steps, sizeof *episode->actions);
     episode->rewards = calloc(max_steps, sizeof *episode->rewards);
@@ -265,7 +266,8 @@ bool expert_episode_init(struct expert_episode *episode, const struct env *env, 
 
 void expert_episode_clear(struct expert_episode *episode)
 {
-    free(episode->world);
+    if (episode->env != NULL)
+        env_close(episode->env, episode->world);
     free(episode->states);
     free(episode->actions);
     free(episode->rewards);
@@ -295,7 +297,8 @@ bool expert_play(struct expert_episode *episode, const struct policy *policy,
     double physics[ENV_MAX_PARAMETERS], seen[ENV_MAX_STATE_DIM];
     float values[ENV_MAX_ACTIONS];
     env_defaults(env, physics);
-    env->reset(episode->world, physics, rng, seen);
+    if (!env->reset(episode->world, physics, rng, seen))
+        return false;
     bool terminated = false;
     uint32_t t = 0;
     for (;; t++) {
@@ -309,6 +312,8 @@ bool expert_play(struct expert_episode *episode, const struct policy *policy,
         uint32_t best = policy_best_action(values, env->action_count);
         uint32_t action = soften(best, env->action_count, min_probability, rng);
         struct env_outcome outcome = env->step(episode->world, physics, action, rng, seen);
+        if (outcome.failed)
+            return false;
         episode->actions[t] = (uint16_t)action;
         episode->rewards[t] = (float)outcome.reward;
         terminated = outcome.terminated;

@@ -65,7 +65,7 @@ void expert_episode_clear(struct expert_episode *episode);
 /* Plays one episode in the usual world: the policy's best action with probability 1 - (|A| - 1)
  * MIN_PROBABILITY, every other with MIN_PROBABILITY (0 .. 1 / |A|). The policy sees what is
  * recorded, float32. Terminated and truncated may both be true. The trajectory is in EPISODE.
- * False: an output of the network is not finite. */
+ * False: an output of the network is not finite, or the world broke. */
 bool expert_play(struct expert_episode *episode, const struct policy *policy,
                  double min_probability, struct rng *rng);
 

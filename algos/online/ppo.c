@@ -84,7 +84,9 @@ void ppo_free(struct ppo *ppo)
     batch_free(ppo->judging);
     free(ppo->scratch);
     free(ppo->world);
-    free(ppo->world_memory);
+    for (uint32_t w = 0; ppo->instances && w < ppo->settings.worlds; w++)
+        env_close(ppo->env, ppo->instances[w]);
+    free(ppo->instances);
     free(ppo->rollout.states);
     free(ppo->rollout.actions);
     free(ppo->rollout.log_probability);
@@ -126,8 +128,6 @@ static bool allocate(struct ppo *ppo)
     const struct ppo_settings *s = &ppo->settings;
     const struct optimizer_settings adam = {
         .kind = OPTIMIZER_ADAM, .momentum = 0.9, .beta2 = 0.999, .epsilon = 1e-5};
-    /* Whole doubles, at least one. */
-    ppo->world_stride = (ppo->env->state_size / sizeof(double) + 1) * sizeof(double);
     ppo->weights = calloc(ppo->count, sizeof *ppo->weights);
     ppo->gradient = calloc(ppo->count, sizeof *ppo->gradient);
     ppo->acting = batch_new(&ppo->policy_shape, s->worlds);
@@ -135,10 +135,15 @@ static bool allocate(struct ppo *ppo)
     ppo->judging = batch_new(&ppo->value_shape, s->minibatch);
     ppo->scratch = calloc(mlp_scratch_count(&ppo->value_shape) + 1, sizeof *ppo->scratch);
     ppo->world = calloc(s->worlds, sizeof *ppo->world);
-    ppo->world_memory = calloc(s->worlds, ppo->world_stride);
+    ppo->instances = calloc(s->worlds, sizeof *ppo->instances);
+    for (uint32_t w = 0; ppo->instances && w < s->worlds; w++) {
+        ppo->instances[w] = env_open(ppo->env);
+        if (!ppo->instances[w])
+            return false;
+    }
     return optimizer_init(&ppo->adam, &adam, ppo->count) && ppo->weights && ppo->gradient &&
            ppo->acting && ppo->improving && ppo->judging && ppo->scratch && ppo->world &&
-           ppo->world_memory && allocate_rollout(ppo);
+           ppo->instances && allocate_rollout(ppo);
 }
 
 struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
@@ -281,13 +286,15 @@ static double mean_recent_return(const struct ppo *ppo)
     return n > 0 ? sum / (double)n : 0.0;
 }
 
-void ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out)
+bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out)
 {
     const struct ppo_settings *s = &ppo->settings;
     struct ppo_rollout *r = &ppo->rollout;
     uint32_t n = s->worlds * s->steps;
     struct update_sums sums = {0};
     ppo_play(ppo);
+    if (ppo->failed)
+        return false;
     ppo_advantages(s->steps, s->worlds, r->reward, r->value, r->next_value, r->ended, s->discount,
                    s->lambda, r->advantage, r->target);
     for (uint32_t epoch = 0; epoch < s->epochs; epoch++) {
@@ -306,6 +313,7 @@ void ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out)
         .clip_fraction = sums.clipped / count,
         .kl = sums.kl / count,
     };
+    return true;
 }
 
 const struct mlp_shape *ppo_policy_shape(const struct ppo *ppo)

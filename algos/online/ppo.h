@@ -66,8 +66,9 @@ struct ppo_report {
 };
 #define PPO_RECENT 20
 
-/* One roll-out and its epochs, with Adam at LEARNING_RATE (the caller may schedule it). */
-void ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out);
+/* One roll-out and its epochs, with Adam at LEARNING_RATE (the caller may schedule it). False: the
+ * world broke, and the agent is of no more use. */
+bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out);
 
 /* The policy network: its shape (outputs are logits) and its parameters, borrowed until ppo_free;
  * ppo_update changes them. */

@@ -11,8 +11,8 @@ void ppo_begin_episode(struct ppo *ppo, uint32_t w)
     struct ppo_world *world = &ppo->world[w];
     world->episode_return = 0.0;
     world->episode_steps = 0;
-    ppo->env->reset(ppo->world_memory + w * ppo->world_stride, ppo->physics, &ppo->rng,
-                    world->observation);
+    if (!ppo->env->reset(ppo->instances[w], ppo->physics, &ppo->rng, world->observation))
+        ppo->failed = true;
 }
 
 static void write_observation(const struct ppo *ppo, uint32_t w, float *row)
@@ -66,8 +66,9 @@ static void step_world(struct ppo *ppo, uint32_t w, size_t i, const float *logit
     uint32_t action =
         draw_action(logits, ppo->env->action_count, &ppo->rng, &r->log_probability[i]);
     struct env_outcome outcome =
-        ppo->env->step(ppo->world_memory + w * ppo->world_stride, ppo->physics, action, &ppo->rng,
-                       world->observation);
+        ppo->env->step(ppo->instances[w], ppo->physics, action, &ppo->rng, world->observation);
+    if (outcome.failed)
+        ppo->failed = true;
     world->episode_return += outcome.reward;
     world->episode_steps++;
     bool truncated = world->episode_steps >= ppo->settings.step_limit;

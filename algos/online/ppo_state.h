@@ -44,8 +44,8 @@ struct ppo {
     float *scratch;          /* of mlp_forward_one on the value network */
 
     struct ppo_world *world;
-    unsigned char *world_memory; /* worlds x world_stride */
-    size_t world_stride;
+    void **instances; /* of the world; as env_open gives them */
+    bool failed;      /* one of them broke */
     struct ppo_rollout rollout;
     uint32_t *order; /* a permutation of the transitions */
 

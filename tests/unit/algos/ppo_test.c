@@ -209,12 +209,12 @@ Test(ppo, learns_to_balance)
     struct ppo_settings settings = small_settings();
     struct ppo *ppo = new_agent(&settings, 1);
     struct ppo_report report;
-    ppo_update(ppo, 1e-3, &report);
+    cr_assert(ppo_update(ppo, 1e-3, &report));
     cr_assert_lt(report.mean_return, 40.0);
     cr_assert_float_eq(report.entropy, log(2.0), 0.01);
     double best = 0.0;
     for (int u = 1; u < 80; u++) {
-        ppo_update(ppo, 1e-3, &report);
+        cr_assert(ppo_update(ppo, 1e-3, &report));
         best = report.mean_return > best ? report.mean_return : best;
     }
     cr_assert_eq(report.transitions, 80 * 256);
@@ -231,7 +231,7 @@ Test(ppo, is_a_function_of_its_seed)
     for (int i = 0; i < 3; i++) {
         struct ppo_report report;
         for (int u = 0; u < 3; u++)
-            ppo_update(agents[i], 1e-3, &report);
+            cr_assert(ppo_update(agents[i], 1e-3, &report));
     }
     const float *weights = ppo_policy_parameters(agents[0]);
     cr_assert_eq(memcmp(weights, ppo_policy_parameters(agents[1]), size), 0);

@@ -57,11 +57,11 @@ Test(envs, an_episode_is_a_function_of_its_seed)
         for (int twin = 0; twin < 2; twin++) {
             struct rng rng;
             rng_seed(&rng, 42, i);
-            void *state = calloc(1, env->state_size);
-            env->reset(state, parameters, &rng, seen[twin]);
+            void *state = env_open(env);
+            cr_assert(state != NULL && env->reset(state, parameters, &rng, seen[twin]));
             for (int t = 0; t < 5; t++)
                 env->step(state, parameters, rng_below(&rng, env->action_count), &rng, seen[twin]);
-            free(state);
+            env_close(env, state);
         }
         cr_assert_eq(memcmp(seen[0], seen[1], env->state_dim * sizeof(double)), 0);
     }
