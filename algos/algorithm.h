@@ -90,6 +90,8 @@ struct algorithm {
     const char *privacy_unit; /* "expert" */
     const struct parameter_spec *parameters;
     unsigned parameter_count;
+    const struct parameter_override *overrides; /* defaults that worlds have of their own */
+    unsigned override_count;
 
     /* Costs and shapes before anything runs; spends nothing, touches no data. On
      * ALGORITHM_BAD_INPUT *message is a static sentence. */
@@ -104,5 +106,9 @@ struct algorithm {
 
 const struct algorithm *const *algorithm_all(unsigned *count);
 const struct algorithm *algorithm_find(const char *name);
+
+/* The defaults in the world of that name (NULL or "": in any). */
+void algorithm_defaults(const struct algorithm *algorithm, const char *world,
+                        struct parameter_values *out);
 
 #endif

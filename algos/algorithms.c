@@ -42,3 +42,10 @@ const struct algorithm *algorithm_find(const char *name)
     }
     return NULL;
 }
+
+void algorithm_defaults(const struct algorithm *algorithm, const char *world,
+                        struct parameter_values *out)
+{
+    parameters_defaults(algorithm->parameters, algorithm->parameter_count, out);
+    parameters_override(algorithm->overrides, algorithm->override_count, world, out);
+}

@@ -14,6 +14,16 @@ void parameters_defaults(const struct parameter_spec *specs, unsigned count,
         out->value[i] = specs[i].value;
 }
 
+void parameters_override(const struct parameter_override *overrides, unsigned count,
+                         const char *world, struct parameter_values *values)
+{
+    for (unsigned i = 0; world != NULL && i < count; i++) {
+        assert(overrides[i].index < PARAMETERS_MAX);
+        if (strcmp(overrides[i].world, world) == 0)
+            values->value[overrides[i].index] = overrides[i].value;
+    }
+}
+
 int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name)
 {
     for (unsigned i = 0; i < count; i++) {

@@ -39,6 +39,17 @@ struct parameter_values {
 void parameters_defaults(const struct parameter_spec *specs, unsigned count,
                          struct parameter_values *out);
 
+/* A default that is another one in a certain world. */
+struct parameter_override {
+    const char *world; /* the name of its environment */
+    unsigned index;    /* of the parameter in its table */
+    struct parameter_value value;
+};
+
+/* Puts those of WORLD (NULL or any other name: none) over the VALUES. */
+void parameters_override(const struct parameter_override *overrides, unsigned count,
+                         const char *world, struct parameter_values *values);
+
 /* Index of NAME in the table, or -1. */
 int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name);
 

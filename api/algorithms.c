@@ -21,19 +21,33 @@ static const char *type_name(enum parameter_type type)
     return "choice";
 }
 
-static json_t *default_json(const struct parameter_spec *spec)
+static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
 {
     if (spec->type == PARAMETER_CHOICE) {
-        return json_string(spec->choices[(int)spec->value.number[0]]);
+        return json_string(spec->choices[(int)value->number[0]]);
     }
     if (spec->type != PARAMETER_INTEGER_LIST) {
-        return json_number(spec->value.number[0]);
+        return json_number(value->number[0]);
     }
     json_t *list = json_array();
-    for (unsigned i = 0; i < spec->value.count; i++) {
-        json_array_append_new(list, json_number(spec->value.number[i]));
+    for (unsigned i = 0; i < value->count; i++) {
+        json_array_append_new(list, json_number(value->number[i]));
     }
     return list;
+}
+
+/* The defaults of worlds that have their own: {"hiv": ...}. */
+static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
+{
+    json_t *worlds = json_object();
+    for (unsigned i = 0; i < algorithm->override_count; i++) {
+        const struct parameter_override *one = &algorithm->overrides[i];
+        if (one->index == index) {
+            json_object_set_new(worlds, one->world,
+                                value_json(&algorithm->parameters[index], &one->value));
+        }
+    }
+    return worlds;
 }
 
 static json_t *choices_json(const struct parameter_spec *spec)
@@ -46,11 +60,13 @@ static json_t *choices_json(const struct parameter_spec *spec)
 }
 
 /* A choice has choices, any other parameter has bounds (of a list: of each element). */
-static json_t *parameter_json(const struct parameter_spec *spec)
+static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
 {
-    json_t *one =
-        json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", spec->name, "type", type_name(spec->type),
-                  "default", default_json(spec), "unit", spec->unit, "meaning", spec->meaning);
+    const struct parameter_spec *spec = &algorithm->parameters[index];
+    json_t *one = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type",
+                            type_name(spec->type), "default", value_json(spec, &spec->value),
+                            "environment_defaults", overrides_json(algorithm, index), "unit",
+                            spec->unit, "meaning", spec->meaning);
     if (spec->type == PARAMETER_CHOICE) {
         json_object_set_new(one, "choices", choices_json(spec));
         return one;
@@ -78,7 +94,7 @@ static json_t *algorithm_json(const struct algorithm *algorithm)
 {
     json_t *parameters = json_array();
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        if (json_array_append_new(parameters, parameter_json(&algorithm->parameters[i])) != 0) {
+        if (json_array_append_new(parameters, parameter_json(algorithm, i)) != 0) {
             json_decref(parameters);
             return NULL;
         }

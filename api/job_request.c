@@ -28,21 +28,22 @@ struct slot {
     json_t *list;
 };
 
-static struct field parameter_field(const struct parameter_spec *spec, struct slot *slot)
+static struct field parameter_field(const struct parameter_spec *spec,
+                                    const struct parameter_value *usual, struct slot *slot)
 {
     switch (spec->type) {
     case PARAMETER_INTEGER:
-        slot->integer = (int64_t)spec->value.number[0];
+        slot->integer = (int64_t)usual->number[0];
         return field_integer(spec->name, &slot->integer, (int64_t)spec->min, (int64_t)spec->max);
     case PARAMETER_CHOICE:
-        slot->choice = (int)spec->value.number[0];
+        slot->choice = (int)usual->number[0];
         return field_choice(spec->name, &slot->choice, spec->choices);
     case PARAMETER_INTEGER_LIST:
         return field_array(spec->name, &slot->list, 1, PARAMETER_LIST_MAX);
     case PARAMETER_REAL:
         break;
     }
-    slot->number = spec->value.number[0];
+    slot->number = usual->number[0];
     return field_number(spec->name, &slot->number, spec->min, spec->max);
 }
 
@@ -63,17 +64,19 @@ static void read_list(struct call *call, const struct parameter_spec *spec, cons
     }
 }
 
-static void read_parameters(struct call *call, const struct algorithm *algorithm,
+/* What OBJECT leaves out has the default of WORLD (NULL: of any). */
+static void read_parameters(struct call *call, const struct algorithm *algorithm, const char *world,
                             const json_t *object, struct parameter_values *out)
 {
-    parameters_defaults(algorithm->parameters, algorithm->parameter_count, out);
+    algorithm_defaults(algorithm, world, out);
     if (object == NULL) {
         return;
     }
     struct slot slots[PARAMETERS_MAX] = {{0}};
     struct field fields[PARAMETERS_MAX];
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        fields[i] = field_optional(parameter_field(&algorithm->parameters[i], &slots[i]));
+        fields[i] =
+            field_optional(parameter_field(&algorithm->parameters[i], &out->value[i], &slots[i]));
     }
     if (!fields_read(call, object, "/parameters", fields, algorithm->parameter_count)) {
         return;
@@ -209,7 +212,7 @@ static bool read_members(struct call *call, struct members *members, struct job_
     if (known) {
         read_privacy(call, members->privacy, &out->request);
     }
-    read_parameters(call, out->algorithm, members->parameters, &out->request.parameters);
+    read_parameters(call, out->algorithm, NULL, members->parameters, &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
     return good && call_error_count(call) == 0;
 }
@@ -261,6 +264,9 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         if (problem != PROBLEM_NONE) {
             return problem;
         }
+        /* Faultless by now; the world, which the dataset names, may have defaults of its own. */
+        read_parameters(call, plan->algorithm, out->dataset.environment, members.parameters,
+                        &plan->request.parameters);
     }
     /* A public coin; JSON's integers are exact to 2^53. */
     randombytes_buf(&plan->request.seed, sizeof plan->request.seed);

@@ -51,6 +51,43 @@ Test(parameters, defaults_and_names)
     cr_assert_eq(parameters_index(specs, 4, "colours"), -1);
 }
 
+Test(parameters, worlds_may_have_defaults_of_their_own)
+{
+    static const struct parameter_override overrides[] = {
+        {"hiv", 0, {{0.25}, 1}},
+        {"cartpole", 0, {{0.75}, 1}},
+        {"hiv", 2, {{32}, 1}},
+    };
+    struct parameter_values values;
+    parameters_defaults(specs, 4, &values);
+    parameters_override(overrides, 3, NULL, &values);
+    parameters_override(overrides, 3, "", &values);
+    cr_assert_eq(values.value[0].number[0], 0.5);
+    parameters_override(overrides, 3, "hiv", &values);
+    cr_assert_eq(values.value[0].number[0], 0.25);
+    cr_assert_eq(values.value[1].number[0], 10);
+    cr_assert_eq(values.value[2].count, 1);
+    cr_assert_eq(values.value[2].number[0], 32);
+}
+
+Test(algorithms, overrides_name_worlds_and_fit)
+{
+    unsigned count = 0;
+    const struct algorithm *const *all = algorithm_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned k = 0; k < all[i]->override_count; k++) {
+            const struct parameter_override *one = &all[i]->overrides[k];
+            cr_assert_not_null(env_find(one->world), "%s", one->world);
+            cr_assert_lt(one->index, all[i]->parameter_count);
+            cr_assert_eq(parameters_check(&all[i]->parameters[one->index], &one->value),
+                         PARAMETER_FITS, "%s", all[i]->parameters[one->index].name);
+            struct parameter_values values;
+            algorithm_defaults(all[i], one->world, &values);
+            cr_assert_eq(values.value[one->index].number[0], one->value.number[0]);
+        }
+    }
+}
+
 Test(algorithms, tables_are_whole_and_their_defaults_fit)
 {
     unsigned count = 0;
