@@ -1,0 +1,66 @@
+/* The policies of all experts of a dataset: what each of them would do at a state, asked of all or
+ * of a range of them at once.
+ *
+ * Every expert has a slot 0 .. experts - 1. A slot that was given no policy plays every action with
+ * the same probability: an expert who gave neither a network nor a trajectory says nothing, and
+ * what it plays is a function of its own (absent) data alone. All policies are mixed to the floor
+ * p_min = MIN_ACTION_PROBABILITY, so that no action of any expert is less probable (Sharma et al.
+ * 2025, arXiv 2411.13598, assumption 3.6):
+ *   POLICY_SOFTMAX          (1 - |A| p_min) softmax(outputs) + p_min
+ *   POLICY_ARGMAX, POLICY_Q the best action 1 - (|A| - 1) p_min, every other p_min
+ * (a tie goes to the lower number). Where a network's output is not a finite number its expert
+ * plays uniformly: one upload must not end a job, for that would tell of it.
+ *
+ * Nothing here is random. An answer depends on that expert's network and the state alone, to the
+ * bit: not on the other experts, on the range, on how many states are asked together, nor on
+ * threads. Who draws an expert's actions must draw them from exactly these probabilities: the
+ * theorem compares what is sampled with what is counted. */
+#ifndef TACET_ALGOS_OFFLINE_EXPERT_POLICIES_H
+#define TACET_ALGOS_OFFLINE_EXPERT_POLICIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/policy.h"
+
+struct expert_policies;
+
+/* EXPERTS slots without a policy, or NULL: no memory. 1 <= experts, 1 <= state_dim and
+ * action_count <= MLP_MAX_WIDTH, 0 <= min_action_probability <= 1 / action_count are the caller's
+ * to see to. Free with expert_policies_free, which takes NULL too. */
+struct expert_policies *expert_policies_new(uint32_t experts, uint32_t state_dim,
+                                            uint32_t action_count, double min_action_probability);
+void expert_policies_free(struct expert_policies *policies);
+
+/* Gives EXPERT's slot that policy, which is owned from then on (one it had is freed). False, with
+ * POLICY still the caller's: it does not map state_dim numbers to action_count, or EXPERT is no
+ * slot. */
+bool expert_policies_take(struct expert_policies *policies, uint32_t expert, struct policy *policy);
+
+/* Whether EXPERT's slot was given a policy. */
+bool expert_policies_has(const struct expert_policies *policies, uint32_t expert);
+
+uint32_t expert_policies_count(const struct expert_policies *policies);   /* slots */
+uint32_t expert_policies_actions(const struct expert_policies *policies); /* |A| */
+uint32_t expert_policies_state_dim(const struct expert_policies *policies);
+double expert_policies_floor(const struct expert_policies *policies); /* p_min */
+
+/* Bytes that the networks take, so that a loader can keep a limit. */
+size_t expert_policies_bytes(const struct expert_policies *policies);
+
+/* Action probabilities of the COUNT experts FIRST, FIRST + 1, ... at each of STATE_COUNT states:
+ * STATES[state_count x state_dim], PROBABILITIES[count x state_count x actions], row major: expert,
+ * then state, then action. Every one is at least p_min and each row sums to 1 within 1e-12 (for
+ * |A| up to 1000). A state that is not finite gives uniform rows, so that such a state too is
+ * answered alike by all.
+ *
+ * What it costs is reading the weights: 270 KB for hidden layers (256, 256), 810 MB for 3000
+ * experts. An expert's weights stay in the cache while its states are gone through, so ask for
+ * several states together where they are known. Threads may ask at the same time, for instance for
+ * one half of the experts each, while no one takes. */
+void expert_policies_probabilities(const struct expert_policies *policies, uint32_t first,
+                                   uint32_t count, const float *states, uint32_t state_count,
+                                   double *probabilities);
+
+#endif
