@@ -155,7 +155,8 @@ static void make_reports(void *context)
     struct local_scheme scheme;
     need(!local_scheme_make(&local_privunit, &parameters, &scheme), "a local scheme");
     for (int i = 0; i < REPORTS; i++)
-        need(local_privunit.randomise(&scheme, vector, context, report) == LOCAL_OK, "a report");
+        need(local_privunit.randomise(&scheme, NULL, vector, context, report) == LOCAL_OK,
+             "a report");
 }
 
 static void run_sparse_vector(void *context)

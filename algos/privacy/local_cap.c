@@ -40,7 +40,8 @@ double local_cap_mean(uint32_t dimension, double epsilon, double gamma)
 
 const char *local_cap_problem(const struct local_parameters *parameters)
 {
-    return parameters->projection_clip != 0.0 ? "projection_clip belongs to projected_sign" : NULL;
+    return parameters->projection_clip != 0.0 ? "projection_clip belongs to projected_random_sign"
+                                              : NULL;
 }
 
 void local_cap_prepare(struct local_scheme *scheme, double gamma)
@@ -99,9 +100,11 @@ static void draw_across(const double *v, uint32_t n, struct noise_source *noise,
         across[i] /= norm;
 }
 
-enum local_status local_cap_randomise(const struct local_scheme *scheme, const double *vector,
-                                      struct noise_source *noise, int64_t *report)
+enum local_status local_cap_randomise(const struct local_scheme *scheme, const unsigned char *seed,
+                                      const double *vector, struct noise_source *noise,
+                                      int64_t *report)
 {
+    (void)seed;
     uint32_t n = scheme->parameters.dimension + 1;
     double *v = malloc(2 * (size_t)n * sizeof *v);
     if (!v)
@@ -118,9 +121,10 @@ enum local_status local_cap_randomise(const struct local_scheme *scheme, const d
     return LOCAL_OK;
 }
 
-enum local_status local_cap_decode(const struct local_scheme *scheme, const int64_t *report,
-                                   double *estimate)
+enum local_status local_cap_decode(const struct local_scheme *scheme, const unsigned char *seed,
+                                   const int64_t *report, double *estimate)
 {
+    (void)seed;
     uint32_t n = scheme->parameters.dimension + 1;
     double square = 0.0;
     for (uint32_t i = 0; i < n; i++) {

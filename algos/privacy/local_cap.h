@@ -21,10 +21,11 @@ double local_cap_mean(uint32_t dimension, double epsilon, double gamma);
 
 const char *local_cap_problem(const struct local_parameters *parameters);
 void local_cap_prepare(struct local_scheme *scheme, double gamma);
-enum local_status local_cap_randomise(const struct local_scheme *scheme, const double *vector,
-                                      struct noise_source *noise, int64_t *report);
-enum local_status local_cap_decode(const struct local_scheme *scheme, const int64_t *report,
-                                   double *estimate);
+enum local_status local_cap_randomise(const struct local_scheme *scheme, const unsigned char *seed,
+                                      const double *vector, struct noise_source *noise,
+                                      int64_t *report);
+enum local_status local_cap_decode(const struct local_scheme *scheme, const unsigned char *seed,
+                                   const int64_t *report, double *estimate);
 double local_cap_squared_error(const struct local_scheme *scheme, double squared_norm);
 
 #endif

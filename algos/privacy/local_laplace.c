@@ -16,7 +16,8 @@ enum { SCALE }; /* units, an integer */
 
 static const char *problem(const struct local_parameters *parameters)
 {
-    return parameters->projection_clip != 0.0 ? "projection_clip belongs to projected_sign" : NULL;
+    return parameters->projection_clip != 0.0 ? "projection_clip belongs to projected_random_sign"
+                                              : NULL;
 }
 
 static void prepare(struct local_scheme *scheme)
@@ -28,18 +29,21 @@ static void prepare(struct local_scheme *scheme)
     scheme->constant[SCALE] = scale;
 }
 
-static enum local_status randomise(const struct local_scheme *scheme, const double *vector,
-                                   struct noise_source *noise, int64_t *report)
+static enum local_status randomise(const struct local_scheme *scheme, const unsigned char *seed,
+                                   const double *vector, struct noise_source *noise,
+                                   int64_t *report)
 {
+    (void)seed;
     local_clip_l1_units(vector, scheme->report_length, scheme->parameters.clip, report);
     for (size_t i = 0; i < scheme->report_length; i++)
         report[i] += noise_discrete_laplace(noise, (uint64_t)scheme->constant[SCALE], 1);
     return LOCAL_OK;
 }
 
-static enum local_status decode(const struct local_scheme *scheme, const int64_t *report,
-                                double *estimate)
+static enum local_status decode(const struct local_scheme *scheme, const unsigned char *seed,
+                                const int64_t *report, double *estimate)
 {
+    (void)seed;
     double unit = scheme->parameters.clip / (double)LOCAL_CLIP_UNITS;
     double most = (double)LOCAL_CLIP_UNITS + MOST_SCALES * scheme->constant[SCALE];
     for (size_t i = 0; i < scheme->report_length; i++)

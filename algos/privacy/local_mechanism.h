@@ -18,14 +18,15 @@
 #define LOCAL_MIN_EPSILON   1e-3
 #define LOCAL_MAX_EPSILON   40.0
 #define LOCAL_CONSTANTS     8
+#define LOCAL_SEED_SIZE     32
 
 /* Public, the same for every agent of a collection. */
 struct local_parameters {
     uint32_t dimension;     /* of the vector, d >= 1 */
     double epsilon;         /* of one report, LOCAL_MIN_EPSILON .. LOCAL_MAX_EPSILON */
     double clip;            /* bound of the vector's norm (the mechanism says which norm) */
-    double projection_clip; /* projected_sign: bound of one projection, C; 0: sqrt(3) clip, which no
-                               projection exceeds. Others: 0 */
+    double projection_clip; /* projected_random_sign: bound of one projection, C; 0: sqrt(3) clip,
+                               which no projection exceeds. Others: 0 */
 };
 
 /* A mechanism with its parameters, ready for any number of reports. Holds no memory and no data. */
@@ -53,12 +54,16 @@ struct local_mechanism {
     /* Fills report_length, epsilon, unbiased and constant. */
     void (*prepare)(struct local_scheme *scheme);
     /* The agent's side: VECTOR[dimension] is clipped, then becomes REPORT[report_length]. A vector
-     * with a NaN or an infinity is taken for zero. */
-    enum local_status (*randomise)(const struct local_scheme *scheme, const double *vector,
-                                   struct noise_source *noise, int64_t *report);
-    /* The server's side: ESTIMATE[dimension] of the clipped vector, or LOCAL_BAD_REPORT. */
-    enum local_status (*decode)(const struct local_scheme *scheme, const int64_t *report,
-                                double *estimate);
+     * with a NaN or an infinity is taken for zero. SEED[LOCAL_SEED_SIZE] is this report's public
+     * one, chosen without a look at any vector: projected_random_sign draws its projection from it,
+     * the others ignore it (NULL will do). */
+    enum local_status (*randomise)(const struct local_scheme *scheme, const unsigned char *seed,
+                                   const double *vector, struct noise_source *noise,
+                                   int64_t *report);
+    /* The server's side, with the same seed: ESTIMATE[dimension] of the clipped vector, or
+     * LOCAL_BAD_REPORT. */
+    enum local_status (*decode)(const struct local_scheme *scheme, const unsigned char *seed,
+                                const int64_t *report, double *estimate);
     /* E of the squared 2-norm of (estimate - vector), for a vector of that squared 2-norm within
      * the clip; NAN where it depends on more than the norm. */
     double (*squared_error)(const struct local_scheme *scheme, double squared_norm);

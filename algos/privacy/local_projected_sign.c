@@ -1,13 +1,14 @@
 /* Random projections, of which only noisy signs leave.
  *
  * One of b bits: a row of independent sqrt(3) {+1, 0, -1} with probabilities 1/6, 2/3, 1/6
- * (Achlioptas 2003), drawn afresh and without looking at the data; u = <row, vector>, clamped to
+ * (Achlioptas 2003), drawn from the report's public seed and so without looking at the data; u =
+ * <row, vector>, clamped to
  * [-C, C]; a sign that is + with probability 1/(e^e + 1) + (u + C)/(2C) tanh(e/2), e = epsilon/b.
  * Each bit is e-private because this stays within [1/(e^e + 1), e^e/(e^e + 1)]; b bits are
  * epsilon-private; adding the rows by their signs is post-processing. The same e must stand in both
- * places. A report is the sum of the rows by sign over sqrt(3): integers of size at most b. Its
- * mean is b tanh(e/2)/(sqrt(3) C) times the vector, as long as nothing is clamped: |u| <= sqrt(3)
- * |v|_1.
+ * places. A report is the b bits; the server draws the rows anew. The sum of the rows by sign over
+ * sqrt(3) has the mean b tanh(e/2)/(sqrt(3) C) times the vector, over seeds and coins, as long as
+ * nothing is clamped: |u| <= sqrt(3) |v|_1.
  */
 #include "algos/privacy/local_projected_sign.h"
 
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "algos/privacy/local_clip.h"
+#include "envs/rng.h"
 
 #define SQRT_3 1.7320508075688772935
 
@@ -40,7 +42,7 @@ static void prepare(struct local_scheme *scheme)
     const struct local_parameters *parameters = &scheme->parameters;
     double bits = fmax(1.0, fmin(parameters->dimension, floor(parameters->epsilon / 2.5)));
     double most = SQRT_3 * parameters->clip;
-    scheme->report_length = parameters->dimension;
+    scheme->report_length = (size_t)bits;
     scheme->epsilon = parameters->epsilon;
     scheme->unbiased = parameters->projection_clip == 0.0 || parameters->projection_clip >= most;
     scheme->constant[BITS] = bits;
@@ -67,51 +69,71 @@ uint64_t local_projected_sign_coin(const struct local_scheme *scheme, double u)
     return coin >= (long double)high ? high : (uint64_t)coin;
 }
 
-/* A row of the projection over sqrt(3). */
-static void draw_row(struct noise_source *noise, int8_t *row, uint32_t d)
+/* The generator of a report's rows; 0, its one bad state, cannot be hit by seeds that are hashes,
+ * and is avoided all the same. */
+static struct rng rows_of(const unsigned char *seed)
+{
+    struct rng rows;
+    for (int i = 0; i < 4; i++) {
+        rows.state[i] = 0;
+        for (int k = 7; k >= 0; k--)
+            rows.state[i] = rows.state[i] << 8 | seed[8 * i + k];
+    }
+    rows.state[0] |= rows.state[1] | rows.state[2] | rows.state[3] ? 0 : 1;
+    return rows;
+}
+
+/* The next row of the projection over sqrt(3). */
+static void draw_row(struct rng *rows, int8_t *row, uint32_t d)
 {
     for (uint32_t i = 0; i < d; i++) {
-        uint32_t side = noise_below(noise, 6);
+        uint32_t side = rng_below(rows, 6);
         row[i] = side == 0 ? 1 : side == 1 ? -1 : 0;
     }
 }
 
-static enum local_status randomise(const struct local_scheme *scheme, const double *vector,
-                                   struct noise_source *noise, int64_t *report)
+static enum local_status randomise(const struct local_scheme *scheme, const unsigned char *seed,
+                                   const double *vector, struct noise_source *noise,
+                                   int64_t *report)
 {
     uint32_t d = scheme->parameters.dimension;
     double *clipped = malloc((sizeof *clipped + sizeof(int8_t)) * d);
     if (!clipped)
         return LOCAL_NO_MEMORY;
     int8_t *row = (int8_t *)(clipped + d);
+    struct rng rows = rows_of(seed);
     local_clip_l1(vector, d, scheme->parameters.clip, clipped);
-    memset(report, 0, d * sizeof *report);
     for (uint32_t bit = 0; bit < local_projected_sign_bits(scheme); bit++) {
         double u = 0.0;
-        draw_row(noise, row, d);
+        draw_row(&rows, row, d);
         for (uint32_t i = 0; i < d; i++)
             u += row[i] * clipped[i];
-        uint64_t coin = local_projected_sign_coin(scheme, SQRT_3 * u);
-        int sign = noise_u64(noise) < coin ? 1 : -1;
-        for (uint32_t i = 0; i < d; i++)
-            report[i] += sign * row[i];
+        report[bit] = noise_u64(noise) < local_projected_sign_coin(scheme, SQRT_3 * u);
     }
     explicit_bzero(clipped, (sizeof *clipped + sizeof(int8_t)) * d);
     free(clipped);
     return LOCAL_OK;
 }
 
-static enum local_status decode(const struct local_scheme *scheme, const int64_t *report,
-                                double *estimate)
+static enum local_status decode(const struct local_scheme *scheme, const unsigned char *seed,
+                                const int64_t *report, double *estimate)
 {
-    uint32_t d = scheme->parameters.dimension;
-    int64_t bits = local_projected_sign_bits(scheme);
-    for (uint32_t i = 0; i < d; i++)
-        if (report[i] < -bits || report[i] > bits)
+    uint32_t d = scheme->parameters.dimension, bits = local_projected_sign_bits(scheme);
+    for (uint32_t bit = 0; bit < bits; bit++)
+        if (report[bit] != 0 && report[bit] != 1)
             return LOCAL_BAD_REPORT;
+    int8_t *row = malloc(d);
+    if (!row)
+        return LOCAL_NO_MEMORY;
+    struct rng rows = rows_of(seed);
     double scale = SQRT_3 * scheme->constant[BOUND] / ((double)bits * scheme->constant[SHRINK]);
-    for (uint32_t i = 0; i < d; i++)
-        estimate[i] = (double)report[i] * scale;
+    memset(estimate, 0, d * sizeof *estimate);
+    for (uint32_t bit = 0; bit < bits; bit++) {
+        draw_row(&rows, row, d);
+        for (uint32_t i = 0; i < d; i++)
+            estimate[i] += report[bit] ? row[i] * scale : -row[i] * scale;
+    }
+    free(row);
     return LOCAL_OK;
 }
 
@@ -124,7 +146,7 @@ static double squared_error(const struct local_scheme *scheme, double squared_no
 }
 
 const struct local_mechanism local_projected_sign = {
-    .name = "projected_sign",
+    .name = "projected_random_sign",
     .norm = "l1",
     .problem = problem,
     .prepare = prepare,

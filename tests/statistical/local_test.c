@@ -7,16 +7,21 @@
 
 enum { MAX_DIMENSIONS = 8 };
 
-/* Along the vector: of all four mechanisms the report's likelihood rises with this. */
+/* The estimate along the vector: of all four mechanisms the likelihood of a report, and of its
+ * public seed with it, rises with this. */
 static double report_along(const void *mechanism, bool with, struct noise_source *noise)
 {
     const struct local_scheme *scheme = mechanism;
-    double vector[MAX_DIMENSIONS] = {0};
+    double vector[MAX_DIMENSIONS] = {0}, estimate[MAX_DIMENSIONS];
+    unsigned char seed[LOCAL_SEED_SIZE];
     int64_t report[MAX_DIMENSIONS + 1];
     cr_assert(scheme->parameters.dimension <= MAX_DIMENSIONS);
     vector[0] = with ? 10.0 * scheme->parameters.clip : -10.0 * scheme->parameters.clip;
-    cr_assert_eq(scheme->mechanism->randomise(scheme, vector, noise, report), LOCAL_OK);
-    return (double)report[0];
+    for (int i = 0; i < LOCAL_SEED_SIZE; i++)
+        seed[i] = (unsigned char)noise_below(noise, 256);
+    cr_assert_eq(scheme->mechanism->randomise(scheme, seed, vector, noise, report), LOCAL_OK);
+    cr_assert_eq(scheme->mechanism->decode(scheme, seed, report, estimate), LOCAL_OK);
+    return estimate[0];
 }
 
 static struct local_scheme scheme_of(const struct local_mechanism *mechanism, uint32_t dimension,

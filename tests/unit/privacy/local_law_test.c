@@ -109,12 +109,19 @@ Test(local_law, report_of_projected_sign)
     cr_expect(worst <= 5.0 && worst > 1.0, "%g", worst);
     /* The program's own reports. */
     static const double v[] = {0.7, -0.2};
+    double unit =
+        3.0 / (2.0 * tanh(5.0 / 2.0 / 2.0)); /* what a bit adds along its row over sqrt 3 */
     double seen[SIGN_REPORTS] = {0};
     struct noise_source *noise = golden_noise(420);
     for (int i = 0; i < ROUNDS; i++) {
         int64_t report[2];
-        cr_assert_eq(local_projected_sign.randomise(&scheme, v, noise, report), LOCAL_OK);
-        seen[(report[0] + 2) * 5 + report[1] + 2] += 1.0;
+        double sum[2];
+        unsigned char seed[LOCAL_SEED_SIZE];
+        for (int k = 0; k < LOCAL_SEED_SIZE; k++)
+            seed[k] = (unsigned char)noise_below(noise, 256);
+        cr_assert_eq(local_projected_sign.randomise(&scheme, seed, v, noise, report), LOCAL_OK);
+        cr_assert_eq(local_projected_sign.decode(&scheme, seed, report, sum), LOCAL_OK);
+        seen[(lround(sum[0] / unit) + 2) * 5 + lround(sum[1] / unit) + 2] += 1.0;
     }
     sign_law(&scheme, v, p);
     for (int i = 0; i < SIGN_REPORTS; i++)
@@ -211,7 +218,7 @@ Test(local_law, heights_of_caps)
         struct noise_source *noise = golden_noise(421 + (unsigned)which);
         for (int i = 0; i < ROUNDS; i++) {
             int64_t report[D + 1];
-            cr_assert_eq(mechanism->randomise(&height_scheme, v, noise, report), LOCAL_OK);
+            cr_assert_eq(mechanism->randomise(&height_scheme, NULL, v, noise, report), LOCAL_OK);
             sample[i] = 0.0;
             for (int j = 0; j <= D; j++)
                 sample[i] += (double)report[j] / 65536.0 * lifted[j];

@@ -21,12 +21,21 @@ static struct local_scheme scheme_of(const struct local_mechanism *mechanism, ui
     return scheme;
 }
 
+/* A report's public seed. */
+static void draw_seed(struct noise_source *noise, unsigned char seed[LOCAL_SEED_SIZE])
+{
+    for (int i = 0; i < LOCAL_SEED_SIZE; i++)
+        seed[i] = (unsigned char)noise_below(noise, 256);
+}
+
 static void one_estimate(const struct local_scheme *scheme, const double *vector,
                          struct noise_source *noise, double *estimate)
 {
     int64_t report[D + 1];
-    cr_assert_eq(scheme->mechanism->randomise(scheme, vector, noise, report), LOCAL_OK);
-    cr_assert_eq(scheme->mechanism->decode(scheme, report, estimate), LOCAL_OK);
+    unsigned char seed[LOCAL_SEED_SIZE];
+    draw_seed(noise, seed);
+    cr_assert_eq(scheme->mechanism->randomise(scheme, seed, vector, noise, report), LOCAL_OK);
+    cr_assert_eq(scheme->mechanism->decode(scheme, seed, report, estimate), LOCAL_OK);
 }
 
 /* Mean and squared error of ROUNDS estimates of what VECTOR is clipped to. */
@@ -199,11 +208,12 @@ Test(local_mechanism, refuses_reports_that_nobody_honest_sends)
         struct local_scheme scheme = scheme_of(mechanism, D, 3.0, 1.0);
         double estimate[D] = {42.0};
         int64_t report[D + 1];
+        static const unsigned char seed[LOCAL_SEED_SIZE] = {1};
         static const int64_t odd[] = {INT64_MAX, INT64_MIN, (int64_t)1 << 62, 1000000000000000};
         for (size_t o = 0; o < sizeof odd / sizeof odd[0]; o++) {
-            cr_assert_eq(mechanism->randomise(&scheme, direction, noise, report), LOCAL_OK);
-            report[o % D] = odd[o];
-            cr_expect_eq(mechanism->decode(&scheme, report, estimate), LOCAL_BAD_REPORT, "%s",
+            cr_assert_eq(mechanism->randomise(&scheme, seed, direction, noise, report), LOCAL_OK);
+            report[o % scheme.report_length] = odd[o];
+            cr_expect_eq(mechanism->decode(&scheme, seed, report, estimate), LOCAL_BAD_REPORT, "%s",
                          mechanism->name);
             cr_expect_eq(estimate[0], 42.0, "touched on failure");
         }
@@ -212,9 +222,9 @@ Test(local_mechanism, refuses_reports_that_nobody_honest_sends)
     struct local_scheme scheme = scheme_of(&local_privunit, D, 3.0, 1.0);
     double estimate[D];
     int64_t zero[D + 1] = {0}, far[D + 1] = {65536, 3000}, on[D + 1] = {0, -65536};
-    cr_expect_eq(local_privunit.decode(&scheme, zero, estimate), LOCAL_BAD_REPORT);
-    cr_expect_eq(local_privunit.decode(&scheme, far, estimate), LOCAL_BAD_REPORT);
-    cr_expect_eq(local_privunit.decode(&scheme, on, estimate), LOCAL_OK);
+    cr_expect_eq(local_privunit.decode(&scheme, NULL, zero, estimate), LOCAL_BAD_REPORT);
+    cr_expect_eq(local_privunit.decode(&scheme, NULL, far, estimate), LOCAL_BAD_REPORT);
+    cr_expect_eq(local_privunit.decode(&scheme, NULL, on, estimate), LOCAL_OK);
     noise_source_free(noise);
 }
 
