@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "envs/rng.h"
 
@@ -28,6 +29,20 @@ struct env_outcome {
     bool terminated;
     bool failed; /* the world broke and nothing else here means anything; those in this room never
                     do */
+};
+
+/* Instances side by side, for worlds that step ENV_LANES of them at once: number k of instance i's
+ * STATE is state[k * stride + i], its parameter p parameters[p * stride + i]; the other arrays have
+ * one place an instance, observations one row of state_dim. */
+#define ENV_LANES 4
+struct env_lanes {
+    double *state;
+    const double *parameters;
+    size_t stride;
+    const uint32_t *actions;
+    float *observations;
+    double *rewards;
+    uint8_t *terminated; /* 0 or 1 */
 };
 
 struct env {
@@ -55,6 +70,10 @@ struct env {
     /* Moves STATE by one action (< action_count) and writes the new observation. */
     struct env_outcome (*step)(void *state, const double *parameters, unsigned action,
                                struct rng *rng, double *observation);
+
+    /* For worlds whose STATE is doubles alone and whose steps draw nothing: moves ENV_LANES x
+     * GROUPS instances, each to the bits that STEP gives. NULL: they are stepped one by one. */
+    void (*step_lanes)(const struct env_lanes *lanes, size_t groups);
 };
 
 /* A fresh state of ENV, opened, for env_close; NULL: no memory, or the world did not open. */
