@@ -37,7 +37,7 @@ BLAS     := -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free $(BLAS_DIR)/lib
 LDLIBS   := -lmicrohttpd -ljansson -lsqlite3 -lsodium -lz -lzstd $(BLAS) -lstdc++ -lm
 TEST_LIBS := -lcriterion -lcurl
 
-ROOMS := envs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos storage api server
+ROOMS := envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos storage api server
 room_lib   = $(OUT)/lib$(subst /,-,$(1)).a
 room_src   = $(filter-out server/main.c,$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
 room_obj   = $(patsubst %,$(OUT)/%.o,$(call room_src,$(1)))

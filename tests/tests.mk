@@ -4,11 +4,12 @@
 # It links the rooms it speaks of and those below them, so that a floor can be tested while one above it is rebuilt.
 FLOOR_algos     := $(filter envs algos%,$(ROOMS))
 NEEDS_envs      := envs
+NEEDS_programs  := programs
 NEEDS_privacy   := envs algos/privacy
 NEEDS_nn        := envs algos/privacy algos/nn
 NEEDS_algos     := $(FLOOR_algos)
 NEEDS_storage   := storage
-NEEDS_api       := $(FLOOR_algos) storage api
+NEEDS_api       := $(FLOOR_algos) programs storage api
 NEEDS_server    := $(ROOMS)
 
 .PHONY: test test-sanitizers test-programs test-run

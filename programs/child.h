@@ -1,0 +1,60 @@
+/* Another program as a child process that answers lines by lines: one question, one answer, never
+ * out of turn. Whatever the program does, the caller gets an answer or a reason within a time that
+ * it chose, and at the end the program is gone.
+ *
+ * The program runs under /bin/sh -c in a process group of its own, with an environment of PATH and
+ * LANG alone and with no descriptor but its three pipes. It writes no core file, and is the first
+ * to go when the machine's memory ends. A child belongs to one thread at a time. */
+#ifndef TACET_PROGRAMS_CHILD_H
+#define TACET_PROGRAMS_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHILD_LINE_MAX       65536 /* bytes of an answer, without the newline */
+#define CHILD_COMPLAINTS_MAX 20    /* lines of its standard error that are passed on */
+#define CHILD_COMPLAINT_SIZE 240   /* bytes of one of them, with the NUL */
+
+enum child_status {
+    CHILD_OK,
+    CHILD_NOT_STARTED, /* no process, pipe or descriptor was to be had */
+    CHILD_NO_MEMORY,
+    CHILD_LATE,        /* no answer within answer_ms, or the question was not read */
+    CHILD_ENDED,       /* it ended, or closed its output, before it had answered */
+    CHILD_TOO_LONG,    /* more than CHILD_LINE_MAX bytes without a newline */
+    CHILD_OUT_OF_TURN, /* bytes that nobody had asked for */
+    CHILD_STOPPED,     /* GO_ON said no */
+};
+
+struct child_settings {
+    const char *command;   /* a shell command line; the caller of the server wrote it */
+    unsigned answer_ms;    /* how long an answer may take */
+    uint64_t memory_bytes; /* of address space, of each of its processes; 0: no limit */
+    uint64_t cpu_s;        /* of processor time, of each of its processes; 0: no limit */
+    /* Asked about once a second, also while it waits for an answer. NULL: always true. */
+    bool (*go_on)(void *context);
+    /* A line of the program's standard error, printable ASCII. What comes after the first
+     * CHILD_COMPLAINTS_MAX lines is thrown away. NULL: all of it. */
+    void (*said)(void *context, const char *line);
+    void *context;
+};
+
+struct child;
+
+/* Starts the program. SETTINGS is copied, its command too. End with child_end. On anything but
+ * CHILD_OK (NOT_STARTED, NO_MEMORY) there is no child. A command that the shell does not find shows
+ * as CHILD_ENDED at the first question. */
+enum child_status child_start(const struct child_settings *settings, struct child **out);
+
+/* Sends QUESTION[size], which ends in a newline, and waits for one line: *out_answer[*out_size],
+ * without its newline and with a NUL behind it, until the next call. After anything but CHILD_OK
+ * the child is good for child_end alone. */
+enum child_status child_ask(struct child *child, const char *question, size_t size,
+                            const char **out_answer, size_t *out_size);
+
+/* Ends the program with its process group: closes its input, waits a second for a child that always
+ * answered well, then kills. NULL is fine. */
+void child_end(struct child *child);
+
+#endif

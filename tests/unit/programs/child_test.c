@@ -1,0 +1,270 @@
+/* Well-behaved and ill-behaved programs, each a line of shell. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "programs/child.h"
+
+/* Long enough for a loaded machine; and for those that are to run into it. */
+#define PATIENT   60000
+#define IMPATIENT 300
+
+struct heard {
+    unsigned lines, asked, refuse_at; /* refuse_at 0: never */
+    char first[CHILD_COMPLAINT_SIZE];
+    char all[8192];
+};
+
+static void said(void *context, const char *line)
+{
+    struct heard *heard = context;
+    if (heard->lines++ == 0)
+        snprintf(heard->first, sizeof heard->first, "%s", line);
+    strncat(heard->all, line, sizeof heard->all - strlen(heard->all) - 1);
+}
+
+static bool go_on(void *context)
+{
+    struct heard *heard = context;
+    return ++heard->asked != heard->refuse_at;
+}
+
+static struct child *start(const char *command, unsigned answer_ms, struct heard *heard)
+{
+    const struct child_settings settings = {
+        .command = command,
+        .answer_ms = answer_ms,
+        .go_on = heard == NULL ? NULL : go_on,
+        .said = heard == NULL ? NULL : said,
+        .context = heard,
+    };
+    struct child *child = NULL;
+    cr_assert_eq(child_start(&settings, &child), CHILD_OK);
+    return child;
+}
+
+/* Asks once; OUT (of 256 bytes, or NULL) receives the answer. */
+static enum child_status ask(struct child *child, const char *question, char *out)
+{
+    const char *answer = NULL;
+    size_t size = 0;
+    enum child_status status = child_ask(child, question, strlen(question), &answer, &size);
+    if (status == CHILD_OK) {
+        cr_assert_eq(strlen(answer), size);
+        if (out != NULL)
+            snprintf(out, 256, "%s", answer);
+    }
+    return status;
+}
+
+/* What a program of this line gives for its first question. */
+static enum child_status first_answer(const char *command, unsigned answer_ms, char *out)
+{
+    struct child *child = start(command, answer_ms, NULL);
+    enum child_status status = ask(child, "ping\n", out);
+    child_end(child);
+    return status;
+}
+
+/* No child of this process is left, dead or alive. */
+static void expect_no_children(void)
+{
+    cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+TestSuite(child, .timeout = 120);
+
+Test(child, answers_line_by_line)
+{
+    struct child *child = start("while read -r line; do echo \"<$line>\"; done", PATIENT, NULL);
+    char answer[256], question[64], wanted[64];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(question, sizeof question, "question %d\n", i);
+        snprintf(wanted, sizeof wanted, "<question %d>", i);
+        cr_assert_eq(ask(child, question, answer), CHILD_OK);
+        cr_assert_str_eq(answer, wanted);
+    }
+    child_end(child);
+    expect_no_children();
+}
+
+Test(child, takes_an_answer_in_pieces_and_up_to_the_limit)
+{
+    char answer[256];
+    cr_expect_eq(first_answer("read l; printf a; sleep 0.1; printf 'b\\n'; cat", PATIENT, answer),
+                 CHILD_OK);
+    cr_expect_str_eq(answer, "ab");
+    const char *longest = "read l; head -c 65536 /dev/zero | tr '\\0' x; echo; cat";
+    const char *longer = "read l; head -c 65537 /dev/zero | tr '\\0' x; echo; cat";
+    cr_expect_eq(first_answer(longest, PATIENT, NULL), CHILD_OK);
+    cr_expect_eq(first_answer(longer, PATIENT, NULL), CHILD_TOO_LONG);
+    expect_no_children();
+}
+
+Test(child, says_what_went_wrong)
+{
+    cr_expect_eq(first_answer("sleep 1000", IMPATIENT, NULL), CHILD_LATE);
+    cr_expect_eq(first_answer("while :; do :; done", IMPATIENT, NULL), CHILD_LATE);
+    cr_expect_eq(first_answer("read l; printf half; sleep 1000", IMPATIENT, NULL), CHILD_LATE);
+    cr_expect_eq(first_answer("read l", PATIENT, NULL), CHILD_ENDED);
+    cr_expect_eq(first_answer("exit 3", PATIENT, NULL), CHILD_ENDED);
+    cr_expect_eq(first_answer("no-such-program-here", PATIENT, NULL), CHILD_ENDED);
+    cr_expect_eq(first_answer("read l; kill -SEGV $$", PATIENT, NULL), CHILD_ENDED);
+    cr_expect_eq(first_answer("exec >&-; sleep 1000", PATIENT, NULL), CHILD_ENDED);
+    cr_expect_eq(first_answer("exec <&-; sleep 1000", IMPATIENT, NULL), CHILD_LATE);
+    cr_expect_eq(first_answer("yes", PATIENT, NULL), CHILD_OUT_OF_TURN);
+    cr_expect_eq(first_answer("read l; cat /dev/zero", PATIENT, NULL), CHILD_TOO_LONG);
+    cr_expect_eq(first_answer("read l; printf 'a\\nb\\n'; cat", PATIENT, NULL), CHILD_OUT_OF_TURN);
+    expect_no_children();
+}
+
+Test(child, notices_a_death_between_questions)
+{
+    struct child *child = start("read l; echo one", PATIENT, NULL);
+    cr_assert_eq(ask(child, "a\n", NULL), CHILD_OK);
+    cr_expect_eq(ask(child, "b\n", NULL), CHILD_ENDED);
+    child_end(child);
+    expect_no_children();
+}
+
+Test(child, outlives_a_question_that_nobody_reads)
+{
+    signal(SIGPIPE, SIG_DFL); /* writing to the dead must not end us even so */
+    size_t size = 4 << 20;
+    char *question = malloc(size);
+    cr_assert_not_null(question);
+    memset(question, 'q', size);
+    question[size - 1] = '\n';
+    const char *answer;
+    const char *commands[] = {"exit 0", "exec <&-; sleep 1000", "sleep 1000"};
+    const enum child_status wanted[] = {CHILD_ENDED, CHILD_LATE, CHILD_LATE};
+    for (int i = 0; i < 3; i++) {
+        struct child *child = start(commands[i], i == 0 ? PATIENT : IMPATIENT, NULL);
+        size_t answer_size;
+        cr_expect_eq(child_ask(child, question, size, &answer, &answer_size), wanted[i]);
+        child_end(child);
+    }
+    free(question);
+    expect_no_children();
+}
+
+Test(child, asks_whether_to_go_on_while_it_waits)
+{
+    struct heard heard = {.refuse_at = 2};
+    struct child *child = start("sleep 1000", PATIENT, &heard);
+    cr_expect_eq(ask(child, "a\n", NULL), CHILD_STOPPED);
+    cr_expect_eq(heard.asked, 2);
+    child_end(child);
+    expect_no_children();
+}
+
+Test(child, passes_complaints_on_within_bounds)
+{
+    struct heard heard = {0};
+    struct child *child = start("printf 'bad\\033[1m \\377thing\\n' >&2; read l; echo ok; "
+                                "head -c 1000 /dev/zero | tr '\\0' x >&2; echo >&2; "
+                                "yes complaint | head -n 100000 >&2; read l; echo ok; cat",
+                                PATIENT, &heard);
+    cr_expect_eq(ask(child, "a\n", NULL), CHILD_OK);
+    cr_expect_eq(ask(child, "b\n", NULL), CHILD_OK);
+    child_end(child);
+    cr_expect_str_eq(heard.first, "bad?[1m ?thing");
+    cr_expect_eq(heard.lines, CHILD_COMPLAINTS_MAX);
+    cr_expect_not_null(strstr(heard.all, "complaintcomplaint"));
+    expect_no_children();
+}
+
+Test(child, hears_the_last_words_of_a_program_that_ended)
+{
+    struct heard heard = {0};
+    struct child *child = start("read l; printf 'cannot go on' >&2; exit 1", PATIENT, &heard);
+    cr_expect_eq(ask(child, "a\n", NULL), CHILD_ENDED);
+    child_end(child);
+    cr_expect_str_eq(heard.all, "cannot go on");
+}
+
+Test(child, gets_nothing_of_ours)
+{
+    char answer[256];
+    setenv("TACET_SECRET", "hush", 1);
+    int leak = open("/etc/passwd", O_RDONLY); /* no O_CLOEXEC */
+    cr_assert_geq(leak, 0);
+    cr_expect_eq(first_answer("read l; env | sed 's/=.*//' | sort | tr '\\n' ' '; echo; cat",
+                              PATIENT, answer),
+                 CHILD_OK);
+    cr_expect_null(strstr(answer, "TACET_SECRET"), "%s", answer);
+    cr_expect_not_null(strstr(answer, "PATH"));
+    /* The shell's own glob opens one more while it lists. */
+    cr_expect_eq(first_answer("read l; for n in 3 4 5 6 7 8 9 10 11 12; do "
+                              "[ -e /proc/$$/fd/$n ] && printf '%s ' $n; done; echo; cat",
+                              PATIENT, answer),
+                 CHILD_OK);
+    cr_expect_str_eq(answer, "");
+    cr_expect_eq(first_answer("read l; ulimit -c; cat", PATIENT, answer), CHILD_OK);
+    cr_expect_str_eq(answer, "0");
+    close(leak);
+}
+
+Test(child, is_held_to_its_limits)
+{
+    struct child_settings settings = {.command = "read l; ulimit -v; read l; ulimit -t; cat",
+                                      .answer_ms = PATIENT,
+                                      .memory_bytes = (uint64_t)64 << 20,
+                                      .cpu_s = 77};
+    struct child *child = NULL;
+    char answer[256];
+    cr_assert_eq(child_start(&settings, &child), CHILD_OK);
+    cr_expect_eq(ask(child, "a\n", answer), CHILD_OK);
+    cr_expect_str_eq(answer, "65536");
+    cr_expect_eq(ask(child, "a\n", answer), CHILD_OK);
+    cr_expect_str_eq(answer, "77");
+    child_end(child);
+}
+
+Test(child, ends_with_all_its_descendants)
+{
+    char answer[256];
+    struct child *child =
+        start("(trap '' TERM HUP; sleep 1000; sleep 1000) & echo $! >&2; read l; echo $!; "
+              "trap '' TERM; while :; do sleep 1000; done",
+              PATIENT, NULL);
+    cr_assert_eq(ask(child, "a\n", answer), CHILD_OK);
+    pid_t grandchild = (pid_t)atoi(answer);
+    cr_assert_gt(grandchild, 1);
+    cr_expect_eq(kill(grandchild, 0), 0);
+    child_end(child);
+    /* It is init's now; killed, it is gone or waits for init to see it. */
+    char path[64], state[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)grandchild);
+    for (int i = 0; i < 6000; i++) {
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            return;
+        state[fread(state, 1, sizeof state - 1, file)] = '\0';
+        fclose(file);
+        const char *end = strrchr(state, ')');
+        if (end != NULL && end[2] == 'Z')
+            return;
+        usleep(10000);
+    }
+    cr_assert_fail("the grandchild lives: %s", state);
+}
+
+Test(child, leaves_no_descriptor_behind)
+{
+    int before = dup(0);
+    close(before);
+    for (int i = 0; i < 20; i++) {
+        first_answer("exit 0", PATIENT, NULL);
+        first_answer("read l; echo fine; cat", PATIENT, NULL);
+    }
+    int after = dup(0);
+    close(after);
+    cr_expect_eq(before, after);
+    expect_no_children();
+}
