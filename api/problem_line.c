@@ -1,0 +1,135 @@
+/* problem+json as one line of a terminal. A hostile or broken server must not be able to send
+ * escape sequences or pages of text there: control characters become blanks, length has a lid. */
+#include "api/problem_line.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json_text.h"
+
+#define ERRORS_SHOWN 3
+
+/* A line that is being built. */
+struct line {
+    char *text;
+    size_t used, size;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line->text + line->used, line->size - line->used, format, arguments);
+    va_end(arguments);
+    size_t left = line->size - 1 - line->used;
+    line->used += length < 0 ? 0 : (size_t)length < left ? (size_t)length : left;
+}
+
+static bool is_control(char c)
+{
+    unsigned char byte = (unsigned char)c;
+    return byte < 0x20 || byte == 0x7f;
+}
+
+/* Takes control characters away and marks a cut, without leaving half a UTF-8 character. C1
+ * controls, which are two bytes in UTF-8 (C2 80 .. C2 9F), count as control characters, too. */
+static void finish(struct line *line)
+{
+    bool cut = line->used + 1 == line->size;
+    if (cut) {
+        size_t end = line->size - 1 - strlen("...");
+        while (end > 0 && ((unsigned char)line->text[end] & 0xc0) == 0x80)
+            end--;
+        memcpy(line->text + end, "...", sizeof "...");
+    }
+    for (char *c = line->text; *c != '\0'; c++) {
+        bool c1 = (unsigned char)c[0] == 0xc2 && (unsigned char)c[1] >= 0x80 &&
+                  (unsigned char)c[1] < 0xa0;
+        if (c1)
+            c[0] = c[1] = ' ';
+        else if (is_control(*c))
+            *c = ' ';
+    }
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text == NULL ? "" : text;
+}
+
+/* "/problems/not-found", or the same as a whole address: the last part, if it is made as ours are.
+ */
+static void read_slug(const json_t *problem, char out[PROBLEM_SLUG_SIZE])
+{
+    static const char folder[] = "/problems/";
+    const char *at = strstr(text_of(problem, "type"), folder);
+    out[0] = '\0';
+    if (at == NULL)
+        return;
+    at += sizeof folder - 1;
+    size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    if (length == 0 || length >= PROBLEM_SLUG_SIZE || at[length] != '\0')
+        return;
+    memcpy(out, at, length + 1);
+}
+
+/* " (/name is missing; line 3: /states/2 must be a number; and 5 more)" */
+static void add_errors(struct line *line, const json_t *problem)
+{
+    const json_t *errors = json_object_get(problem, "errors");
+    size_t count = json_array_size(errors);
+    for (size_t i = 0; i < count && i < ERRORS_SHOWN; i++) {
+        const json_t *error = json_array_get(errors, i), *where = json_object_get(error, "line");
+        const char *pointer = text_of(error, "pointer");
+        add(line, i == 0 ? " (" : "; ");
+        if (json_is_integer(where))
+            add(line, "line %lld: ", (long long)json_integer_value(where));
+        add(line, "%s%s%s", pointer, pointer[0] == '\0' ? "" : " ", text_of(error, "detail"));
+    }
+    if (count > ERRORS_SHOWN)
+        add(line, "; and %zu more", count - ERRORS_SHOWN);
+    if (count > 0)
+        add(line, ")");
+}
+
+void problem_line_read(long status, const char *body, size_t size, struct problem_line *out)
+{
+    struct json_fault fault;
+    struct line line = {.text = out->text, .size = sizeof out->text};
+    json_t *problem = NULL;
+    out->slug[0] = out->text[0] = '\0';
+    if (json_text_parse(body, size, &problem, &fault) != PROBLEM_NONE)
+        problem = NULL;
+    const char *detail = text_of(problem, "detail"), *title = text_of(problem, "title");
+    add(&line, "%ld", status);
+    if (detail[0] == '\0' && title[0] == '\0') {
+        add(&line, ", without an explanation");
+    } else {
+        read_slug(problem, out->slug);
+        add(&line, " %s%s%s", out->slug, out->slug[0] == '\0' ? "" : ": ",
+            detail[0] == '\0' ? title : detail);
+        add_errors(&line, problem);
+    }
+    finish(&line);
+    json_decref(problem);
+}
+
+bool answer_text(const char *body, size_t body_size, const char *name, char *out, size_t size)
+{
+    struct json_fault fault;
+    json_t *answer = NULL;
+    out[0] = '\0';
+    if (json_text_parse(body, body_size, &answer, &fault) != PROBLEM_NONE)
+        return false;
+    const char *text = text_of(answer, name);
+    size_t length = strlen(text);
+    bool fits = length > 0 && length < size;
+    for (size_t i = 0; i < length; i++)
+        fits = fits && !is_control(text[i]);
+    if (fits)
+        memcpy(out, text, length + 1);
+    json_decref(answer);
+    return fits;
+}

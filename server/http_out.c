@@ -1,0 +1,380 @@
+/* HTTP out, by libcurl. Nothing else in Tacet opens a connection.
+ *
+ * DESIGN. attempt() is one exchange; judge() says what to make of it; http_out_do() repeats while
+ * that says so. The pause doubles from a quarter of a second to half a minute and is drawn from its
+ * upper half, so that many clients of one server that fell over do not come back in step. The clock
+ * of patience starts with the first failure of a call: a transfer may take as long as it moves. */
+#include "server/http_out.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "server/cli.h"
+
+#define ANSWER_MAX       ((size_t)16 << 20)
+#define URL_SIZE         2048
+#define CONNECT_S        15L
+#define STALLED_S        300L
+#define FIRST_PATIENCE_S 5
+#define PAUSE_FIRST_S    0.25
+#define PAUSE_MOST_S     30.0
+
+struct http_out {
+    CURL *curl;
+    char *base; /* without a slash at its end */
+    char *bearer;
+    char *ca_file;
+    unsigned patience_s;
+    void (*waiting)(void *context, const char *why, double seconds);
+    void *context;
+    bool met; /* the server has answered */
+    char *body;
+    size_t size, room;
+    bool too_large, no_memory;
+};
+
+enum judgement { GOOD, FINAL, AGAIN };
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- opening */
+
+static bool visible(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text <= ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+/* Behind "http://" or "https://"; NULL: BASE begins with neither. */
+static const char *authority_of(const char *base)
+{
+    if (strncasecmp(base, "http://", 7) == 0)
+        return base + 7;
+    return strncasecmp(base, "https://", 8) == 0 ? base + 8 : NULL;
+}
+
+static const char *check(const struct http_out_settings *settings)
+{
+    const char *authority = authority_of(settings->base);
+    if (authority == NULL)
+        return "the address must begin with http:// or https://";
+    size_t host = strcspn(authority, "/");
+    if (host == 0 || !visible(settings->base) || strpbrk(settings->base, "?#") != NULL ||
+        strlen(settings->base) > URL_SIZE / 2)
+        return "the address must be http[s]://host[:port][/prefix]";
+    if (memchr(authority, '@', host) != NULL)
+        return "the address holds a user name: a server is told who calls by a token";
+    if (settings->token != NULL && (settings->token[0] == '\0' || !visible(settings->token) ||
+                                    strlen(settings->token) > URL_SIZE / 2))
+        return "the token has characters that no token has";
+    return NULL;
+}
+
+static bool fill(struct http_out *out, const struct http_out_settings *settings)
+{
+    size_t length = strlen(settings->base);
+    while (length > 0 && settings->base[length - 1] == '/')
+        length--;
+    out->base = strndup(settings->base, length);
+    out->patience_s = settings->patience_s;
+    out->waiting = settings->waiting;
+    out->context = settings->context;
+    if (settings->ca_file != NULL)
+        out->ca_file = strdup(settings->ca_file);
+    if (settings->token != NULL &&
+        asprintf(&out->bearer, "Authorization: Bearer %s", settings->token) < 0)
+        out->bearer = NULL;
+    out->curl = curl_easy_init();
+    return out->base != NULL && out->curl != NULL &&
+           (settings->ca_file == NULL || out->ca_file != NULL) &&
+           (settings->token == NULL || out->bearer != NULL);
+}
+
+const char *http_out_open(const struct http_out_settings *settings, struct http_out **out)
+{
+    const char *wrong = check(settings);
+    if (wrong != NULL)
+        return wrong;
+    /* Counted by libcurl: every open has its close. */
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return "the HTTP library could not be started";
+    struct http_out *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL) {
+        curl_global_cleanup();
+        return "out of memory";
+    }
+    if (!fill(fresh, settings)) {
+        http_out_close(fresh);
+        return "out of memory";
+    }
+    *out = fresh;
+    return NULL;
+}
+
+void http_out_close(struct http_out *out)
+{
+    if (out == NULL)
+        return;
+    curl_easy_cleanup(out->curl);
+    if (out->bearer != NULL)
+        sodium_memzero(out->bearer, strlen(out->bearer));
+    free(out->bearer);
+    free(out->base);
+    free(out->ca_file);
+    free(out->body);
+    free(out);
+    curl_global_cleanup();
+}
+
+bool http_out_in_clear(const char *base)
+{
+    static const char *const near[] = {"localhost", "127.0.0.1", "[::1]"};
+    const char *authority = authority_of(base);
+    if (authority == NULL || strncasecmp(base, "https:", 6) == 0)
+        return false;
+    size_t host = authority[0] == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":/");
+    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
+        if (strlen(near[i]) == host && strncasecmp(authority, near[i], host) == 0)
+            return false;
+    return true;
+}
+
+/* ---- one exchange */
+
+static size_t keep(char *bytes, size_t one, size_t count, void *context)
+{
+    struct http_out *out = context;
+    size_t more = one * count, need = out->size + more + 1;
+    if (more > ANSWER_MAX - out->size) {
+        out->too_large = true;
+        return 0;
+    }
+    if (need > out->room) {
+        size_t room = need < 4096 ? 4096 : 2 * need;
+        char *larger = realloc(out->body, room);
+        if (larger == NULL) {
+            out->no_memory = true;
+            return 0;
+        }
+        out->body = larger;
+        out->room = room;
+    }
+    memcpy(out->body + out->size, bytes, more);
+    out->size += more;
+    out->body[out->size] = '\0';
+    return more;
+}
+
+/* Appends "NAME: VALUE" (VALUE NULL: nothing; NAME "": VALUE is the line). False: no memory. */
+static bool add_header(struct curl_slist **list, const char *name, const char *value)
+{
+    char *line = NULL;
+    if (value == NULL)
+        return true;
+    if (asprintf(&line, "%s%s%s", name, name[0] == '\0' ? "" : ": ", value) < 0)
+        return false;
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    free(line);
+    if (longer == NULL)
+        return false;
+    *list = longer;
+    return true;
+}
+
+static bool make_headers(const struct http_out *out, const struct http_out_call *call,
+                         struct curl_slist **list)
+{
+    const char *type = call->content_type != NULL ? call->content_type : "application/json";
+    return add_header(list, "", out->bearer) && add_header(list, "Idempotency-Key", call->key) &&
+           add_header(list, "Content-Type", call->body == NULL ? NULL : type) &&
+           add_header(list, "Content-Encoding", call->content_encoding) &&
+           add_header(list, "", call->header);
+}
+
+static void set_body(CURL *curl, const struct http_out_call *call)
+{
+    bool get = strcmp(call->method, "GET") == 0;
+    if (call->body == NULL && get)
+        return;
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                     (curl_off_t)(call->body == NULL ? 0 : call->body_size));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call->body == NULL ? "" : call->body);
+}
+
+/* True when doing CALL twice does no more than doing it once. */
+static bool repeatable(const struct http_out_call *call)
+{
+    return call->key != NULL || strcmp(call->method, "POST") != 0;
+}
+
+/* False: the address and the path are too long together. */
+static bool set_up(struct http_out *out, const struct http_out_call *call,
+                   struct curl_slist *headers)
+{
+    CURL *curl = out->curl;
+    char url[URL_SIZE];
+    int length = snprintf(url, sizeof url, "%s%s", out->base, call->path);
+    if (length < 0 || (size_t)length >= sizeof url)
+        return false;
+    curl_easy_reset(curl); /* keeps the connection */
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tacet/" TACET_VERSION);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
+    /* On a kept connection that turns out dead libcurl sends again by itself. */
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, repeatable(call) ? 0L : 1L);
+    if (out->ca_file != NULL)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, out->ca_file);
+    set_body(curl, call);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
+    return true;
+}
+
+static CURLcode attempt(struct http_out *out, const struct http_out_call *call)
+{
+    struct curl_slist *headers = NULL;
+    CURLcode code = CURLE_OUT_OF_MEMORY;
+    out->size = 0;
+    out->too_large = out->no_memory = false;
+    if (out->body != NULL)
+        out->body[0] = '\0';
+    if (make_headers(out, call, &headers))
+        code = set_up(out, call, headers) ? curl_easy_perform(out->curl) : CURLE_URL_MALFORMAT;
+    /* The list must not outlive this, and the handle keeps a pointer to it. */
+    curl_easy_setopt(out->curl, CURLOPT_HTTPHEADER, NULL);
+    curl_slist_free_all(headers);
+    return code;
+}
+
+const char *http_out_header(struct http_out *out, const char *name)
+{
+    struct curl_header *header = NULL;
+    if (curl_easy_header(out->curl, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+        return NULL;
+    return header->value;
+}
+
+/* ---- what to make of it */
+
+static enum judgement judge_failure(struct http_out *out, const struct http_out_call *call,
+                                    CURLcode code, struct http_out_answer *answer)
+{
+    struct problem_line *problem = &answer->problem;
+    snprintf(problem->text, sizeof problem->text, "%s: %s", out->base,
+             out->too_large ? "the answer is too large" : curl_easy_strerror(code));
+    switch (code) {
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return AGAIN; /* nothing was sent */
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+        return repeatable(call) ? AGAIN : FINAL;
+    default:
+        return FINAL; /* a certificate, an answer that is not HTTP, ... */
+    }
+}
+
+static enum judgement judge_answer(struct http_out *out, const struct http_out_call *call,
+                                   struct http_out_answer *answer)
+{
+    curl_easy_getinfo(out->curl, CURLINFO_RESPONSE_CODE, &answer->http);
+    answer->body = out->body != NULL ? out->body : "";
+    answer->size = out->size;
+    answer->replayed = http_out_header(out, "Idempotency-Replayed") != NULL;
+    out->met = true;
+    if (answer->http >= 200 && answer->http < 300) {
+        answer->problem = (struct problem_line){0};
+        return GOOD;
+    }
+    problem_line_read(answer->http, answer->body, answer->size, &answer->problem);
+    switch (answer->http) {
+    case 429: /* in these two the server says that it did nothing */
+    case 503:
+        return AGAIN;
+    case 408:
+    case 425:
+    case 502:
+    case 504:
+        return repeatable(call) ? AGAIN : FINAL;
+    default:
+        return FINAL;
+    }
+}
+
+/* Seconds until the next attempt: the back-off's, or what the server asks for if that is more. */
+static double pause_length(struct http_out *out, unsigned attempts, long http)
+{
+    double longest = PAUSE_FIRST_S;
+    for (unsigned i = 1; i < attempts && longest < PAUSE_MOST_S; i++)
+        longest *= 2;
+    longest = longest < PAUSE_MOST_S ? longest : PAUSE_MOST_S;
+    double drawn = longest * (0.5 + randombytes_uniform(1U << 16) / 131072.0);
+    curl_off_t asked = 0;
+    if (http > 0)
+        curl_easy_getinfo(out->curl, CURLINFO_RETRY_AFTER, &asked);
+    return (double)asked > drawn ? (double)asked : drawn;
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec left = {.tv_sec = (time_t)seconds};
+    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+enum http_out_status http_out_do(struct http_out *out, const struct http_out_call *call,
+                                 struct http_out_answer *answer)
+{
+    double failing_since = -1;
+    *answer = (struct http_out_answer){.body = ""};
+    for (;;) {
+        answer->http = 0;
+        answer->attempts++;
+        CURLcode code = attempt(out, call);
+        if (code == CURLE_OUT_OF_MEMORY || out->no_memory) {
+            snprintf(answer->problem.text, sizeof answer->problem.text, "out of memory");
+            return HTTP_OUT_NO_MEMORY;
+        }
+        enum judgement judged = code == CURLE_OK ? judge_answer(out, call, answer)
+                                                 : judge_failure(out, call, code, answer);
+        if (judged == GOOD)
+            return HTTP_OUT_OK;
+        enum http_out_status failed = answer->http > 0 ? HTTP_OUT_REFUSED : HTTP_OUT_UNREACHABLE;
+        if (judged == FINAL)
+            return failed;
+        unsigned patience =
+            out->met || out->patience_s < FIRST_PATIENCE_S ? out->patience_s : FIRST_PATIENCE_S;
+        double now = seconds_now(), pause = pause_length(out, answer->attempts, answer->http);
+        failing_since = failing_since < 0 ? now : failing_since;
+        if (now + pause - failing_since > patience)
+            return failed;
+        if (out->waiting != NULL)
+            out->waiting(out->context, answer->problem.text, pause);
+        sleep_for(pause);
+    }
+}

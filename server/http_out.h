@@ -1,0 +1,80 @@
+/* The one door out: HTTP calls that a subcommand makes to a Tacet server.
+ *
+ * A call is repeated, under the same Idempotency-Key and with growing pauses, while the server
+ * cannot be reached, is overloaded or is being started again (408, 425, 429, 502, 503, 504); a
+ * Retry-After is heeded. Every other refusal ends it at once, as one line made of the problem+json.
+ * A POST without a key is repeated only where nothing can have been done. Redirects are not
+ * followed: a token goes to the server that it was meant for. */
+#ifndef TACET_SERVER_HTTP_OUT_H
+#define TACET_SERVER_HTTP_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/problem_line.h"
+
+#define HTTP_OUT_PATIENCE_S 300 /* a fit default for PATIENCE_S */
+
+/* Texts are copied. */
+struct http_out_settings {
+    const char *base;    /* "https://host[:port][/prefix]" */
+    const char *token;   /* goes out as Authorization: Bearer; NULL: none */
+    const char *ca_file; /* PEM of the authorities to trust; NULL: the system's */
+    /* How long, in seconds, one call may go on failing before it is given up. Before the server has
+     * answered for the first time, a mistyped address is likelier than an outage: then at most 5.
+     */
+    unsigned patience_s;
+    /* Told before each pause, for people; NULL: nobody. WHY is one line. */
+    void (*waiting)(void *context, const char *why, double seconds);
+    void *context;
+};
+
+/* One server, one connection, one thread at a time. */
+struct http_out;
+
+/* NULL, with *out for http_out_close, or a sentence (static text) about what is wrong with the
+ * settings. Nothing is sent yet. */
+const char *http_out_open(const struct http_out_settings *settings, struct http_out **out);
+void http_out_close(struct http_out *out); /* takes NULL; wipes the token */
+
+struct http_out_call {
+    const char *method;           /* "POST" */
+    const char *path;             /* "/v1/datasets?page_size=3", percent-encoded */
+    const char *key;              /* Idempotency-Key; NULL: none */
+    const char *content_type;     /* of the body; NULL: application/json */
+    const char *content_encoding; /* of the body; NULL: none */
+    const char *header;           /* one more, as "If-Match: \"3\""; NULL: none */
+    const void *body;             /* borrowed for the call; NULL: none */
+    size_t body_size;
+};
+
+enum http_out_status {
+    HTTP_OUT_OK,          /* 2xx */
+    HTTP_OUT_REFUSED,     /* the server said no */
+    HTTP_OUT_UNREACHABLE, /* patience ran out, or trying again would be of no use */
+    HTTP_OUT_NO_MEMORY,
+};
+
+/* What came back, valid until the next call of the same OUT. */
+struct http_out_answer {
+    long http;        /* its status; 0: none came */
+    const char *body; /* NUL-terminated, at most 16 MiB */
+    size_t size;
+    bool replayed;               /* the server had done this call before, under the same key */
+    unsigned attempts;           /* 1: it went well at once */
+    struct problem_line problem; /* unless HTTP_OUT_OK: its text says why, in one line */
+};
+
+/* Makes one call. Blocks, for patience_s and the time that a transfer takes; a transfer that stands
+ * still for five minutes has failed. */
+enum http_out_status http_out_do(struct http_out *out, const struct http_out_call *call,
+                                 struct http_out_answer *answer);
+
+/* A header of the last answer, any case; NULL when it had none. Valid until the next call. */
+const char *http_out_header(struct http_out *out, const char *name);
+
+/* True when BASE is plain HTTP to another machine: what is sent, the token too, can be read on the
+ * way. */
+bool http_out_in_clear(const char *base);
+
+#endif
