@@ -1,0 +1,62 @@
+/* Experts' probabilities as whole numbers. */
+#include "algos/offline/expert_voices.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+double expert_voices_floor(double min_probability)
+{
+    return floor(min_probability * VOICE_UNIT) / VOICE_UNIT;
+}
+
+/* As even as whole numbers allow: the first actions have the units that are left over. */
+static void even_weights(uint32_t actions, uint32_t *weights)
+{
+    for (uint32_t a = 0; a < actions; a++)
+        weights[a] = VOICE_UNIT / actions + (a < VOICE_UNIT % actions);
+}
+
+void expert_voices_weights(const double *probabilities, uint32_t actions, double min_probability,
+                           uint32_t *weights)
+{
+    assert(actions > 0 && min_probability >= 0.0 && min_probability * actions <= 1.0 + 1e-9);
+    uint32_t least = (uint32_t)(min_probability * VOICE_UNIT);
+    uint32_t largest = 0;
+    int64_t left = VOICE_UNIT;
+    for (uint32_t a = 0; a < actions; a++) {
+        double p = probabilities[a];
+        if (!(p >= 0.0 && p <= 1.0 + 1e-9)) {
+            even_weights(actions, weights);
+            return;
+        }
+        weights[a] = (uint32_t)(fmin(p, 1.0) * VOICE_UNIT);
+        if (weights[a] < least)
+            weights[a] = least;
+        left -= weights[a];
+        if (weights[a] > weights[largest])
+            largest = a;
+    }
+    /* Rounding leaves a unit an action; more means that they did not sum to 1. */
+    int64_t rest = (int64_t)weights[largest] + left;
+    if (rest < (int64_t)least || left > (int64_t)(VOICE_UNIT / 1000) ||
+        left < -(int64_t)(VOICE_UNIT / 1000)) {
+        even_weights(actions, weights);
+        return;
+    }
+    weights[largest] = (uint32_t)rest;
+}
+
+uint32_t *expert_voices_list(const struct expert_voices *voices, uint32_t *out_count)
+{
+    uint32_t *list = calloc((size_t)voices->slots + 1, sizeof *list);
+    if (!list)
+        return NULL;
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < voices->slots; e++) {
+        if (voices->present(voices->context, e))
+            list[count++] = e;
+    }
+    *out_count = count;
+    return list;
+}

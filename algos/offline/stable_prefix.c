@@ -1,0 +1,379 @@
+/* Draw, roll out, count, stop.
+ *
+ * DESIGN. The drawn trajectory grows in blocks of STEPS_AT_ONCE; after each the experts are asked
+ * at the block's states, range by range, each expert's product goes on from where it was, and the
+ * sparse vector is asked of the block's counts. The law is that of a whole trajectory drawn first:
+ * what was not looked at does not matter. Memory is one product per expert and one range of
+ * probabilities, whatever the length.
+ *
+ * Arithmetic. Policies are whole numbers of 2^-30 (expert_voices.h): actions are drawn from these
+ * weights exactly, and products are made of them. A product is lowered by 2^-52 of itself at every
+ * step, which is more than rounding can have raised it: (1 + 2^-53)^2 (1 - 2^-52) < 1. So a count
+ * is never above the true one, and a true count below theta is one that the threshold treats so. A
+ * product below one unit of the counts, 2^-32, counts as nothing for ever. */
+#include "algos/offline/stable_prefix.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/privacy/noise.h"
+
+#define STEPS_AT_ONCE   16
+#define EXPERTS_AT_ONCE 64
+#define LOWERED         (1.0 - 0x1p-52)
+
+static const char *const source_names[STABLE_SOURCES] = {
+    [STABLE_ROLLOUTS] = "rollouts",
+    [STABLE_LOGGED] = "logged",
+};
+
+const char *stable_source_name(enum stable_source source)
+{
+    return source_names[source];
+}
+
+bool stable_prefix_uses(uint64_t number)
+{
+    return number % 2 == 0;
+}
+
+struct sparse_vector_request stable_prefix_request(const struct sparse_vector_request *request)
+{
+    struct sparse_vector_request out = *request;
+    out.min_probability = expert_voices_floor(request->min_probability);
+    return out;
+}
+
+/* The trajectory of one run as far as it is known. */
+struct walk {
+    float *states; /* (max_length + 1) x state_dim */
+    uint16_t *actions;
+    float *rewards;
+    uint32_t expert, length;
+    bool over, terminated;
+};
+
+struct release {
+    const struct stable_prefix_run *run;
+    uint32_t *voices; /* numbers of those who can be drawn */
+    uint32_t voice_count;
+    uint32_t *used;  /* slot: logged trajectories taken */
+    double *product; /* slot */
+    double *probabilities;
+    uint32_t *weights;
+    int64_t counts[STEPS_AT_ONCE];
+    struct walk walk;
+    struct env_play {
+        void *state;
+        double parameters[ENV_MAX_PARAMETERS];
+        struct rng rng;
+    } play;
+    struct dataset_builder *released;
+    bool broken;
+};
+
+static size_t state_dim(const struct release *r)
+{
+    return r->run->voices->state_dim;
+}
+
+/* ---- a trajectory of the drawn expert's policy */
+
+static bool put_state(struct release *r, const double *observation)
+{
+    float *state = r->walk.states + r->walk.length * state_dim(r);
+    for (size_t i = 0; i < state_dim(r); i++) {
+        state[i] = (float)observation[i];
+        if (!isfinite(state[i]))
+            r->broken = true;
+    }
+    return !r->broken;
+}
+
+/* The world's own coins may be public; the expert and its actions are drawn from the noise. */
+static bool begin_rollout(struct release *r)
+{
+    double observation[ENV_MAX_STATE_DIM];
+    rng_seed(&r->play.rng, noise_u64(r->run->noise), 0);
+    const struct env *env = r->run->env;
+    r->broken = !env->reset(r->play.state, r->play.parameters, &r->play.rng, observation);
+    return !r->broken && put_state(r, observation);
+}
+
+static uint32_t draw_action(struct release *r, const float *state)
+{
+    const struct expert_voices *voices = r->run->voices;
+    uint64_t wide[ENV_MAX_ACTIONS];
+    voices->probabilities(voices->context, r->walk.expert, 1, state, 1, r->probabilities);
+    expert_voices_weights(r->probabilities, voices->action_count, voices->min_probability,
+                          r->weights);
+    for (uint32_t a = 0; a < voices->action_count; a++)
+        wide[a] = r->weights[a];
+    return noise_categorical(r->run->noise, wide, voices->action_count);
+}
+
+static bool extend_rollout(struct release *r, uint32_t to)
+{
+    struct walk *walk = &r->walk;
+    const struct env *env = r->run->env;
+    while (!walk->over && walk->length < to) {
+        double observation[ENV_MAX_STATE_DIM];
+        uint32_t action = draw_action(r, walk->states + walk->length * state_dim(r));
+        struct env_outcome outcome =
+            env->step(r->play.state, r->play.parameters, action, &r->play.rng, observation);
+        if (outcome.failed || !isfinite(outcome.reward)) {
+            r->broken = true;
+            return false;
+        }
+        walk->actions[walk->length] = (uint16_t)action;
+        walk->rewards[walk->length] = (float)outcome.reward;
+        walk->length++;
+        if (!put_state(r, observation))
+            return false;
+        walk->terminated = outcome.terminated;
+        walk->over = outcome.terminated;
+    }
+    return true;
+}
+
+/* ---- or one that was uploaded */
+
+/* Whether TRANSITION of an expert's range that begins at FIRST starts a trajectory. */
+static bool starts(const struct dataset *data, uint64_t first, uint64_t transition)
+{
+    return transition == first ||
+           data->state_row[transition] != data->state_row[transition - 1] + 1;
+}
+
+/* Copies the drawn expert's next trajectory; none is left: the walk is over before it began, an
+ * event that depends on the numbers of trajectories and on the draws alone. */
+static void take_logged(struct release *r)
+{
+    const struct dataset *data = r->run->logged;
+    struct walk *walk = &r->walk;
+    uint64_t first = data->expert_transitions[walk->expert];
+    uint64_t end = data->expert_transitions[walk->expert + 1];
+    uint64_t number = 0, at = first;
+    uint64_t wanted = r->used[walk->expert];
+    walk->over = true;
+    for (; at < end; at++) {
+        number += starts(data, first, at) && at > first;
+        if (!stable_prefix_uses(number))
+            continue;
+        if (starts(data, first, at) && wanted-- == 0)
+            break;
+    }
+    if (at >= end)
+        return;
+    r->used[walk->expert]++;
+    uint32_t most = r->run->plan->request.max_length;
+    uint64_t begin = at;
+    size_t dim = state_dim(r);
+    for (; at < end && walk->length < most && (at == begin || !starts(data, first, at)); at++) {
+        walk->actions[walk->length] = data->actions[at];
+        walk->rewards[walk->length++] = data->rewards[at];
+        walk->terminated = data->terminated[at];
+    }
+    memcpy(walk->states, data->states + data->state_row[begin] * dim,
+           (walk->length + 1) * dim * sizeof *walk->states);
+}
+
+/* ---- counts */
+
+/* Counts of the prefixes of FROM + 1 .. FROM + STEPS steps. */
+static void count_block(struct release *r, uint32_t from, uint32_t steps)
+{
+    const struct expert_voices *voices = r->run->voices;
+    uint32_t actions = voices->action_count;
+    const float *states = r->walk.states + from * state_dim(r);
+    memset(r->counts, 0, sizeof r->counts);
+    for (uint32_t first = 0; first < voices->slots; first += EXPERTS_AT_ONCE) {
+        uint32_t left = voices->slots - first;
+        uint32_t count = left < EXPERTS_AT_ONCE ? left : EXPERTS_AT_ONCE;
+        voices->probabilities(voices->context, first, count, states, steps, r->probabilities);
+        for (uint32_t e = 0; e < count; e++) {
+            double product = r->product[first + e];
+            for (uint32_t t = 0; t < steps; t++) {
+                size_t row = ((size_t)e * steps + t) * actions;
+                expert_voices_weights(r->probabilities + row, actions, voices->min_probability,
+                                      r->weights);
+                double p = (double)r->weights[r->walk.actions[from + t]] / VOICE_UNIT;
+                product *= p;
+                product *= LOWERED;
+                if (product < 0x1p-33)
+                    product = 0.0;
+                r->counts[t] += (int64_t)sparse_vector_units(product);
+            }
+            r->product[first + e] = product;
+        }
+    }
+}
+
+static bool goes_on(const struct release *r)
+{
+    return !r->run->goes_on || r->run->goes_on(r->run->context);
+}
+
+/* The number of steps that are released. */
+static enum algorithm_status stable_length(struct release *r, uint32_t *out)
+{
+    const struct stable_prefix_run *run = r->run;
+    struct sparse_vector_run vector;
+    enum algorithm_status status = ALGORITHM_OK;
+    uint32_t stable = 0;
+    for (uint32_t e = 0; e < run->voices->slots; e++)
+        r->product[e] = run->voices->present(run->voices->context, e) ? 1.0 : 0.0;
+    sparse_vector_begin(&vector, &run->plan->lattice, run->noise);
+    while (!vector.stopped && status == ALGORITHM_OK) {
+        uint32_t most = run->plan->request.max_length;
+        uint32_t to = most - stable < STEPS_AT_ONCE ? most : stable + STEPS_AT_ONCE;
+        if (!goes_on(r))
+            status = ALGORITHM_CANCELLED;
+        else if (run->source == STABLE_ROLLOUTS && !extend_rollout(r, to))
+            status = ALGORITHM_BAD_INPUT;
+        to = to < r->walk.length ? to : r->walk.length;
+        if (status != ALGORITHM_OK || stable == to)
+            break;
+        count_block(r, stable, to - stable);
+        for (uint32_t t = 0, steps = to - stable; t < steps && !vector.stopped; t++)
+            stable += sparse_vector_query(&vector, r->counts[t]);
+    }
+    explicit_bzero(&vector, sizeof vector);
+    *out = stable;
+    return status;
+}
+
+/* ---- all runs */
+
+static enum algorithm_status one_run(struct release *r, uint32_t slot)
+{
+    const struct stable_prefix_run *run = r->run;
+    uint32_t stable = 0;
+    r->walk.length = 0;
+    r->walk.over = r->walk.terminated = false;
+    r->walk.expert = r->voices[noise_below(run->noise, r->voice_count)];
+    if (run->source == STABLE_LOGGED)
+        take_logged(r);
+    else if (!begin_rollout(r))
+        return ALGORITHM_BAD_INPUT;
+    enum algorithm_status status = stable_length(r, &stable);
+    if (status != ALGORITHM_OK || stable == 0)
+        return status;
+    bool whole = stable == r->walk.length && r->walk.terminated;
+    const struct trajectory prefix = {.expert = slot,
+                                      .length = stable,
+                                      .terminated = whole,
+                                      .truncated = !whole,
+                                      .states = r->walk.states,
+                                      .actions = r->walk.actions,
+                                      .rewards = r->walk.rewards};
+    return dataset_builder_add(r->released, &prefix) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+}
+
+static bool allocate(struct release *r)
+{
+    const struct stable_prefix_run *run = r->run;
+    const struct expert_voices *voices = run->voices;
+    size_t steps = run->plan->request.max_length, actions = voices->action_count;
+    r->voices = expert_voices_list(voices, &r->voice_count);
+    r->used = calloc((size_t)voices->slots + 1, sizeof *r->used);
+    r->product = calloc((size_t)voices->slots + 1, sizeof *r->product);
+    r->probabilities = calloc(EXPERTS_AT_ONCE * STEPS_AT_ONCE * actions, sizeof *r->probabilities);
+    r->weights = calloc(actions, sizeof *r->weights);
+    r->walk.states = calloc((steps + 1) * voices->state_dim, sizeof *r->walk.states);
+    r->walk.actions = calloc(steps + 1, sizeof *r->walk.actions);
+    r->walk.rewards = calloc(steps + 1, sizeof *r->walk.rewards);
+    r->released = dataset_builder_new(voices->state_dim, voices->action_count,
+                                      run->plan->request.trajectories);
+    if (run->source == STABLE_ROLLOUTS) {
+        r->play.state = env_open(run->env);
+        env_defaults(run->env, r->play.parameters);
+    }
+    return r->voices && r->used && r->product && r->probabilities && r->weights && r->walk.states &&
+           r->walk.actions && r->walk.rewards && r->released &&
+           (run->source == STABLE_LOGGED || r->play.state);
+}
+
+static void clear(struct release *r)
+{
+    free(r->voices);
+    free(r->used);
+    free(r->product);
+    free(r->probabilities);
+    free(r->weights);
+    free(r->walk.states);
+    free(r->walk.actions);
+    free(r->walk.rewards);
+    dataset_builder_free(r->released);
+    if (r->run->source == STABLE_ROLLOUTS)
+        env_close(r->run->env, r->play.state);
+}
+
+static const char *check(const struct stable_prefix_run *run)
+{
+    const struct expert_voices *voices = run->voices;
+    if (run->source == STABLE_ROLLOUTS && (!run->env || run->env->state_dim != voices->state_dim ||
+                                           run->env->action_count != voices->action_count))
+        return "the world's sizes are not those of the experts' policies";
+    if (run->source == STABLE_LOGGED &&
+        (!run->logged || run->logged->state_dim != voices->state_dim ||
+         run->logged->expert_count != voices->slots))
+        return "the logged trajectories are not of these experts";
+    return NULL;
+}
+
+enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
+                                            struct dataset **out_released, const char **message)
+{
+    assert(expert_voices_floor(run->voices->min_probability) >= run->plan->request.min_probability);
+    struct release r = {.run = run};
+    *message = check(run);
+    if (*message)
+        return ALGORITHM_BAD_INPUT;
+    enum algorithm_status status = allocate(&r) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    /* Without a single voice all runs are empty: a data set is no error for being empty. */
+    uint32_t runs = r.voice_count > 0 ? run->plan->request.trajectories : 0;
+    for (uint32_t i = 0; status == ALGORITHM_OK && i < runs; i++)
+        status = one_run(&r, i);
+    if (status == ALGORITHM_BAD_INPUT)
+        *message = "the world broke while an expert was played in it";
+    if (status == ALGORITHM_OK) {
+        *out_released = dataset_builder_finish(r.released);
+        r.released = NULL;
+        status = *out_released ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    }
+    clear(&r);
+    return status;
+}
+
+struct dataset *stable_prefix_rest(const struct dataset *data)
+{
+    struct dataset_builder *builder =
+        dataset_builder_new(data->state_dim, data->action_count, data->expert_count);
+    bool good = builder != NULL;
+    for (uint32_t e = 0; e < data->expert_count; e++) {
+        uint64_t first = data->expert_transitions[e], end = data->expert_transitions[e + 1];
+        uint64_t number = 0;
+        for (uint64_t at = first, next; good && at < end; at = next, number++) {
+            for (next = at + 1; next < end && !starts(data, first, next);)
+                next++;
+            if (stable_prefix_uses(number))
+                continue;
+            const struct trajectory kept = {.expert = e,
+                                            .length = (uint32_t)(next - at),
+                                            .terminated = data->terminated[next - 1],
+                                            .truncated = !data->terminated[next - 1],
+                                            .states = data->states +
+                                                      data->state_row[at] * data->state_dim,
+                                            .actions = data->actions + at,
+                                            .rewards = data->rewards + at};
+            good = dataset_builder_add(builder, &kept);
+        }
+    }
+    if (good)
+        return dataset_builder_finish(builder);
+    dataset_builder_free(builder);
+    return NULL;
+}

@@ -1,0 +1,55 @@
+/* The release of stable prefixes (Sharma et al. 2025, arXiv 2411.13598, Algorithms 1 and 2, with
+ * the repairs that docs/privacy.md, "Stable prefixes", proves): beginnings of trajectories that so
+ * many experts would have taken that showing them protects each.
+ *
+ * COUNT times: draw an expert uniformly, with replacement; take a fresh trajectory of its policy;
+ * release its longest prefix before the first noisy count below the noisy threshold. Unit: one
+ * expert, added or removed. What is released is a function of the policies, of public randomness
+ * (the world's) and of the mechanism's own. */
+#ifndef TACET_ALGOS_OFFLINE_STABLE_PREFIX_H
+#define TACET_ALGOS_OFFLINE_STABLE_PREFIX_H
+
+#include "algos/algorithm.h"
+#include "algos/offline/expert_voices.h"
+#include "algos/privacy/sparse_vector.h"
+
+enum stable_source {
+    STABLE_ROLLOUTS, /* the drawn expert's policy is played in Tacet's own world: everything that
+                        the expert uploaded is protected */
+    STABLE_LOGGED,   /* an uploaded trajectory of the drawn expert: protects its policy and not the
+                        trajectory, which whoever knows it can recognise */
+    STABLE_SOURCES
+};
+const char *stable_source_name(enum stable_source source); /* "rollouts", "logged" */
+
+/* Trajectories of one expert are numbered in the order of the dataset. With STABLE_LOGGED those of
+ * even number are for this release and those of odd number for what comes after it: the same
+ * trajectory in both would break the composition of the two. */
+bool stable_prefix_uses(uint64_t number);
+
+/* DATA without the trajectories that STABLE_LOGGED may release. NULL: no memory. */
+struct dataset *stable_prefix_rest(const struct dataset *data);
+
+struct stable_prefix_run {
+    const struct sparse_vector_plan *plan; /* its request's min_probability is on the lattice of
+                                              voices, as stable_prefix_request makes it */
+    const struct expert_voices *voices;
+    enum stable_source source;
+    const struct env *env;          /* STABLE_ROLLOUTS: played with its default parameters */
+    const struct dataset *logged;   /* STABLE_LOGGED: all data; expert slots as in VOICES */
+    struct noise_source *noise;     /* draws experts, actions and noise */
+    bool (*goes_on)(void *context); /* asked a few times a second; NULL, or false: stop */
+    void *context;
+};
+
+/* What to plan with: REQUEST with its min_probability rounded down to the lattice of voices. */
+struct sparse_vector_request stable_prefix_request(const struct sparse_vector_request *request);
+
+/* ALGORITHM_OK: *OUT_RELEASED has the prefixes, each a trajectory of an expert slot of its own
+ * (there are COUNT, those of empty prefixes have nothing); the caller frees it. Else
+ * ALGORITHM_CANCELLED (GOES_ON said so), ALGORITHM_BAD_INPUT (the world broke, or is of other sizes
+ * than the voices; *message) or ALGORITHM_NO_MEMORY, and nothing was released. */
+enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
+                                            struct dataset **out_released, const char **message);
+
+#endif
