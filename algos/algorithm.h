@@ -66,6 +66,11 @@ struct algorithm_hooks {
     /* Makes the checkpoint durable; false stops the run with ALGORITHM_PAUSED. Bytes are borrowed.
      */
     bool (*save)(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size);
+    /* Calls work(what, i) for every i below COUNT, in any order, perhaps on several threads at a
+     * time, and returns when all have ended. What is computed must not depend on either. NULL: one
+     * after the other, by the algorithm itself. */
+    void (*parallel)(void *context, void (*work)(void *what, uint32_t i), void *what,
+                     uint32_t count);
 };
 
 /* One run. DATA is NULL for algorithms that need none. CHECKPOINT is NULL on a fresh start; it
