@@ -15,30 +15,51 @@ bool dp_sgd_accounting_valid(const struct dp_sgd_plan *plan)
 {
     if (!plan->batch_size || plan->batch_size > plan->nominal_experts)
         return false;
+    bool released = plan->before.times > 0;
+    if (released && mechanism_problem(&plan->before.mechanism))
+        return false;
     double rate = (double)plan->batch_size / (double)plan->nominal_experts;
     return between(plan->sampling_rate, rate * (1.0 - 1e-9), fmin(1.0, rate * (1.0 + 1e-9))) &&
-           between(plan->noise_multiplier, DP_SGD_MIN_NOISE, DP_SGD_MAX_NOISE) &&
+           (between(plan->noise_multiplier, DP_SGD_MIN_NOISE, DP_SGD_MAX_NOISE) ||
+            (released && plan->steps == 0)) &&
            between(plan->clip_norm, 1e-12, 1e12) && between(plan->delta, DP_SGD_MIN_DELTA, 0.5) &&
-           plan->steps >= 1 && plan->steps <= DP_SGD_MAX_STEPS;
+           plan->steps >= !released && plan->steps <= DP_SGD_MAX_STEPS;
 }
 
-static struct composition_part run_of(const struct dp_sgd_plan *plan)
+/* What was before, and the steps; PARTS has room for both and is not to be cleared. */
+static struct composition run_of(const struct dp_sgd_plan *plan, struct composition_part *parts)
 {
+    struct composition run = {.part = parts, .capacity = 2};
     struct mechanism step = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
                              .gaussian = {plan->sampling_rate, plan->noise_multiplier}};
-    return (struct composition_part){.mechanism = step, .times = plan->steps};
+    if (plan->before.times > 0)
+        parts[run.count++] = plan->before;
+    if (plan->steps > 0)
+        parts[run.count++] = (struct composition_part){.mechanism = step, .times = plan->steps};
+    return run;
+}
+
+/* Whether every part is a Gaussian that nothing is sampled for: they have a closed form. */
+static bool all_plain(const struct composition *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct mechanism *mechanism = &run->part[i].mechanism;
+        if (mechanism->kind != MECHANISM_SUBSAMPLED_GAUSSIAN ||
+            mechanism->gaussian.sampling_rate != 1.0)
+            return false;
+    }
+    return true;
 }
 
 enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *plan,
                                                    const struct pld_effort *effort,
                                                    struct privacy_interval *out)
 {
-    struct composition_part part = run_of(plan);
-    struct composition run = {.part = &part, .count = 1, .capacity = 1};
+    struct composition_part parts[2];
+    struct composition run = run_of(plan, parts);
     enum accountant_status status =
-        plan->sampling_rate == 1.0 /* plain Gaussians have a closed form */
-            ? accountant_gdp.epsilon(&run, plan->delta, out)
-            : accountant_pld_figure(&run, PLD_EPSILON, plan->delta, effort, out);
+        all_plain(&run) ? accountant_gdp.epsilon(&run, plan->delta, out)
+                        : accountant_pld_figure(&run, PLD_EPSILON, plan->delta, effort, out);
     switch (status) {
     case ACCOUNTANT_OK:
         return DP_SGD_PLAN_OK;
@@ -56,8 +77,8 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
 /* At the best order; INFINITY where the curve overflows. */
 static double renyi_epsilon(const struct dp_sgd_plan *plan)
 {
-    struct composition_part part = run_of(plan);
-    struct composition run = {.part = &part, .count = 1, .capacity = 1};
+    struct composition_part parts[2];
+    struct composition run = run_of(plan, parts);
     struct privacy_interval figure;
     bool known = accountant_renyi.epsilon(&run, plan->delta, &figure) == ACCOUNTANT_OK;
     return known ? figure.upper : (double)INFINITY;
@@ -88,7 +109,7 @@ enum dp_sgd_plan_status dp_sgd_plan_epsilon_after(const struct dp_sgd_plan *plan
 {
     if (!dp_sgd_accounting_valid(plan) || steps > plan->steps)
         return DP_SGD_PLAN_BAD;
-    if (steps == 0) {
+    if (steps == 0 && plan->before.times == 0) {
         *out_epsilon = 0.0;
         return DP_SGD_PLAN_OK;
     }

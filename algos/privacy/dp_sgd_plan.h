@@ -6,10 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "algos/privacy/mechanism.h"
 #include "algos/privacy/noise.h"
 
 /* Composed Poisson-subsampled Gaussian; unit: one expert, add or remove (or zeroed out, see
- * docs/privacy.md). */
+ * docs/privacy.md). What was released of the same data before the first step (stable prefixes,
+ * consensus labels) may be part of the plan: then every figure is that of both together, composed
+ * in one distribution. */
 struct dp_sgd_plan {
     double sampling_rate; /* each expert joins a step's batch with this probability; = batch_size /
                              nominal_experts */
@@ -17,8 +20,9 @@ struct dp_sgd_plan {
     double clip_norm;        /* 2-norm bound of one expert's whole gradient, all tensors jointly */
     uint32_t batch_size; /* nominal (expected) batch; the sum is divided by this, never by the drawn
                             size */
-    uint32_t nominal_experts; /* public */
-    uint64_t steps;           /* noisy steps */
+    uint32_t nominal_experts;       /* public */
+    uint64_t steps;                 /* noisy steps; may be 0 with a release before */
+    struct composition_part before; /* released before the steps; times 0: nothing */
     double delta;
     double epsilon; /* certified upper bound at delta: privacy-loss distribution, or the closed form
                        of plain Gaussians where sampling_rate is 1 */
@@ -35,12 +39,13 @@ enum dp_sgd_plan_status {
 
 /* Fills the three epsilons of *plan from its other fields. In range are: batch_size from 1 to
  * nominal_experts, sampling_rate their quotient, noise_multiplier 0.05 .. 1e6, clip_norm 1e-12 ..
- * 1e12, steps 1 .. 1e9, delta 1e-50 .. 0.5. INFEASIBLE when no finite epsilon can be certified.
- * *plan is touched on success only; so in all that follow. */
+ * 1e12, steps 1 .. 1e9 (0, whatever the noise multiplier, with a release before), delta 1e-50 ..
+ * 0.5. INFEASIBLE when no finite epsilon can be certified. *plan is touched on success only; so in
+ * all that follow. */
 enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan);
 
-/* The smallest noise multiplier (to 1e-3 relative, rounded up) at which plan->steps cost at most
- * TARGET_EPSILON; fills noise_multiplier and the epsilons. */
+/* The smallest noise multiplier (to 1e-3 relative, rounded up) at which plan->steps, with what was
+ * before, cost at most TARGET_EPSILON; fills noise_multiplier (0 for no step) and the epsilons. */
 enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double target_epsilon);
 
 /* The most steps (to 1e-3 relative, rounded down; at most MAX_STEPS) that cost at most
@@ -48,8 +53,8 @@ enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double 
 enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double target_epsilon,
                                                uint64_t max_steps);
 
-/* Certified epsilon at plan->delta of the first STEPS steps (0 for 0); never above plan->epsilon.
- */
+/* Certified epsilon at plan->delta of the first STEPS steps (0 for 0) with all of what was before;
+ * never above plan->epsilon. */
 enum dp_sgd_plan_status dp_sgd_plan_epsilon_after(const struct dp_sgd_plan *plan, uint64_t steps,
                                                   double *out_epsilon);
 

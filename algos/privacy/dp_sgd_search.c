@@ -155,8 +155,24 @@ static enum dp_sgd_plan_status finish(struct search *search, enum dp_sgd_plan_st
     return DP_SGD_PLAN_OK;
 }
 
+/* Without a step there is nothing to be found: what was before is affordable or not. */
+static enum dp_sgd_plan_status find_none(struct dp_sgd_plan *plan, double target_epsilon)
+{
+    struct dp_sgd_plan none = *plan;
+    none.noise_multiplier = 0.0;
+    enum dp_sgd_plan_status status = dp_sgd_plan_account(&none);
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    if (none.epsilon > target_epsilon)
+        return DP_SGD_PLAN_INFEASIBLE;
+    *plan = none;
+    return DP_SGD_PLAN_OK;
+}
+
 enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double target_epsilon)
 {
+    if (plan->steps == 0 && plan->before.times > 0 && target_epsilon > 0.0)
+        return find_none(plan, target_epsilon);
     struct search search = {.plan = *plan, .target = target_epsilon};
     search.plan.noise_multiplier = 1.0; /* an output: whatever stood there does not matter */
     if (!dp_sgd_accounting_valid(&search.plan) || !(target_epsilon > 0.0) ||

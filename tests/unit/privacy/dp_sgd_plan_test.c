@@ -211,3 +211,68 @@ Test(dp_sgd_plan, batches_are_drawn_at_the_accounted_rate)
                  variance);
     noise_source_free(noise);
 }
+
+/* ---- with a release before the steps */
+
+static struct composition_part stable_runs(double epsilon, double delta, uint64_t runs)
+{
+    return (struct composition_part){
+        .mechanism = {.kind = MECHANISM_EPSILON_DELTA, .pair = {epsilon, delta}}, .times = runs};
+}
+
+/* Runs of the sparse vector and the steps in one distribution: the oracle's greatest numbers of
+ * steps (own contour integration and grid, see joint.json), 10 times those of adding budgets. */
+Test(dp_sgd_plan, steps_after_a_release_are_composed_jointly, .timeout = 120)
+{
+    static const struct {
+        uint32_t batch, runs;
+        double noise, run_epsilon, run_delta, target, steps;
+    } cases[] = {{128, 25, 40, 0.1787247349383688, 6e-6, 10.0, 3793411},
+                 {64, 62, 20, 0.08511774013218082, 2.4193548387096776e-06, 7.5, 2460714}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct dp_sgd_plan plan = plan_of(cases[i].batch, 3000, cases[i].noise, 1, 1.0 / 3000.0);
+        plan.before = stable_runs(cases[i].run_epsilon, cases[i].run_delta, cases[i].runs);
+        cr_assert_eq(dp_sgd_plan_find_steps(&plan, cases[i].target, UINT64_MAX), DP_SGD_PLAN_OK);
+        cr_expect_leq((double)plan.steps, cases[i].steps * 1.0001);
+        cr_expect_geq((double)plan.steps, cases[i].steps * 0.997);
+        cr_expect(plan.epsilon <= cases[i].target && plan.epsilon_lower > 0.99 * cases[i].target);
+    }
+}
+
+Test(dp_sgd_plan, a_release_before_is_paid_for_at_every_step)
+{
+    struct dp_sgd_plan plan = plan_of(30, 300, 2.0, 200, 1e-5);
+    double alone, none, some;
+    cr_assert_eq(dp_sgd_plan_account(&plan), DP_SGD_PLAN_OK);
+    alone = plan.epsilon;
+    plan.before = stable_runs(0.3, 1e-7, 10);
+    cr_assert_eq(dp_sgd_plan_account(&plan), DP_SGD_PLAN_OK);
+    cr_expect(plan.epsilon > alone && plan.epsilon_lower > alone && plan.epsilon < alone + 3.0);
+    cr_expect_geq(plan.epsilon_renyi, plan.epsilon_lower);
+    cr_assert_eq(dp_sgd_plan_epsilon_after(&plan, 0, &none), DP_SGD_PLAN_OK);
+    cr_assert_eq(dp_sgd_plan_epsilon_after(&plan, 100, &some), DP_SGD_PLAN_OK);
+    cr_expect(none > 1.0 && none < some && some < plan.epsilon, "%g %g", none, some);
+
+    struct dp_sgd_plan nothing_else = plan; /* the release alone */
+    nothing_else.steps = 0;
+    cr_assert_eq(dp_sgd_plan_find_noise(&nothing_else, none * 1.001), DP_SGD_PLAN_OK);
+    cr_expect_float_eq(nothing_else.epsilon, none, 1e-3);
+    cr_expect_eq(nothing_else.noise_multiplier, 0.0);
+    cr_expect_eq(dp_sgd_plan_find_noise(&nothing_else, 0.5), DP_SGD_PLAN_INFEASIBLE);
+    cr_assert_eq(dp_sgd_plan_find_noise(&plan, 5.0), DP_SGD_PLAN_OK);
+    cr_expect(plan.epsilon <= 5.0 && plan.epsilon > 4.9);
+    cr_expect_eq(dp_sgd_plan_find_noise(&plan, 0.99 * none), DP_SGD_PLAN_INFEASIBLE);
+    plan.before.mechanism.pair.delta = 2.0;
+    cr_expect_eq(dp_sgd_plan_account(&plan), DP_SGD_PLAN_BAD);
+}
+
+/* Gaussians before and no step: the closed form. */
+Test(dp_sgd_plan, gaussians_before_have_a_closed_form)
+{
+    struct dp_sgd_plan plan = plan_of(1, 300, 0.0, 0, 1e-5);
+    plan.before = (struct composition_part){
+        .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1.0, 50.0}},
+        .times = 1000};
+    cr_assert_eq(dp_sgd_plan_account(&plan), DP_SGD_PLAN_OK);
+    cr_expect_float_eq(plan.epsilon, 2.59, 0.01);
+}
