@@ -41,11 +41,13 @@ struct algorithm_request {
     double discount;       /* of the dataset */
     uint32_t state_dim, action_count;
     uint32_t nominal_experts; /* public number of experts; unused for MECHANISM_NONE */
-    uint64_t seed;            /* initial weights and other public coins */
+    double plain_share; /* part of a private run's steps that are plain ones on the released stable
+                           set (algos/offline/schedule.h); 0: all are noisy */
+    uint64_t seed;      /* initial weights and other public coins */
 };
 
-/* What it will cost and run. privacy.steps = total_steps for MECHANISM_DPSGD; all zero privacy for
- * NONE. */
+/* What it will cost and run. privacy.steps are the noisy ones of the total_steps, all of them when
+ * the request's plain_share is 0; all zero privacy for NONE. */
 struct algorithm_plan {
     struct dp_sgd_plan privacy;
     uint64_t total_steps;
@@ -80,6 +82,7 @@ struct algorithm_run {
     const struct algorithm_request *request;
     const struct algorithm_plan *plan;
     const struct dataset *data;
+    const struct dataset *stable; /* released before, so free to use; NULL without plain steps */
     const unsigned char *checkpoint;
     size_t checkpoint_size;
     struct algorithm_hooks hooks;

@@ -183,11 +183,11 @@ static bool shape_read(const json_t *json, struct mlp_shape *out)
 
 static json_t *request_json(const struct algorithm_request *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "epsilon", json_number(r->epsilon),
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "epsilon", json_number(r->epsilon),
                      "delta", json_number(r->delta), "discount", json_number(r->discount),
                      "state_dim", (json_int_t)r->state_dim, "action_count",
                      (json_int_t)r->action_count, "nominal_experts", (json_int_t)r->nominal_experts,
-                     "seed", (json_int_t)r->seed);
+                     "plain_share", json_number(r->plain_share), "seed", (json_int_t)r->seed);
 }
 
 static void request_read(const json_t *json, struct algorithm_request *out)
@@ -198,6 +198,7 @@ static void request_read(const json_t *json, struct algorithm_request *out)
     out->state_dim = size_of(json, "state_dim");
     out->action_count = size_of(json, "action_count");
     out->nominal_experts = size_of(json, "nominal_experts");
+    out->plain_share = json_number_value(json_object_get(json, "plain_share"));
     out->seed = count_of(json, "seed");
 }
 

@@ -7,9 +7,16 @@
 
 extern const struct algorithm cql_algorithm;
 
+/* Settings of the loss. */
+struct cql_loss {
+    uint32_t actions;
+    float alpha; /* weight of the conservative term */
+    float huber; /* threshold */
+};
+
 /* Loss of one example given the online values Q(s, .)[actions] and the target Y, and its gradient
- * with respect to the values: ALPHA (logsumexp Q - Q[a]) + huber(Q[a] - y) with threshold 1. */
-float cql_loss(const float *q, uint32_t actions, uint32_t action, float y, float alpha,
+ * with respect to the values: ALPHA (logsumexp Q - Q[a]) + huber(Q[a] - y). */
+float cql_loss(const struct cql_loss *loss, const float *q, uint32_t action, float y,
                float *gradient);
 
 #endif

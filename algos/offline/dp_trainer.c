@@ -1,10 +1,8 @@
 /* The loop of every offline algorithm.
  *
- * One step: draw a batch of transitions; for each chunk of it run the online networks on [s; s'] in
- * one product, the target on s', let the rule write each example's error, go backward once, scale
- * the errors by the clip factors and add the weight products to one flat gradient; then noise,
- * optimiser, target. Every size is fixed when the run starts: the drawn batch changes none of it.
- */
+ * One step: draw a batch of transitions (trainer_draw.c), sum their gradients in chunks
+ * (trainer_chunk.c), then noise or mean, optimiser, target, average. Every size is fixed when the
+ * run starts: the drawn batch changes none of it. */
 #include "algos/offline/dp_trainer.h"
 
 #include <assert.h>
@@ -12,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/nn/batch.h"
-#include "algos/nn/per_example.h"
+#include "algos/offline/schedule.h"
+#include "algos/offline/trainer_chunk.h"
+#include "algos/offline/trainer_draw.h"
 #include "algos/offline/trainer_state.h"
+#include "algos/privacy/noise_source.h"
 
 /* Multiply-adds between two pulses: some 50 ms on a core. */
 #define PULSE_WORK UINT64_C(500000000)
@@ -22,177 +22,30 @@
 struct trainer {
     const struct algorithm_run *run;
     const struct trainer_settings *settings;
-    const struct dataset *data;
     struct trainer_state state;
+    struct schedule schedule;
     struct noise_source *noise; /* NULL for MECHANISM_NONE */
     bool owns_noise;
     bool private;
-    struct batch *online[TRAINER_MAX_NETWORKS]; /* [s; s'] */
-    struct batch *target[TRAINER_MAX_NETWORKS]; /* s'; NULL unless the rule bootstraps */
+    struct trainer_draw draw;
+    struct trainer_chunk chunk;
     float *gradient;
-    uint32_t *chosen;      /* expert slots of a private batch */
-    uint64_t *transitions; /* of the batch */
-    float *weights;        /* of the batch's examples */
     uint64_t fingerprint;
     uint64_t pulse_interval;
-    /* One chunk. */
-    uint16_t actions[TRAINER_CHUNK_ROWS];
-    float rewards[TRAINER_CHUNK_ROWS];
-    uint8_t terminated[TRAINER_CHUNK_ROWS];
-    double squared_norm[TRAINER_CHUNK_ROWS];
-    float factor[TRAINER_CHUNK_ROWS];
 };
 
-/* Where random 64 BITS fall among N: uniform up to N / 2^64. */
-static uint64_t below(uint64_t bits, uint64_t n)
+double trainer_learning_rate(const struct trainer_settings *settings, uint64_t done, uint64_t total)
 {
-    return (uint64_t)(((unsigned __int128)bits * n) >> 64);
-}
-
-/* At most 1, from the expert's own data and public numbers: the clip bound stays. */
-static float expert_weight(const struct trainer_settings *settings, uint64_t owned)
-{
-    double share = (double)owned / (double)settings->full_weight_transitions;
-    return (float)pow(fmin(1.0, share), settings->weight_power);
-}
-
-/* Whose TRANSITION is. */
-static uint32_t expert_of(const struct dataset *data, uint64_t transition)
-{
-    uint32_t low = 0, high = data->expert_count - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (transition < data->expert_transitions[middle + 1])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-/* Uniform over transitions an expert counts in proportion to what it owns; the weight takes that
- * out and puts the expert's weight in. */
-static uint32_t draw_plain_batch(struct trainer *t)
-{
-    const uint64_t *bounds = t->data->expert_transitions;
-    for (uint32_t i = 0; i < t->settings->batch_size; i++) {
-        uint64_t transition = below(rng_next(&t->state.rng), t->data->transition_count);
-        uint32_t expert = expert_of(t->data, transition);
-        double owned = (double)(bounds[expert + 1] - bounds[expert]);
-        double even = (double)t->settings->full_weight_transitions / owned;
-        t->transitions[i] = transition;
-        t->weights[i] = (float)even * expert_weight(t->settings, (uint64_t)owned);
-    }
-    return t->settings->batch_size;
-}
-
-/* The transitions of this step and their weights; their number. */
-static uint32_t draw_batch(struct trainer *t)
-{
-    if (!t->private)
-        return draw_plain_batch(t);
-    const uint64_t *bounds = t->data->expert_transitions;
-    uint32_t chosen =
-        dp_sgd_plan_draw_batch(&t->run->plan->privacy, t->noise, t->data->expert_count, t->chosen);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < chosen; i++) {
-        uint32_t expert = t->chosen[i];
-        uint64_t first = bounds[expert], owned = bounds[expert + 1] - first;
-        if (owned == 0)
-            continue;
-        t->weights[count] = expert_weight(t->settings, owned);
-        t->transitions[count++] = first + below(noise_u64(t->noise), owned);
-    }
-    return count;
-}
-
-static void copy_scaled(float *restrict to, const float *restrict from, size_t count, float scale)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = scale * from[i];
-}
-
-/* Copies the chunk's columns and writes s (and s' below it) to every network's input. */
-static void gather(struct trainer *t, const uint64_t *transitions, uint32_t rows)
-{
-    const struct dataset *data = t->data;
-    const struct trainer_rule *rule = &t->settings->rule;
-    size_t dim = data->state_dim;
-    float scale = (float)t->settings->input_scale;
-    float *input = batch_input(t->online[0]);
-    for (uint32_t i = 0; i < rows; i++) {
-        uint64_t transition = transitions[i];
-        const float *state = data->states + data->state_row[transition] * dim;
-        copy_scaled(input + i * dim, state, dim, scale);
-        if (rule->uses_next)
-            copy_scaled(input + (rows + i) * dim, state + dim, dim, scale);
-        t->actions[i] = data->actions[transition];
-        t->rewards[i] = (float)(t->settings->reward_scale * data->rewards[transition]);
-        t->terminated[i] = data->terminated[transition];
-    }
-    size_t all = rule->uses_next ? 2 * (size_t)rows : rows;
-    for (uint32_t k = 1; k < rule->network_count; k++)
-        memcpy(batch_input(t->online[k]), input, all * dim * sizeof *input);
-    for (uint32_t k = 0; rule->uses_next && k < rule->network_count; k++)
-        memcpy(batch_input(t->target[k]), input + rows * dim, rows * dim * sizeof *input);
-}
-
-/* Forward of all networks and the rule's errors. */
-static void find_errors(struct trainer *t, uint32_t rows)
-{
-    const struct trainer_rule *rule = &t->settings->rule;
-    struct trainer_rows view = {
-        .count = rows, .actions = t->actions, .rewards = t->rewards, .terminated = t->terminated};
-    size_t offset = 0;
-    for (uint32_t k = 0; k < rule->network_count; k++) {
-        const struct mlp_shape *shape = &rule->shape[k];
-        size_t outputs = shape->width[shape->layer_count - 1];
-        uint32_t all = rule->uses_next ? 2 * rows : rows;
-        view.online[k] = batch_forward(t->online[k], t->state.online + offset, all);
-        view.error[k] = batch_output_error(t->online[k]);
-        if (rule->uses_next) {
-            view.online_next[k] = view.online[k] + rows * outputs;
-            view.target_next[k] = batch_forward(t->target[k], t->state.target + offset, rows);
-        }
-        offset += mlp_parameter_count(shape);
-    }
-    rule->errors(rule->context, &view);
-}
-
-/* Adds the chunk's gradient, clipped per example over all networks jointly when private. */
-static void add_chunk(struct trainer *t, uint32_t first, uint32_t rows)
-{
-    const struct trainer_rule *rule = &t->settings->rule;
-    gather(t, t->transitions + first, rows);
-    find_errors(t, rows);
-    memset(t->squared_norm, 0, rows * sizeof *t->squared_norm);
-    size_t offset = 0;
-    for (uint32_t k = 0; k < rule->network_count; k++) {
-        batch_backward(t->online[k], t->state.online + offset, rows);
-        if (t->private)
-            per_example_squared_norm_add(t->online[k], rows, t->squared_norm);
-        offset += mlp_parameter_count(&rule->shape[k]);
-    }
-    if (t->private) {
-        per_example_factors(t->squared_norm, rows, t->run->plan->privacy.clip_norm, t->factor);
-        for (uint32_t i = 0; i < rows; i++)
-            t->factor[i] *= t->weights[first + i];
-    } else {
-        memcpy(t->factor, t->weights + first, rows * sizeof *t->factor);
-    }
-    offset = 0;
-    for (uint32_t k = 0; k < rule->network_count; k++) {
-        per_example_scale(t->online[k], rows, t->factor);
-        batch_gradient_add(t->online[k], rows, t->gradient + offset);
-        offset += mlp_parameter_count(&rule->shape[k]);
-    }
-}
-
-static double learning_rate(const struct trainer *t)
-{
-    const struct trainer_settings *s = t->settings;
-    double done = (double)t->state.steps_done / (double)t->run->plan->total_steps;
-    return s->learning_rate * (1.0 + done * (s->final_rate_fraction - 1.0));
+    const double pi = 3.14159265358979323846;
+    double part = (double)done / (double)total; /* of the way from 1 to the final fraction */
+    if (settings->rate_schedule == RATE_CONSTANT)
+        part = 0.0;
+    else if (settings->rate_schedule == RATE_COSINE)
+        part = 0.5 * (1.0 - cos(pi * part));
+    double rate = settings->learning_rate * (1.0 + part * (settings->final_rate_fraction - 1.0));
+    if (done < settings->warmup_steps)
+        rate *= (double)(done + 1) / (double)settings->warmup_steps;
+    return rate;
 }
 
 /* to += weight (from - to) */
@@ -224,23 +77,57 @@ static void update_average(struct trainer *t)
     move_towards(state->average, state->online, state->count, (float)(1.0 - decay));
 }
 
+/* gradient = the sum over the drawn batch. */
+static void sum_batch(struct trainer *t, double clip_norm)
+{
+    const struct trainer_draw *draw = &t->draw;
+    const struct trainer_state *state = &t->state;
+    memset(t->gradient, 0, state->count * sizeof *t->gradient);
+    for (uint32_t first = 0; first < draw->count; first += TRAINER_CHUNK_ROWS) {
+        uint32_t left = draw->count - first;
+        const struct trainer_examples examples = {
+            .data = draw->data,
+            .count = left < TRAINER_CHUNK_ROWS ? left : TRAINER_CHUNK_ROWS,
+            .transitions = draw->transitions + first,
+            .weights = draw->weights + first,
+            .clip_norm = clip_norm};
+        trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient);
+    }
+}
+
+static void noisy_gradient(struct trainer *t)
+{
+    const struct dp_sgd_plan *plan = &t->run->plan->privacy;
+    trainer_draw_experts(&t->draw, t->settings, plan, t->noise, t->run->data);
+    sum_batch(t, plan->clip_norm);
+    dp_sgd_plan_finish_sum(plan, t->noise, t->gradient, t->state.count);
+}
+
+/* False: there is nothing to learn from. */
+static bool plain_gradient(struct trainer *t)
+{
+    const struct dataset *data = t->private ? t->run->stable : t->run->data;
+    if (!data || data->transition_count == 0)
+        return false;
+    trainer_draw_transitions(&t->draw, t->settings, &t->state.rng, data, !t->private);
+    sum_batch(t, 0.0);
+    float scale = 1.0F / (float)t->draw.count;
+    for (size_t i = 0; i < t->state.count; i++)
+        t->gradient[i] *= scale;
+    return true;
+}
+
 static void one_step(struct trainer *t)
 {
     struct trainer_state *state = &t->state;
-    memset(t->gradient, 0, state->count * sizeof *t->gradient);
-    uint32_t count = draw_batch(t);
-    for (uint32_t first = 0; first < count; first += TRAINER_CHUNK_ROWS) {
-        uint32_t left = count - first;
-        add_chunk(t, first, left < TRAINER_CHUNK_ROWS ? left : TRAINER_CHUNK_ROWS);
-    }
-    if (t->private) {
-        dp_sgd_plan_finish_sum(&t->run->plan->privacy, t->noise, t->gradient, state->count);
-    } else {
-        float scale = 1.0F / (float)count;
-        for (size_t i = 0; i < state->count; i++)
-            t->gradient[i] *= scale;
-    }
-    optimizer_step(&state->optimizer, state->online, t->gradient, learning_rate(t));
+    bool moves = true;
+    if (!t->private || schedule_is_plain(&t->schedule, state->steps_done))
+        moves = plain_gradient(t);
+    else
+        noisy_gradient(t);
+    double rate = trainer_learning_rate(t->settings, state->steps_done, t->run->plan->total_steps);
+    if (moves)
+        optimizer_step(&state->optimizer, state->online, t->gradient, rate);
     state->steps_done++;
     update_target(t);
     update_average(t);
@@ -282,13 +169,10 @@ static enum algorithm_status pulse(struct trainer *t)
 /* Moves the scale of the inputs into the weights that read them. */
 static void fold_input_scale(const struct trainer_settings *settings, float *parameters)
 {
-    for (uint32_t k = 0; k < settings->rule.network_count; k++) {
-        const struct mlp_shape *shape = &settings->rule.shape[k];
-        size_t weights = (size_t)shape->input * shape->width[0];
-        for (size_t i = 0; i < weights; i++)
-            parameters[i] *= (float)settings->input_scale;
-        parameters += mlp_parameter_count(shape);
-    }
+    const struct mlp_shape *shape = &settings->rule.shape;
+    size_t weights = (size_t)shape->input * shape->width[0];
+    for (size_t i = 0; i < weights; i++)
+        parameters[i] *= (float)settings->input_scale;
 }
 
 static bool weights_finite(const float *weights, size_t count)
@@ -300,53 +184,51 @@ static bool weights_finite(const float *weights, size_t count)
     return true;
 }
 
+static bool fits(const struct dataset *data, const struct algorithm_request *request)
+{
+    return data->state_dim == request->state_dim && data->action_count == request->action_count;
+}
+
 /* NULL when the run can start, else what is wrong. An empty dataset is an error only without
  * privacy: whether one expert's data are there must not show. */
 static const char *check(const struct algorithm_run *run, const struct trainer_settings *settings)
 {
     const struct algorithm_request *request = run->request;
-    const struct dataset *data = run->data;
-    if (!data)
+    if (!run->data)
         return "this algorithm needs a dataset";
-    if (data->state_dim != request->state_dim || data->action_count != request->action_count)
+    if (!fits(run->data, request) || (run->stable && !fits(run->stable, request)))
         return "the dataset's dimensions are not those of the request";
-    if (request->mechanism == MECHANISM_DPSGD)
-        return run->plan->privacy.steps == run->plan->total_steps
-                   ? NULL
-                   : "the plan's steps are not those that were accounted";
-    if (data->transition_count == 0)
-        return "the dataset holds no transition";
     if (settings->batch_size == 0)
         return "the batch size is zero";
-    return NULL;
+    if (request->mechanism == MECHANISM_NONE)
+        return run->data->transition_count > 0 ? NULL : "the dataset holds no transition";
+    if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
+        return "the share of plain steps is out of bounds";
+    const struct schedule schedule = {request->seed, request->plain_share};
+    return run->plan->privacy.steps == schedule_noisy_steps(&schedule, run->plan->total_steps)
+               ? NULL
+               : "the plan's steps are not those that were accounted";
 }
 
-static enum algorithm_status allocate(struct trainer *t)
+static bool open_noise(struct trainer *t)
 {
-    const struct trainer_rule *rule = &t->settings->rule;
-    uint32_t rows = TRAINER_CHUNK_ROWS;
-    for (uint32_t k = 0; k < rule->network_count; k++) {
-        t->online[k] = batch_new(&rule->shape[k], rule->uses_next ? 2 * rows : rows);
-        t->target[k] = rule->uses_next ? batch_new(&rule->shape[k], rows) : NULL;
-        if (!t->online[k] || (rule->uses_next && !t->target[k]))
-            return ALGORITHM_NO_MEMORY;
-    }
-    size_t most = t->private ? t->data->expert_count : t->settings->batch_size;
-    t->transitions = calloc(most + 1, sizeof *t->transitions);
-    t->chosen = calloc(most + 1, sizeof *t->chosen);
-    t->weights = calloc(most + 1, sizeof *t->weights);
-    t->gradient = calloc(t->state.count, sizeof *t->gradient);
-    return t->transitions && t->chosen && t->weights && t->gradient ? ALGORITHM_OK
-                                                                    : ALGORITHM_NO_MEMORY;
+    if (!t->private)
+        return true;
+    t->owns_noise = !t->run->noise;
+    t->noise = t->run->noise ? t->run->noise : noise_source_new("sgd");
+    return t->noise != NULL;
 }
 
 static enum algorithm_status prepare(struct trainer *t, const char **message)
 {
     const struct algorithm_run *run = t->run;
-    *message = check(run, t->settings);
+    const struct trainer_settings *settings = t->settings;
+    *message = check(run, settings);
     if (*message)
         return ALGORITHM_BAD_INPUT;
-    if (!trainer_state_init(&t->state, t->settings, run->request->seed))
+    t->private = run->request->mechanism != MECHANISM_NONE;
+    t->schedule = (struct schedule){run->request->seed, run->request->plain_share};
+    if (!trainer_state_init(&t->state, settings, run->request->seed))
         return ALGORITHM_NO_MEMORY;
     t->fingerprint = trainer_fingerprint(run);
     if (run->checkpoint &&
@@ -355,28 +237,22 @@ static enum algorithm_status prepare(struct trainer *t, const char **message)
         *message = "the checkpoint is damaged or of another run";
         return ALGORITHM_BAD_CHECKPOINT;
     }
-    if (t->private) {
-        t->owns_noise = !run->noise;
-        t->noise = run->noise ? run->noise : noise_source_new("sgd");
-        if (!t->noise)
-            return ALGORITHM_NO_RANDOMNESS;
-    }
-    uint64_t rows = t->private ? run->plan->privacy.batch_size : t->settings->batch_size;
-    uint64_t interval = PULSE_WORK / (t->state.count * rows + 1);
+    if (!open_noise(t))
+        return ALGORITHM_NO_RANDOMNESS;
+    uint64_t interval = PULSE_WORK / (t->state.count * settings->batch_size + 1);
     t->pulse_interval = interval < 1 ? 1 : interval > 1024 ? 1024 : interval;
-    return allocate(t);
+    t->gradient = calloc(t->state.count, sizeof *t->gradient);
+    return t->gradient && trainer_chunk_init(&t->chunk, settings) &&
+                   trainer_draw_init(&t->draw, run->data->expert_count, settings->batch_size)
+               ? ALGORITHM_OK
+               : ALGORITHM_NO_MEMORY;
 }
 
 static void release(struct trainer *t)
 {
-    for (uint32_t k = 0; k < TRAINER_MAX_NETWORKS; k++) {
-        batch_free(t->online[k]);
-        batch_free(t->target[k]);
-    }
+    trainer_draw_clear(&t->draw);
+    trainer_chunk_clear(&t->chunk);
     free(t->gradient);
-    free(t->chosen);
-    free(t->weights);
-    free(t->transitions);
     if (t->owns_noise)
         noise_source_free(t->noise);
     trainer_state_clear(&t->state);
@@ -387,16 +263,13 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
                                   const struct trainer_settings *settings, float **out_parameters,
                                   const char **message)
 {
-    assert(settings->rule.network_count > 0);
-    assert(settings->rule.network_count <= TRAINER_MAX_NETWORKS);
+    assert(mlp_shape_valid(&settings->rule.shape) && settings->rule.errors);
     *message = "";
     struct trainer *t = calloc(1, sizeof *t);
     if (!t)
         return ALGORITHM_NO_MEMORY;
     t->run = run;
     t->settings = settings;
-    t->data = run->data;
-    t->private = run->request->mechanism == MECHANISM_DPSGD;
     enum algorithm_status status = prepare(t, message);
     while (status == ALGORITHM_OK && t->state.steps_done < run->plan->total_steps) {
         one_step(t);

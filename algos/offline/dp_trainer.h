@@ -1,18 +1,21 @@
 /* Training by (noisy) gradients on a dataset: everything that algorithms share. An algorithm says
- * which networks it has and what the gradient of one example's loss is; batches, clipping, noise,
+ * what its network gives and what the gradient of one example's loss is; batches, clipping, noise,
  * optimiser, target network, checkpoints and pulses are here, once.
  *
- * With MECHANISM_DPSGD the batch and the noise of every step come from the plan and from nothing
- * else (algos/privacy/dp_sgd_plan.h): each expert slot joins with the plan's rate, each chosen
- * expert gives one uniformly drawn transition, its gradient is clipped over all networks jointly.
- * An empty batch is a step of noise. With MECHANISM_NONE a batch is BATCH_SIZE uniform transitions.
+ * A run is a schedule of steps of two kinds. A noisy step takes its batch and its noise from the
+ * plan and from nothing else (algos/privacy/dp_sgd_plan.h): each expert slot of the run's data
+ * joins with the plan's rate, each chosen expert gives one uniformly drawn transition, its gradient
+ * over the whole network is clipped. An empty batch is a step of noise. A plain step is the mean of
+ * BATCH_SIZE uniform transitions: of all the data with MECHANISM_NONE, else of the run's stable
+ * set, which was released before (algos/offline/schedule.h says which steps those are; without a
+ * stable transition they move nothing).
  *
  * Experts weigh min(1, transitions / full_weight_transitions)^weight_power. At power 1 the loss is
  * the mean over transitions; at 0 an expert whose episodes end at once counts as much as a good
- * one; above 1 long episodes count more. With DP-SGD the weight multiplies the clipped gradient: it
- * is at most 1 and made of public numbers and the expert's own data, so one expert's share of the
- * sum stays within the clip norm. Without privacy transitions are weighed so that the loss is the
- * same.
+ * one; above 1 long episodes count more. In a noisy step the weight multiplies the clipped
+ * gradient: it is at most 1 and made of public numbers and the expert's own data, so one expert's
+ * share of the sum stays within the clip norm. With MECHANISM_NONE transitions are weighed so that
+ * the loss is the same. Stable transitions weigh alike: whose they are is not known.
  */
 #ifndef TACET_ALGOS_OFFLINE_DP_TRAINER_H
 #define TACET_ALGOS_OFFLINE_DP_TRAINER_H
@@ -21,37 +24,40 @@
 #include "algos/nn/mlp.h"
 #include "algos/nn/optimizer.h"
 
-#define TRAINER_MAX_NETWORKS 2
 /* Examples worked on at once; larger batches are summed in chunks. */
 #define TRAINER_CHUNK_ROWS 256
 
-/* Some examples of a batch. Arrays of networks' values are COUNT x outputs, row major. */
+/* Some examples of a batch; networks' outputs are row major. */
 struct trainer_rows {
     uint32_t count;
     const uint16_t *actions;
     const float *rewards; /* times reward_scale */
     const uint8_t *terminated;
-    const float *online[TRAINER_MAX_NETWORKS];      /* at s */
-    const float *online_next[TRAINER_MAX_NETWORKS]; /* at s'; NULL unless uses_next */
-    const float
-        *target_next[TRAINER_MAX_NETWORKS]; /* target network at s'; NULL unless uses_next */
-    float *error[TRAINER_MAX_NETWORKS];     /* to be written: d loss of that example / d online */
+    const float *online;      /* at s: count x outputs */
+    const float *online_next; /* at s': count x outputs; NULL unless the rule bootstraps */
+    const float *target_next; /* target network at s': count x target_outputs; NULL likewise */
+    float *error; /* to be written: d loss of that example / d online, count x outputs */
 };
 
-/* What an algorithm is to the trainer. */
+/* What an algorithm is to the trainer. One network: what has two heads (BCQ) gives both as outputs,
+ * so that one clip covers all that an example moves. */
 struct trainer_rule {
-    uint32_t network_count;
-    struct mlp_shape shape[TRAINER_MAX_NETWORKS];
-    bool uses_next; /* it bootstraps: needs values at s' and a target network */
+    struct mlp_shape shape;
+    uint32_t target_outputs; /* 0: it does not bootstrap. Else it needs values at s' and a target
+                                network, of which it reads that many first outputs */
     void (*errors)(const void *context, const struct trainer_rows *rows);
     const void *context;
 };
+
+enum trainer_rate_schedule { RATE_CONSTANT, RATE_LINEAR, RATE_COSINE };
 
 struct trainer_settings {
     struct trainer_rule rule;
     struct optimizer_settings optimizer;
     double learning_rate;
-    double final_rate_fraction;      /* the rate falls linearly to this part of itself */
+    enum trainer_rate_schedule rate_schedule;
+    double final_rate_fraction;      /* of the learning rate, at the last step; not RATE_CONSTANT */
+    uint64_t warmup_steps;           /* the rate grows to its size in so many steps */
     double polyak_tau;               /* > 0: target += tau (online - target) after every step */
     uint64_t target_update_interval; /* else: the target is a copy made every so many steps */
     double average_decay; /* > 0: the result is an exponential average of the weights (free: it is
@@ -61,12 +67,15 @@ struct trainer_settings {
                            first  layer's weights */
     uint64_t full_weight_transitions; /* at least 1 */
     double weight_power;              /* 0: all experts weigh 1 */
-    uint32_t batch_size;              /* MECHANISM_NONE */
+    uint32_t batch_size;              /* of plain steps */
 };
 
+/* The rate of step number DONE (from 0) of TOTAL. */
+double trainer_learning_rate(const struct trainer_settings *settings, uint64_t done,
+                             uint64_t total);
+
 /* Trains from RUN (its plan, data, checkpoint, hooks and noise) and on ALGORITHM_OK gives the
- * networks' parameters one after the other; the caller frees them. Other results and *message as
- * in algorithm.h. */
+ * network's parameters; the caller frees them. Other results and *message as in algorithm.h. */
 enum algorithm_status trainer_run(const struct algorithm_run *run,
                                   const struct trainer_settings *settings, float **out_parameters,
                                   const char **message);

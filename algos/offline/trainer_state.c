@@ -36,24 +36,20 @@ bool trainer_state_init(struct trainer_state *out, const struct trainer_settings
                         uint64_t seed)
 {
     const struct trainer_rule *rule = &settings->rule;
+    bool bootstraps = rule->target_outputs > 0;
     *out = (struct trainer_state){0};
-    for (uint32_t k = 0; k < rule->network_count; k++)
-        out->count += mlp_parameter_count(&rule->shape[k]);
+    out->count = mlp_parameter_count(&rule->shape);
     out->online = floats(out->count);
-    out->target = rule->uses_next ? floats(out->count) : NULL;
+    out->target = bootstraps ? floats(out->count) : NULL;
     out->average = settings->average_decay > 0.0 ? floats(out->count) : NULL;
-    if (!out->online || (rule->uses_next && !out->target) ||
+    if (!out->online || (bootstraps && !out->target) ||
         (settings->average_decay > 0.0 && !out->average) ||
         !optimizer_init(&out->optimizer, &settings->optimizer, out->count))
         return false;
     struct rng weights;
     rng_seed(&weights, seed, STREAM_WEIGHTS);
     rng_seed(&out->rng, seed, STREAM_BATCHES);
-    size_t offset = 0;
-    for (uint32_t k = 0; k < rule->network_count; k++) {
-        mlp_initialize(&rule->shape[k], &weights, OUTPUT_GAIN, out->online + offset);
-        offset += mlp_parameter_count(&rule->shape[k]);
-    }
+    mlp_initialize(&rule->shape, &weights, OUTPUT_GAIN, out->online);
     if (out->target)
         memcpy(out->target, out->online, out->count * sizeof(float));
     if (out->average)
@@ -90,6 +86,7 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
     const double numbers[] = {
         request->mechanism,
         request->discount,
+        request->plain_share,
         request->state_dim,
         request->action_count,
         (double)plan->total_steps,
@@ -171,7 +168,7 @@ bool trainer_state_from_bytes(struct trainer_state *state, uint64_t fingerprint,
     memcpy(&checksum, bytes + end, sizeof checksum);
     if (header.magic != MAGIC || header.version != VERSION || header.fingerprint != fingerprint ||
         header.count != state->count || header.vectors != vectors ||
-        header.steps_done > total_steps || header.optimizer_step != header.steps_done ||
+        header.steps_done > total_steps || header.optimizer_step > header.steps_done ||
         checksum != checksum_words(CHECKSUM_START, bytes, end))
         return false;
     state->steps_done = header.steps_done;

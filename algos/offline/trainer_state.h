@@ -8,12 +8,12 @@
 
 struct trainer_state {
     uint64_t steps_done;
-    size_t count;   /* parameters of all networks together */
+    size_t count;   /* parameters of the network */
     float *online;  /* owned */
     float *target;  /* owned; NULL unless the rule bootstraps */
     float *average; /* owned; NULL unless weights are averaged */
     struct optimizer optimizer;
-    struct rng rng; /* batches of MECHANISM_NONE */
+    struct rng rng; /* batches of plain steps */
 };
 
 /* A fresh start from the request's public seed; false: no memory. Free with trainer_state_clear

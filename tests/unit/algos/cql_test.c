@@ -29,7 +29,8 @@ Test(cql, loss_and_gradient_are_those_of_the_definition)
         for (uint32_t b = 0; b < n; b++)
             exact[b] = q[b] = (float)(2.0 * rng_normal(&rng));
         float y = (float)(2.0 * rng_normal(&rng)), alpha = (float)rng_between(&rng, 0.0, 4.0);
-        float loss = cql_loss(q, n, action, y, alpha, gradient);
+        const struct cql_loss settings = {n, alpha, 1.0F};
+        float loss = cql_loss(&settings, q, action, y, gradient);
         cr_assert_float_eq(loss, loss_by_definition(exact, n, action, y, alpha), 1e-4);
         for (uint32_t b = 0; b < n; b++) {
             double kept = exact[b];
@@ -46,12 +47,13 @@ Test(cql, loss_and_gradient_are_those_of_the_definition)
 Test(cql, loss_of_huge_values_is_finite)
 {
     const float q[2] = {1e30F, -1e30F};
+    const struct cql_loss settings = {2, 1.0F, 1.0F};
     float gradient[2];
-    cr_assert(isfinite(cql_loss(q, 2, 1, 0.0F, 1.0F, gradient)));
+    cr_assert(isfinite(cql_loss(&settings, q, 1, 0.0F, gradient)));
     cr_assert_eq(gradient[0], 1.0F);
     cr_assert_eq(gradient[1], -2.0F);
     const float broken[2] = {NAN, 0.0F};
-    (void)cql_loss(broken, 2, 1, 0.0F, 1.0F, gradient);
+    (void)cql_loss(&settings, broken, 1, 0.0F, gradient);
     cr_assert(isnan(gradient[0]) || isnan(gradient[1]), "a broken row must show");
 }
 

@@ -1,0 +1,224 @@
+/* Plans, settings and policies of offline algorithms. */
+#include "algos/offline/offline.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "algos/offline/schedule.h"
+#include "algos/privacy/noise_source.h"
+
+#define USUAL_BATCH 128
+
+const char *const offline_activations[] = {"relu", "tanh", NULL};
+const char *const offline_optimizers[] = {"sgd", "adam", NULL};
+const char *const offline_rate_schedules[] = {"constant", "linear", "cosine", NULL};
+
+double offline_number(const struct algorithm_request *request, unsigned index)
+{
+    return request->parameters.value[index].number[0];
+}
+
+/* ---- the plan */
+
+static bool shape_of(const struct offline_kind *kind, const struct algorithm_request *request,
+                     struct mlp_shape *out)
+{
+    const struct parameter_value *hidden = &request->parameters.value[OFFLINE_HIDDEN];
+    *out = (struct mlp_shape){.input = request->state_dim, .layer_count = hidden->count + 1};
+    if (out->layer_count > MLP_MAX_LAYERS)
+        return false;
+    for (unsigned l = 0; l < hidden->count; l++)
+        out->width[l] = (uint32_t)hidden->number[l];
+    out->width[hidden->count] = kind->outputs_per_action * request->action_count;
+    out->activation = (enum mlp_activation)offline_number(request, OFFLINE_ACTIVATION);
+    return mlp_shape_valid(out);
+}
+
+/* Public numbers decide when none was asked for. */
+static uint32_t batch_size(const struct algorithm_request *request)
+{
+    double asked = offline_number(request, OFFLINE_BATCH_SIZE);
+    if (asked > 0)
+        return (uint32_t)asked;
+    bool few = request->mechanism != MECHANISM_NONE && request->nominal_experts < USUAL_BATCH;
+    return few ? request->nominal_experts : USUAL_BATCH;
+}
+
+static const char *check(const struct offline_kind *kind, const struct algorithm_request *request)
+{
+    for (unsigned i = 0; i < kind->parameter_count; i++) {
+        if (parameters_check(&kind->parameters[i], &request->parameters.value[i]) != PARAMETER_FITS)
+            return "a parameter is out of its bounds";
+    }
+    if (!(request->discount >= 0.0 && request->discount <= 1.0))
+        return "the discount must be from 0 to 1";
+    if (request->action_count < 1 || request->action_count > UINT16_MAX)
+        return "the number of actions is out of bounds";
+    if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
+        return "the share of plain steps must be from 0 to 1";
+    if (request->mechanism != MECHANISM_NONE &&
+        (request->nominal_experts < 1 || batch_size(request) > request->nominal_experts))
+        return "batch_size must not exceed the nominal number of experts: each expert gives at "
+               "most one example to a step";
+    return NULL;
+}
+
+static enum algorithm_status explain(enum dp_sgd_plan_status status, const char **message)
+{
+    switch (status) {
+    case DP_SGD_PLAN_OK:
+        return ALGORITHM_OK;
+    case DP_SGD_PLAN_INFEASIBLE:
+        *message = "the privacy budget cannot pay one step";
+        return ALGORITHM_INFEASIBLE;
+    case DP_SGD_PLAN_NO_MEMORY:
+        return ALGORITHM_NO_MEMORY;
+    case DP_SGD_PLAN_BAD:
+        break;
+    }
+    *message = "epsilon or delta is out of bounds";
+    return ALGORITHM_BAD_INPUT;
+}
+
+/* Accounts the noisy steps among PLAN->total_steps, and takes away steps that the budget cannot pay
+ * at the noise that was asked for. */
+static enum algorithm_status plan_privacy(const struct algorithm_request *request,
+                                          struct algorithm_plan *plan, const char **message)
+{
+    const struct schedule schedule = {request->seed, request->plain_share};
+    struct dp_sgd_plan *privacy = &plan->privacy;
+    *privacy = (struct dp_sgd_plan){
+        .sampling_rate = (double)batch_size(request) / request->nominal_experts,
+        .noise_multiplier = offline_number(request, OFFLINE_NOISE_MULTIPLIER),
+        .clip_norm = offline_number(request, OFFLINE_CLIP_NORM),
+        .batch_size = batch_size(request),
+        .nominal_experts = request->nominal_experts,
+        .steps = schedule_noisy_steps(&schedule, plan->total_steps),
+        .delta = request->delta,
+    };
+    if (privacy->steps == 0) /* stable data alone: nothing is to be paid for */
+        return ALGORITHM_OK;
+    if (privacy->noise_multiplier <= 0.0)
+        return explain(dp_sgd_plan_find_noise(privacy, request->epsilon), message);
+    enum dp_sgd_plan_status status =
+        dp_sgd_plan_find_steps(privacy, request->epsilon, privacy->steps);
+    if (status == DP_SGD_PLAN_OK)
+        plan->total_steps = schedule_most_steps(&schedule, privacy->steps, plan->total_steps);
+    return explain(status, message);
+}
+
+enum algorithm_status offline_plan(const struct offline_kind *kind,
+                                   const struct algorithm_request *request,
+                                   struct algorithm_plan *out, const char **message)
+{
+    struct algorithm_plan plan = {0};
+    *message = check(kind, request);
+    if (*message)
+        return ALGORITHM_BAD_INPUT;
+    *message = "";
+    if (!shape_of(kind, request, &plan.shape)) {
+        *message = "the network's sizes are out of bounds";
+        return ALGORITHM_BAD_INPUT;
+    }
+    plan.parameter_count = mlp_parameter_count(&plan.shape);
+    plan.total_steps = (uint64_t)offline_number(request, OFFLINE_STEPS);
+    if (request->mechanism != MECHANISM_NONE) {
+        enum algorithm_status status = plan_privacy(request, &plan, message);
+        if (status != ALGORITHM_OK)
+            return status;
+    }
+    *out = plan;
+    return ALGORITHM_OK;
+}
+
+/* ---- the run */
+
+static struct trainer_settings settings_of(const struct offline_kind *kind,
+                                           const struct algorithm_run *run)
+{
+    const struct algorithm_request *request = run->request;
+    struct trainer_settings settings = {
+        .rule = {.shape = run->plan->shape},
+        .optimizer = {.kind = (enum optimizer_kind)offline_number(request, OFFLINE_OPTIMIZER),
+                      .momentum = offline_number(request, OFFLINE_MOMENTUM),
+                      .beta2 = offline_number(request, OFFLINE_BETA2),
+                      .epsilon = offline_number(request, OFFLINE_ADAM_EPSILON)},
+        .learning_rate = offline_number(request, OFFLINE_LEARNING_RATE),
+        .rate_schedule = (enum trainer_rate_schedule)offline_number(request, OFFLINE_RATE_SCHEDULE),
+        .final_rate_fraction = offline_number(request, OFFLINE_FINAL_RATE),
+        .warmup_steps = (uint64_t)offline_number(request, OFFLINE_WARMUP),
+        .average_decay = offline_number(request, OFFLINE_AVERAGE_DECAY),
+        .reward_scale = 1.0,
+        .input_scale = offline_number(request, OFFLINE_INPUT_SCALE),
+        .full_weight_transitions = (uint64_t)offline_number(request, OFFLINE_FULL_WEIGHT),
+        .weight_power = offline_number(request, OFFLINE_WEIGHT_POWER),
+        .batch_size = batch_size(request),
+    };
+    if (kind->learns_values) {
+        settings.rule.target_outputs = request->action_count;
+        settings.reward_scale = offline_number(request, OFFLINE_REWARD_SCALE);
+        settings.polyak_tau = offline_number(request, OFFLINE_POLYAK_TAU);
+        settings.target_update_interval =
+            (uint64_t)offline_number(request, OFFLINE_TARGET_INTERVAL);
+    }
+    return settings;
+}
+
+enum algorithm_status offline_train(const struct offline_kind *kind,
+                                    const struct algorithm_run *run,
+                                    void (*errors)(const void *, const struct trainer_rows *),
+                                    const void *context, struct policy **out_policy,
+                                    const char **message)
+{
+    struct trainer_settings settings = settings_of(kind, run);
+    settings.rule.errors = errors;
+    settings.rule.context = context;
+    float *parameters = NULL;
+    enum algorithm_status status = trainer_run(run, &settings, &parameters, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    struct policy *policy = policy_new(&run->plan->shape, kind->output);
+    if (!policy) {
+        free(parameters);
+        return ALGORITHM_NO_MEMORY;
+    }
+    free(policy->parameters);
+    policy->parameters = parameters;
+    policy->injected_noise = run->request->mechanism != MECHANISM_NONE && run->noise &&
+                             noise_source_is_injected(run->noise);
+    *out_policy = policy;
+    return ALGORITHM_OK;
+}
+
+/* ---- pieces of losses */
+
+float offline_huber(float difference, float threshold)
+{
+    float size = fabsf(difference);
+    return size > threshold ? threshold * (size - 0.5F * threshold)
+                            : 0.5F * difference * difference;
+}
+
+float offline_huber_slope(float difference, float threshold)
+{
+    if (difference > threshold)
+        return threshold;
+    return difference < -threshold ? -threshold : difference; /* NaN stays NaN */
+}
+
+float offline_softmax(const float *logits, uint32_t count, float scale, float *gradient)
+{
+    assert(count > 0);
+    float most = logits[0];
+    for (uint32_t b = 1; b < count; b++)
+        most = logits[b] > most ? logits[b] : most;
+    float sum = 0.0F;
+    for (uint32_t b = 0; b < count; b++) {
+        gradient[b] = expf(logits[b] - most);
+        sum += gradient[b];
+    }
+    for (uint32_t b = 0; b < count; b++)
+        gradient[b] *= scale / sum;
+    return most + logf(sum);
+}

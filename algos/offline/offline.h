@@ -1,0 +1,150 @@
+/* What offline algorithms have in common before and after the trainer: the parameters that all
+ * have, the plan, and the way from a request to the trainer's settings and from weights to a
+ * policy.
+ *
+ * An algorithm is a file with a table of parameters that begins with OFFLINE_PARAMETERS (and, if it
+ * bootstraps, OFFLINE_VALUE_PARAMETERS), a struct offline_kind, the gradient of one example's loss,
+ * and a plan and a train function of one call each. See behaviour_cloning.c for the shortest. */
+#ifndef TACET_ALGOS_OFFLINE_OFFLINE_H
+#define TACET_ALGOS_OFFLINE_OFFLINE_H
+
+#include "algos/offline/dp_trainer.h"
+
+/* Where the shared parameters stand in an algorithm's table. */
+enum offline_parameter {
+    OFFLINE_HIDDEN,
+    OFFLINE_ACTIVATION,
+    OFFLINE_LEARNING_RATE,
+    OFFLINE_RATE_SCHEDULE,
+    OFFLINE_FINAL_RATE,
+    OFFLINE_WARMUP,
+    OFFLINE_OPTIMIZER,
+    OFFLINE_MOMENTUM,
+    OFFLINE_BETA2,
+    OFFLINE_ADAM_EPSILON,
+    OFFLINE_BATCH_SIZE,
+    OFFLINE_CLIP_NORM,
+    OFFLINE_STEPS,
+    OFFLINE_NOISE_MULTIPLIER,
+    OFFLINE_AVERAGE_DECAY,
+    OFFLINE_FULL_WEIGHT,
+    OFFLINE_WEIGHT_POWER,
+    OFFLINE_INPUT_SCALE,
+    OFFLINE_COMMON_COUNT,
+    /* Of those that learn values. */
+    OFFLINE_REWARD_SCALE = OFFLINE_COMMON_COUNT,
+    OFFLINE_TARGET_INTERVAL,
+    OFFLINE_POLYAK_TAU,
+    OFFLINE_HUBER,
+    OFFLINE_VALUE_COUNT
+};
+
+extern const char *const offline_activations[];
+extern const char *const offline_optimizers[];
+extern const char *const offline_rate_schedules[];
+
+#define OFFLINE_ONE(x)                                                                             \
+    {                                                                                              \
+        .number = {x}, .count = 1                                                                  \
+    }
+
+/* Rows of a table of parameters.
+ *
+ * Defaults: found with cql on three populations of 300 CartPole experts and on two synthetic ones,
+ * epsilon 10, delta 1e-5, 24 runs a setting. What mattered: one small hidden layer (noise grows
+ * with the number of weights); inputs of order 1 to 10, because states of order 0.1 hardly move the
+ * first layer; weighing experts (mean return 74 unweighted, 97 to 123 at power 1, 141 at 2, 165 at
+ * 3); values of order 5. Learning rate, clip norm, batch size and steps may change by factors of 2
+ * to 4 with little effect: the noise that the budget leaves after averaging does not depend on
+ * them. */
+/* clang-format off */
+#define OFFLINE_PARAMETERS                                                                         \
+    [OFFLINE_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, {{128}, 1}, 1, 1024, NULL, "units",      \
+        "Widths of the hidden layers; noise grows with the network, so smaller is better under "   \
+        "privacy."},                                                                               \
+    [OFFLINE_ACTIVATION] = {"activation", PARAMETER_CHOICE, OFFLINE_ONE(MLP_RELU), 0, 1,           \
+        offline_activations, "", "What follows every hidden layer."},                              \
+    [OFFLINE_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, OFFLINE_ONE(0.003), 1e-7, 10,      \
+        NULL, "", "Step size of the optimiser at the start."},                                     \
+    [OFFLINE_RATE_SCHEDULE] = {"rate_schedule", PARAMETER_CHOICE, OFFLINE_ONE(RATE_LINEAR), 0, 2,  \
+        offline_rate_schedules, "", "How the step size falls to final_rate_fraction of itself."},  \
+    [OFFLINE_FINAL_RATE] = {"final_rate_fraction", PARAMETER_REAL, OFFLINE_ONE(0.1), 0, 1, NULL,   \
+        "", "What is left of the step size at the end, unless rate_schedule is constant."},        \
+    [OFFLINE_WARMUP] = {"warmup_steps", PARAMETER_INTEGER, OFFLINE_ONE(0), 0, 10000000, NULL,      \
+        "steps", "The step size grows to its size in so many steps."},                             \
+    [OFFLINE_OPTIMIZER] = {"optimizer", PARAMETER_CHOICE, OFFLINE_ONE(OPTIMIZER_ADAM), 0, 1,       \
+        offline_optimizers, "", "How gradients move the weights."},                                \
+    [OFFLINE_MOMENTUM] = {"momentum", PARAMETER_REAL, OFFLINE_ONE(0.9), 0, 0.9999, NULL, "",       \
+        "Momentum of sgd (0: none), or the first beta of adam."},                                  \
+    [OFFLINE_BETA2] = {"beta2", PARAMETER_REAL, OFFLINE_ONE(0.999), 0, 0.999999, NULL, "",         \
+        "The second beta of adam."},                                                               \
+    [OFFLINE_ADAM_EPSILON] = {"adam_epsilon", PARAMETER_REAL, OFFLINE_ONE(1e-8), 1e-12, 1, NULL,   \
+        "", "Added to the root of adam's second moment."},                                         \
+    [OFFLINE_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, OFFLINE_ONE(0), 0, 65536, NULL,       \
+        "experts", "Expected examples in a step; in a noisy one each is of another expert. 0: "    \
+        "128, or the nominal number of experts where that is smaller."},                           \
+    [OFFLINE_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, OFFLINE_ONE(3), 1e-6, 1e6, NULL, "",       \
+        "Bound of one example's gradient norm in a noisy step."},                                  \
+    [OFFLINE_STEPS] = {"steps", PARAMETER_INTEGER, OFFLINE_ONE(10000), 1, 10000000, NULL, "steps", \
+        "Optimiser steps; the most of them when noise_multiplier is given."},                      \
+    [OFFLINE_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, OFFLINE_ONE(0), 0, 1e6,      \
+        NULL, "", "Noise deviation over clip_norm; 0: the least that the requested epsilon "       \
+        "allows for all steps."},                                                                  \
+    [OFFLINE_AVERAGE_DECAY] = {"average_decay", PARAMETER_REAL, OFFLINE_ONE(0.999), 0, 0.999999,   \
+        NULL, "", "Decay of the average of weights that is the result; 0: the last weights."},     \
+    [OFFLINE_FULL_WEIGHT] = {"full_weight_transitions", PARAMETER_INTEGER, OFFLINE_ONE(4000), 1,   \
+        1e9, NULL, "transitions", "Public; an expert with fewer transitions weighs less."},        \
+    [OFFLINE_WEIGHT_POWER] = {"weight_power", PARAMETER_REAL, OFFLINE_ONE(3), 0, 10, NULL, "",     \
+        "Power of that weight: 0 weighs experts alike, 1 weighs transitions alike, more trusts "   \
+        "experts with long episodes."},                                                            \
+    [OFFLINE_INPUT_SCALE] = {"input_scale", PARAMETER_REAL, OFFLINE_ONE(10), 1e-6, 1e6, NULL, "",  \
+        "Factor of every number of a state, public; of order 1 they suit the network."}
+
+/* More rows, of those that learn values. */
+#define OFFLINE_VALUE_PARAMETERS                                                                   \
+    [OFFLINE_REWARD_SCALE] = {"reward_scale", PARAMETER_REAL, OFFLINE_ONE(0.05), 1e-6, 1e6, NULL,  \
+        "", "Factor of every reward, public; values of order 1 suit the loss."},                   \
+    [OFFLINE_TARGET_INTERVAL] = {"target_update_interval", PARAMETER_INTEGER, OFFLINE_ONE(100), 1, \
+        10000000, NULL, "steps",                                                                   \
+        "Steps between copies to the target network when polyak_tau is 0."},                       \
+    [OFFLINE_POLYAK_TAU] = {"polyak_tau", PARAMETER_REAL, OFFLINE_ONE(0), 0, 1, NULL, "",          \
+        "Part of the way that the target network follows in every step."},                         \
+    [OFFLINE_HUBER] = {"huber_threshold", PARAMETER_REAL, OFFLINE_ONE(1), 1e-3, 1e6, NULL, "",     \
+        "Errors of a value are squared up to here and linear beyond."}
+/* clang-format on */
+
+/* What distinguishes an algorithm before its loss. */
+struct offline_kind {
+    const struct parameter_spec *parameters;
+    unsigned parameter_count;
+    uint32_t outputs_per_action; /* 1, or 2 for a second head */
+    bool learns_values;          /* bootstraps from the first action_count outputs; its table has
+                                    OFFLINE_VALUE_PARAMETERS */
+    enum policy_output output;
+};
+
+/* The first number of a parameter. */
+double offline_number(const struct algorithm_request *request, unsigned index);
+
+/* As struct algorithm's plan. */
+enum algorithm_status offline_plan(const struct offline_kind *kind,
+                                   const struct algorithm_request *request,
+                                   struct algorithm_plan *out, const char **message);
+
+/* As struct algorithm's train, with the loss of struct trainer_rule. */
+enum algorithm_status offline_train(const struct offline_kind *kind,
+                                    const struct algorithm_run *run,
+                                    void (*errors)(const void *, const struct trainer_rows *),
+                                    const void *context, struct policy **out_policy,
+                                    const char **message);
+
+/* Huber's loss of a value that is DIFFERENCE off: its square halved up to THRESHOLD, linear beyond.
+ * Its slope. */
+float offline_huber(float difference, float threshold);
+float offline_huber_slope(float difference, float threshold);
+
+/* GRADIENT[count] = scale softmax(LOGITS); gives log of the sum of their exponentials. NaN where a
+ * logit is none. */
+float offline_softmax(const float *logits, uint32_t count, float scale, float *gradient);
+
+#endif

@@ -1,0 +1,121 @@
+/* Forward of the online network on [s; s'] in one product and of the target on s', the rule's
+ * errors, one backward, clip factors from ghost norms, and the weight products. */
+#include "algos/offline/trainer_chunk.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/nn/per_example.h"
+
+bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings)
+{
+    const struct trainer_rule *rule = &settings->rule;
+    const uint32_t rows = TRAINER_CHUNK_ROWS;
+    bool bootstraps = rule->target_outputs > 0;
+    *chunk = (struct trainer_chunk){.settings = settings};
+    chunk->online = batch_new(&rule->shape, bootstraps ? 2 * rows : rows);
+    if (!bootstraps)
+        return chunk->online != NULL;
+    chunk->target = batch_new(&rule->shape, rows);
+    chunk->target_next = calloc((size_t)rows * rule->target_outputs, sizeof(float));
+    return chunk->online && chunk->target && chunk->target_next;
+}
+
+void trainer_chunk_clear(struct trainer_chunk *chunk)
+{
+    batch_free(chunk->online);
+    batch_free(chunk->target);
+    free(chunk->target_next);
+    *chunk = (struct trainer_chunk){0};
+}
+
+static void copy_scaled(float *restrict to, const float *restrict from, size_t count, float scale)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = scale * from[i];
+}
+
+/* Copies the examples' columns and writes s (and s' below it) to the networks' inputs. */
+static void gather(struct trainer_chunk *chunk, const struct trainer_examples *examples)
+{
+    const struct dataset *data = examples->data;
+    const struct trainer_settings *settings = chunk->settings;
+    uint32_t rows = examples->count;
+    size_t dim = data->state_dim;
+    float scale = (float)settings->input_scale;
+    float *input = batch_input(chunk->online);
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t transition = examples->transitions[i];
+        const float *state = data->states + data->state_row[transition] * dim;
+        copy_scaled(input + i * dim, state, dim, scale);
+        if (chunk->target)
+            copy_scaled(input + (rows + i) * dim, state + dim, dim, scale);
+        chunk->actions[i] = data->actions[transition];
+        chunk->rewards[i] = (float)(settings->reward_scale * data->rewards[transition]);
+        chunk->terminated[i] = data->terminated[transition];
+    }
+    if (chunk->target)
+        memcpy(batch_input(chunk->target), input + rows * dim, rows * dim * sizeof *input);
+}
+
+static uint32_t outputs_of(const struct mlp_shape *shape)
+{
+    return shape->width[shape->layer_count - 1];
+}
+
+/* The first outputs of the target network at s'. */
+static void find_targets(struct trainer_chunk *chunk, const float *target, uint32_t rows)
+{
+    const struct trainer_rule *rule = &chunk->settings->rule;
+    size_t outputs = outputs_of(&rule->shape), kept = rule->target_outputs;
+    const float *all = batch_forward(chunk->target, target, rows);
+    for (uint32_t i = 0; i < rows; i++)
+        memcpy(chunk->target_next + i * kept, all + i * outputs, kept * sizeof *all);
+}
+
+static void find_errors(struct trainer_chunk *chunk, const float *online, const float *target,
+                        uint32_t rows)
+{
+    const struct trainer_rule *rule = &chunk->settings->rule;
+    struct trainer_rows view = {.count = rows,
+                                .actions = chunk->actions,
+                                .rewards = chunk->rewards,
+                                .terminated = chunk->terminated,
+                                .error = batch_output_error(chunk->online)};
+    view.online = batch_forward(chunk->online, online, chunk->target ? 2 * rows : rows);
+    if (chunk->target) {
+        find_targets(chunk, target, rows);
+        view.online_next = view.online + (size_t)rows * outputs_of(&rule->shape);
+        view.target_next = chunk->target_next;
+    }
+    rule->errors(rule->context, &view);
+}
+
+/* What each row's error is multiplied by: its clip factor times its weight. */
+static void find_factors(struct trainer_chunk *chunk, const struct trainer_examples *examples)
+{
+    uint32_t rows = examples->count;
+    if (examples->clip_norm <= 0.0) {
+        memcpy(chunk->factor, examples->weights, rows * sizeof *chunk->factor);
+        return;
+    }
+    memset(chunk->squared_norm, 0, rows * sizeof *chunk->squared_norm);
+    per_example_squared_norm_add(chunk->online, rows, chunk->squared_norm);
+    per_example_factors(chunk->squared_norm, rows, examples->clip_norm, chunk->factor);
+    for (uint32_t i = 0; i < rows; i++)
+        chunk->factor[i] *= examples->weights[i];
+}
+
+void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                       const float *online, const float *target, float *gradient)
+{
+    uint32_t rows = examples->count;
+    assert(rows <= TRAINER_CHUNK_ROWS && (!chunk->target || target));
+    gather(chunk, examples);
+    find_errors(chunk, online, target, rows);
+    batch_backward(chunk->online, online, rows);
+    find_factors(chunk, examples);
+    per_example_scale(chunk->online, rows, chunk->factor);
+    batch_gradient_add(chunk->online, rows, gradient);
+}

@@ -1,0 +1,40 @@
+/* The gradient of some examples, clipped one by one or not. Within algos/offline. */
+#ifndef TACET_ALGOS_OFFLINE_TRAINER_CHUNK_H
+#define TACET_ALGOS_OFFLINE_TRAINER_CHUNK_H
+
+#include "algos/nn/batch.h"
+#include "algos/offline/dp_trainer.h"
+
+/* A workspace for up to TRAINER_CHUNK_ROWS examples. */
+struct trainer_chunk {
+    const struct trainer_settings *settings;
+    struct batch
+        *online; /* rows of s, then, if the rule bootstraps, of s': one product serves both */
+    struct batch *target; /* rows of s'; NULL unless the rule bootstraps */
+    float *target_next;   /* what the rule reads of it, rows x target_outputs; owned */
+    uint16_t actions[TRAINER_CHUNK_ROWS];
+    float rewards[TRAINER_CHUNK_ROWS];
+    uint8_t terminated[TRAINER_CHUNK_ROWS];
+    double squared_norm[TRAINER_CHUNK_ROWS];
+    float factor[TRAINER_CHUNK_ROWS];
+};
+
+/* Which examples, and what is done with their gradients. */
+struct trainer_examples {
+    const struct dataset *data;
+    uint32_t count;              /* at most TRAINER_CHUNK_ROWS */
+    const uint64_t *transitions; /* rows of DATA */
+    const float *weights;        /* each gradient is multiplied by its own, after the clip */
+    double clip_norm;            /* 0: gradients are not clipped */
+};
+
+/* False: no memory. Free with trainer_chunk_clear (also after failure). SETTINGS is borrowed. */
+bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings);
+void trainer_chunk_clear(struct trainer_chunk *chunk);
+
+/* gradient += the sum of the examples' gradients at the ONLINE parameters; TARGET may be NULL when
+ * the rule does not bootstrap. */
+void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                       const float *online, const float *target, float *gradient);
+
+#endif

@@ -1,0 +1,95 @@
+/* Who is in a batch, and how much they weigh. */
+#include "algos/offline/trainer_draw.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "algos/privacy/noise_source.h"
+
+bool trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size)
+{
+    size_t most = (size_t)(experts > batch_size ? experts : batch_size) + 1;
+    *draw = (struct trainer_draw){.transitions = calloc(most, sizeof *draw->transitions),
+                                  .weights = calloc(most, sizeof *draw->weights),
+                                  .chosen = calloc(most, sizeof *draw->chosen)};
+    return draw->transitions && draw->weights && draw->chosen;
+}
+
+void trainer_draw_clear(struct trainer_draw *draw)
+{
+    free(draw->transitions);
+    free(draw->weights);
+    free(draw->chosen);
+    *draw = (struct trainer_draw){0};
+}
+
+/* Where random 64 BITS fall among N: uniform up to N / 2^64. */
+static uint64_t below(uint64_t bits, uint64_t n)
+{
+    return (uint64_t)(((unsigned __int128)bits * n) >> 64);
+}
+
+/* At most 1, from the expert's own data and public numbers: the clip bound stays. */
+static float expert_weight(const struct trainer_settings *settings, uint64_t owned)
+{
+    double share = (double)owned / (double)settings->full_weight_transitions;
+    return (float)pow(fmin(1.0, share), settings->weight_power);
+}
+
+/* Whose TRANSITION is. */
+static uint32_t expert_of(const struct dataset *data, uint64_t transition)
+{
+    uint32_t low = 0, high = data->expert_count - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (transition < data->expert_transitions[middle + 1])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Uniform over transitions an expert counts in proportion to what it owns; the weight takes that
+ * out and puts the expert's weight in. */
+static float transition_weight(const struct trainer_settings *settings, const struct dataset *data,
+                               uint64_t transition)
+{
+    const uint64_t *bounds = data->expert_transitions;
+    uint32_t expert = expert_of(data, transition);
+    uint64_t owned = bounds[expert + 1] - bounds[expert];
+    double even = (double)settings->full_weight_transitions / (double)owned;
+    return (float)even * expert_weight(settings, owned);
+}
+
+void trainer_draw_transitions(struct trainer_draw *draw, const struct trainer_settings *settings,
+                              struct rng *rng, const struct dataset *data, bool weighed)
+{
+    assert(data->transition_count > 0);
+    draw->data = data;
+    draw->count = settings->batch_size;
+    for (uint32_t i = 0; i < draw->count; i++) {
+        uint64_t transition = below(rng_next(rng), data->transition_count);
+        draw->transitions[i] = transition;
+        draw->weights[i] = weighed ? transition_weight(settings, data, transition) : 1.0F;
+    }
+}
+
+void trainer_draw_experts(struct trainer_draw *draw, const struct trainer_settings *settings,
+                          const struct dp_sgd_plan *plan, struct noise_source *noise,
+                          const struct dataset *data)
+{
+    const uint64_t *bounds = data->expert_transitions;
+    uint32_t chosen = dp_sgd_plan_draw_batch(plan, noise, data->expert_count, draw->chosen);
+    draw->data = data;
+    draw->count = 0;
+    for (uint32_t i = 0; i < chosen; i++) {
+        uint32_t expert = draw->chosen[i];
+        uint64_t first = bounds[expert], owned = bounds[expert + 1] - first;
+        if (owned == 0)
+            continue;
+        draw->weights[draw->count] = expert_weight(settings, owned);
+        draw->transitions[draw->count++] = first + below(noise_u64(noise), owned);
+    }
+}

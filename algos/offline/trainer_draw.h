@@ -1,0 +1,31 @@
+/* The batches of the trainer's steps. Within algos/offline. */
+#ifndef TACET_ALGOS_OFFLINE_TRAINER_DRAW_H
+#define TACET_ALGOS_OFFLINE_TRAINER_DRAW_H
+
+#include "algos/offline/dp_trainer.h"
+#include "envs/rng.h"
+
+struct trainer_draw {
+    const struct dataset *data; /* of the last batch */
+    uint32_t count;             /* examples in it */
+    uint64_t *transitions;      /* rows of DATA; owned */
+    float *weights;             /* what each example's gradient is multiplied by; owned */
+    uint32_t *chosen;           /* expert slots; owned */
+};
+
+/* Room for any batch of at most EXPERTS (noisy) or BATCH_SIZE (plain) examples; false: no memory.
+ * Free with trainer_draw_clear (also after failure). */
+bool trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size);
+void trainer_draw_clear(struct trainer_draw *draw);
+
+/* One uniform transition of each expert that PLAN draws; weights are at most 1. */
+void trainer_draw_experts(struct trainer_draw *draw, const struct trainer_settings *settings,
+                          const struct dp_sgd_plan *plan, struct noise_source *noise,
+                          const struct dataset *data);
+
+/* settings->batch_size uniform transitions, weighed by expert when WEIGHED. DATA has one at least.
+ */
+void trainer_draw_transitions(struct trainer_draw *draw, const struct trainer_settings *settings,
+                              struct rng *rng, const struct dataset *data, bool weighed);
+
+#endif
