@@ -10,6 +10,7 @@
 
 struct db;
 struct app;
+struct worlds;
 
 /* ---- process lifetime
  * ------------------------------------------------------------------------------------------ */
@@ -25,6 +26,7 @@ struct api_settings {
     uint32_t max_experts_per_dataset; /* default 100000 */
     const char *cors_origins;         /* comma-separated allow-list, "" for none */
     const char *version;
+    const struct worlds *worlds; /* of worlds.h; outlives the app. NULL: those built in alone */
     /* Writes Prometheus text of the server's own counters to BUFFER; NULL for none. */
     size_t (*metrics)(void *context, char *buffer, size_t size);
     void *metrics_context;

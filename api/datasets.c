@@ -11,7 +11,7 @@
 #include "api/fields.h"
 #include "api/json_text.h"
 #include "api/page.h"
-#include "envs/env.h"
+#include "api/worlds.h"
 #include "storage/jobs.h"
 #include "storage/ledger.h"
 
@@ -110,7 +110,7 @@ static void check_dimensions(struct call *call, struct wish *wish)
     if (wish->action_count != 0) {
         call_invalid(call, "/action_count", "comes with the environment: leave it out");
     }
-    const struct env *env = env_find(wish->environment);
+    const struct env *env = worlds_find(call->app->settings.worlds, wish->environment);
     if (env == NULL) {
         call_invalid(call, "/environment", "is not known: see GET /v1/environments");
         return;

@@ -1,8 +1,9 @@
 /* The catalogue of simulated worlds. */
 #include "api/environments.h"
 
+#include "api/app.h"
 #include "api/json_text.h"
-#include "envs/env.h"
+#include "api/worlds.h"
 
 static json_t *parameters_json(const struct env *env)
 {
@@ -22,11 +23,9 @@ static json_t *parameters_json(const struct env *env)
 
 enum problem api_environments_list(struct call *call)
 {
-    unsigned count;
-    const struct env *const *all = env_all(&count);
+    const struct env *env = NULL;
     json_t *items = json_array();
-    for (unsigned i = 0; i < count; i++) {
-        const struct env *env = all[i];
+    for (unsigned i = 0; (env = worlds_at(call->app->settings.worlds, i)) != NULL; i++) {
         json_t *one =
             json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", env->name, "state_dim",
                       (int)env->state_dim, "action_count", (int)env->action_count,

@@ -6,25 +6,25 @@
 #define PUBLIC_SEED UINT64_C(20260101)
 #define BLOCK_WORK  4e8 /* multiply-adds of network and world in one block */
 
-static uint32_t block_size(const struct job_plan *plan)
+static uint32_t block_size(const struct job_plan *plan, const struct env *world)
 {
-    double step = (double)plan->plan.parameter_count + 1000 + plan->evaluate->step_work;
+    double step = (double)plan->plan.parameter_count + 1000 + world->step_work;
     double episodes = BLOCK_WORK / (step * plan->max_episode_steps);
     return episodes < 1 ? 1 : episodes > 1000 ? 1000 : (uint32_t)episodes;
 }
 
-bool job_evaluate(const struct job_plan *plan, const struct policy *policy,
+bool job_evaluate(const struct job_plan *plan, const struct env *world, const struct policy *policy,
                   bool (*between)(void *context), void *context, struct policy_evaluation *out)
 {
     double parameters[ENV_MAX_PARAMETERS];
     double mean = 0, squares = 0; /* of the deviations */
-    uint32_t block = block_size(plan), done = 0;
-    env_defaults(plan->evaluate, parameters);
+    uint32_t block = block_size(plan, world), done = 0;
+    env_defaults(world, parameters);
     while (done < plan->episodes) {
         uint32_t left = plan->episodes - done, count = left < block ? left : block;
         struct policy_evaluation part;
         if (!between(context) ||
-            !policy_evaluate(policy, plan->evaluate, parameters, count, plan->max_episode_steps,
+            !policy_evaluate(policy, world, parameters, count, plan->max_episode_steps,
                              PUBLIC_SEED + done, &part)) {
             return false;
         }

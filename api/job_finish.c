@@ -142,7 +142,8 @@ static enum db_status finish_work(struct db *db, void *context)
 
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
-    assert((ending->state == JOB_SUCCEEDED) == (ending->policy != NULL));
+    assert(ending->state != JOB_SUCCEEDED || ending->policy != NULL);
+    assert(ending->state != JOB_CANCELLED || ending->policy == NULL);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     set_price(&finish);

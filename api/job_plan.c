@@ -204,10 +204,10 @@ static void request_read(const json_t *json, struct algorithm_request *out)
 
 static json_t *evaluate_json(const struct job_plan *plan)
 {
-    if (plan->evaluate == NULL) {
+    if (plan->world[0] == '\0') {
         return json_null();
     }
-    return json_pack("{s:s, s:I, s:I}", "environment", plan->evaluate->name, "episodes",
+    return json_pack("{s:s, s:I, s:I}", "environment", plan->world, "episodes",
                      (json_int_t)plan->episodes, "max_episode_steps",
                      (json_int_t)plan->max_episode_steps);
 }
@@ -246,7 +246,10 @@ static bool read_all(const json_t *json, struct job_plan *out)
     const json_t *evaluate = json_object_get(json, "evaluate");
     if (json_is_object(evaluate)) {
         const char *name = json_string_value(json_object_get(evaluate, "environment"));
-        out->evaluate = name == NULL ? NULL : env_find(name);
+        if (name == NULL || strlen(name) >= sizeof out->world) {
+            return false;
+        }
+        memcpy(out->world, name, strlen(name) + 1);
         out->episodes = size_of(evaluate, "episodes");
         out->max_episode_steps = size_of(evaluate, "max_episode_steps");
     }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "algos/algorithm.h"
+#include "api/worlds.h"
 
 struct job_plan {
     const struct algorithm *algorithm;
@@ -16,7 +17,7 @@ struct job_plan {
     bool dataset_public;   /* "sensitivity":"public" */
     bool experts_declared; /* the number of experts was declared, not counted at sealing */
 
-    const struct env *evaluate; /* NULL: not asked for */
+    char world[WORLD_NAME_SIZE]; /* to evaluate in; "": not asked for */
     uint32_t episodes, max_episode_steps;
 };
 

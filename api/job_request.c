@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/app.h"
 #include "api/datasets.h"
 #include "api/fields.h"
 
@@ -136,13 +137,17 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
     if (!fields_read(call, object, "/evaluate", fields, 3)) {
         return;
     }
-    out->evaluate = env_find(name);
-    if (out->evaluate == NULL) {
+    const struct env *world = worlds_find(call->app->settings.worlds, name);
+    if (world == NULL) {
         call_invalid(call, "/evaluate/environment", "is not known: see GET /v1/environments");
         return;
     }
+    snprintf(out->world, sizeof out->world, "%s", world->name);
     out->episodes = (uint32_t)episodes;
-    out->max_episode_steps = steps > 0 ? (uint32_t)steps : out->evaluate->max_episode_steps;
+    if (steps == 0) {
+        steps = world->max_episode_steps < EPISODE_STEPS ? world->max_episode_steps : EPISODE_STEPS;
+    }
+    out->max_episode_steps = (uint32_t)steps;
 }
 
 /* False when the mechanism is not known: what it would ask for is not known either. */
@@ -240,7 +245,7 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
     plan->request.action_count = dataset->action_count;
     plan->request.nominal_experts =
         (uint32_t)(plan->experts_declared ? dataset->nominal_experts : dataset->experts);
-    const struct env *env = plan->evaluate;
+    const struct env *env = worlds_find(call->app->settings.worlds, plan->world);
     if (env != NULL &&
         (env->state_dim != dataset->state_dim || env->action_count != dataset->action_count)) {
         return call_invalid(call, "/evaluate/environment",

@@ -12,15 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise_continuous.h"
 #include "api/app.h"
-#include "api/job_evaluate.h"
+#include "api/job_complete.h"
 #include "storage/uploads.h"
 
-#define LEASE_MS          30000
-#define LEASE_EVALUATE_MS 300000 /* one block of episodes may be long */
-#define BEAT_EVERY_MS     1000
-#define SAVE_EVERY_MS     5000
+#define LEASE_MS      30000
+#define BEAT_EVERY_MS 1000
+#define SAVE_EVERY_MS 5000
 /* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its
  * worker, and would do so for ever. */
 #define ATTEMPTS_MAX 5
@@ -62,8 +60,7 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
     return !run->storage_failed && !run->lost && !run->cancelled;
 }
 
-/* Notes it when the server wants to stop. */
-static bool must_stop(struct job_run *run)
+bool job_run_must_stop(struct job_run *run)
 {
     const struct api_job_control *control = run->control;
     run->stopping = control->stop_requested != NULL && control->stop_requested(control->context);
@@ -102,7 +99,7 @@ static bool load_chunk(void *context, const void *bytes, size_t size, const uint
 {
     struct loading *loading = context;
     const unsigned char *at = bytes;
-    loading->good = !must_stop(loading->run) && job_run_beat(loading->run, false, LEASE_MS);
+    loading->good = !job_run_must_stop(loading->run) && job_run_beat(loading->run, false, LEASE_MS);
     while (loading->good && size > 0) {
         struct trajectory trajectory;
         size_t used = load_record(loading, at, size, experts, expert_count, &trajectory);
@@ -152,7 +149,7 @@ static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
 {
     struct job_run *run = context;
     run->step = steps_done;
-    if (must_stop(run)) {
+    if (job_run_must_stop(run)) {
         return PULSE_SAVE_AND_PAUSE;
     }
     if (!job_run_beat(run, false, LEASE_MS)) {
@@ -193,21 +190,7 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
 
 /* ---- the end */
 
-/* Onto the public grid of released weights. */
-static void round_weights(struct policy *policy)
-{
-    size_t count = mlp_parameter_count(&policy->shape);
-    for (size_t i = 0; i < count; i++) {
-        policy->parameters[i] = (float)noise_round_to_grid(policy->parameters[i], NOISE_UNIT_GRID);
-    }
-}
-
-static bool between_blocks(void *context)
-{
-    return job_run_beat(context, true, LEASE_EVALUATE_MS);
-}
-
-static void fail(struct job_ending *ending, enum problem problem, const char *detail)
+void job_ending_fail(struct job_ending *ending, enum problem problem, const char *detail)
 {
     ending->state = JOB_FAILED;
     ending->problem = problem;
@@ -222,34 +205,18 @@ static void explain(const struct job_run *run, enum algorithm_status status, con
     bool may_tell = job_plan_releases(&run->plan) && message != NULL && *message != '\0';
     switch (status) {
     case ALGORITHM_INFEASIBLE:
-        fail(ending, PROBLEM_INFEASIBLE, "The budget cannot pay one step.");
+        job_ending_fail(ending, PROBLEM_INFEASIBLE, "The budget cannot pay one step.");
         break;
     case ALGORITHM_BAD_CHECKPOINT:
-        fail(ending, PROBLEM_DATA_UNREADABLE, "The job's checkpoint is damaged.");
+        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, "The job's checkpoint is damaged.");
         break;
     case ALGORITHM_NO_RANDOMNESS:
-        fail(ending, PROBLEM_TRAINING_FAILED, "The system gave no randomness.");
+        job_ending_fail(ending, PROBLEM_TRAINING_FAILED, "The system gave no randomness.");
         break;
     default:
-        fail(ending, PROBLEM_TRAINING_FAILED,
-             may_tell ? message : "The training could not go on with these settings.");
+        job_ending_fail(ending, PROBLEM_TRAINING_FAILED,
+                        may_tell ? message : "The training could not go on with these settings.");
     }
-}
-
-/* Rounds and evaluates what was trained. False: to be stopped. */
-static bool complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
-{
-    run->step = run->plan.plan.total_steps;
-    ending->state = JOB_SUCCEEDED;
-    ending->policy = policy;
-    if (run->plan.request.mechanism != MECHANISM_NONE) {
-        round_weights(policy);
-    }
-    if (run->plan.evaluate == NULL || !job_plan_releases(&run->plan)) {
-        return true;
-    }
-    ending->evaluated = job_evaluate(&run->plan, policy, between_blocks, run, &ending->evaluation);
-    return ending->evaluated || (!run->lost && !run->cancelled && !run->storage_failed);
 }
 
 static enum algorithm_status train(struct job_run *run, const struct dataset *data,
@@ -288,8 +255,8 @@ static bool without_data(const struct job_run *run, struct job_ending *ending)
     if (run->cancelled) {
         ending->state = JOB_CANCELLED;
     } else {
-        fail(ending, PROBLEM_DATA_UNREADABLE,
-             "The dataset is damaged, or does not fit into memory.");
+        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE,
+                        "The dataset is damaged, or does not fit into memory.");
     }
     return !run->lost && !run->storage_failed && !run->stopping && !(run->starved && run->resumed);
 }
@@ -297,18 +264,23 @@ static bool without_data(const struct job_run *run, struct job_ending *ending)
 /* Runs the job that was claimed; false when it has no end to be stored now. */
 static bool run_job(struct job_run *run, struct job_ending *ending)
 {
-    struct dataset *data = job_run_load(run);
-    if (data == NULL) {
-        return without_data(run, ending);
-    }
-    struct policy *policy = NULL;
+    struct policy *policy = job_complete_kept(run);
     const char *message = NULL;
-    enum algorithm_status status = train(run, data, &policy, &message);
-    dataset_free(data);
+    enum algorithm_status status = ALGORITHM_OK;
+    if (policy == NULL) {
+        bool readable = !run->storage_failed && !run->starved;
+        struct dataset *data = readable ? job_run_load(run) : NULL;
+        if (data == NULL) {
+            return without_data(run, ending);
+        }
+        status = train(run, data, &policy, &message);
+        dataset_free(data);
+    }
     run->starved = status == ALGORITHM_NO_MEMORY;
     bool over = status != ALGORITHM_PAUSED;
     if (status == ALGORITHM_OK) {
-        over = complete(run, policy, ending);
+        ending->policy = policy; /* freed with the ending, whatever becomes of it */
+        over = job_complete(run, policy, ending);
     } else if (status != ALGORITHM_CANCELLED && !run->starved) {
         explain(run, status, message, ending);
     }
@@ -382,14 +354,21 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
     return status == DB_OK || status == DB_NONE ? API_JOB_PAUSED : API_JOB_FAILED_STORAGE;
 }
 
-/* It may have run any of its steps: the whole price is paid. */
-static void give_up(struct job_run *run, struct job_ending *ending)
+/* It may have run any of its steps: the whole price is paid. False: not to be ended now. */
+static bool give_up(struct job_run *run, struct job_ending *ending)
 {
-    (void)job_plan_read(run->job.plan, &run->plan, &run->starved);
+    bool planned = job_plan_read(run->job.plan, &run->plan, &run->starved);
     run->resumed = true;
-    fail(ending, PROBLEM_TRAINING_FAILED,
-         "The job ended its worker again and again without getting on; it may need more memory "
-         "than there is.");
+    struct policy *policy = planned ? job_complete_kept(run) : NULL;
+    if (policy != NULL) {
+        job_complete_unevaluated(run, policy, "it ended the server again and again", ending);
+        return true;
+    }
+    job_ending_fail(
+        ending, PROBLEM_TRAINING_FAILED,
+        "The job ended its worker again and again without getting on; it may need more memory "
+        "than there is.");
+    return !planned || (!run->storage_failed && !run->starved);
 }
 
 enum api_job_turn api_job_turn(struct app *app, struct db *db,
@@ -411,11 +390,12 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     struct job_ending ending = {.state = JOB_CANCELLED};
     bool over = true;
     if (run.job.attempts > ATTEMPTS_MAX && !run.job.cancel_requested) {
-        give_up(&run, &ending);
+        over = give_up(&run, &ending);
     } else if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
         over = !run.starved || !run.resumed || run.job.cancel_requested;
         if (!run.job.cancel_requested) {
-            fail(&ending, PROBLEM_DATA_UNREADABLE, "The job's plan is not one of this version.");
+            job_ending_fail(&ending, PROBLEM_DATA_UNREADABLE,
+                            "The job's plan is not one of this version.");
         }
     } else if (!run.job.cancel_requested) {
         over = run_job(&run, &ending);

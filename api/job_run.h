@@ -16,7 +16,8 @@ struct job_run {
     const struct api_job_control *control;
     struct job_row job;
     struct job_plan plan;
-    char environment[64]; /* of the dataset; "" for none */
+    char environment[64];         /* of the dataset; "" for none */
+    char detail[JOB_DETAIL_SIZE]; /* room for the ending's */
 
     uint64_t step;    /* as of the last pulse */
     bool resumed;     /* an earlier worker had it: how far that came is not known exactly */
@@ -35,15 +36,22 @@ struct job_run {
 struct job_ending {
     enum job_state state;
     enum problem problem;  /* JOB_FAILED: which */
-    const char *detail;    /* a sentence, static, nothing of private data in it */
-    struct policy *policy; /* JOB_SUCCEEDED; owned by the caller */
+    const char *detail;    /* a sentence with nothing of private data in it; lives as the run */
+    struct policy *policy; /* JOB_SUCCEEDED, or JOB_FAILED in its evaluation alone; owned by the
+                              caller */
     struct policy_evaluation evaluation;
     bool evaluated;
 };
 
+/* It failed; DETAIL as above. */
+void job_ending_fail(struct job_ending *ending, enum problem problem, const char *detail);
+
 /* Renews the lease for LEASE_MS when the last heartbeat is a second old, or at once when FORCE.
  * False: stop working (lost, cancelled, or the database failed; see the flags). */
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms);
+
+/* Notes it when the server wants to stop. */
+bool job_run_must_stop(struct job_run *run);
 
 /* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
  * (lost, stopping, cancelled, storage_failed, starved) says another reason. */

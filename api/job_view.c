@@ -74,7 +74,7 @@ static json_t *notes_json(const struct job_plan *plan)
         json_array_append_new(notes,
                               json_string("Trained without privacy on private data: the policy "
                                           "stays inside the service, to be asked as a teacher."));
-        if (plan->evaluate != NULL) {
+        if (plan->world[0] != '\0') {
             json_array_append_new(notes,
                                   json_string("Its evaluation is withheld: a return is a number "
                                               "that depends on the data."));

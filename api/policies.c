@@ -12,7 +12,7 @@
 #include "api/network_json.h"
 #include "api/page.h"
 #include "api/states_json.h"
-#include "envs/env.h"
+#include "api/worlds.h"
 
 static const char imported[] = "imported";
 
@@ -119,7 +119,7 @@ enum problem api_policies_import(struct call *call)
     if (!fields_read(call, call->body, "", fields, 3)) {
         return PROBLEM_VALIDATION;
     }
-    const struct env *env = env_find(environment);
+    const struct env *env = worlds_find(call->app->settings.worlds, environment);
     if (env == NULL) {
         return call_invalid(call, "/environment", "is not known: see GET /v1/environments");
     }

@@ -43,6 +43,7 @@ enum problem {
     PROBLEM_INFEASIBLE,
     /* why a job ended badly: the "error" member of a job, never a reply of its own */
     PROBLEM_TRAINING_FAILED,
+    PROBLEM_EVALUATION_FAILED,
     PROBLEM_DATA_UNREADABLE,
     PROBLEM_JOB_INTERRUPTED,
     /* ours */

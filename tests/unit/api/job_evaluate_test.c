@@ -15,18 +15,17 @@ static bool between(void *context)
     return asked->times++ < asked->last;
 }
 
-static bool evaluate(const char *world, uint32_t episodes, uint32_t steps, struct asked *asked,
+static bool evaluate(const char *name, uint32_t episodes, uint32_t steps, struct asked *asked,
                      struct policy_evaluation *out)
 {
-    const struct job_plan plan = {
-        .evaluate = env_find(world), .episodes = episodes, .max_episode_steps = steps};
-    cr_assert(plan.evaluate);
-    const struct mlp_shape shape = {.input = plan.evaluate->state_dim,
-                                    .layer_count = 1,
-                                    .width = {plan.evaluate->action_count}};
+    const struct job_plan plan = {.episodes = episodes, .max_episode_steps = steps};
+    const struct env *world = env_find(name);
+    cr_assert(world);
+    const struct mlp_shape shape = {
+        .input = world->state_dim, .layer_count = 1, .width = {world->action_count}};
     struct policy *policy = policy_new(&shape, POLICY_ARGMAX);
     cr_assert(policy);
-    bool done = job_evaluate(&plan, policy, between, asked, out);
+    bool done = job_evaluate(&plan, world, policy, between, asked, out);
     policy_free(policy);
     return done;
 }

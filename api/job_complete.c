@@ -1,0 +1,156 @@
+/* DESIGN. The finished policy takes the checkpoint's place before it is evaluated. A stop or a
+ * crash during the evaluation then loses nothing; and what is evaluated later is the same policy to
+ * the bit. That matters where the world is a program: what it has seen of a policy is an output,
+ * and a second policy from the same data, trained again from an older checkpoint with fresh noise,
+ * would be an output that nobody paid for. So a program sees released policies only, and only once
+ * they are on disk. */
+#include "api/job_complete.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/privacy/noise_continuous.h"
+#include "api/app.h"
+#include "api/job_evaluate.h"
+#include "api/world_run.h"
+#include "storage/datasets.h"
+
+#define LEASE_EVALUATE_MS 300000 /* one block of episodes may be long */
+
+/* Onto the public grid of released weights. */
+static void round_weights(struct policy *policy)
+{
+    size_t count = mlp_parameter_count(&policy->shape);
+    for (size_t i = 0; i < count; i++) {
+        policy->parameters[i] = (float)noise_round_to_grid(policy->parameters[i], NOISE_UNIT_GRID);
+    }
+}
+
+/* ---- keeping */
+
+static bool keep(struct job_run *run, const struct policy *policy)
+{
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (db_broken(run->db)) {
+        run->storage_failed = true;
+        return false;
+    }
+    if (!policy_to_bytes(policy, &bytes, &size)) {
+        run->starved = true;
+        return false;
+    }
+    const struct job_checkpoint checkpoint = {.id = run->job.id,
+                                              .worker = run->control->worker,
+                                              .step = (int64_t)run->step,
+                                              .bytes = bytes,
+                                              .size = size,
+                                              .now_ms = run->app->settings.now_ms(),
+                                              .lease_ms = LEASE_EVALUATE_MS};
+    struct job_lease lease = {0};
+    enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
+    free(bytes);
+    run->storage_failed = status != DB_OK || db_broken(run->db);
+    run->lost = status == DB_OK && !lease.ours;
+    run->cancelled = status == DB_OK && lease.ours && lease.cancel_requested;
+    return !run->storage_failed && !run->lost && !run->cancelled;
+}
+
+struct policy *job_complete_kept(struct job_run *run)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    int64_t step = 0;
+    struct dataset_row row;
+    if (!run->resumed || run->step < run->plan.plan.total_steps) {
+        return NULL;
+    }
+    enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
+    struct policy *policy = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
+    /* A policy that could not be read: memory, most likely; it is not trained a second time. */
+    run->starved = status == DB_OK && policy == NULL && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
+    free(bytes);
+    if (policy != NULL && run->job.dataset[0] != '\0') {
+        status = datasets_find(run->db, run->job.dataset, &row);
+        if (status == DB_OK) {
+            snprintf(run->environment, sizeof run->environment, "%s", row.environment);
+        }
+    }
+    run->storage_failed = status != DB_OK && status != DB_NONE;
+    if (policy != NULL && (run->storage_failed || (uint64_t)step != run->plan.plan.total_steps ||
+                           policy->shape.input != run->plan.request.state_dim)) {
+        policy_free(policy);
+        return NULL;
+    }
+    run->trained = run->trained || policy != NULL;
+    return policy;
+}
+
+/* ---- evaluating */
+
+static bool go_on(void *context)
+{
+    struct job_run *run = context;
+    return !job_run_must_stop(run) && job_run_beat(run, true, LEASE_EVALUATE_MS);
+}
+
+void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
+                              struct job_ending *ending)
+{
+    snprintf(run->detail, sizeof run->detail,
+             "The policy is trained, paid for and kept: see the member policy. Only its evaluation "
+             "is missing: %s.",
+             why);
+    job_ending_fail(ending, PROBLEM_EVALUATION_FAILED, run->detail);
+    ending->policy = policy;
+    ending->evaluated = false;
+}
+
+/* False: to be stopped. */
+static bool evaluate(struct job_run *run, struct policy *policy, struct job_ending *ending)
+{
+    const struct worlds *worlds = run->app->settings.worlds;
+    const struct env *world = worlds_find(worlds, run->plan.world);
+    if (world == NULL) {
+        job_complete_unevaluated(run, policy, "this server has no such world any more", ending);
+        return true;
+    }
+    struct world_run *playing = world_run_open(worlds, world, go_on, run);
+    if (playing == NULL) {
+        run->starved = true;
+        return false;
+    }
+    ending->evaluated =
+        job_evaluate(&run->plan, world_run_env(playing), policy, go_on, run, &ending->evaluation);
+    enum world_fault fault = world_run_fault(playing);
+    world_run_close(playing);
+    if (ending->evaluated) {
+        return true;
+    }
+    if (run->lost || run->cancelled || run->storage_failed || run->stopping) {
+        return false;
+    }
+    char why[200];
+    snprintf(why, sizeof why, "the world's program %s", world_fault_text(fault));
+    job_complete_unevaluated(run, policy,
+                             fault != WORLD_OK ? why
+                                               : "the policy does not fit the world, its outputs "
+                                                 "are not finite there, or memory was short",
+                             ending);
+    return true;
+}
+
+bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
+{
+    run->step = run->plan.plan.total_steps;
+    ending->state = JOB_SUCCEEDED;
+    ending->policy = policy;
+    if (run->plan.request.mechanism != MECHANISM_NONE) {
+        round_weights(policy);
+    }
+    if (run->plan.world[0] == '\0' || !job_plan_releases(&run->plan)) {
+        return true;
+    }
+    return keep(run, policy) && evaluate(run, policy, ending);
+}

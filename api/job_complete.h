@@ -1,0 +1,21 @@
+/* What follows when a job's training is over: its policy is rounded, kept, and evaluated. Shared by
+ * the parts of api_job_turn. */
+#ifndef TACET_API_JOB_COMPLETE_H
+#define TACET_API_JOB_COMPLETE_H
+
+#include "api/job_run.h"
+
+/* Fills ENDING with POLICY, which stays the caller's, and its evaluation. The job has failed, with
+ * its policy, when the evaluation that was asked for cannot be had. False: to be stopped without an
+ * end (lost, stopping, cancelled, storage_failed or starved says why). */
+bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending);
+
+/* The rounded policy that an earlier worker kept before it evaluated, for policy_free; NULL: there
+ * is none, unless storage_failed or starved says that it could not be looked for. */
+struct policy *job_complete_kept(struct job_run *run);
+
+/* Ends with POLICY and without an evaluation, because of the reason WHY, a clause. */
+void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
+                              struct job_ending *ending);
+
+#endif

@@ -1,0 +1,28 @@
+/* One thread's use of a world: for those built in nothing to speak of, for programs a child process
+ * that runs from the first instance that is opened to world_run_close. */
+#ifndef TACET_API_WORLD_RUN_H
+#define TACET_API_WORLD_RUN_H
+
+#include <stdbool.h>
+
+#include "api/world_json.h"
+#include "api/worlds.h"
+
+struct world_run;
+
+/* GO_ON (or NULL) is asked about once a second while a program is used or waited for; false ends
+ * it. WORLD is one of WORLDS, which may be NULL. NULL: no memory. */
+struct world_run *world_run_open(const struct worlds *worlds, const struct env *world,
+                                 bool (*go_on)(void *context), void *context);
+void world_run_close(struct world_run *run); /* takes NULL, too */
+
+/* What to give to whoever plays; lives until world_run_close, and so do its instances. */
+const struct env *world_run_env(const struct world_run *run);
+
+/* Why the world broke: the first reason, WORLD_OK for none. */
+enum world_fault world_run_fault(const struct world_run *run);
+
+/* True when it is a program's. */
+bool world_run_is_program(const struct world_run *run);
+
+#endif

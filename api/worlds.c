@@ -1,0 +1,201 @@
+/* The registry: envs' table, then the programs. Each program is asked for its description when the
+ * server starts, so that a wrong command or a wrong world stops it there and not a paid job. */
+#include "api/worlds.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/world_program.h"
+
+struct worlds {
+    struct worlds_settings settings;
+    unsigned count;
+    struct world_program *programs[WORLDS_MAX];
+};
+
+struct trouble {
+    char *text;
+    size_t size;
+};
+
+/* ---- looking up */
+
+const struct env *worlds_at(const struct worlds *worlds, unsigned index)
+{
+    unsigned built_in;
+    const struct env *const *all = env_all(&built_in);
+    if (index < built_in) {
+        return all[index];
+    }
+    index -= built_in;
+    return worlds != NULL && index < worlds->count ? &worlds->programs[index]->env : NULL;
+}
+
+const struct env *worlds_find(const struct worlds *worlds, const char *name)
+{
+    const struct env *env = NULL;
+    for (unsigned i = 0; (env = worlds_at(worlds, i)) != NULL; i++) {
+        if (strcmp(env->name, name) == 0) {
+            return env;
+        }
+    }
+    return NULL;
+}
+
+const struct world_program *worlds_program(const struct worlds *worlds, const struct env *world)
+{
+    for (unsigned i = 0; worlds != NULL && i < worlds->count; i++) {
+        if (&worlds->programs[i]->env == world) {
+            return worlds->programs[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- declaring */
+
+static void free_program(struct world_program *program)
+{
+    if (program != NULL) {
+        free(program->command);
+        free(program);
+    }
+}
+
+void worlds_close(struct worlds *worlds)
+{
+    if (worlds == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < worlds->count; i++) {
+        free_program(worlds->programs[i]);
+    }
+    free(worlds);
+}
+
+/* A listed program is opened through a world_run, which has another OPEN. */
+static bool refuse_to_open(const struct env *env, void *state)
+{
+    (void)env;
+    (void)state;
+    return false;
+}
+
+static void fill_env(struct world_program *program)
+{
+    const struct world_facts *facts = &program->facts;
+    program->env = (struct env){.name = program->name,
+                                .state_dim = facts->state_dim,
+                                .action_count = facts->action_count,
+                                .max_episode_steps = facts->max_episode_steps,
+                                .random_return = facts->random_return,
+                                .parameters = program->parameters,
+                                .parameter_count = facts->parameter_count,
+                                .open = refuse_to_open};
+    for (uint32_t i = 0; i < facts->parameter_count; i++) {
+        const struct world_parameter_facts *p = &facts->parameters[i];
+        program->parameters[i] = (struct env_parameter){.name = p->name,
+                                                        .value = p->value,
+                                                        .min = p->min,
+                                                        .max = p->max,
+                                                        .unit = p->unit,
+                                                        .meaning = p->meaning};
+    }
+}
+
+/* Splits LINE[size] into NAME=COMMAND. */
+static bool read_line(const struct worlds *worlds, const char *line, size_t size,
+                      struct world_program *program, struct trouble trouble)
+{
+    const char *equals = memchr(line, '=', size);
+    size_t length = equals == NULL ? 0 : (size_t)(equals - line);
+    if (length == 0 || length + 1 == size) {
+        snprintf(trouble.text, trouble.size, "--world: \"%.*s\" is not NAME=COMMAND",
+                 (int)(size < 200 ? size : 200), line);
+        return false;
+    }
+    if (length < WORLD_NAME_SIZE) {
+        memcpy(program->name, line, length);
+    }
+    bool plain = program->name[0] >= 'a' && program->name[0] <= 'z' &&
+                 strspn(program->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
+    if (!plain) {
+        snprintf(trouble.text, trouble.size,
+                 "--world: \"%.*s\" is no name: a letter, then at most 30 of a-z, 0-9 and _",
+                 (int)(length < 200 ? length : 200), line);
+        return false;
+    }
+    if (worlds_find(worlds, program->name) != NULL) {
+        snprintf(trouble.text, trouble.size, "--world: there is a world \"%s\" already",
+                 program->name);
+        return false;
+    }
+    program->command = strndup(equals + 1, size - length - 1);
+    if (program->command == NULL) {
+        snprintf(trouble.text, trouble.size, "memory is short");
+    }
+    return program->command != NULL;
+}
+
+static bool describe(struct world_program *program, struct trouble trouble)
+{
+    struct world_use use = {.program = program};
+    struct child *child = NULL;
+    char detail[160];
+    enum world_fault fault = world_program_start(&use, &child, &program->facts, detail);
+    if (fault != WORLD_OK) {
+        snprintf(trouble.text, trouble.size, "--world %s: the program %s%s%s", program->name,
+                 world_fault_text(fault), detail[0] != '\0' ? ": " : "", detail);
+        return false;
+    }
+    child_end(child);
+    fill_env(program);
+    return true;
+}
+
+static bool add(struct worlds *worlds, const char *line, size_t size, struct trouble trouble)
+{
+    if (worlds->count == WORLDS_MAX) {
+        snprintf(trouble.text, trouble.size, "--world: more than %d", WORLDS_MAX);
+        return false;
+    }
+    struct world_program *program = calloc(1, sizeof *program);
+    if (program == NULL) {
+        snprintf(trouble.text, trouble.size, "memory is short");
+        return false;
+    }
+    program->settings = worlds->settings;
+    if (!read_line(worlds, line, size, program, trouble) || !describe(program, trouble)) {
+        free_program(program);
+        return false;
+    }
+    worlds->programs[worlds->count++] = program;
+    return true;
+}
+
+struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size)
+{
+    struct trouble trouble = {error, error_size};
+    struct worlds *worlds = calloc(1, sizeof *worlds);
+    if (worlds == NULL) {
+        snprintf(error, error_size, "memory is short");
+        return NULL;
+    }
+    worlds->settings = *settings;
+    worlds->settings.declared = NULL;
+    worlds->settings.declared_count = 0;
+    for (size_t i = 0; i < settings->declared_count; i++) {
+        const char *at = settings->declared[i];
+        while (*at != '\0') {
+            size_t size = strcspn(at, "\n");
+            if (size > 0 && !add(worlds, at, size, trouble)) {
+                worlds_close(worlds);
+                return NULL;
+            }
+            at += size + (at[size] == '\n');
+        }
+    }
+    return worlds;
+}

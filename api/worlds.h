@@ -1,0 +1,42 @@
+/* The worlds that this server knows: those built in, and those that its operator declared as
+ * NAME=COMMAND, which are programs (docs/worlds.md). Read-only once it is open, so all threads may
+ * use it. Only the operator can declare one: it runs a program. */
+#ifndef TACET_API_WORLDS_H
+#define TACET_API_WORLDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "envs/env.h"
+
+#define WORLDS_MAX      64
+#define WORLD_NAME_SIZE 32
+
+struct worlds;
+
+struct worlds_settings {
+    const char *const *declared; /* texts of lines NAME=COMMAND; empty lines are passed over */
+    size_t declared_count;
+    unsigned answer_s;     /* how long an answer may take */
+    unsigned evaluation_s; /* how long one use of a program may take in all */
+    uint64_t memory_bytes; /* of address space of a program; 0: no limit */
+    /* A line that a program wrote to its standard error: printable ASCII, few of them. From any
+     * thread. NULL: nobody hears it. */
+    void (*said)(void *context, const char *world, const char *line);
+    void *context;
+};
+
+/* Starts each declared program once and asks it what world it is. Texts are copied. NULL: one of
+ * them is not usable, and ERROR holds a sentence that names it. */
+struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size);
+void worlds_close(struct worlds *worlds); /* takes NULL, too */
+
+/* The world of that name, or NULL. WORLDS may be NULL: those built in alone. A world that is a
+ * program cannot be opened as it is: world_run.h. Lives as long as WORLDS. */
+const struct env *worlds_find(const struct worlds *worlds, const char *name);
+
+/* One after another from INDEX 0; NULL past the end. */
+const struct env *worlds_at(const struct worlds *worlds, unsigned index);
+
+#endif
