@@ -28,7 +28,8 @@ Q   := $(if $(V),,@)
 say  = @echo '  $(1) $(2)'
 
 # A fused multiply-add rounds once where the reference rounds twice: worlds and accountants keep the reference's bits.
-COMMON  := -march=$(MARCH) -ffp-contract=off -fno-math-errno -fstack-protector-strong -pthread -I. $(CFLAGS_$(VARIANT))
+# Without AVX gcc remarks on how vectors would be passed; ours never leave their file (-Wno-psabi).
+COMMON  := -march=$(MARCH) -Wno-psabi -ffp-contract=off -fno-math-errno -fstack-protector-strong -pthread -I. $(CFLAGS_$(VARIANT))
 # -D_GNU_SOURCE: getrandom, M_PI, sched; the code is C17 on POSIX.
 CPPFLAGS += -D_GNU_SOURCE -MMD -MP
 # BLAS is the single-threaded build: every job brings its own thread.  That build does not lock its buffers; algos/nn/matrix.c does.

@@ -14,13 +14,16 @@
  * velocities clipped. c = 1 is Sutton and Barto's book and conserves energy; c = 0 is Sutton's
  * paper of 1996, which leaves that term out.
  *
- * The order of operations is the reference's. The length of link 2 does not occur: the reference
- * only draws it, and the height to reach is that of links of length 1 whatever their lengths.
+ * The order of operations is the reference's; sine and cosine are those of lanes.h. The length of
+ * link 2 does not occur: the reference only draws it, and the height to reach is that of links of
+ * length 1 whatever their lengths.
  */
 #include "envs/acrobot.h"
 
 #include <assert.h>
 #include <math.h>
+
+#include "envs/lanes.h"
 
 enum {
     LINK_LENGTH_1,
@@ -56,23 +59,27 @@ static const struct env_parameter parameter_table[PARAMETER_COUNT] = {
 #define MAX_SPEED_2  (9 * M_PI)
 #define START_SPREAD 0.1 /* every number of a start state lies within +- this */
 
-enum { THETA1, THETA2, SPEED1, SPEED2, COORDINATES };
+enum { THETA1, THETA2, SPEED1, SPEED2, COORDINATES }; /* as in struct acrobot_state */
+enum { OBSERVED = 6 };
 
-/* RATE = d/dt of Y under a constant TORQUE. */
-static void derive(const double *p, double torque, const double *y, double *rate)
+/* RATE = d/dt of Y under a constant TORQUE, for four at a time. */
+LANES_INLINE void derive(const lanes *p, lanes torque, const lanes *y, lanes *rate)
 {
-    double m1 = p[LINK_MASS_1], m2 = p[LINK_MASS_2], l1 = p[LINK_LENGTH_1];
-    double lc1 = p[LINK_COM_POS_1], lc2 = p[LINK_COM_POS_2], moi = p[LINK_MOI], g = p[GRAVITY];
-    double w1 = y[SPEED1], w2 = y[SPEED2];
-    double cosine = cos(y[THETA2]), sine = sin(y[THETA2]);
+    lanes m1 = p[LINK_MASS_1], m2 = p[LINK_MASS_2], l1 = p[LINK_LENGTH_1];
+    lanes lc1 = p[LINK_COM_POS_1], lc2 = p[LINK_COM_POS_2], moi = p[LINK_MOI], g = p[GRAVITY];
+    lanes w1 = y[SPEED1], w2 = y[SPEED2];
+    lanes cosine, sine, cosine1, cosine12, unused;
+    lanes_sin_cos(y[THETA2], &sine, &cosine);
+    lanes_sin_cos(y[THETA1] - M_PI / 2, &unused, &cosine1);
+    lanes_sin_cos(y[THETA1] + y[THETA2] - M_PI / 2.0, &unused, &cosine12);
 
-    double d1 = m1 * (lc1 * lc1) + m2 * (l1 * l1 + lc2 * lc2 + 2 * l1 * lc2 * cosine) + moi + moi;
-    double d2 = m2 * (lc2 * lc2 + l1 * lc2 * cosine) + moi;
-    double phi2 = m2 * lc2 * g * cos(y[THETA1] + y[THETA2] - M_PI / 2.0);
-    double phi1 = -m2 * l1 * lc2 * (w2 * w2) * sine - 2 * m2 * l1 * lc2 * w2 * w1 * sine +
-                  (m1 * lc1 + m2 * l1) * g * cos(y[THETA1] - M_PI / 2) + phi2;
-    double centrifugal = p[CENTRIFUGAL] * (m2 * l1 * lc2 * (w1 * w1) * sine);
-    double w2_dot =
+    lanes d1 = m1 * (lc1 * lc1) + m2 * (l1 * l1 + lc2 * lc2 + 2 * l1 * lc2 * cosine) + moi + moi;
+    lanes d2 = m2 * (lc2 * lc2 + l1 * lc2 * cosine) + moi;
+    lanes phi2 = m2 * lc2 * g * cosine12;
+    lanes phi1 = -m2 * l1 * lc2 * (w2 * w2) * sine - 2 * m2 * l1 * lc2 * w2 * w1 * sine +
+                 (m1 * lc1 + m2 * l1) * g * cosine1 + phi2;
+    lanes centrifugal = p[CENTRIFUGAL] * (m2 * l1 * lc2 * (w1 * w1) * sine);
+    lanes w2_dot =
         (torque + d2 / d1 * phi1 - centrifugal - phi2) / (m2 * (lc2 * lc2) + moi - d2 * d2 / d1);
 
     rate[THETA1] = w1;
@@ -82,17 +89,17 @@ static void derive(const double *p, double torque, const double *y, double *rate
 }
 
 /* OUT = y + length * rate. */
-static void ahead(const double *y, double length, const double *rate, double *out)
+LANES_INLINE void ahead(const lanes *y, double length, const lanes *rate, lanes *out)
 {
     for (int k = 0; k < COORDINATES; k++)
         out[k] = y[k] + length * rate[k];
 }
 
 /* One classical Runge-Kutta step of TAU. */
-static void integrate(const double *p, double torque, double *y)
+LANES_INLINE void integrate(const lanes *p, lanes torque, lanes *y)
 {
-    double k1[COORDINATES], k2[COORDINATES], k3[COORDINATES], k4[COORDINATES];
-    double between[COORDINATES];
+    lanes k1[COORDINATES], k2[COORDINATES], k3[COORDINATES], k4[COORDINATES];
+    lanes between[COORDINATES];
     derive(p, torque, y, k1);
     ahead(y, TAU / 2.0, k1, between);
     derive(p, torque, between, k2);
@@ -106,30 +113,48 @@ static void integrate(const double *p, double torque, double *y)
 
 /* ANGLE in [-pi, pi]. Turn by turn, as the reference does it; far out, where wild parameters can
  * throw a link, a turn would be lost in rounding. */
-static double wrapped(double angle)
+LANES_INLINE lanes wrapped(lanes angle)
 {
-    if (fabs(angle) > 1000.0)
-        return remainder(angle, 2 * M_PI);
-    while (angle > M_PI)
-        angle -= 2 * M_PI;
-    while (angle < -M_PI)
-        angle += 2 * M_PI;
+    lanes_mask far = lanes_abs(angle) > 1000.0;
+    for (int l = 0; lanes_any(far) && l < ENV_LANES; l++) {
+        if (far[l])
+            angle[l] = remainder(angle[l], 2 * M_PI);
+    }
+    const lanes turn = lanes_all(2 * M_PI), none = lanes_all(0.0);
+    for (lanes_mask over = angle > M_PI; lanes_any(over); over = angle > M_PI)
+        angle -= lanes_select(over, turn, none);
+    for (lanes_mask under = angle < -M_PI; lanes_any(under); under = angle < -M_PI)
+        angle += lanes_select(under, turn, none);
     return angle;
 }
 
-static double clipped(double speed, double most)
+LANES_INLINE lanes clipped(lanes speed, double most)
 {
-    return fmin(fmax(speed, -most), most);
+    lanes not_below = lanes_select(speed < -most, lanes_all(-most), speed);
+    return lanes_select(not_below > most, lanes_all(most), not_below);
 }
 
-static void observe(const struct acrobot_state *state, double *observation)
+/* The observation: the four functions of the angles, then the speeds. */
+LANES_INLINE void look(const lanes *y, lanes *seen)
 {
-    observation[0] = cos(state->theta1);
-    observation[1] = sin(state->theta1);
-    observation[2] = cos(state->theta2);
-    observation[3] = sin(state->theta2);
-    observation[4] = state->theta1_dot;
-    observation[5] = state->theta2_dot;
+    lanes_sin_cos(y[THETA1], &seen[1], &seen[0]);
+    lanes_sin_cos(y[THETA2], &seen[3], &seen[2]);
+    seen[4] = y[SPEED1];
+    seen[5] = y[SPEED2];
+}
+
+/* One step of four; true where the tip is high enough. */
+LANES_INLINE lanes_mask move(const lanes *parameters, lanes torque, lanes *y, lanes *seen)
+{
+    integrate(parameters, torque, y);
+    y[THETA1] = wrapped(y[THETA1]);
+    y[THETA2] = wrapped(y[THETA2]);
+    y[SPEED1] = clipped(y[SPEED1], MAX_SPEED_1);
+    y[SPEED2] = clipped(y[SPEED2], MAX_SPEED_2);
+    look(y, seen);
+    lanes unused, cosine12;
+    lanes_sin_cos(y[THETA2] + y[THETA1], &unused, &cosine12);
+    return -seen[0] - cosine12 > 1.0;
 }
 
 /* Starts are rounded to float32 in the reference, and only starts. */
@@ -147,31 +172,58 @@ static bool acrobot_reset(void *memory, const double *parameters, struct rng *rn
     state->theta2 = start(rng);
     state->theta1_dot = start(rng);
     state->theta2_dot = start(rng);
-    observe(state, observation);
+    const lanes y[COORDINATES] = {lanes_all(state->theta1), lanes_all(state->theta2),
+                                  lanes_all(state->theta1_dot), lanes_all(state->theta2_dot)};
+    lanes seen[OBSERVED];
+    look(y, seen);
+    for (int k = 0; k < OBSERVED; k++)
+        observation[k] = seen[k][0];
     return true;
 }
 
+/* One acrobot is four that are alike: the same code, so the same bits. */
 static struct env_outcome acrobot_step(void *memory, const double *parameters, unsigned action,
                                        struct rng *rng, double *observation)
 {
     (void)rng; /* the only chance is in the start state */
     assert(action < 3);
     struct acrobot_state *s = memory;
-    double y[COORDINATES] = {s->theta1, s->theta2, s->theta1_dot, s->theta2_dot};
-    integrate(parameters, (double)action - 1.0, y);
-    s->theta1 = wrapped(y[THETA1]);
-    s->theta2 = wrapped(y[THETA2]);
-    s->theta1_dot = clipped(y[SPEED1], MAX_SPEED_1);
-    s->theta2_dot = clipped(y[SPEED2], MAX_SPEED_2);
-    observe(s, observation);
-
-    bool high = -observation[0] - cos(s->theta2 + s->theta1) > 1.0;
+    lanes y[COORDINATES] = {lanes_all(s->theta1), lanes_all(s->theta2), lanes_all(s->theta1_dot),
+                            lanes_all(s->theta2_dot)};
+    lanes p[PARAMETER_COUNT], seen[OBSERVED];
+    for (int k = 0; k < PARAMETER_COUNT; k++)
+        p[k] = lanes_all(parameters[k]);
+    bool high = move(p, lanes_all((double)action - 1.0), y, seen)[0] != 0;
+    *s = (struct acrobot_state){y[THETA1][0], y[THETA2][0], y[SPEED1][0], y[SPEED2][0]};
+    for (int k = 0; k < OBSERVED; k++)
+        observation[k] = seen[k][0];
     return (struct env_outcome){.reward = high ? 0.0 : -1.0, .terminated = high};
+}
+
+static void acrobot_step_lanes(const struct env_lanes *l, size_t groups)
+{
+    for (size_t i = 0; i < groups * ENV_LANES; i += ENV_LANES) {
+        lanes p[PARAMETER_COUNT], y[COORDINATES], seen[OBSERVED];
+        for (size_t k = 0; k < PARAMETER_COUNT; k++)
+            p[k] = lanes_load(l->parameters + k * l->stride + i);
+        for (size_t k = 0; k < COORDINATES; k++)
+            y[k] = lanes_load(l->state + k * l->stride + i);
+        lanes torque = __builtin_convertvector(lanes_actions(l->actions + i), lanes) - 1.0;
+        lanes_mask high = move(p, torque, y, seen);
+        for (size_t k = 0; k < COORDINATES; k++)
+            lanes_store(l->state + k * l->stride + i, y[k]);
+        for (size_t k = 0; k < OBSERVED; k++) {
+            for (size_t lane = 0; lane < ENV_LANES; lane++)
+                l->observations[(i + lane) * OBSERVED + k] = (float)seen[k][lane];
+        }
+        lanes_store(l->rewards + i, lanes_select(high, lanes_all(0.0), lanes_all(-1.0)));
+        lanes_store_flags(l->terminated + i, high);
+    }
 }
 
 const struct env acrobot_env = {
     .name = "acrobot",
-    .state_dim = 6,
+    .state_dim = OBSERVED,
     .action_count = 3,
     .max_episode_steps = 500,
     .random_return = -200.0,
@@ -180,4 +232,5 @@ const struct env acrobot_env = {
     .state_size = sizeof(struct acrobot_state),
     .reset = acrobot_reset,
     .step = acrobot_step,
+    .step_lanes = acrobot_step_lanes,
 };
