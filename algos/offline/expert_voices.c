@@ -5,32 +5,56 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/offline/expert_policies.h"
+
+static bool policies_present(const void *context, uint32_t expert)
+{
+    return expert_policies_has(context, expert);
+}
+
+static void policies_probabilities(const void *context, uint32_t first, uint32_t count,
+                                   const float *states, uint32_t state_count, double *probabilities)
+{
+    expert_policies_probabilities(context, first, count, states, state_count, probabilities);
+}
+
+struct expert_voices expert_voices_of(const struct expert_policies *policies)
+{
+    return (struct expert_voices){.context = policies,
+                                  .slots = expert_policies_count(policies),
+                                  .state_dim = expert_policies_state_dim(policies),
+                                  .action_count = expert_policies_actions(policies),
+                                  .min_probability = expert_policies_floor(policies),
+                                  .present = policies_present,
+                                  .probabilities = policies_probabilities};
+}
+
 double expert_voices_floor(double min_probability)
 {
     return floor(min_probability * VOICE_UNIT) / VOICE_UNIT;
 }
 
 /* As even as whole numbers allow: the first actions have the units that are left over. */
-static void even_weights(uint32_t actions, uint32_t *weights)
+static void even_weights(uint32_t actions, uint32_t unit, uint32_t *weights)
 {
     for (uint32_t a = 0; a < actions; a++)
-        weights[a] = VOICE_UNIT / actions + (a < VOICE_UNIT % actions);
+        weights[a] = unit / actions + (a < unit % actions);
 }
 
 void expert_voices_weights(const double *probabilities, uint32_t actions, double min_probability,
-                           uint32_t *weights)
+                           uint32_t unit, uint32_t *weights)
 {
     assert(actions > 0 && min_probability >= 0.0 && min_probability * actions <= 1.0 + 1e-9);
-    uint32_t least = (uint32_t)(min_probability * VOICE_UNIT);
+    uint32_t least = (uint32_t)(min_probability * unit);
     uint32_t largest = 0;
-    int64_t left = VOICE_UNIT;
+    int64_t left = unit;
     for (uint32_t a = 0; a < actions; a++) {
         double p = probabilities[a];
         if (!(p >= 0.0 && p <= 1.0 + 1e-9)) {
-            even_weights(actions, weights);
+            even_weights(actions, unit, weights);
             return;
         }
-        weights[a] = (uint32_t)(fmin(p, 1.0) * VOICE_UNIT);
+        weights[a] = (uint32_t)(fmin(p, 1.0) * unit);
         if (weights[a] < least)
             weights[a] = least;
         left -= weights[a];
@@ -39,9 +63,9 @@ void expert_voices_weights(const double *probabilities, uint32_t actions, double
     }
     /* Rounding leaves a unit an action; more means that they did not sum to 1. */
     int64_t rest = (int64_t)weights[largest] + left;
-    if (rest < (int64_t)least || left > (int64_t)(VOICE_UNIT / 1000) ||
-        left < -(int64_t)(VOICE_UNIT / 1000)) {
-        even_weights(actions, weights);
+    if (rest < (int64_t)least || left > (int64_t)(unit / 1000 + actions) ||
+        left < -(int64_t)(unit / 1000 + actions)) {
+        even_weights(actions, unit, weights);
         return;
     }
     weights[largest] = (uint32_t)rest;

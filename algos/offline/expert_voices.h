@@ -24,17 +24,21 @@ struct expert_voices {
                           uint32_t state_count, double *probabilities);
 };
 
+/* The experts of expert_policies.h, borrowed. */
+struct expert_policies;
+struct expert_voices expert_voices_of(const struct expert_policies *policies);
+
 /* Lattice units that are a probability of 1. */
 #define VOICE_UNIT (UINT32_C(1) << 30)
 
 /* P_MIN rounded down to the lattice: the floor that holds for the weights below. */
 double expert_voices_floor(double min_probability);
 
-/* PROBABILITIES[actions] as whole WEIGHTS that add up to VOICE_UNIT, each at least the floor in
- * units: the policy that is drawn from and counted. Where a probability is not finite or they are
- * no distribution at all, all actions are as likely as they can be. */
+/* PROBABILITIES[actions] as whole WEIGHTS that add up to UNIT, a power of two up to VOICE_UNIT,
+ * each at least the floor in units: the policy that is drawn from and counted. Where a probability
+ * is not finite or they are no distribution at all, all actions are as likely as they can be. */
 void expert_voices_weights(const double *probabilities, uint32_t actions, double min_probability,
-                           uint32_t *weights);
+                           uint32_t unit, uint32_t *weights);
 
 /* Numbers of the voices, in order; the caller frees them. *OUT_COUNT of them, perhaps 0. NULL: no
  * memory. */

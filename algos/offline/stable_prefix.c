@@ -108,7 +108,7 @@ static uint32_t draw_action(struct release *r, const float *state)
     uint64_t wide[ENV_MAX_ACTIONS];
     voices->probabilities(voices->context, r->walk.expert, 1, state, 1, r->probabilities);
     expert_voices_weights(r->probabilities, voices->action_count, voices->min_probability,
-                          r->weights);
+                          VOICE_UNIT, r->weights);
     for (uint32_t a = 0; a < voices->action_count; a++)
         wide[a] = r->weights[a];
     return noise_categorical(r->run->noise, wide, voices->action_count);
@@ -198,7 +198,7 @@ static void count_block(struct release *r, uint32_t from, uint32_t steps)
             for (uint32_t t = 0; t < steps; t++) {
                 size_t row = ((size_t)e * steps + t) * actions;
                 expert_voices_weights(r->probabilities + row, actions, voices->min_probability,
-                                      r->weights);
+                                      VOICE_UNIT, r->weights);
                 double p = (double)r->weights[r->walk.actions[from + t]] / VOICE_UNIT;
                 product *= p;
                 product *= LOWERED;

@@ -462,7 +462,7 @@ Test(stable_prefix, weights_are_whole_sum_to_one_and_keep_the_floor)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (size_t j = 0; j < 3; j++) {
             uint32_t weights[3];
-            expert_voices_weights(cases[i], 3, floors[j], weights);
+            expert_voices_weights(cases[i], 3, floors[j], VOICE_UNIT, weights);
             cr_expect_eq(weights[0] + weights[1] + weights[2], VOICE_UNIT, "case %zu", i);
             for (int a = 0; a < 3; a++)
                 cr_expect_geq(weights[a] / (double)VOICE_UNIT, expert_voices_floor(floors[j]),
@@ -470,6 +470,6 @@ Test(stable_prefix, weights_are_whole_sum_to_one_and_keep_the_floor)
         }
     }
     uint32_t weights[3];
-    expert_voices_weights(cases[0], 3, 0.02, weights);
+    expert_voices_weights(cases[0], 3, 0.02, VOICE_UNIT, weights);
     cr_expect_float_eq(weights[1] / (double)VOICE_UNIT, 0.3, 1e-8);
 }

@@ -1,0 +1,281 @@
+/* Labels and the episodes that ask for them.
+ *
+ * DESIGN. Reading the experts' weights is what a label costs, so CONSENSUS_LANES episodes go on
+ * side by side and all of them that need a label are answered in one pass over the experts.
+ *
+ * Arithmetic. Policies are whole numbers of 2^-16, centred by |A| w - 2^16, summed as integers and
+ * noised by round(N(0, s^2)): the sum is a whole number, so what is released is the continuous
+ * Gaussian mechanism, rounded. No floating point stands between data and release. */
+#include "algos/offline/consensus.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/noise.h"
+#include "algos/privacy/noise_lattice.h"
+
+/* ---- the plan */
+
+enum consensus_status consensus_plan_make(uint32_t labels, uint32_t action_count, double epsilon,
+                                          double delta, struct consensus_plan *out)
+{
+    if (labels < 1 || labels > CONSENSUS_MAX_LABELS || action_count < 2 ||
+        action_count > ENV_MAX_ACTIONS || !(epsilon > 0.0 && epsilon <= 1000.0) ||
+        !(delta > 0.0 && delta <= 0.5))
+        return CONSENSUS_BAD;
+    struct consensus_plan plan = {.labels = labels, .action_count = action_count};
+    plan.sensitivity = sqrt(1.0 - 1.0 / action_count);
+    /* Rounded up by more than the closed form and this line may err. */
+    plan.noise_multiplier =
+        sqrt((double)labels) / gaussian_dp_mu_for(epsilon, delta) * (1.0 + 1e-9);
+    plan.noise = plan.noise_multiplier * plan.sensitivity * (1.0 + 1e-12);
+    double scale = plan.noise * action_count * CONSENSUS_UNIT * 0x1p20;
+    if (!(scale <= (double)NOISE_LATTICE_MAX - 1.0))
+        return CONSENSUS_OUT_OF_REACH;
+    plan.lattice_scale = (uint64_t)ceil(scale) + 1;
+    *out = plan;
+    return CONSENSUS_OK;
+}
+
+/* ---- labels */
+
+void consensus_sums(const struct consensus_plan *plan, const struct expert_voices *voices,
+                    struct noise_source *noise, const float *states, uint32_t count,
+                    double *scratch, int64_t *sums)
+{
+    uint32_t actions = voices->action_count, weights[ENV_MAX_ACTIONS];
+    memset(sums, 0, (size_t)count * actions * sizeof *sums);
+    for (uint32_t first = 0; first < voices->slots; first += CONSENSUS_EXPERTS) {
+        uint32_t left = voices->slots - first;
+        uint32_t experts = left < CONSENSUS_EXPERTS ? left : CONSENSUS_EXPERTS;
+        voices->probabilities(voices->context, first, experts, states, count, scratch);
+        for (uint32_t e = 0; e < experts; e++) {
+            if (!voices->present(voices->context, first + e))
+                continue;
+            for (uint32_t s = 0; s < count; s++) {
+                const double *row = scratch + ((size_t)e * count + s) * actions;
+                expert_voices_weights(row, actions, 0.0, CONSENSUS_UNIT, weights);
+                for (uint32_t a = 0; a < actions; a++)
+                    sums[s * actions + a] +=
+                        (int64_t)actions * weights[a] - (int64_t)CONSENSUS_UNIT;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < count * actions; i++)
+        sums[i] += noise_lattice_gaussian(noise, plan->lattice_scale);
+}
+
+static uint32_t label_of(const int64_t *sums, uint32_t actions)
+{
+    uint32_t best = 0;
+    for (uint32_t a = 1; a < actions; a++)
+        best = sums[a] > sums[best] ? a : best;
+    return best;
+}
+
+/* ---- episodes */
+
+struct lane {
+    void *state;
+    struct rng rng; /* the world's, and of what is explored: public coins */
+    float *states;  /* of the labelled steps that follow one another */
+    uint16_t *actions;
+    float *rewards;
+    uint32_t length, age; /* of these, and of the episode */
+    bool labelled;        /* this step */
+    uint32_t action;
+};
+
+struct party {
+    const struct consensus_run *run;
+    struct lane lane[CONSENSUS_LANES];
+    double parameters[ENV_MAX_PARAMETERS];
+    float *asked; /* states of this round */
+    double *scratch;
+    int64_t *sums;
+    uint32_t left; /* labels */
+    struct dataset_builder *released;
+};
+
+static bool put_state(const struct party *p, struct lane *lane, const double *observation)
+{
+    size_t dim = p->run->voices->state_dim;
+    float *state = lane->states + lane->length * dim;
+    for (size_t i = 0; i < dim; i++) {
+        state[i] = (float)observation[i];
+        if (!isfinite(state[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool start(const struct party *p, struct lane *lane)
+{
+    double observation[ENV_MAX_STATE_DIM];
+    lane->length = lane->age = 0;
+    return p->run->env->reset(lane->state, p->parameters, &lane->rng, observation) &&
+           put_state(p, lane, observation);
+}
+
+/* Hands over what was labelled without a break. */
+static bool hand_over(struct party *p, uint32_t number, bool terminated)
+{
+    struct lane *lane = &p->lane[number];
+    const struct trajectory labelled = {.expert = number,
+                                        .length = lane->length,
+                                        .terminated = terminated,
+                                        .truncated = !terminated,
+                                        .states = lane->states,
+                                        .actions = lane->actions,
+                                        .rewards = lane->rewards};
+    if (lane->length > 0 && !dataset_builder_add(p->released, &labelled))
+        return false;
+    size_t dim = p->run->voices->state_dim;
+    memmove(lane->states, lane->states + lane->length * dim, dim * sizeof *lane->states);
+    lane->length = 0;
+    return true;
+}
+
+/* Chooses every lane's action: explores, or asks while labels are left. */
+static void choose(struct party *p)
+{
+    const struct expert_voices *voices = p->run->voices;
+    uint32_t actions = voices->action_count, asked = 0;
+    size_t dim = voices->state_dim;
+    for (uint32_t i = 0; i < CONSENSUS_LANES; i++) {
+        struct lane *lane = &p->lane[i];
+        lane->labelled = asked < p->left && rng_uniform(&lane->rng) >= p->run->explore;
+        if (!lane->labelled)
+            lane->action = rng_below(&lane->rng, actions);
+        else
+            memcpy(p->asked + dim * asked++, lane->states + lane->length * dim,
+                   dim * sizeof *p->asked);
+    }
+    if (asked > 0)
+        consensus_sums(p->run->plan, voices, p->run->noise, p->asked, asked, p->scratch, p->sums);
+    p->left -= asked;
+    for (uint32_t i = 0, next = 0; i < CONSENSUS_LANES; i++) {
+        if (p->lane[i].labelled)
+            p->lane[i].action = label_of(p->sums + (size_t)actions * next++, actions);
+    }
+}
+
+static enum algorithm_status step(struct party *p, uint32_t number)
+{
+    struct lane *lane = &p->lane[number];
+    double observation[ENV_MAX_STATE_DIM];
+    struct env_outcome outcome =
+        p->run->env->step(lane->state, p->parameters, lane->action, &lane->rng, observation);
+    if (outcome.failed || !isfinite(outcome.reward))
+        return ALGORITHM_BAD_INPUT;
+    if (lane->labelled) {
+        lane->actions[lane->length] = (uint16_t)lane->action;
+        lane->rewards[lane->length++] = (float)outcome.reward;
+    } else if (!hand_over(p, number, false)) { /* what came before the step that is explored */
+        return ALGORITHM_NO_MEMORY;
+    }
+    if (!put_state(p, lane, observation))
+        return ALGORITHM_BAD_INPUT;
+    lane->age++;
+    if (!outcome.terminated && lane->age < p->run->max_length)
+        return ALGORITHM_OK;
+    if (!hand_over(p, number, outcome.terminated))
+        return ALGORITHM_NO_MEMORY;
+    return start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
+}
+
+static enum algorithm_status play(struct party *p)
+{
+    const struct consensus_run *run = p->run;
+    enum algorithm_status status = ALGORITHM_OK;
+    while (status == ALGORITHM_OK && p->left > 0) {
+        if (run->goes_on && !run->goes_on(run->context))
+            return ALGORITHM_CANCELLED;
+        choose(p);
+        for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
+            status = step(p, i);
+    }
+    for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++) {
+        if (!hand_over(p, i, false))
+            status = ALGORITHM_NO_MEMORY;
+    }
+    return status;
+}
+
+static enum algorithm_status open_lane(struct party *p, struct lane *lane)
+{
+    size_t steps = p->run->max_length, dim = p->run->voices->state_dim;
+    lane->state = env_open(p->run->env);
+    lane->states = calloc((steps + 1) * dim, sizeof *lane->states);
+    lane->actions = calloc(steps, sizeof *lane->actions);
+    lane->rewards = calloc(steps, sizeof *lane->rewards);
+    if (!lane->state || !lane->states || !lane->actions || !lane->rewards)
+        return ALGORITHM_NO_MEMORY;
+    rng_seed(&lane->rng, noise_u64(p->run->noise), 0);
+    return start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
+}
+
+static enum algorithm_status open_all(struct party *p)
+{
+    const struct expert_voices *voices = p->run->voices;
+    size_t actions = voices->action_count;
+    p->asked = calloc((size_t)CONSENSUS_LANES * voices->state_dim, sizeof *p->asked);
+    p->scratch = calloc((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * actions, sizeof *p->scratch);
+    p->sums = calloc(CONSENSUS_LANES * actions, sizeof *p->sums);
+    p->released = dataset_builder_new(voices->state_dim, voices->action_count, CONSENSUS_LANES);
+    if (!p->asked || !p->scratch || !p->sums || !p->released)
+        return ALGORITHM_NO_MEMORY;
+    env_defaults(p->run->env, p->parameters);
+    enum algorithm_status status = ALGORITHM_OK;
+    for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
+        status = open_lane(p, &p->lane[i]);
+    return status;
+}
+
+static void close_all(struct party *p)
+{
+    for (uint32_t i = 0; i < CONSENSUS_LANES; i++) {
+        env_close(p->run->env, p->lane[i].state);
+        free(p->lane[i].states);
+        free(p->lane[i].actions);
+        free(p->lane[i].rewards);
+    }
+    free(p->asked);
+    free(p->scratch);
+    free(p->sums);
+    dataset_builder_free(p->released);
+    free(p);
+}
+
+enum algorithm_status consensus_release(const struct consensus_run *run,
+                                        struct dataset **out_released, const char **message)
+{
+    assert(run->plan->action_count == run->voices->action_count && run->max_length > 0);
+    assert(run->explore >= 0.0 && run->explore < 1.0);
+    *message = "";
+    if (run->env->state_dim != run->voices->state_dim ||
+        run->env->action_count != run->voices->action_count) {
+        *message = "the world's sizes are not those of the experts' policies";
+        return ALGORITHM_BAD_INPUT;
+    }
+    struct party *p = calloc(1, sizeof *p);
+    if (!p)
+        return ALGORITHM_NO_MEMORY;
+    p->run = run;
+    p->left = run->plan->labels;
+    enum algorithm_status status = open_all(p);
+    if (status == ALGORITHM_OK)
+        status = play(p);
+    if (status == ALGORITHM_BAD_INPUT)
+        *message = "the world broke while the experts' consensus was played in it";
+    if (status == ALGORITHM_OK) {
+        *out_released = dataset_builder_finish(p->released);
+        p->released = NULL;
+        status = *out_released ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    }
+    close_all(p);
+    return status;
+}

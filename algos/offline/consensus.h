@@ -1,0 +1,70 @@
+/* Consensus labels: at public states, what the experts together would do.
+ *
+ * At a state s the sum over experts of pi_i(.|s) - 1/|A| gets Gaussian noise; the action with the
+ * largest noisy sum is the label, and is played. The states come from playing these very labels in
+ * Tacet's world, with a public share of uniformly random actions between them, after which the
+ * labels show how to come back (Laskey et al. 2017, "DART"); so every state is a function of labels
+ * released before and of public coins, and the whole is an adaptive composition of Gaussians.
+ * Unit: one expert, added or removed. It needs no floor under probabilities, no threshold and no
+ * logged trajectory. Proof and price: docs/privacy.md, "Consensus labels".
+ *
+ * Sensitivity. One expert adds one vector pi - 1/|A|: at most (|A|-1)/|A| on one action and -1/|A|
+ * on all others, so 2-norm at most sqrt(1 - 1/|A|), which is less than the 1 of the uncentred sum
+ * and half of the sqrt(2) of replacing an expert when |A| = 2. */
+#ifndef TACET_ALGOS_OFFLINE_CONSENSUS_H
+#define TACET_ALGOS_OFFLINE_CONSENSUS_H
+
+#include "algos/algorithm.h"
+#include "algos/offline/expert_voices.h"
+
+#define CONSENSUS_UNIT       (UINT32_C(1) << 16) /* lattice units that are a probability of 1 */
+#define CONSENSUS_MAX_LABELS 1000000u
+#define CONSENSUS_LANES      16 /* episodes that are played side by side */
+
+struct consensus_plan {
+    uint32_t labels;
+    uint32_t action_count;
+    double sensitivity;      /* of one expert, in experts: sqrt(1 - 1/|A|) */
+    double noise_multiplier; /* noise over sensitivity: the n labels are sqrt(n)/it -Gaussian-DP */
+    double noise;            /* standard deviation of a sum's coordinate, in experts */
+    uint64_t lattice_scale;  /* the same in units of 1/(|A| CONSENSUS_UNIT) 2^-20, rounded up */
+};
+
+enum consensus_status {
+    CONSENSUS_OK,
+    CONSENSUS_BAD,          /* labels 1 .. CONSENSUS_MAX_LABELS, actions 2 .. ENV_MAX_ACTIONS,
+                               epsilon in (0, 1000], delta in (0, 1/2] */
+    CONSENSUS_OUT_OF_REACH, /* the noise would be above 2^12 experts times 2^8/|A| */
+};
+
+/* The least noise at which LABELS labels are (epsilon, delta)-private. *out is touched on success
+ * only. */
+enum consensus_status consensus_plan_make(uint32_t labels, uint32_t action_count, double epsilon,
+                                          double delta, struct consensus_plan *out);
+
+struct consensus_run {
+    const struct consensus_plan *plan;
+    const struct expert_voices *voices;
+    const struct env *env; /* with its default parameters */
+    uint32_t max_length;   /* steps of an episode */
+    double explore;        /* share of steps whose action is uniformly random and bears no label */
+    struct noise_source *noise;
+    bool (*goes_on)(void *context); /* asked before each round of labels; NULL, or false: stop */
+    void *context;
+};
+
+/* The noisy sums of the centred policies at STATES[count x state_dim], COUNT <= CONSENSUS_LANES:
+ * SUMS[count x actions] in units of 1/(|A| CONSENSUS_UNIT) of an expert. SCRATCH has room for
+ * CONSENSUS_EXPERTS x count x actions numbers. COUNT labels are spent. */
+#define CONSENSUS_EXPERTS 64
+void consensus_sums(const struct consensus_plan *plan, const struct expert_voices *voices,
+                    struct noise_source *noise, const float *states, uint32_t count,
+                    double *scratch, int64_t *sums);
+
+/* ALGORITHM_OK: *OUT_RELEASED has exactly plan->labels transitions, each with its label as action,
+ * what the world gave for it and the next state; those that follow one another are one trajectory.
+ * The caller frees it. Else as stable_prefix_release. */
+enum algorithm_status consensus_release(const struct consensus_run *run,
+                                        struct dataset **out_released, const char **message);
+
+#endif

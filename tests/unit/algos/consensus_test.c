@@ -1,0 +1,227 @@
+/* Consensus labels: the price in closed form, the sensitivity by trying, the law of the noise, and
+ * what is released. */
+#include "algos/offline/consensus.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/noise.h"
+#include "envs/cartpole.h"
+
+enum { SLOTS = 150 };
+
+/* On cartpole: an expert pushes towards the side to which the pole falls, with this confidence. */
+struct crowd {
+    double confidence[SLOTS];
+    bool absent[SLOTS];
+    uint32_t slots, actions;
+};
+
+static bool present(const void *context, uint32_t expert)
+{
+    return !((const struct crowd *)context)->absent[expert];
+}
+
+static void probabilities(const void *context, uint32_t first, uint32_t count, const float *states,
+                          uint32_t state_count, double *out)
+{
+    const struct crowd *crowd = context;
+    for (uint32_t e = first; e < first + count; e++) {
+        for (uint32_t s = 0; s < state_count; s++) {
+            const float *x = states + 4 * s;
+            uint32_t best = x[2] + 0.5F * x[3] + 0.1F * x[1] + 0.02F * x[0] > 0.0F;
+            for (uint32_t a = 0; a < crowd->actions; a++)
+                *out++ = a == best ? crowd->confidence[e]
+                                   : (1.0 - crowd->confidence[e]) / (crowd->actions - 1);
+        }
+    }
+}
+
+static struct expert_voices voices_of(const struct crowd *crowd)
+{
+    return (struct expert_voices){.context = crowd,
+                                  .slots = crowd->slots,
+                                  .state_dim = 4,
+                                  .action_count = crowd->actions,
+                                  .present = present,
+                                  .probabilities = probabilities};
+}
+
+static struct crowd crowd_of(uint32_t actions)
+{
+    struct crowd crowd = {.slots = SLOTS, .actions = actions};
+    for (int e = 0; e < SLOTS; e++)
+        crowd.confidence[e] = 0.6 + 0.4 * e / SLOTS;
+    return crowd;
+}
+
+static struct noise_source *noise_of(uint8_t number)
+{
+    const uint8_t key[32] = {number, 12};
+    struct noise_source *noise = noise_source_new_injected(key);
+    cr_assert_not_null(noise);
+    return noise;
+}
+
+Test(consensus, costs_what_gaussians_cost)
+{
+    struct consensus_plan plan;
+    cr_assert_eq(consensus_plan_make(1000, 2, 2.59, 1e-5, &plan), CONSENSUS_OK);
+    cr_expect_float_eq(plan.noise_multiplier, 50.0, 0.1);
+    cr_expect_float_eq(plan.sensitivity, sqrt(0.5), 1e-12);
+    cr_expect_float_eq(plan.noise, plan.noise_multiplier * sqrt(0.5), 1e-6);
+    double mu = sqrt(1000.0) / plan.noise_multiplier;
+    cr_expect_leq(gaussian_dp_epsilon(mu, 1e-5), 2.59);
+    /* The lattice has at least that noise: |A| units of 2^-16 of an expert, in parts of 2^-20. */
+    double drawn = (double)plan.lattice_scale / 0x1p20 / (2.0 * CONSENSUS_UNIT);
+    cr_expect(drawn >= plan.noise && drawn < plan.noise * (1.0 + 1e-9));
+    struct consensus_plan same = plan;
+    cr_expect_eq(consensus_plan_make(0, 2, 1, 1e-5, &plan), CONSENSUS_BAD);
+    cr_expect_eq(consensus_plan_make(10, 1, 1, 1e-5, &plan), CONSENSUS_BAD);
+    cr_expect_eq(consensus_plan_make(10, 2, NAN, 1e-5, &plan), CONSENSUS_BAD);
+    cr_expect_eq(consensus_plan_make(10, 2, 1, 0.0, &plan), CONSENSUS_BAD);
+    cr_expect_eq(consensus_plan_make(1000000, 16, 1e-4, 1e-9, &plan), CONSENSUS_OUT_OF_REACH);
+    cr_expect_eq(memcmp(&plan, &same, sizeof plan), 0);
+}
+
+/* With the same noise twice, the difference of two sums is what one expert adds. */
+Test(consensus, one_expert_adds_no_more_than_the_sensitivity)
+{
+    static const double confidences[] = {0.0, 0.3, 0.5, 0.9, 1.0, NAN};
+    for (uint32_t actions = 2; actions <= 4; actions++) {
+        struct crowd crowd = crowd_of(actions);
+        const struct expert_voices voices = voices_of(&crowd);
+        struct consensus_plan plan;
+        double scratch[CONSENSUS_EXPERTS * 4], worst = 0.0;
+        cr_assert_eq(consensus_plan_make(100, actions, 3, 1e-5, &plan), CONSENSUS_OK);
+        for (size_t i = 0; i < sizeof confidences / sizeof confidences[0]; i++) {
+            int64_t with[4], without[4];
+            const float state[4] = {0, 0, 1, 0};
+            double norm = 0.0;
+            crowd.confidence[70] = confidences[i];
+            for (int world = 0; world < 2; world++) {
+                struct noise_source *noise = noise_of(1);
+                crowd.absent[70] = world;
+                consensus_sums(&plan, &voices, noise, state, 1, scratch, world ? without : with);
+                noise_source_free(noise);
+            }
+            for (uint32_t a = 0; a < actions; a++) {
+                double moved = (double)(with[a] - without[a]) / (actions * CONSENSUS_UNIT);
+                norm += moved * moved;
+            }
+            worst = fmax(worst, sqrt(norm));
+        }
+        cr_expect_leq(worst, plan.sensitivity * (1.0 + 1e-12), "%u actions", actions);
+        cr_expect_geq(worst, plan.sensitivity * (1.0 - 1e-12), "it is attained");
+    }
+}
+
+/* 20,000 sums of two actions: mean within 5 and variance within 5 standard errors (1e-6). */
+Test(consensus, sums_have_the_planned_noise)
+{
+    enum { ROUNDS = 10000 };
+    struct crowd crowd = crowd_of(2);
+    const struct expert_voices voices = voices_of(&crowd);
+    struct consensus_plan plan;
+    cr_assert_eq(consensus_plan_make(100, 2, 3, 1e-5, &plan), CONSENSUS_OK);
+    struct noise_source *noise = noise_of(2);
+    double scratch[CONSENSUS_EXPERTS * 2], expected = 0.0, sum = 0.0, square = 0.0;
+    const float state[4] = {0, 0, 1, 0};
+    crowd.absent[3] = true;
+    for (int e = 0; e < SLOTS; e++)
+        expected += crowd.absent[e] ? 0.0 : crowd.confidence[e] - 0.5;
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t sums[2];
+        consensus_sums(&plan, &voices, noise, state, 1, scratch, sums);
+        for (int a = 0; a < 2; a++) {
+            double noise_of_it =
+                (double)sums[a] / (2.0 * CONSENSUS_UNIT) - (a ? expected : -expected);
+            sum += noise_of_it;
+            square += noise_of_it * noise_of_it;
+        }
+    }
+    double error = plan.noise / sqrt(2.0 * ROUNDS);
+    cr_expect_lt(fabs(sum / (2.0 * ROUNDS)), 5.0 * error + 0.01);
+    cr_expect_float_eq(square / (2.0 * ROUNDS) / (plan.noise * plan.noise), 1.0,
+                       5.0 * sqrt(2.0 / (2.0 * ROUNDS)) + 1e-3);
+    noise_source_free(noise);
+}
+
+static struct dataset *release(const struct crowd *crowd, const struct consensus_plan *plan,
+                               double explore, struct noise_source *noise)
+{
+    const struct expert_voices voices = voices_of(crowd);
+    const struct consensus_run run = {.plan = plan,
+                                      .voices = &voices,
+                                      .env = &cartpole_env,
+                                      .max_length = 60,
+                                      .explore = explore,
+                                      .noise = noise};
+    struct dataset *released = NULL;
+    const char *message = NULL;
+    cr_assert_eq(consensus_release(&run, &released, &message), ALGORITHM_OK, "%s", message);
+    return released;
+}
+
+Test(consensus, releases_exactly_its_labels_with_what_the_world_gave)
+{
+    struct crowd crowd = crowd_of(2);
+    struct consensus_plan plan;
+    cr_assert_eq(consensus_plan_make(1003, 2, 20, 1e-5, &plan), CONSENSUS_OK);
+    struct noise_source *noise = noise_of(3);
+    for (int explored = 0; explored < 2; explored++) {
+        struct dataset *released = release(&crowd, &plan, explored ? 0.2 : 0.0, noise);
+        uint64_t agreed = 0;
+        cr_assert_eq(released->transition_count, 1003);
+        cr_assert_eq(released->expert_count, CONSENSUS_LANES);
+        for (uint64_t i = 0; i < released->transition_count; i++) {
+            const float *s = released->states + 4 * released->state_row[i];
+            uint32_t best = s[2] + 0.5F * s[3] + 0.1F * s[1] + 0.02F * s[0] > 0.0F;
+            agreed += released->actions[i] == best;
+            /* The label was played: x' = x + tau x_dot, and the push shows in the velocity. */
+            cr_assert_float_eq(s[4], s[0] + 0.02F * s[1], 1e-5);
+            cr_assert((s[5] > s[1]) == (released->actions[i] == 1));
+            cr_assert_eq(released->rewards[i], 1.0F);
+        }
+        /* About 88 of 150 experts' votes above one half against a noise of 13 and less. */
+        cr_assert_gt(agreed, 950, "%llu", (unsigned long long)agreed);
+        /* Without exploring, an episode of 60 labels is one trajectory. */
+        if (!explored)
+            cr_assert_lt(released->trajectory_count, 60);
+        else
+            cr_assert_gt(released->trajectory_count, 120);
+        dataset_free(released);
+    }
+    noise_source_free(noise);
+}
+
+static bool never(void *context)
+{
+    (void)context;
+    return false;
+}
+
+Test(consensus, nobody_to_ask_is_no_error_and_stopping_is)
+{
+    struct crowd crowd = crowd_of(2);
+    struct consensus_plan plan;
+    memset(crowd.absent, true, sizeof crowd.absent);
+    cr_assert_eq(consensus_plan_make(40, 2, 1, 1e-5, &plan), CONSENSUS_OK);
+    struct noise_source *noise = noise_of(4);
+    struct dataset *released = release(&crowd, &plan, 0.1, noise);
+    cr_assert_eq(released->transition_count, 40);
+    dataset_free(released);
+    const struct expert_voices voices = voices_of(&crowd);
+    struct consensus_run run = {.plan = &plan,
+                                .voices = &voices,
+                                .env = &cartpole_env,
+                                .max_length = 60,
+                                .noise = noise,
+                                .goes_on = never};
+    const char *message = NULL;
+    cr_assert_eq(consensus_release(&run, &released, &message), ALGORITHM_CANCELLED);
+    noise_source_free(noise);
+}
