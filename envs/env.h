@@ -10,6 +10,10 @@
 
 #include "envs/rng.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define ENV_MAX_PARAMETERS 16
 #define ENV_MAX_STATE_DIM  16
 #define ENV_MAX_ACTIONS    16
@@ -91,5 +95,9 @@ void env_defaults(const struct env *env, double *values);
 
 /* Index of the parameter of that name, or -1. */
 int env_parameter_index(const struct env *env, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

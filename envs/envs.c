@@ -8,11 +8,13 @@
 #include "envs/acrobot.h"
 #include "envs/cartpole.h"
 #include "envs/hiv.h"
+#include "envs/lunar_lander.h"
 
 static const struct env *const table[] = {
     &cartpole_env,
     &acrobot_env,
     &hiv_env,
+    &lunar_lander_env,
 };
 
 const struct env *const *env_all(unsigned *count)

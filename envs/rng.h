@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* xoshiro256++ (Blackman and Vigna 2019). The caller owns it; one per instance, never shared by
  * threads. */
 struct rng {
@@ -29,5 +33,9 @@ uint32_t rng_below(struct rng *rng, uint32_t n);
 
 /* Standard normal. */
 double rng_normal(struct rng *rng);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -33,6 +33,8 @@ $(OUT)/test_$(1): $(call unit_obj,$(1)) $(call unit_lib,$(1)) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) $(TEST_RUNNER) \
 	  -Wl,--start-group $(call unit_lib,$(1)) -Wl,--end-group $(TEST_LIBS) $(UNIT_LIBS_$(1)) $(LDLIBS)
 endef
+# The lunar lander meets the end of memory.
+UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml.
 UNIT_LIBS_api := -lyaml
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))

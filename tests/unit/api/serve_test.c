@@ -492,5 +492,11 @@ Test(serve, worlds_are_listed)
     cr_expect_eq(response_number(r, "/items/2/max_episode_steps"), 50);
     cr_expect_str_eq(response_text(r, "/items/2/parameters/1/name"), "penalty_drug1_R1");
     cr_expect_eq(response_number(r, "/items/2/parameters/1/default"), 20000);
+    cr_expect_str_eq(response_text(r, "/items/3/name"), "lunar_lander");
+    cr_expect_eq(response_number(r, "/items/3/state_dim"), 8);
+    cr_expect_eq(response_number(r, "/items/3/action_count"), 4);
+    cr_expect_eq(response_number(r, "/items/3/max_episode_steps"), 1000);
+    cr_expect_str_eq(response_text(r, "/items/3/parameters/0/name"), "gravity");
+    cr_expect_eq(response_number(r, "/items/3/parameters/0/default"), -10);
     fixture_close(f);
 }
