@@ -52,7 +52,7 @@ enum problem api_accounts_list(struct call *call)
         return problem;
     }
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
-    const char *client = call_is(call, ROLE_STUDENT) ? call->caller.id : NULL;
+    const char *client = call_is(call, ROLE_STUDENT | ROLE_AGENT) ? call->caller.id : NULL;
     enum db_status status =
         ledger_list(call->db, owner, client, page.after, page.limit, add_account, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);

@@ -83,6 +83,18 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
         {"no-budget", 403, "No budget was given to this client",
          "The teacher has no budget for clients in general, and its steward has not granted one to "
          "this client: PUT /v1/teachers/{id}/budgets/{client}."},
+    [PROBLEM_AGGREGATION_CLOSED] = {"aggregation-closed", 409,
+                                    "The aggregation takes no more reports",
+                                    "Its steward has closed it. The parameters can still be read."},
+    [PROBLEM_STALE_VERSION] =
+        {"stale-version", 409, "The parameters have moved on",
+         "The report was made under an earlier version and this aggregation wants the present one. "
+         "Nothing was counted. But what was sent was seen: an agent that counts its own privacy "
+         "counts this report, and sends a further one only if it meant to send several."},
+    [PROBLEM_ALREADY_REPORTED] =
+        {"already-reported", 409, "This agent has reported",
+         "All the reports that one agent may send to this aggregation were accepted before. "
+         "Another one would cost more privacy than was promised to the agent."},
 
     [PROBLEM_IDEMPOTENCY_KEY_REQUIRED] =
         {"idempotency-key-required", 400, "This call can spend: it needs an Idempotency-Key",

@@ -5,6 +5,7 @@
 
 #include "api/accounting.h"
 #include "api/accounts.h"
+#include "api/aggregations.h"
 #include "api/algorithms.h"
 #include "api/certificates.h"
 #include "api/clients.h"
@@ -43,9 +44,9 @@ static const struct route routes[] = {
     {"GET", "/v1/algorithms", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_algorithms_list, "Lists the learning algorithms and their parameters."},
 
     /* accounts.h */
-    {"GET", "/v1/ledger/accounts", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's own, or all for an auditor."},
-    {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
-    {"GET", "/v1/ledger/accounts/{id}/entries", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
+    {"GET", "/v1/ledger/accounts", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's or agent's own, or all for an auditor."},
+    {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
+    {"GET", "/v1/ledger/accounts/{id}/entries", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
     {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
 
     /* accounting.h */
@@ -89,6 +90,14 @@ static const struct route routes[] = {
     {"POST", "/v1/teachers/{id}/queries", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_queries_ask, "Asks for a noisy answer and pays for it."},
     {"POST", "/v1/teachers/{id}/queries:estimate", POOL, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
     {"POST", "/v1/teachers/{id}/rollouts", BATCH, ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."},
+
+    /* aggregations.h */
+    {"POST", "/v1/aggregations", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_aggregations_prepare, api_aggregations_create, "Begins a collection of locally private reports."},
+    {"GET", "/v1/aggregations", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, PAGED, NULL, api_aggregations_list, "Lists aggregations."},
+    {"GET", "/v1/aggregations/{id}", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, "", NULL, api_aggregations_get, "Shows an aggregation."},
+    {"POST", "/v1/aggregations/{id}:close", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_aggregations_close, "Ends an aggregation; its parameters stay."},
+    {"GET", "/v1/aggregations/{id}/parameters", BATCH, ROLE_STEWARD | ROLE_AGENT, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_aggregations_parameters, "Gives the present parameters, and an agent the seed of its next report."},
+    {"POST", "/v1/aggregations/{id}/submissions", BATCH, ROLE_AGENT, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_aggregations_submit, "Takes an agent's randomised report."},
 
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},

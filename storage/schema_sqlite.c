@@ -300,4 +300,58 @@ static const char *const version_4[] = {
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {version_1, version_2, version_3, version_4, NULL};
+/* Aggregations of locally private reports. Reports go when they are applied; what was accepted of
+ * whom is counted for ever. */
+static const char *const version_5[] = {
+    "CREATE TABLE aggregations ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " owner TEXT NOT NULL,"
+    " name TEXT NOT NULL,"
+    " environment TEXT NOT NULL,"
+    " state_dim INTEGER NOT NULL,"
+    " action_count INTEGER NOT NULL,"
+    " hidden INTEGER NOT NULL,"
+    " mechanism TEXT NOT NULL,"
+    " epsilon REAL NOT NULL,"
+    " clip REAL NOT NULL,"
+    " projection_clip REAL NOT NULL,"
+    " submissions_per_agent INTEGER NOT NULL,"
+    " price_units INTEGER NOT NULL,"
+    " buffer INTEGER NOT NULL,"
+    " learning_rate REAL NOT NULL,"
+    " discount REAL NOT NULL,"
+    " value_weight REAL NOT NULL,"
+    " entropy_weight REAL NOT NULL,"
+    " exploration REAL NOT NULL,"
+    " exploration_decay REAL NOT NULL,"
+    " refuses_stale INTEGER NOT NULL,"
+    " is_open INTEGER NOT NULL,"
+    " version INTEGER NOT NULL,"
+    " reports INTEGER NOT NULL,"
+    " applied INTEGER NOT NULL CHECK (applied <= reports),"
+    " created_ms INTEGER NOT NULL,"
+    " scheme BLOB NOT NULL) STRICT",
+    "CREATE INDEX aggregations_by_time ON aggregations (created_ms, id)",
+    "CREATE TABLE aggregation_parameters ("
+    " aggregation TEXT NOT NULL PRIMARY KEY REFERENCES aggregations (id),"
+    " bytes BLOB NOT NULL) STRICT",
+    "CREATE TABLE aggregation_agents ("
+    " aggregation TEXT NOT NULL REFERENCES aggregations (id),"
+    " client TEXT NOT NULL,"
+    " reports INTEGER NOT NULL,"
+    " PRIMARY KEY (aggregation, client)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE aggregation_reports ("
+    " aggregation TEXT NOT NULL REFERENCES aggregations (id),"
+    " sequence INTEGER NOT NULL,"
+    " client TEXT NOT NULL,"
+    " number INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL,"
+    " accepted_ms INTEGER NOT NULL,"
+    " PRIMARY KEY (aggregation, sequence)) STRICT, WITHOUT ROWID",
+    "CREATE TRIGGER aggregation_agents_stay BEFORE DELETE ON aggregation_agents"
+    " BEGIN SELECT RAISE(ABORT, 'what was accepted is never forgotten'); END",
+    NULL,
+};
+
+const char *const *const schema_sqlite[] = {version_1, version_2, version_3,
+                                            version_4, version_5, NULL};

@@ -1,0 +1,29 @@
+/* Private gradient collection (PGC-A3C; Ono and Takahashi 2020, arXiv 2001.11718, algorithm 1):
+ * agents play in worlds of their own, each randomises the gradient of an episode on its side, and
+ * a collector that sees nothing but reports moves the shared parameters by their mean. Here is what
+ * collector and agents must agree on; the randomisers are in algos/privacy/local_mechanism.h.
+ *
+ * All of this is post-processing of reports. */
+#ifndef TACET_ALGOS_ONLINE_GRADIENT_COLLECTION_H
+#define TACET_ALGOS_ONLINE_GRADIENT_COLLECTION_H
+
+#include <stdint.h>
+
+#include "algos/online/actor_critic.h"
+
+/* No parameter leaves +- this, whatever reports say. */
+#define COLLECTION_PARAMETER_BOUND 1e6F
+
+/* How agents explore: a uniform action with probability START - DECAY times the reports accepted so
+ * far, at least 0. */
+struct collection_exploration {
+    double start, decay;
+};
+double collection_explore(const struct collection_exploration *exploration, uint64_t reports);
+
+/* PARAMETERS[count] of NET move against SUM / REPORTS, the mean of that many decoded reports, by
+ * LEARNING_RATE. A sum that is not finite counts as 0. */
+void collection_update(const struct actor_critic *net, float *parameters, const double *sum,
+                       uint32_t reports, double learning_rate);
+
+#endif

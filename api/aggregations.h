@@ -1,0 +1,43 @@
+/* Aggregations: shared parameters that agents improve by reports which they have randomised
+ * themselves. The service never sees a gradient. */
+#ifndef TACET_API_AGGREGATIONS_H
+#define TACET_API_AGGREGATIONS_H
+
+#include <jansson.h>
+
+#include "algos/online/actor_critic.h"
+#include "algos/privacy/local_mechanism.h"
+#include "api/call.h"
+#include "storage/aggregations.h"
+
+enum problem api_aggregations_prepare(struct call *call); /* finds the mechanism's constants */
+enum problem api_aggregations_create(struct call *call);  /* POST /v1/aggregations */
+enum problem api_aggregations_list(struct call *call);    /* GET /v1/aggregations */
+enum problem api_aggregations_get(struct call *call);     /* GET /v1/aggregations/{id} */
+enum problem api_aggregations_close(struct call *call);   /* POST /v1/aggregations/{id}:close */
+
+/* submissions.c: GET /v1/aggregations/{id}/parameters, POST /v1/aggregations/{id}/submissions */
+enum problem api_aggregations_parameters(struct call *call);
+enum problem api_aggregations_submit(struct call *call);
+
+/* An aggregation with what its reports are made and read by. */
+struct aggregation {
+    struct aggregation_row row;
+    struct actor_critic net;
+    struct local_scheme scheme; /* of one report */
+};
+
+/* The aggregation that {id} names when the caller may know of it: its steward, and every agent. */
+enum problem aggregation_of_call(struct call *call, struct aggregation *out);
+
+/* What is stored of a scheme beside the row, so that its constants, which take a search, are found
+ * once. */
+#define AGGREGATION_SCHEME_NUMBERS (3 + LOCAL_CONSTANTS)
+void aggregation_scheme_write(const struct local_scheme *scheme,
+                              double out[AGGREGATION_SCHEME_NUMBERS]);
+/* False: the row and the numbers do not make a scheme. */
+bool aggregation_scheme_read(const struct aggregation_row *row,
+                             const double numbers[AGGREGATION_SCHEME_NUMBERS],
+                             struct local_scheme *out);
+
+#endif

@@ -1,0 +1,402 @@
+/* What agents get and give: the parameters, and reports.
+ *
+ * DESIGN. A report is checked whole before anything changes; then, in one transaction with the
+ * stored answer, the agent's account pays, the counters move, the report is kept, and the one that
+ * fills the buffer makes the update. A repeat under the same key gets the stored bytes; a second
+ * report is refused by the agent's counter and by its account. */
+#include <assert.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/online/gradient_collection.h"
+#include "algos/privacy/local_report.h"
+#include "api/accept.h"
+#include "api/aggregations.h"
+#include "api/budget.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "storage/ledger.h"
+
+#define BASE64     sodium_base64_VARIANT_ORIGINAL
+#define EVENT_SIZE 128
+
+/* The public seed of CLIENT's report of that NUMBER: known before any gradient is. */
+static void report_seed(const char *aggregation, const char *client, int64_t number,
+                        unsigned char out[LOCAL_SEED_SIZE])
+{
+    char text[2 * ID_SIZE + 32];
+    int length = snprintf(text, sizeof text, "%s %s %lld", aggregation, client, (long long)number);
+    assert(length > 0 && (size_t)length < sizeof text);
+    crypto_generichash(out, LOCAL_SEED_SIZE, (const unsigned char *)text, (size_t)length, NULL, 0);
+}
+
+/* ---- parameters */
+
+/* The present parameters in the arena; NULL: memory, or *out_status says. */
+static float *load_parameters(struct call *call, const struct aggregation *a,
+                              enum db_status *out_status)
+{
+    void *bytes = NULL;
+    size_t size = 0, count = actor_critic_count(&a->net);
+    *out_status = aggregations_parameters(call->db, a->row.id, &bytes, &size);
+    float *out = NULL;
+    if (*out_status == DB_OK && size == count * sizeof *out) {
+        out = arena_array(&call->arena, count, sizeof *out);
+        if (out != NULL) {
+            memcpy(out, bytes, size);
+        }
+    } else if (*out_status == DB_OK || *out_status == DB_NONE) {
+        *out_status = DB_FAILED;
+    }
+    free(bytes);
+    return out;
+}
+
+/* For an agent: how many reports it may still send, and the seed of the next. */
+static bool add_standing(struct call *call, const struct aggregation *a, int64_t sent, json_t *json)
+{
+    unsigned char seed[LOCAL_SEED_SIZE];
+    char hex[2 * LOCAL_SEED_SIZE + 1];
+    report_seed(a->row.id, call->caller.id, sent + 1, seed);
+    sodium_bin2hex(hex, sizeof hex, seed, sizeof seed);
+    return json_object_set_new(json, "reports_left",
+                               json_integer(a->row.submissions_per_agent - sent)) == 0 &&
+           json_object_set_new(json, "report_seed", json_string(hex)) == 0;
+}
+
+static json_t *parameters_json(struct call *call, const struct aggregation *a,
+                               const float *parameters, int64_t sent)
+{
+    const struct collection_exploration exploration = {a->row.exploration,
+                                                       a->row.exploration_decay};
+    json_t *list = json_array();
+    size_t count = actor_critic_count(&a->net);
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        good = json_array_append_new(list, json_real((double)parameters[i])) == 0;
+    }
+    json_t *json =
+        json_pack("{s:I, s:s, s:o, s:o}", "version", (json_int_t)a->row.version, "state",
+                  a->row.open ? "open" : "closed", "parameters", list, "exploration",
+                  json_number(collection_explore(&exploration, (uint64_t)a->row.reports)));
+    good =
+        good && json != NULL && (!call_is(call, ROLE_AGENT) || add_standing(call, a, sent, json));
+    if (!good) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+enum problem api_aggregations_parameters(struct call *call)
+{
+    struct aggregation a;
+    enum problem problem = aggregation_of_call(call, &a);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    const char *accept = call_request_header(call, "Accept");
+    bool bytes = accept != NULL && accept_quality(accept, "application", "octet-stream") >
+                                       accept_quality(accept, "application", "json");
+    if (!bytes && !accept_allows_json(accept)) {
+        return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
+                            "Parameters come as application/json or application/octet-stream.");
+    }
+    enum db_status status = DB_OK;
+    int64_t sent = 0;
+    if (call_is(call, ROLE_AGENT)) {
+        status = aggregations_agent(call->db, a.row.id, call->caller.id, &sent);
+    }
+    float *parameters = status == DB_OK ? load_parameters(call, &a, &status) : NULL;
+    if (status != DB_OK) {
+        return call_db(call, status);
+    }
+    if (parameters == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
+    if (!bytes) {
+        return call_reply_json(call, 200, parameters_json(call, &a, parameters, sent));
+    }
+    /* float32, little-endian: as they lie in memory, which is all that is built for. */
+    size_t size = actor_critic_count(&a.net) * sizeof *parameters;
+    char *copy = malloc(size);
+    if (copy != NULL) {
+        memcpy(copy, parameters, size);
+    }
+    return call_reply_bytes(call, 200, "application/octet-stream", copy, size);
+}
+
+/* ---- a report comes in */
+
+struct submission {
+    struct call *call;
+    struct aggregation a;
+    int64_t version;
+    json_t *report;
+    int64_t *values;      /* scheme.report_length */
+    double *estimate;     /* dimension; room */
+    unsigned char *bytes; /* packed */
+    size_t size;
+    int64_t sent; /* of the agent, before this one */
+};
+
+static void read_values(struct submission *s, const json_t *values)
+{
+    size_t length = s->a.scheme.report_length;
+    if (json_array_size(values) != length) {
+        call_invalid(s->call, "/report/values", "must have %zu integers", length);
+        return;
+    }
+    for (size_t i = 0; i < length; i++) {
+        const json_t *value = json_array_get(values, i);
+        if (!json_is_integer(value)) {
+            char at[64];
+            snprintf(at, sizeof at, "/report/values/%zu", i);
+            call_invalid(s->call, at, "must be an integer");
+            return;
+        }
+        s->values[i] = json_integer_value(value);
+    }
+}
+
+static void read_bytes(struct submission *s, const char *text)
+{
+    size_t room = local_report_room(&s->a.scheme), size = 0;
+    unsigned char *bytes = arena_alloc(&s->call->arena, room);
+    if (bytes == NULL) {
+        return;
+    }
+    bool good = sodium_base642bin(bytes, room, text, strlen(text), NULL, &size, NULL, BASE64) == 0;
+    if (!good || local_report_unpack(&s->a.scheme, bytes, size, s->values) != LOCAL_OK) {
+        call_invalid(s->call, "/report/bytes", "is not the base64 of a report of %zu integers",
+                     s->a.scheme.report_length);
+    }
+}
+
+/* A row of the projection belongs to a sign: 0 or 1, which the packing relies on. */
+static bool is_possible(struct submission *s)
+{
+    unsigned char seed[LOCAL_SEED_SIZE];
+    const struct local_scheme *scheme = &s->a.scheme;
+    report_seed(s->a.row.id, s->call->caller.id, s->sent + 1, seed);
+    return scheme->mechanism->decode(scheme, seed, s->values, s->estimate) == LOCAL_OK;
+}
+
+/* False with faults in the call, or without when memory was short. */
+static bool read_report(struct submission *s)
+{
+    struct call *call = s->call;
+    json_t *values = NULL;
+    const char *text = NULL;
+    size_t room = local_report_room(&s->a.scheme);
+    const struct field fields[] = {
+        field_optional(field_array("values", &values, 0, SIZE_MAX >> 12)),
+        field_optional(field_text("bytes", &text, 1, sodium_base64_encoded_len(room, BASE64))),
+    };
+    s->values = arena_array(&call->arena, s->a.scheme.report_length, sizeof *s->values);
+    s->estimate = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof(double));
+    s->bytes = arena_alloc(&call->arena, room);
+    if (s->values == NULL || s->estimate == NULL || s->bytes == NULL ||
+        !fields_read(call, s->report, "/report", fields, 2)) {
+        return false;
+    }
+    if ((values == NULL) == (text == NULL)) {
+        call_invalid(call, "/report", "must have either values or bytes");
+        return false;
+    }
+    if (values != NULL) {
+        read_values(s, values);
+    } else {
+        read_bytes(s, text);
+    }
+    if (call_error_count(call) > 0) {
+        return false;
+    }
+    if (!is_possible(s)) {
+        call_invalid(call, "/report", "is not a possible output of %s",
+                     s->a.scheme.mechanism->name);
+        return false;
+    }
+    s->size = local_report_pack(&s->a.scheme, s->values, s->bytes);
+    return true;
+}
+
+static enum problem check_version(struct submission *s)
+{
+    int64_t now = s->a.row.version;
+    if (s->version > now) {
+        return call_invalid(s->call, "/version", "is not one yet: the present one is %lld",
+                            (long long)now);
+    }
+    if (s->version < now && s->a.row.refuses_stale) {
+        return call_problem(s->call, PROBLEM_STALE_VERSION,
+                            "The parameters are at version %lld; nothing was counted.",
+                            (long long)now);
+    }
+    return PROBLEM_NONE;
+}
+
+static enum problem check(struct submission *s)
+{
+    struct call *call = s->call;
+    const struct field fields[] = {
+        field_integer("version", &s->version, 1, INT64_C(1) << 53),
+        field_object("report", &s->report),
+    };
+    if (!fields_read(call, call->body, "", fields, 2)) {
+        return PROBLEM_VALIDATION;
+    }
+    if (!s->a.row.open) {
+        return call_problem(call, PROBLEM_AGGREGATION_CLOSED, "It takes no more reports.");
+    }
+    enum db_status status = aggregations_agent(call->db, s->a.row.id, call->caller.id, &s->sent);
+    if (status != DB_OK) {
+        return call_db(call, status);
+    }
+    if (s->sent >= s->a.row.submissions_per_agent) {
+        return call_problem(call, PROBLEM_ALREADY_REPORTED,
+                            "All %lld reports of this agent were accepted before.",
+                            (long long)s->a.row.submissions_per_agent);
+    }
+    enum problem problem = check_version(s);
+    if (problem == PROBLEM_NONE && !read_report(s)) {
+        problem = call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+    }
+    return problem;
+}
+
+/* ---- paying */
+
+/* The agent's account, opened by its first report: as much as all its reports cost. */
+static enum db_status standing(struct submission *s, struct ledger_account *out)
+{
+    struct call *call = s->call;
+    const struct aggregation_row *row = &s->a.row;
+    enum db_status status = ledger_find_for(call->db, LEDGER_CLIENT, row->id, call->caller.id, out);
+    if (status != DB_NONE) {
+        return status;
+    }
+    const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
+                                           .resource = row->id,
+                                           .client = call->caller.id,
+                                           .owner = row->owner,
+                                           .unit = "agent",
+                                           .epsilon = row->epsilon,
+                                           .limit_units =
+                                               row->price_units * row->submissions_per_agent,
+                                           .event = "{\"type\":\"NoOpDpEvent\"}",
+                                           .now_ms = call->now_ms};
+    status = ledger_open_account(call->db, &opening, out);
+    return status == DB_NONE ? DB_FAILED : status;
+}
+
+static enum problem pay(struct submission *s, struct ledger_account *out)
+{
+    struct call *call = s->call;
+    enum db_status status = standing(s, out);
+    if (status != DB_OK) {
+        return call_db(call, status);
+    }
+    char epsilon[32], event[EVENT_SIZE];
+    json_text_number(ledger_units_value(s->a.row.price_units), epsilon);
+    snprintf(event, sizeof event, "{\"type\":\"EpsilonDeltaDpEvent\",\"epsilon\":%s,\"delta\":0}",
+             epsilon);
+    const struct ledger_charge charge = {.prices = {{out->id, s->a.row.price_units, 0}},
+                                         .count = 1,
+                                         .client = call->caller.id,
+                                         .resource = s->a.row.id,
+                                         .event = event,
+                                         .now_ms = call->now_ms};
+    struct ledger_outcome outcome;
+    status = ledger_debit(call->db, &charge, &outcome);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (outcome.verdict != LEDGER_OK) {
+        return budget_refused(call, &outcome);
+    }
+    *out = outcome.parts[0].account;
+    return PROBLEM_NONE;
+}
+
+/* ---- the update */
+
+struct gathering {
+    const struct aggregation *a;
+    double *sum, *estimate; /* dimension each */
+    int64_t *values;
+    uint32_t reports;
+    bool good;
+};
+
+static bool gather(void *context, const char *client, int64_t number, const void *bytes,
+                   size_t size)
+{
+    struct gathering *g = context;
+    const struct local_scheme *scheme = &g->a->scheme;
+    unsigned char seed[LOCAL_SEED_SIZE];
+    report_seed(g->a->row.id, client, number, seed);
+    g->good = local_report_unpack(scheme, bytes, size, g->values) == LOCAL_OK &&
+              scheme->mechanism->decode(scheme, seed, g->values, g->estimate) == LOCAL_OK;
+    for (uint32_t i = 0; g->good && i < scheme->parameters.dimension; i++) {
+        g->sum[i] += g->estimate[i];
+    }
+    g->reports++;
+    return g->good;
+}
+
+/* Takes the waiting reports into the parameters. */
+static enum db_status update(struct submission *s)
+{
+    struct call *call = s->call;
+    struct gathering g = {.a = &s->a, .estimate = s->estimate, .values = s->values, .good = true};
+    g.sum = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof *g.sum);
+    if (g.sum == NULL) {
+        return DB_FAILED;
+    }
+    enum db_status status = aggregations_waiting(call->db, s->a.row.id, gather, &g);
+    if (status != DB_OK || !g.good || g.reports == 0) {
+        return status == DB_OK ? DB_FAILED : status;
+    }
+    float *parameters = load_parameters(call, &s->a, &status);
+    if (parameters == NULL) {
+        return status == DB_OK ? DB_FAILED : status;
+    }
+    collection_update(&s->a.net, parameters, g.sum, g.reports, s->a.row.learning_rate);
+    return aggregations_update(call->db, &s->a.row, parameters,
+                               actor_critic_count(&s->a.net) * sizeof *parameters);
+}
+
+enum problem api_aggregations_submit(struct call *call)
+{
+    struct submission *s = arena_array(&call->arena, 1, sizeof *s);
+    if (s == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    s->call = call;
+    struct ledger_account account;
+    enum problem problem = aggregation_of_call(call, &s->a);
+    if (problem != PROBLEM_NONE || (problem = check(s)) != PROBLEM_NONE ||
+        (problem = pay(s, &account)) != PROBLEM_NONE) {
+        return problem;
+    }
+    int64_t number = 0;
+    enum db_status status = aggregations_accept(call->db, &s->a.row, call->caller.id, s->bytes,
+                                                s->size, call->now_ms, &number);
+    if (status == DB_OK && s->a.row.reports - s->a.row.applied >= s->a.row.buffer) {
+        status = update(s);
+    }
+    if (status != DB_OK) {
+        /* DB_NONE: its reports were counted a moment ago in this very transaction. */
+        return call_db(call, status == DB_NONE ? DB_RETRY : status);
+    }
+    return call_reply_json(
+        call, 202,
+        json_pack("{s:b, s:I, s:I, s:I, s:o, s:o}", "accepted", 1, "report", (json_int_t)number,
+                  "version", (json_int_t)s->a.row.version, "reports_left",
+                  (json_int_t)(s->a.row.submissions_per_agent - number), "spent",
+                  budget_spent(&account), "remaining", budget_remaining(&account)));
+}
