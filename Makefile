@@ -63,6 +63,7 @@ help:
 	@echo 'make demo       the main job on a temporary server, six minutes at most'
 	@echo 'make test       unit, HTTP and crash tests (installs what is missing)'
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
+	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
 	@echo 'make bench      speed beside this machine'"'"'s own limits'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
@@ -101,6 +102,7 @@ $(OUT)/api/embedded.c.o: CFLAGS += -fno-lto
 
 include tests/tests.mk
 include tests/fuzz/fuzz.mk
+include tests/soak/soak.mk
 include bench/bench.mk
 
 # What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.
