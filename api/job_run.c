@@ -67,80 +67,9 @@ bool job_run_must_stop(struct job_run *run)
     return run->stopping;
 }
 
-/* ---- the data */
-
-struct loading {
-    struct job_run *run;
-    struct dataset_builder *builder;
-    uint32_t slots; /* experts of the dataset */
-    bool good;
-};
-
-/* Reads one record at AT; 0 when it is damaged. */
-static size_t load_record(const struct loading *loading, const unsigned char *at, size_t size,
-                          const uint32_t *experts, uint32_t expert_count, struct trajectory *out)
+bool job_run_goes_on(struct job_run *run)
 {
-    const struct algorithm_request *request = &loading->run->plan.request;
-    size_t used = trajectory_record_read(at, size, request->state_dim, out);
-    if (used == 0 || out->expert >= expert_count || experts[out->expert] >= loading->slots) {
-        return 0;
-    }
-    out->expert = experts[out->expert];
-    for (uint32_t t = 0; t < out->length; t++) {
-        if (out->actions[t] >= request->action_count) {
-            return 0;
-        }
-    }
-    return used;
-}
-
-static bool load_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
-                       uint32_t expert_count)
-{
-    struct loading *loading = context;
-    const unsigned char *at = bytes;
-    loading->good = !job_run_must_stop(loading->run) && job_run_beat(loading->run, false, LEASE_MS);
-    while (loading->good && size > 0) {
-        struct trajectory trajectory;
-        size_t used = load_record(loading, at, size, experts, expert_count, &trajectory);
-        if (used == 0) {
-            loading->good = false;
-            break;
-        }
-        /* All that the builder refuses has been looked for: what is left is memory. */
-        loading->good = dataset_builder_add(loading->builder, &trajectory);
-        loading->run->starved = !loading->good;
-        at += used;
-        size -= used;
-    }
-    return loading->good;
-}
-
-struct dataset *job_run_load(struct job_run *run)
-{
-    const struct algorithm_request *request = &run->plan.request;
-    struct dataset_row row;
-    enum db_status status = datasets_find(run->db, run->job.dataset, &row);
-    if (status != DB_OK || row.experts > UINT32_MAX) {
-        run->storage_failed = status != DB_OK && status != DB_NONE;
-        return NULL;
-    }
-    snprintf(run->environment, sizeof run->environment, "%s", row.environment);
-    struct loading loading = {.run = run, .slots = (uint32_t)row.experts, .good = true};
-    loading.builder = dataset_builder_new(request->state_dim, request->action_count, loading.slots);
-    if (loading.builder == NULL) {
-        run->starved = true;
-        return NULL;
-    }
-    status = uploads_read(run->db, run->job.dataset, load_chunk, &loading);
-    run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
-    if (status != DB_OK || !loading.good) {
-        dataset_builder_free(loading.builder);
-        return NULL;
-    }
-    struct dataset *data = dataset_builder_finish(loading.builder);
-    run->starved = data == NULL;
-    return data;
+    return !job_run_must_stop(run) && job_run_beat(run, false, LEASE_MS);
 }
 
 /* ---- what the training asks */

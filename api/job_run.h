@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "algos/data/dataset.h"
+#include "algos/offline/expert_policies.h"
 #include "api/api.h"
 #include "api/job_plan.h"
 #include "api/problem.h"
@@ -53,9 +55,20 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms);
 /* Notes it when the server wants to stop. */
 bool job_run_must_stop(struct job_run *run);
 
+/* While data are loaded, between their pieces: hears of a stop and renews the lease when that is
+ * due. False: leave off; the flags say why. */
+bool job_run_goes_on(struct job_run *run);
+
 /* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
  * (lost, stopping, cancelled, storage_failed, starved) says another reason. */
 struct dataset *job_run_load(struct job_run *run);
+
+/* Reads the networks that were uploaded for the dataset's experts into a slot for each expert,
+ * mixed to the dataset's floor; slots of experts without one stay empty. The caller frees it. NULL:
+ * as above; networks of more than JOB_NETWORKS_MAX_BYTES together are damage too, for the job has
+ * to fit into memory. */
+#define JOB_NETWORKS_MAX_BYTES ((size_t)1 << 30)
+struct expert_policies *job_run_load_experts(struct job_run *run);
 
 /* Stores the end, the policy with its certificate, and the settlement of the hold, in one
  * transaction. DB_NONE: the lease was lost and nothing was stored. */

@@ -94,7 +94,8 @@ enum db_status datasets_put_policy(struct db *db, const struct expert_policy *po
 enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t number,
                                    void **out_bytes, size_t *out_size);
 
-/* Shows every policy in order of expert; BYTES are borrowed and 8-byte aligned. */
+/* Shows every policy in order of expert; BYTES are borrowed and 8-byte aligned. EACH may stop by
+ * false, and may use DB. */
 typedef bool expert_policy_fn(void *context, uint32_t number, const void *bytes, size_t size);
 enum db_status datasets_policies(struct db *db, const char *dataset, expert_policy_fn *each,
                                  void *context);

@@ -168,31 +168,41 @@ enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t 
     return DB_OK;
 }
 
-struct policy_list {
-    expert_policy_fn *each;
-    void *context;
+/* One row, copied: a row's own bytes may start anywhere, and end with the statement. */
+struct policy_row {
+    uint32_t number;
+    char *bytes;
+    size_t size;
 };
 
-static enum db_status show_policy(void *context, const struct db_row *row)
+static enum db_status keep_policy(void *context, const struct db_row *row)
 {
-    const struct policy_list *list = context;
-    size_t size = 0;
-    const void *bytes = db_row_bytes(row, 1, &size);
-    char *aligned = listing_duplicate(bytes, size); /* a row's own bytes may start anywhere */
-    if (aligned == NULL) {
-        return DB_FAILED;
-    }
-    bool more = list->each(list->context, (uint32_t)db_row_integer(row, 0), aligned, size);
-    free(aligned);
-    return more ? DB_OK : DB_NONE;
+    struct policy_row *kept = context;
+    const void *bytes = db_row_bytes(row, 1, &kept->size);
+    kept->number = (uint32_t)db_row_integer(row, 0);
+    kept->bytes = listing_duplicate(bytes, kept->size);
+    return kept->bytes != NULL ? DB_OK : DB_FAILED;
 }
 
+/* A statement for each, so that EACH may write (a heartbeat) without a snapshot being open. */
 enum db_status datasets_policies(struct db *db, const char *dataset, expert_policy_fn *each,
                                  void *context)
 {
-    struct policy_list list = {each, context};
-    struct db_value values[] = {db_text(dataset)};
-    return listing_end(
-        db_run(db, "SELECT number, bytes FROM expert_policies WHERE dataset = $1 ORDER BY number",
-               values, 1, show_policy, &list));
+    bool more = true;
+    int64_t from = 0;
+    enum db_status status = DB_OK;
+    while (more && status == DB_OK) {
+        struct policy_row row = {0};
+        struct db_value values[] = {db_text(dataset), db_integer(from)};
+        status = db_one(db,
+                        "SELECT number, bytes FROM expert_policies WHERE dataset = $1 "
+                        "AND number >= $2 ORDER BY number LIMIT 1",
+                        values, 2, keep_policy, &row);
+        if (status == DB_OK) {
+            more = each(context, row.number, row.bytes, row.size);
+            from = (int64_t)row.number + 1;
+        }
+        free(row.bytes);
+    }
+    return listing_end(status);
 }

@@ -1,0 +1,131 @@
+/* The networks of experts on their way from the database into a job. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/job_run.h"
+#include "storage/datasets.h"
+#include "tests/unit/api/domain.h"
+
+enum { EXPERTS = 4, ACTIONS = 2 };
+static const float state[4] = {0.5F, -0.25F, 1.0F, 2.0F};
+
+/* A linear network whose first output is FIRST at STATE and whose second is 0. */
+static void put_network(struct fixture *f, const char *dataset, unsigned expert, double first,
+                        const char *output)
+{
+    const char *body =
+        domain_path("{\"activation\":\"relu\",\"layers\":[{\"weight\":[[0,0,%g,0],[0,0,0,0]],"
+                    "\"bias\":[0,0]}],\"output\":\"%s\"}",
+                    first, output);
+    expect_status(fixture_put(f, "steward",
+                              domain_path("/v1/datasets/%s/experts/e%u/policy", dataset, expert),
+                              body),
+                  204);
+}
+
+/* Experts e0 .. e3 have trajectories; e1 a softmax network, e3 an argmax one; e4 a network alone.
+ */
+static const char *sealed(struct fixture *f)
+{
+    const char *id = domain_dataset(f, "private");
+    char *lines = domain_lines(EXPERTS, 12);
+    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
+    free(lines);
+    put_network(f, id, 3, -1.0, "argmax");
+    put_network(f, id, 1, 9.0, "softmax");
+    put_network(f, id, 1, 1.0, "softmax"); /* replaces the one before */
+    put_network(f, id, 4, 2.0, "softmax");
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    return id;
+}
+
+static bool stop(void *context)
+{
+    return *(const bool *)context;
+}
+
+static struct job_run run_of(struct fixture *f, const struct api_job_control *control,
+                             const char *dataset)
+{
+    struct job_run run = {.app = fixture_app(f), .db = fixture_db(f), .control = control};
+    snprintf(run.job.dataset, sizeof run.job.dataset, "%s", dataset);
+    run.beat_ms = run.app->settings.now_ms();
+    return run;
+}
+
+static void expect_damaged(struct fixture *f, const char *dataset, const char *sql)
+{
+    const struct api_job_control control = {.worker = "w"};
+    struct job_run run = run_of(f, &control, dataset);
+    cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
+    cr_assert_null(job_run_load_experts(&run), "%s", sql);
+    cr_assert_not(run.lost || run.stopping || run.cancelled || run.storage_failed || run.starved);
+}
+
+Test(job_load, networks_come_into_their_slots_with_the_datasets_floor)
+{
+    struct fixture *f = fixture_open();
+    const struct api_job_control control = {.worker = "w"};
+    struct job_run run = run_of(f, &control, sealed(f));
+    struct expert_policies *policies = job_run_load_experts(&run);
+    cr_assert_not_null(policies);
+    cr_assert_eq(expert_policies_count(policies), EXPERTS + 1);
+    cr_assert_eq(expert_policies_floor(policies), 0.02);
+    double p[(EXPERTS + 1) * ACTIONS];
+    expert_policies_probabilities(policies, 0, EXPERTS + 1, state, 1, p);
+    const double first[EXPERTS + 1] = {0.5, 0.96 / (1.0 + exp(-1.0)) + 0.02, 0.5, 0.02,
+                                       0.96 / (1.0 + exp(-2.0)) + 0.02};
+    for (uint32_t e = 0; e <= EXPERTS; e++) {
+        cr_assert_eq(expert_policies_has(policies, e), e == 1 || e >= 3, "expert %u", e);
+        cr_assert_float_eq(p[e * ACTIONS], first[e], 1e-7, "expert %u", e);
+    }
+    expert_policies_free(policies);
+    fixture_close(f);
+}
+
+Test(job_load, damage_is_told_from_a_stop)
+{
+    struct fixture *f = fixture_open();
+    const char *dataset = sealed(f);
+    bool stopping = true;
+    const struct api_job_control control = {
+        .worker = "w", .stop_requested = stop, .context = &stopping};
+    struct job_run run = run_of(f, &control, dataset);
+    cr_assert_null(job_run_load_experts(&run));
+    cr_assert(run.stopping);
+    expect_damaged(f, dataset, "UPDATE datasets SET experts = 4");
+    cr_assert_eq(db_run(fixture_db(f), "UPDATE datasets SET experts = 5", NULL, 0, NULL, NULL),
+                 DB_OK);
+    expect_damaged(f, dataset,
+                   "UPDATE expert_policies SET bytes = substr(bytes, 1, 40) WHERE number = 4");
+    expect_damaged(f, dataset, "UPDATE expert_policies SET bytes = x'' WHERE number = 1");
+    fixture_close(f);
+}
+
+/* A heartbeat writes; it must find no snapshot of its own connection open. */
+Test(job_load, the_lease_is_renewed_between_networks)
+{
+    struct fixture *f = fixture_open();
+    const char *dataset = sealed(f);
+    const struct api_job_control control = {.worker = "w"};
+    struct job_run run = run_of(f, &control, dataset);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 6, 40));
+    expect_status(made, 202);
+    int64_t now = run.app->settings.now_ms();
+    cr_assert_eq(jobs_claim(run.db, "w", now, 30000, &run.job), DB_OK);
+    fixture_advance(20000);
+    struct expert_policies *policies = job_run_load_experts(&run);
+    cr_assert_not_null(policies);
+    cr_assert_eq(run.beat_ms, now + 20000);
+    expert_policies_free(policies);
+    fixture_advance(20000);
+    run.control = &(const struct api_job_control){.worker = "another"};
+    cr_assert_null(job_run_load_experts(&run));
+    cr_assert(run.lost);
+    fixture_close(f);
+}
