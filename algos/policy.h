@@ -45,8 +45,9 @@ uint32_t policy_best_action(const float *values, uint32_t actions);
 /* Plays EPISODES episodes of at most MAX_STEPS in ENV with the best action (POLICY_SOFTMAX: drawn),
  * from the public SEED, and gives mean and standard deviation of the undiscounted return.
  * PARAMETERS as env_defaults fills them. The deviation is that of a sample (n - 1; 0 for one
- * episode). False: no episode, no memory, a network that does not fit the world or is not finite,
- * or a world that broke. */
+ * episode). Episode e is a function of (SEED, e), and its actions are those that policy_values or
+ * policy_probabilities give it alone. False: no episode, no step, no memory, a network that does
+ * not fit the world or is not finite, or a world that broke. */
 struct policy_evaluation {
     double mean_return, std_return;
     uint32_t episodes;

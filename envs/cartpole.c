@@ -10,7 +10,7 @@
  * rounding difference every nine steps. Unlike there, a changed cart mass changes the total mass.
  * Sine and cosine are those of lanes.h, the same on every machine; the C library's, which the
  * reference takes, are another double once in ten thousand angles of 0.04, once in five hundred of
- * 0.2, and never in our recordings.
+ * 0.2, and never where our recordings would show it.
  */
 #include "envs/cartpole.h"
 

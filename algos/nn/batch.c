@@ -90,7 +90,11 @@ static void apply_tanh(float *y, size_t count)
         y[i] = tanhf(y[i]);
 }
 
-const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows)
+typedef void product(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
+                     float *c);
+
+static const float *forward(struct batch *batch, const float *parameters, uint32_t rows,
+                            product *times_transposed)
 {
     assert(rows <= batch->capacity);
     const struct mlp_shape *shape = &batch->shape;
@@ -101,7 +105,7 @@ const float *batch_forward(struct batch *batch, const float *parameters, uint32_
         const float *weight = parameters + mlp_weight_offset(shape, l);
         const float *bias = weight + (size_t)in * out;
         float *y = batch->activation[l];
-        matrix_times_transposed(rows, in, out, x, weight, y);
+        times_transposed(rows, in, out, x, weight, y);
         if (l != last && shape->activation == MLP_RELU) {
             add_bias_relu(y, bias, rows, out);
         } else {
@@ -112,6 +116,16 @@ const float *batch_forward(struct batch *batch, const float *parameters, uint32_
         x = y;
     }
     return x;
+}
+
+const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows)
+{
+    return forward(batch, parameters, rows, matrix_times_transposed);
+}
+
+const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
+{
+    return forward(batch, parameters, rows, matrix_times_transposed_fixed);
 }
 
 /* error *= the activation function's slope, told from its output. */

@@ -33,6 +33,10 @@ float *batch_output_error(struct batch *batch);
 /* Outputs of the first ROWS rows: rows x outputs, valid until the next call. */
 const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows);
 
+/* The same without BLAS, each row to the bits of mlp_forward_one: for what must not depend on how
+ * many are asked together. */
+const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows);
+
 /* From batch_output_error to the error of every layer, for the first ROWS rows of the last
  * batch_forward (it may have had more rows). PARAMETERS are those of that forward. */
 void batch_backward(struct batch *batch, const float *parameters, uint32_t rows);

@@ -12,9 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { NARROW = 16, TILE = 64, LANES = 8 };
-
-typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+enum { NARROW = 16, TILE = 64 };
 
 /* A single-threaded OpenBLAS built without USE_LOCKING (Debian's) looks for a free work buffer
  * without a lock: two threads that multiply at once may be given the same one, and each gets sums
@@ -46,59 +44,6 @@ static void check_sizes(size_t rows, size_t inner, size_t columns)
 {
     assert(rows <= INT_MAX && inner <= INT_MAX && columns <= INT_MAX);
     assert(inner > 0 && columns > 0);
-}
-
-static lanes load(const float *p)
-{
-    lanes v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static float lanes_sum(lanes v)
-{
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
-
-static float dot(size_t n, const float *a, const float *b)
-{
-    lanes sum = {0};
-    size_t k = 0;
-    for (; k + LANES <= n; k += LANES)
-        sum += load(a + k) * load(b + k);
-    float tail = 0.0F;
-    for (; k < n; k++)
-        tail += a[k] * b[k];
-    return lanes_sum(sum) + tail;
-}
-
-void matrix_times_vector(size_t rows, size_t columns, const float *a, const float *x, float *y)
-{
-    size_t i = 0;
-    /* Four rows at a time share the loads of x; each row's order is that of dot(). */
-    for (; i + 4 <= rows; i += 4) {
-        const float *r = a + i * columns;
-        lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-        float t[4] = {0};
-        size_t k = 0;
-        for (; k + LANES <= columns; k += LANES) {
-            lanes v = load(x + k);
-            s0 += load(r + k) * v;
-            s1 += load(r + columns + k) * v;
-            s2 += load(r + 2 * columns + k) * v;
-            s3 += load(r + 3 * columns + k) * v;
-        }
-        for (; k < columns; k++) {
-            for (size_t j = 0; j < 4; j++)
-                t[j] += r[j * columns + k] * x[k];
-        }
-        y[i] = lanes_sum(s0) + t[0];
-        y[i + 1] = lanes_sum(s1) + t[1];
-        y[i + 2] = lanes_sum(s2) + t[2];
-        y[i + 3] = lanes_sum(s3) + t[3];
-    }
-    for (; i < rows; i++)
-        y[i] = dot(columns, a + i * columns, x);
 }
 
 /* C = A B^T for a narrow inner dimension: B's rows are transposed into a tile, then each row of A

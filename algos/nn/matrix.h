@@ -1,6 +1,7 @@
 /* The three matrix products that a perceptron needs, row major float32, each beside a naive
- * version. matrix.c is the only file that knows BLAS; products too narrow for it are done by hand.
- * Nothing here allocates or fails; A, B and C must not overlap. Every size must be below 2^31. */
+ * version. matrix.c is the only file that knows BLAS; products too narrow for it are done by hand,
+ * and those whose bits matter in matrix_fixed.c. Nothing here allocates or fails; A, B and C must
+ * not overlap. Every size must be below 2^31. */
 #ifndef TACET_ALGOS_NN_MATRIX_H
 #define TACET_ALGOS_NN_MATRIX_H
 
@@ -22,6 +23,11 @@ void matrix_transposed_times_add(size_t rows, size_t inner, size_t columns, cons
 /* y[rows] = A[rows x columns] x[columns]. By hand, one fixed order of operations: the same bits
  * every time, whatever the BLAS. */
 void matrix_times_vector(size_t rows, size_t columns, const float *a, const float *x, float *y);
+
+/* C[rows x columns] = A[rows x inner] B[columns x inner]^T by hand: each row of C has the bits of
+ * matrix_times_vector(columns, inner, B, row of A), however many there are. */
+void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
+                                   const float *b, float *c);
 
 /* The same by the definition, for tests and as the reading of the above. */
 void matrix_times_transposed_naive(size_t rows, size_t inner, size_t columns, const float *a,

@@ -68,6 +68,8 @@ Test(mlp, forward_of_one_and_of_many_are_the_definition)
         cr_assert(parameters && scratch && batch);
         network_fill(&rng, parameters, count, 0.3);
         network_fill(&rng, batch_input(batch), (size_t)ROWS * shape->input, 1.0);
+        float fixed[ROWS * 64];
+        memcpy(fixed, batch_forward_fixed(batch, parameters, ROWS), ROWS * outputs * sizeof *fixed);
         const float *many = batch_forward(batch, parameters, ROWS);
         for (uint32_t i = 0; i < ROWS; i++) {
             const float *input = batch_input(batch) + (size_t)i * shape->input;
@@ -75,6 +77,7 @@ Test(mlp, forward_of_one_and_of_many_are_the_definition)
             mlp_forward_one(shape, parameters, input, one, scratch);
             mlp_forward_one(shape, parameters, input, again, scratch);
             cr_assert_eq(memcmp(one, again, outputs * sizeof *one), 0);
+            cr_assert_eq(memcmp(one, fixed + i * outputs, outputs * sizeof *one), 0);
             for (uint32_t o = 0; o < outputs; o++) {
                 float pick[64] = {0};
                 pick[o] = 1.0F;

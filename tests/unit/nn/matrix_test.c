@@ -107,3 +107,19 @@ Test(matrix, vector_product_has_one_order_of_operations)
     }
     free(f);
 }
+
+/* As said: in any company, on both sides of every change of method. */
+Test(matrix, rows_of_the_fixed_product_have_the_bits_of_the_vector_product)
+{
+    static const size_t inner[] = {1, 5, 8, 13, 64, 70, 512, 513}, columns[] = {1, 7, 8, 16, 19};
+    static const size_t rows[] = {1, 11, 12, 13, 16, 25};
+    struct fixture *f = fixture_new();
+    for (size_t n = 0; n < 8 * 5 * 6; n++) {
+        size_t k = inner[n % 8], c = columns[n / 8 % 5], r = rows[n / 40];
+        matrix_times_transposed_fixed(r, k, c, f->a, f->b, f->fast);
+        for (size_t i = 0; i < r; i++)
+            matrix_times_vector(c, k, f->b, f->a + i * k, f->naive + i * c);
+        cr_assert_arr_eq(f->fast, f->naive, r * c * sizeof(float), "%zu x %zu x %zu", r, k, c);
+    }
+    free(f);
+}

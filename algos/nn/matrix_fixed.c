@@ -1,0 +1,148 @@
+/* Products in one fixed order of operations, without BLAS: the same bits in every call, alone or
+ * among many rows.
+ *
+ * DESIGN. The order is that of dot(): eight sums side by side, number k of the row in sum k % 8, a
+ * ninth for what is left of a row after its eights; then the sums by twos, the ninth last. One
+ * vector holds the eight sums of a single row. For many rows it is the other way round: a vector
+ * holds the same sum of LANES results, so that nothing is summed across a vector, and a tile of
+ * results is computed at a time, one of the nine sums after the other. */
+#include <assert.h>
+#include <string.h>
+
+#include "algos/nn/matrix.h"
+
+enum {
+    LANES = 8,
+    TILE_ROWS = 4,
+    TILE_VECTORS = 2, /* a tile has TILE_ROWS x TILE_VECTORS x LANES results */
+    TILE_COLUMNS = TILE_VECTORS * LANES,
+    TILE_INNER = 512, /* of a row; packed it fits the first cache */
+    FEW_ROWS = 12,    /* fewer do not pay for packing */
+};
+
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+
+static lanes load(const float *p)
+{
+    lanes v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static float lanes_sum(lanes v)
+{
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+
+static float dot(size_t n, const float *a, const float *b)
+{
+    lanes sum = {0};
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        sum += load(a + k) * load(b + k);
+    float tail = 0.0F;
+    for (; k < n; k++)
+        tail += a[k] * b[k];
+    return lanes_sum(sum) + tail;
+}
+
+void matrix_times_vector(size_t rows, size_t columns, const float *a, const float *x, float *y)
+{
+    size_t i = 0;
+    /* Four rows at a time share the loads of x; each row's order is that of dot(). */
+    for (; i + 4 <= rows; i += 4) {
+        const float *r = a + i * columns;
+        lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        float t[4] = {0};
+        size_t k = 0;
+        for (; k + LANES <= columns; k += LANES) {
+            lanes v = load(x + k);
+            s0 += load(r + k) * v;
+            s1 += load(r + columns + k) * v;
+            s2 += load(r + 2 * columns + k) * v;
+            s3 += load(r + 3 * columns + k) * v;
+        }
+        for (; k < columns; k++) {
+            for (size_t j = 0; j < 4; j++)
+                t[j] += r[j * columns + k] * x[k];
+        }
+        y[i] = lanes_sum(s0) + t[0];
+        y[i + 1] = lanes_sum(s1) + t[1];
+        y[i + 2] = lanes_sum(s2) + t[2];
+        y[i + 3] = lanes_sum(s3) + t[3];
+    }
+    for (; i < rows; i++)
+        y[i] = dot(columns, a + i * columns, x);
+}
+
+/* A tile's worth of B's rows, B[width x inner], side by side: number k of row j in [k][j], zeros
+ * beyond. */
+static void pack(size_t width, size_t inner, const float *b, float packed[][TILE_COLUMNS])
+{
+    for (size_t k = 0; k < inner; k++) {
+        for (size_t j = 0; j < TILE_COLUMNS; j++)
+            packed[k][j] = j < width ? b[j * inner + k] : 0.0F;
+    }
+}
+
+typedef lanes tile[TILE_ROWS][TILE_VECTORS];
+
+/* SUM = row[k] packed[k] + ... for k = FIRST, FIRST + STRIDE, ... below LAST, in that order. */
+static inline void tile_sum(size_t first, size_t stride, size_t last,
+                            const float *const row[TILE_ROWS], const float packed[][TILE_COLUMNS],
+                            tile out_sum)
+{
+    tile sum = {{{0}}};
+    for (size_t k = first; k < last; k += stride) {
+        lanes b[TILE_VECTORS];
+        for (size_t v = 0; v < TILE_VECTORS; v++)
+            b[v] = load(packed[k] + v * LANES);
+        for (size_t i = 0; i < TILE_ROWS; i++) {
+            for (size_t v = 0; v < TILE_VECTORS; v++)
+                sum[i][v] += b[v] * row[i][k];
+        }
+    }
+    memcpy(out_sum, sum, sizeof sum);
+}
+
+/* RESULT = the products of TILE_ROWS rows with what is packed. */
+static void tile_product(size_t inner, const float *const row[TILE_ROWS],
+                         const float packed[][TILE_COLUMNS], tile result)
+{
+    tile sum[LANES], rest;
+    size_t eights = inner / LANES * LANES;
+    for (size_t s = 0; s < LANES; s++)
+        tile_sum(s, LANES, eights, row, packed, sum[s]);
+    tile_sum(eights, 1, inner, row, packed, rest);
+    for (size_t i = 0; i < TILE_ROWS; i++) {
+        for (size_t v = 0; v < TILE_VECTORS; v++)
+            result[i][v] = (((sum[0][i][v] + sum[4][i][v]) + (sum[2][i][v] + sum[6][i][v])) +
+                            ((sum[1][i][v] + sum[5][i][v]) + (sum[3][i][v] + sum[7][i][v]))) +
+                           rest[i][v];
+    }
+}
+
+void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
+                                   const float *b, float *c)
+{
+    assert(inner > 0 && columns > 0);
+    if (rows < FEW_ROWS || columns < LANES || inner > TILE_INNER) {
+        for (size_t i = 0; i < rows; i++)
+            matrix_times_vector(columns, inner, b, a + i * inner, c + i * columns);
+        return;
+    }
+    float packed[TILE_INNER][TILE_COLUMNS];
+    for (size_t first = 0; first < columns; first += TILE_COLUMNS) {
+        size_t width = columns - first < TILE_COLUMNS ? columns - first : TILE_COLUMNS;
+        pack(width, inner, b + first * inner, packed);
+        for (size_t i = 0; i < rows; i += TILE_ROWS) {
+            const float *row[TILE_ROWS];
+            for (size_t r = 0; r < TILE_ROWS; r++) /* beyond the end: the last row again */
+                row[r] = a + (i + r < rows ? i + r : rows - 1) * inner;
+            tile result;
+            tile_product(inner, row, packed, result);
+            for (size_t r = 0; r < TILE_ROWS && i + r < rows; r++)
+                memcpy(c + (i + r) * columns + first, result[r], width * sizeof *c);
+        }
+    }
+}
