@@ -1,0 +1,48 @@
+/* How good a population of experts is: the distribution of its returns in numbers.
+ *
+ * An expert's return is the mean, over its trajectories, of the undiscounted sum of rewards in the
+ * usual world; the report is over experts. After Figure 2 of Sharma et al. 2025
+ * (arXiv 2411.13598), which shows that distribution as a histogram. */
+#ifndef TACET_SERVER_RETURNS_REPORT_H
+#define TACET_SERVER_RETURNS_REPORT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define RETURNS_QUANTILES 7
+#define RETURNS_DECILES   10
+
+struct returns_report {
+    const char *world;  /* "cartpole"; borrowed */
+    unsigned max_steps; /* of an episode */
+    size_t count;       /* experts, at least 1 */
+    double mean;
+    double deviation;                   /* sample standard deviation; 0 for one expert */
+    double quantile[RETURNS_QUANTILES]; /* at returns_levels; linear between order statistics */
+    size_t decile[RETURNS_DECILES];     /* experts in each tenth of minimum .. maximum */
+    double random;                      /* mean return of uniform actions */
+    double near_best;                   /* random + 0.9 (best - random), best being the maximum */
+    size_t below_random;                /* experts whose return is below it */
+    size_t above_near_best;             /* experts whose return is above near_best */
+};
+
+/* Minimum, 5, 25, 50, 75, 95 per cent, maximum, as fractions. */
+extern const double returns_levels[RETURNS_QUANTILES];
+
+/* The FRACTION quantile of sorted[count], count at least 1: linear between order statistics (type 7
+ * of Hyndman and Fan 1996, as NumPy and R have it). */
+double returns_quantile(const double *sorted, size_t count, double fraction);
+
+/* Which of PARTS equal parts of LOW .. HIGH holds X; the last one holds HIGH, too. All are in part
+ * 0 when LOW is HIGH. */
+size_t returns_part(double x, double low, double high, size_t parts);
+
+/* Sorts returns[count] (finite, count at least 1) and fills *out. RANDOM is the mean return of
+ * uniform actions. */
+void returns_report_make(double *returns, size_t count, double random, struct returns_report *out);
+
+/* For people; and one JSON object, members as in the struct. Failure shows in ferror(OUT). */
+void returns_report_text(const struct returns_report *report, FILE *out);
+void returns_report_json(const struct returns_report *report, FILE *out);
+
+#endif
