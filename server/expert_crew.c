@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/deflate.h"
 #include "server/expert_lines.h"
 
 struct slot {
@@ -38,12 +39,26 @@ void expert_text_clear(struct expert_text *text)
 
 static const char out_of_memory[] = "out of memory";
 
+uint64_t expert_request_settings(const struct expert_request *request)
+{
+    return (request->experts + EXPERTS_PER_SETTING - 1) / EXPERTS_PER_SETTING;
+}
+
+static double return_of(const struct trajectory *trajectory)
+{
+    double sum = 0;
+    for (uint32_t t = 0; t < trajectory->length; t++)
+        sum += (double)trajectory->rewards[t];
+    return sum;
+}
+
 /* One expert's lines to LINES, and its policy's to POLICIES if that is open. */
 static const char *write_expert(const struct expert_request *request, uint64_t expert,
                                 const struct policy *policy, struct expert_episode *episode,
-                                FILE *lines, FILE *policies)
+                                FILE *lines, FILE *policies, double *out_return)
 {
     struct rng rng;
+    double sum = 0;
     expert_rng(&rng, request->seed, expert);
     for (uint32_t i = 0; i < request->trajectories; i++) {
         if (!expert_play(episode, policy, request->min_action_probability, &rng))
@@ -51,7 +66,9 @@ static const char *write_expert(const struct expert_request *request, uint64_t e
         expert_lines_trajectory(lines, expert, &episode->trajectory, request->env->state_dim);
         if (ferror(lines))
             return out_of_memory;
+        sum += return_of(&episode->trajectory);
     }
+    *out_return = sum / request->trajectories;
     if (policies)
         expert_lines_policy(policies, expert, policy);
     return NULL;
@@ -86,7 +103,8 @@ static const char *write_experts(const struct expert_request *request, uint64_t 
         goto cleanup;
     failure = NULL;
     for (uint64_t k = 0; k < text->experts && !failure; k++)
-        failure = write_expert(request, first + k, policy[k], &episode, lines, policies);
+        failure = write_expert(request, first + k, policy[k], &episode, lines, policies,
+                               &text->returns[k]);
 cleanup:
     expert_episode_clear(&episode);
     if (!close_stream(lines) && !failure)
@@ -94,6 +112,19 @@ cleanup:
     if (!close_stream(policies) && !failure)
         failure = out_of_memory;
     return failure;
+}
+
+static const char *compress(const struct expert_request *request, struct expert_text *text)
+{
+    char *smaller = NULL;
+    if (request->encoding == INFLATE_IDENTITY)
+        return NULL;
+    if (!deflate_bytes(request->encoding, text->trajectories, text->trajectories_size, &smaller,
+                       &text->trajectories_size))
+        return out_of_memory;
+    free(text->trajectories);
+    text->trajectories = smaller;
+    return NULL;
 }
 
 static const char *make_setting(const struct expert_request *request, uint64_t setting,
@@ -107,7 +138,7 @@ static const char *make_setting(const struct expert_request *request, uint64_t s
     const char *failure = write_experts(request, setting, policy, text);
     for (int k = 0; k < EXPERTS_PER_SETTING; k++)
         policy_free(policy[k]);
-    return failure;
+    return failure ? failure : compress(request, text);
 }
 
 /* The setting to work on next; false: go home. */
@@ -145,7 +176,8 @@ struct expert_crew *expert_crew_start(const struct expert_request *request, unsi
     if (!crew)
         return NULL;
     crew->request = *request;
-    crew->settings = (request->experts + EXPERTS_PER_SETTING - 1) / EXPERTS_PER_SETTING;
+    crew->settings = expert_request_settings(request);
+    crew->next = crew->taken = request->first_setting;
     crew->slot_count = 2 * threads;
     crew->slots = calloc(crew->slot_count, sizeof *crew->slots);
     if (!crew->slots) {
@@ -154,10 +186,11 @@ struct expert_crew *expert_crew_start(const struct expert_request *request, unsi
     }
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->changed, NULL);
-    while (crew->thread_count < threads && crew->thread_count < crew->settings &&
+    while (crew->thread_count < threads &&
+           request->first_setting + crew->thread_count < crew->settings &&
            pthread_create(&crew->threads[crew->thread_count], NULL, work, crew) == 0)
         crew->thread_count++;
-    if (crew->thread_count == 0) {
+    if (crew->thread_count == 0 && request->first_setting < crew->settings) {
         expert_crew_stop(crew);
         return NULL;
     }

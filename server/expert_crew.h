@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "algos/online/experts.h"
+#include "api/inflate.h"
 
 #define EXPERT_CREW_MAX_THREADS 256
 
@@ -16,18 +17,24 @@ struct expert_request {
     const struct expert_population *population;
     uint64_t seed;
     uint64_t experts;
-    uint32_t trajectories; /* of each */
+    uint64_t first_setting; /* those before it are not made */
+    uint32_t trajectories;  /* of each */
     uint32_t max_steps;
     double min_action_probability;
-    bool policies; /* their text too */
+    bool policies;                  /* their text too */
+    enum inflate_encoding encoding; /* of the trajectories' text: identity, gzip or zstd */
 };
+
+/* Settings that REQUEST asks for, those before first_setting included. */
+uint64_t expert_request_settings(const struct expert_request *request);
 
 /* The lines of one setting's experts; owned by the caller, expert_text_clear. */
 struct expert_text {
-    uint64_t experts; /* 1 .. EXPERTS_PER_SETTING */
-    char *trajectories;
+    uint64_t experts;                    /* 1 .. EXPERTS_PER_SETTING */
+    double returns[EXPERTS_PER_SETTING]; /* each one's mean over its trajectories */
+    char *trajectories;                  /* compressed as the request asks */
     size_t trajectories_size;
-    char *policies; /* NULL unless asked for */
+    char *policies; /* plain; NULL unless asked for */
     size_t policies_size;
 };
 void expert_text_clear(struct expert_text *text);

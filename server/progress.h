@@ -7,16 +7,22 @@
 
 struct progress {
     bool visible;
-    const char *what; /* "experts" */
-    uint64_t total;
-    double started; /* seconds of the monotonic clock */
+    const char *what;       /* "experts" */
+    uint64_t total, before; /* BEFORE of the total were done by an earlier run */
+    double started;         /* seconds of the monotonic clock */
 };
 
-/* WHAT is borrowed. */
-void progress_begin(struct progress *progress, const char *what, uint64_t total);
+/* WHAT is borrowed. BEFORE of the TOTAL are done already. */
+void progress_begin(struct progress *progress, const char *what, uint64_t total, uint64_t before);
 
-/* DONE of TOTAL: bar, percentage, time left at the mean rate so far. */
+/* DONE of TOTAL: bar, percentage, time left at this run's mean rate so far. */
 void progress_show(const struct progress *progress, uint64_t done);
+
+/* Takes the bar away so that a line can be written; the next progress_show brings it back. */
+void progress_clear(const struct progress *progress);
+
+/* A length of time for people: "42 s", "3 min 05 s", "1 h 20 min". */
+void progress_time(double seconds, char out[32]);
 
 /* Replaces the bar by one line of what was done; without COMPLETE it only clears the bar, so that
  * an error message stands alone. */

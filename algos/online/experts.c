@@ -88,6 +88,11 @@ const struct expert_variation *experts_variations(const struct expert_population
     return population->variations;
 }
 
+uint32_t experts_episode_steps(const struct expert_population *population)
+{
+    return population->step_limit;
+}
+
 /* Where INDEX < SIZE stands in an order of 0 .. SIZE-1 that SEED chooses: a Feistel network on
  * 2 x HALF bits, walked until it is back below SIZE (Black and Rogaway 2002). No memory needed. */
 static uint32_t shuffled(uint32_t index, uint32_t size, uint64_t seed)

@@ -1,0 +1,11 @@
+/* What the flags of `tacet experts` mean together. */
+#ifndef TACET_SERVER_EXPERT_FLAGS_CHECK_H
+#define TACET_SERVER_EXPERT_FLAGS_CHECK_H
+
+#include "server/expert_flags.h"
+
+/* Refuses flags that do not go together, finds the encoding and the token. 0, or an exit code after
+ * one line on standard error. */
+int expert_flags_check(struct expert_options *options);
+
+#endif

@@ -1,0 +1,54 @@
+/* What a run of `tacet experts` has finished, in a small file beside its output, so that the same
+ * command goes on where a killed one ended.
+ *
+ * The file is text, one fact to a line, only ever appended to: a run that is killed while it writes
+ * leaves a torn last line, which is cut off. A "done" line is written after what it tells of is on
+ * disk and acknowledged by the server. A lock keeps a second run away. */
+#ifndef TACET_SERVER_EXPERT_STATE_H
+#define TACET_SERVER_EXPERT_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPERT_STATE_FILES        2 /* trajectories, policies */
+#define EXPERT_STATE_DATASET_SIZE 80
+#define EXPERT_STATE_ERROR_SIZE   1024
+
+struct expert_state {
+    const char *path;                        /* borrowed; NULL: nothing is kept on disk */
+    int handle;                              /* -1: none */
+    bool resumed;                            /* an earlier run had begun */
+    uint64_t settings;                       /* finished: 0 .. settings - 1 */
+    uint64_t offset[EXPERT_STATE_FILES];     /* bytes of each output file that these made */
+    char dataset[EXPERT_STATE_DATASET_SIZE]; /* on the server; "" until known */
+    double *returns;                         /* of the experts so far, owned */
+    size_t experts, room;
+    char error[EXPERT_STATE_ERROR_SIZE]; /* why the last function failed: one line */
+};
+
+enum expert_state_status {
+    EXPERT_STATE_OK,
+    EXPERT_STATE_OTHER_RUN, /* the file is that of other flags, or of a run that goes on now */
+    EXPERT_STATE_FAILED,    /* disk, memory, or a damaged file */
+};
+
+/* Reads PATH or begins it; PATH NULL keeps everything in memory alone. FLAGS is one line without
+ * line feeds that tells apart what must not be mixed. After a failure, too,
+ * expert_state_close. */
+enum expert_state_status expert_state_open(struct expert_state *state, const char *path,
+                                           const char *flags);
+
+/* Notes on which dataset the run works. */
+bool expert_state_dataset(struct expert_state *state, const char *id);
+
+/* Notes that one more setting is finished: the output files have these sizes now, its EXPERTS (at
+ * least 1) had these returns. */
+bool expert_state_add(struct expert_state *state, const uint64_t offset[EXPERT_STATE_FILES],
+                      const double *returns, size_t experts);
+
+/* The run is over: the file goes away. */
+void expert_state_finish(struct expert_state *state);
+void expert_state_close(struct expert_state *state);
+
+#endif

@@ -1,0 +1,49 @@
+/* A population of experts on its way to a Tacet server, setting by setting.
+ *
+ * Every call carries an Idempotency-Key that is a function of what it does: the dataset, how the
+ * population is made, which setting. So a call that is repeated after a lost answer, a crash of
+ * either side or with a lost state file is answered from the server's store and never adds the same
+ * trajectories twice; other data under the same key is refused by the server. */
+#ifndef TACET_SERVER_EXPERT_UPLOAD_H
+#define TACET_SERVER_EXPERT_UPLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/expert_crew.h"
+#include "server/http_out.h"
+
+struct expert_upload_settings {
+    struct http_out_settings server;
+    const char *dataset; /* its id; NULL: it is made */
+    const char *name;    /* of one to be made, as are the next two */
+    double epsilon, delta;
+    const struct expert_request *request; /* borrowed */
+};
+
+struct expert_upload {
+    struct expert_upload_settings settings;
+    struct http_out *out;
+    char dataset[80];    /* "" until expert_upload_begin */
+    bool made, replayed; /* the dataset: by this command; by an earlier run of it */
+    bool refused;     /* the last failure was the server's last word: the same again is of no use */
+    char error[1200]; /* why the last function failed: one line, no token in it */
+};
+
+/* Checks the settings and copies them; sends nothing. After a failure, too, expert_upload_close. */
+bool expert_upload_open(struct expert_upload *upload,
+                        const struct expert_upload_settings *settings);
+
+/* Makes the dataset, or looks at the one that is named, and sees that it takes data; KNOWN is the
+ * id that an earlier run had noted, or "". COMPLETE: nothing is left to send, so it may be sealed.
+ */
+bool expert_upload_begin(struct expert_upload *upload, const char *known, bool complete);
+
+/* Sends the experts of SETTING: trajectories, then policies where TEXT has them. */
+bool expert_upload_setting(struct expert_upload *upload, uint64_t setting,
+                           const struct expert_text *text);
+
+bool expert_upload_seal(struct expert_upload *upload);
+void expert_upload_close(struct expert_upload *upload);
+
+#endif
