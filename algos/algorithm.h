@@ -8,17 +8,20 @@
 #include <stdint.h>
 
 #include "algos/data/dataset.h"
+#include "algos/offline/stage_plan.h"
 #include "algos/parameters.h"
 #include "algos/policy.h"
 #include "algos/privacy/dp_sgd_plan.h"
 #include "envs/env.h"
 
 enum algorithm_mechanism {
-    MECHANISM_NONE,  /* no privacy; the result is never released when the data are private */
-    MECHANISM_DPSGD, /* expert-level DP-SGD */
+    MECHANISM_NONE,      /* no privacy; the result is never released when the data are private */
+    MECHANISM_DPSGD,     /* expert-level DP-SGD */
+    MECHANISM_SELECTIVE, /* stable prefixes, then plain steps on them and noisy ones on the data */
+    MECHANISM_CONSENSUS, /* consensus labels, then plain steps on them */
     MECHANISM_COUNT
 };
-/* "none", "dpsgd" and back; -1 when unknown. */
+/* "none", "dpsgd", "selective_dpsgd", "consensus" and back; -1 when unknown. */
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
 int algorithm_mechanism_find(const char *name);
 
@@ -43,13 +46,15 @@ struct algorithm_request {
     uint32_t nominal_experts; /* public number of experts; unused for MECHANISM_NONE */
     double plain_share; /* part of a private run's steps that are plain ones on the released stable
                            set (algos/offline/schedule.h); 0: all are noisy */
-    uint64_t seed;      /* initial weights and other public coins */
+    struct stage_request stage; /* what is released before the training; STAGE_NONE: nothing */
+    uint64_t seed;              /* initial weights and other public coins */
 };
 
 /* What it will cost and run. privacy.steps are the noisy ones of the total_steps, all of them when
  * the request's plain_share is 0; all zero privacy for NONE. */
 struct algorithm_plan {
-    struct dp_sgd_plan privacy;
+    struct dp_sgd_plan privacy; /* of everything: a first stage's price is in it */
+    struct stage_plan stage;
     uint64_t total_steps;
     struct mlp_shape shape;
     uint64_t parameter_count;

@@ -12,6 +12,8 @@ static const struct algorithm *const table[] = {
 static const char *const mechanism_names[MECHANISM_COUNT] = {
     [MECHANISM_NONE] = "none",
     [MECHANISM_DPSGD] = "dpsgd",
+    [MECHANISM_SELECTIVE] = "selective_dpsgd",
+    [MECHANISM_CONSENSUS] = "consensus",
 };
 
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism)

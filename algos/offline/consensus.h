@@ -15,32 +15,10 @@
 #define TACET_ALGOS_OFFLINE_CONSENSUS_H
 
 #include "algos/algorithm.h"
+#include "algos/offline/consensus_plan.h"
 #include "algos/offline/expert_voices.h"
 
-#define CONSENSUS_UNIT       (UINT32_C(1) << 16) /* lattice units that are a probability of 1 */
-#define CONSENSUS_MAX_LABELS 1000000u
-#define CONSENSUS_LANES      16 /* episodes that are played side by side */
-
-struct consensus_plan {
-    uint32_t labels;
-    uint32_t action_count;
-    double sensitivity;      /* of one expert, in experts: sqrt(1 - 1/|A|) */
-    double noise_multiplier; /* noise over sensitivity: the n labels are sqrt(n)/it -Gaussian-DP */
-    double noise;            /* standard deviation of a sum's coordinate, in experts */
-    uint64_t lattice_scale;  /* the same in units of 1/(|A| CONSENSUS_UNIT) 2^-20, rounded up */
-};
-
-enum consensus_status {
-    CONSENSUS_OK,
-    CONSENSUS_BAD,          /* labels 1 .. CONSENSUS_MAX_LABELS, actions 2 .. ENV_MAX_ACTIONS,
-                               epsilon in (0, 1000], delta in (0, 1/2] */
-    CONSENSUS_OUT_OF_REACH, /* the noise would be above 2^12 experts times 2^8/|A| */
-};
-
-/* The least noise at which LABELS labels are (epsilon, delta)-private. *out is touched on success
- * only. */
-enum consensus_status consensus_plan_make(uint32_t labels, uint32_t action_count, double epsilon,
-                                          double delta, struct consensus_plan *out);
+#define CONSENSUS_LANES 16 /* episodes that are played side by side */
 
 struct consensus_run {
     const struct consensus_plan *plan;

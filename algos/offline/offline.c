@@ -81,6 +81,25 @@ static enum algorithm_status explain(enum dp_sgd_plan_status status, const char 
     return ALGORITHM_BAD_INPUT;
 }
 
+/* The release before the steps, and its price into the plan of all. */
+static enum algorithm_status plan_stage(const struct algorithm_request *request,
+                                        struct algorithm_plan *plan, const char **message)
+{
+    switch (stage_plan_make(&request->stage, request->epsilon, request->delta,
+                            request->nominal_experts, request->action_count, &plan->stage,
+                            &plan->privacy.before, message)) {
+    case STAGE_OK:
+        return ALGORITHM_OK;
+    case STAGE_BAD:
+        return ALGORITHM_BAD_INPUT;
+    case STAGE_INFEASIBLE:
+        return ALGORITHM_INFEASIBLE;
+    case STAGE_NO_MEMORY:
+        break;
+    }
+    return ALGORITHM_NO_MEMORY;
+}
+
 /* Accounts the noisy steps among PLAN->total_steps, and takes away steps that the budget cannot pay
  * at the noise that was asked for. */
 static enum algorithm_status plan_privacy(const struct algorithm_request *request,
@@ -97,8 +116,13 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
         .steps = schedule_noisy_steps(&schedule, plan->total_steps),
         .delta = request->delta,
     };
-    if (privacy->steps == 0) /* stable data alone: nothing is to be paid for */
+    enum algorithm_status first = plan_stage(request, plan, message);
+    if (first != ALGORITHM_OK)
+        return first;
+    if (privacy->steps == 0 && privacy->before.times == 0) /* nothing is to be paid for */
         return ALGORITHM_OK;
+    if (privacy->steps == 0)
+        return explain(dp_sgd_plan_find_noise(privacy, request->epsilon), message);
     if (privacy->noise_multiplier <= 0.0)
         return explain(dp_sgd_plan_find_noise(privacy, request->epsilon), message);
     enum dp_sgd_plan_status status =

@@ -24,26 +24,9 @@
 #define EXPERTS_AT_ONCE 64
 #define LOWERED         (1.0 - 0x1p-52)
 
-static const char *const source_names[STABLE_SOURCES] = {
-    [STABLE_ROLLOUTS] = "rollouts",
-    [STABLE_LOGGED] = "logged",
-};
-
-const char *stable_source_name(enum stable_source source)
-{
-    return source_names[source];
-}
-
 bool stable_prefix_uses(uint64_t number)
 {
     return number % 2 == 0;
-}
-
-struct sparse_vector_request stable_prefix_request(const struct sparse_vector_request *request)
-{
-    struct sparse_vector_request out = *request;
-    out.min_probability = expert_voices_floor(request->min_probability);
-    return out;
 }
 
 /* The trajectory of one run as far as it is known. */

@@ -11,16 +11,7 @@
 
 #include "algos/algorithm.h"
 #include "algos/offline/expert_voices.h"
-#include "algos/privacy/sparse_vector.h"
-
-enum stable_source {
-    STABLE_ROLLOUTS, /* the drawn expert's policy is played in Tacet's own world: everything that
-                        the expert uploaded is protected */
-    STABLE_LOGGED,   /* an uploaded trajectory of the drawn expert: protects its policy and not the
-                        trajectory, which whoever knows it can recognise */
-    STABLE_SOURCES
-};
-const char *stable_source_name(enum stable_source source); /* "rollouts", "logged" */
+#include "algos/offline/stage_plan.h"
 
 /* Trajectories of one expert are numbered in the order of the dataset. With STABLE_LOGGED those of
  * even number are for this release and those of odd number for what comes after it: the same
@@ -32,7 +23,7 @@ struct dataset *stable_prefix_rest(const struct dataset *data);
 
 struct stable_prefix_run {
     const struct sparse_vector_plan *plan; /* its request's min_probability is on the lattice of
-                                              voices, as stable_prefix_request makes it */
+                                              voices, as stage_plan_make sees to */
     const struct expert_voices *voices;
     enum stable_source source;
     const struct env *env;          /* STABLE_ROLLOUTS: played with its default parameters */
@@ -41,9 +32,6 @@ struct stable_prefix_run {
     bool (*goes_on)(void *context); /* asked a few times a second; NULL, or false: stop */
     void *context;
 };
-
-/* What to plan with: REQUEST with its min_probability rounded down to the lattice of voices. */
-struct sparse_vector_request stable_prefix_request(const struct sparse_vector_request *request);
 
 /* ALGORITHM_OK: *OUT_RELEASED has the prefixes, each a trajectory of an expert slot of its own
  * (there are COUNT, those of empty prefixes have nothing); the caller frees it. Else

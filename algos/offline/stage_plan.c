@@ -1,0 +1,115 @@
+/* Planning of the first stage. */
+#include "algos/offline/stage_plan.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "algos/offline/expert_voices.h"
+
+static const char *const source_names[STABLE_SOURCES] = {
+    [STABLE_ROLLOUTS] = "rollouts",
+    [STABLE_LOGGED] = "logged",
+};
+
+const char *stable_source_name(enum stable_source source)
+{
+    return source_names[source];
+}
+
+static enum stage_status plan_stable(const struct stage_request *request, double epsilon,
+                                     double delta, uint32_t nominal_experts,
+                                     struct sparse_vector_plan *out, const char **message)
+{
+    const struct sparse_vector_request wish = {
+        .experts = nominal_experts,
+        .epsilon = epsilon * fmin(request->epsilon_share, STAGE_MOST_SHARE),
+        .delta = delta * fmin(request->delta_share, STAGE_MOST_SHARE),
+        .trajectories = request->runs,
+        .max_length = request->max_length,
+        .min_probability = expert_voices_floor(request->min_probability),
+        .accounting = request->accounting};
+    switch (sparse_vector_plan_make(&wish, out)) {
+    case SPARSE_VECTOR_OK:
+        return STAGE_OK;
+    case SPARSE_VECTOR_BAD:
+        *message = sparse_vector_problem(&wish);
+        return STAGE_BAD;
+    case SPARSE_VECTOR_OUT_OF_REACH:
+        *message = "the stable stage's share of the budget is too small for so many trajectories";
+        return STAGE_INFEASIBLE;
+    case SPARSE_VECTOR_NO_MEMORY:
+        break;
+    }
+    return STAGE_NO_MEMORY;
+}
+
+static enum stage_status plan_consensus(const struct stage_request *request, double epsilon,
+                                        double delta, uint32_t action_count,
+                                        struct consensus_plan *out, const char **message)
+{
+    enum consensus_status status =
+        consensus_plan_make(request->labels, action_count, epsilon * request->epsilon_share,
+                            delta * request->delta_share, out);
+    if (status == CONSENSUS_OK)
+        return STAGE_OK;
+    *message = status == CONSENSUS_BAD
+                   ? "consensus labels need 2 to 16 actions, and delta at most 1/2"
+                   : "the budget is too small for so many labels";
+    return status == CONSENSUS_BAD ? STAGE_BAD : STAGE_INFEASIBLE;
+}
+
+struct composition_part stage_price(const struct stage_request *request,
+                                    const struct stage_plan *plan)
+{
+    struct composition_part price = {.times = 0};
+    if (request->kind == STAGE_STABLE) {
+        price.mechanism = (struct mechanism){
+            .kind = MECHANISM_EPSILON_DELTA,
+            .pair = {.epsilon = plan->stable.run_epsilon, .delta = plan->stable.run_delta}};
+        price.times = plan->stable.request.trajectories;
+    } else if (request->kind == STAGE_CONSENSUS) {
+        price.mechanism = (struct mechanism){.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                                             .gaussian = {1.0, plan->consensus.noise_multiplier}};
+        price.times = plan->consensus.labels;
+    }
+    return price;
+}
+
+/* What neither mechanism can do without. */
+static const char *problem(const struct stage_request *request, uint32_t nominal_experts)
+{
+    if (nominal_experts < 2)
+        return "what experts have in common cannot be shown of one alone: this mechanism needs at "
+               "least 2 experts";
+    if (!(request->epsilon_share > 0.0 && request->epsilon_share <= 1.0 &&
+          request->delta_share > 0.0 && request->delta_share <= 1.0))
+        return "the first stage's shares of the budget must be above 0 and at most 1";
+    if (request->max_length < 1)
+        return "max_length must be at least 1";
+    if (!(request->explore >= 0.0 && request->explore < 1.0))
+        return "explore must be at least 0 and below 1";
+    return NULL;
+}
+
+enum stage_status stage_plan_make(const struct stage_request *request, double epsilon, double delta,
+                                  uint32_t nominal_experts, uint32_t action_count,
+                                  struct stage_plan *out, struct composition_part *out_before,
+                                  const char **message)
+{
+    struct stage_plan plan = {0};
+    enum stage_status status = STAGE_OK;
+    *message = request->kind == STAGE_NONE ? NULL : problem(request, nominal_experts);
+    if (*message)
+        return STAGE_BAD;
+    *message = "";
+    if (request->kind == STAGE_STABLE)
+        status = plan_stable(request, epsilon, delta, nominal_experts, &plan.stable, message);
+    else if (request->kind == STAGE_CONSENSUS)
+        status = plan_consensus(request, epsilon, delta, action_count, &plan.consensus, message);
+    if (status != STAGE_OK)
+        return status;
+    *out = plan;
+    *out_before = stage_price(request, &plan);
+    return STAGE_OK;
+}
