@@ -18,7 +18,7 @@ const char *stable_source_name(enum stable_source source)
 }
 
 static enum stage_status plan_stable(const struct stage_request *request, double epsilon,
-                                     double delta, uint32_t nominal_experts,
+                                     double delta, uint32_t nominal_experts, uint32_t action_count,
                                      struct sparse_vector_plan *out, const char **message)
 {
     const struct sparse_vector_request wish = {
@@ -31,7 +31,12 @@ static enum stage_status plan_stable(const struct stage_request *request, double
         .accounting = request->accounting};
     switch (sparse_vector_plan_make(&wish, out)) {
     case SPARSE_VECTOR_OK:
-        return STAGE_OK;
+        if (action_count >= 2 && sparse_vector_unanimous_length(out, action_count) > 0)
+            return STAGE_OK;
+        *message = "no prefix could be released: the stable threshold is above the number of "
+                   "experts, even if all agreed; a larger share of the budget, fewer trajectories "
+                   "or a larger min_action_probability would lower it";
+        return STAGE_INFEASIBLE;
     case SPARSE_VECTOR_BAD:
         *message = sparse_vector_problem(&wish);
         return STAGE_BAD;
@@ -104,7 +109,8 @@ enum stage_status stage_plan_make(const struct stage_request *request, double ep
         return STAGE_BAD;
     *message = "";
     if (request->kind == STAGE_STABLE)
-        status = plan_stable(request, epsilon, delta, nominal_experts, &plan.stable, message);
+        status = plan_stable(request, epsilon, delta, nominal_experts, action_count, &plan.stable,
+                             message);
     else if (request->kind == STAGE_CONSENSUS)
         status = plan_consensus(request, epsilon, delta, action_count, &plan.consensus, message);
     if (status != STAGE_OK)

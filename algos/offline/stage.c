@@ -1,0 +1,194 @@
+/* Release, keep, train. */
+#include "algos/offline/stage.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/offline/consensus.h"
+#include "algos/offline/expert_policies.h"
+#include "algos/offline/stable_prefix.h"
+#include "algos/offline/stage_state.h"
+#include "algos/privacy/noise_source.h"
+
+struct stages {
+    const struct stage_run *stage;
+    struct dataset *released;
+    unsigned char *kept; /* the beginning of every checkpoint */
+    size_t kept_size;
+    struct dataset *rest;        /* STABLE_LOGGED: the data of the second stage */
+    enum algorithm_status ended; /* why the first stage is to stop; ALGORITHM_OK: it is not */
+};
+
+static const struct algorithm_hooks *hooks_of(const struct stages *s)
+{
+    return &s->stage->run->hooks;
+}
+
+/* ---- the first stage */
+
+static bool goes_on(void *context)
+{
+    struct stages *s = context;
+    const struct algorithm_hooks *hooks = hooks_of(s);
+    if (!hooks->pulse)
+        return true;
+    switch (hooks->pulse(hooks->context, 0)) {
+    case PULSE_CONTINUE:
+    case PULSE_SAVE: /* there is nothing yet that may be saved */
+        return true;
+    case PULSE_SAVE_AND_PAUSE:
+        s->ended = ALGORITHM_PAUSED;
+        return false;
+    case PULSE_CANCEL:
+        break;
+    }
+    s->ended = ALGORITHM_CANCELLED;
+    return false;
+}
+
+static enum algorithm_status release_with(struct stages *s, const struct expert_voices *voices,
+                                          struct noise_source *noise, const char **message)
+{
+    const struct algorithm_run *run = s->stage->run;
+    const struct stage_request *request = &run->request->stage;
+    if (request->kind == STAGE_STABLE) {
+        const struct stable_prefix_run stable = {.plan = &run->plan->stage.stable,
+                                                 .voices = voices,
+                                                 .source = request->source,
+                                                 .env = s->stage->env,
+                                                 .logged = run->data,
+                                                 .noise = noise,
+                                                 .goes_on = goes_on,
+                                                 .context = s};
+        return stable_prefix_release(&stable, &s->released, message);
+    }
+    const struct consensus_run consensus = {.plan = &run->plan->stage.consensus,
+                                            .voices = voices,
+                                            .env = s->stage->env,
+                                            .max_length = request->max_length,
+                                            .explore = request->explore,
+                                            .noise = noise,
+                                            .goes_on = goes_on,
+                                            .context = s};
+    return consensus_release(&consensus, &s->released, message);
+}
+
+static enum algorithm_status first_stage(struct stages *s, const char **message)
+{
+    const struct algorithm_run *run = s->stage->run;
+    struct expert_policies *policies = NULL;
+    enum algorithm_status status = s->stage->experts(s->stage->context, &policies);
+    if (status != ALGORITHM_OK)
+        return status;
+    struct noise_source *own = run->noise ? NULL : noise_source_new("first stage");
+    struct noise_source *noise = run->noise ? run->noise : own;
+    const struct expert_voices voices = expert_voices_of(policies);
+    status = noise ? release_with(s, &voices, noise, message) : ALGORITHM_NO_RANDOMNESS;
+    if (status == ALGORITHM_CANCELLED)
+        status = s->ended;
+    noise_source_free(own);
+    expert_policies_free(policies);
+    if (status != ALGORITHM_OK)
+        return status;
+    if (!stage_state_to_bytes(s->released, stage_fingerprint(run), &s->kept, &s->kept_size))
+        return ALGORITHM_NO_MEMORY;
+    /* Nothing may be made of it before this. */
+    return s->stage->keep(s->stage->context, 0, s->kept, s->kept_size) ? ALGORITHM_OK
+                                                                       : ALGORITHM_PAUSED;
+}
+
+/* Takes what was released from the checkpoint, of which *OUT_USED bytes are not the trainer's. */
+static enum algorithm_status take_released(struct stages *s, size_t *out_used, const char **message)
+{
+    const struct algorithm_run *run = s->stage->run;
+    switch (stage_state_from_bytes(stage_fingerprint(run), run->checkpoint, run->checkpoint_size,
+                                   &s->released, out_used)) {
+    case STAGE_STATE_OK:
+        break;
+    case STAGE_STATE_NO_MEMORY:
+        return ALGORITHM_NO_MEMORY;
+    case STAGE_STATE_DAMAGED:
+        *message = "the checkpoint is damaged or of another run";
+        return ALGORITHM_BAD_CHECKPOINT;
+    }
+    s->kept = malloc(*out_used);
+    if (!s->kept)
+        return ALGORITHM_NO_MEMORY;
+    memcpy(s->kept, run->checkpoint, *out_used);
+    s->kept_size = *out_used;
+    return ALGORITHM_OK;
+}
+
+/* ---- the second stage */
+
+static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
+{
+    const struct algorithm_hooks *hooks = hooks_of(context);
+    return hooks->pulse(hooks->context, steps_done);
+}
+
+/* Puts what was released before the trainer's bytes. */
+static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    struct stages *s = context;
+    const struct algorithm_hooks *hooks = hooks_of(s);
+    unsigned char *all = malloc(s->kept_size + size);
+    if (!all)
+        return false;
+    memcpy(all, s->kept, s->kept_size);
+    memcpy(all + s->kept_size, bytes, size);
+    bool saved = hooks->save(hooks->context, steps_done, all, s->kept_size + size);
+    free(all);
+    return saved;
+}
+
+static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
+                     uint32_t count)
+{
+    const struct algorithm_hooks *hooks = hooks_of(context);
+    hooks->parallel(hooks->context, work, what, count);
+}
+
+static enum algorithm_status second_stage(struct stages *s, size_t used, struct policy **out_policy,
+                                          const char **message)
+{
+    const struct algorithm_run *run = s->stage->run;
+    const struct algorithm_hooks *hooks = &run->hooks;
+    struct algorithm_run training = *run;
+    bool continued = run->checkpoint_size > used;
+    training.stable = s->released;
+    training.checkpoint = continued ? run->checkpoint + used : NULL;
+    training.checkpoint_size = continued ? run->checkpoint_size - used : 0;
+    training.hooks = (struct algorithm_hooks){.context = s,
+                                              .pulse = hooks->pulse ? pulse : NULL,
+                                              .save = hooks->save ? save : NULL,
+                                              .parallel = hooks->parallel ? parallel : NULL};
+    if (run->request->stage.kind == STAGE_STABLE && run->request->stage.source == STABLE_LOGGED) {
+        s->rest = stable_prefix_rest(run->data);
+        if (!s->rest)
+            return ALGORITHM_NO_MEMORY;
+        training.data = s->rest;
+    }
+    return s->stage->algorithm->train(&training, out_policy, message);
+}
+
+enum algorithm_status stage_train(const struct stage_run *stage, struct policy **out_policy,
+                                  const char **message)
+{
+    const struct algorithm_run *run = stage->run;
+    if (run->request->stage.kind == STAGE_NONE)
+        return stage->algorithm->train(run, out_policy, message);
+    assert(run->plan->privacy.before.times > 0);
+    struct stages s = {.stage = stage, .ended = ALGORITHM_OK};
+    size_t used = 0;
+    *message = "";
+    enum algorithm_status status =
+        run->checkpoint ? take_released(&s, &used, message) : first_stage(&s, message);
+    if (status == ALGORITHM_OK)
+        status = second_stage(&s, used, out_policy, message);
+    dataset_free(s.released);
+    dataset_free(s.rest);
+    free(s.kept);
+    return status;
+}

@@ -1,0 +1,174 @@
+/* Byte form, little endian:
+ *
+ *   u32 magic "TSTG"  u32 version 1  u64 fingerprint  u32 state_dim  u32 action_count  u32 slots
+ *   u32 trajectories  u64 bytes of the records   records (trajectory.h)
+ *   u32 zero where the records end at an odd word   u64 checksum of everything before it
+ *   the trainer's checkpoint, or nothing */
+#include "algos/offline/stage_state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/data/checksum.h"
+#include "algos/offline/trainer_state.h"
+
+enum { MAGIC = 0x47545354, VERSION = 1 };
+
+struct header {
+    uint32_t magic, version;
+    uint64_t fingerprint;
+    uint32_t state_dim, action_count, slots, trajectories;
+    uint64_t records;
+};
+static_assert(sizeof(struct header) == 40, "no padding in the byte form");
+
+static uint64_t mix(uint64_t hash, double number)
+{
+    return checksum_words(hash, &number, sizeof number);
+}
+
+uint64_t stage_fingerprint(const struct algorithm_run *run)
+{
+    const struct stage_request *request = &run->request->stage;
+    const struct stage_plan *plan = &run->plan->stage;
+    uint64_t hash = trainer_fingerprint(run);
+    const double numbers[] = {request->kind,
+                              request->source,
+                              request->max_length,
+                              request->runs,
+                              request->labels,
+                              request->explore,
+                              plan->stable.request.min_probability,
+                              (double)plan->stable.lattice.threshold,
+                              (double)plan->stable.lattice.threshold_scale,
+                              (double)plan->stable.lattice.query_scale,
+                              (double)plan->consensus.lattice_scale};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        hash = mix(hash, numbers[i]);
+    return hash;
+}
+
+/* Calls EACH with the trajectories of DATA, in order. */
+static void each_trajectory(const struct dataset *data,
+                            void (*each)(void *context, const struct trajectory *one),
+                            void *context)
+{
+    for (uint32_t e = 0; e < data->expert_count; e++) {
+        uint64_t end = data->expert_transitions[e + 1];
+        for (uint64_t at = data->expert_transitions[e], next; at < end; at = next) {
+            for (next = at + 1;
+                 next < end && data->state_row[next] == data->state_row[next - 1] + 1;)
+                next++;
+            const struct trajectory one = {.expert = e,
+                                           .length = (uint32_t)(next - at),
+                                           .terminated = data->terminated[next - 1],
+                                           .truncated = !data->terminated[next - 1],
+                                           .states =
+                                               data->states + data->state_row[at] * data->state_dim,
+                                           .actions = data->actions + at,
+                                           .rewards = data->rewards + at};
+            each(context, &one);
+        }
+    }
+}
+
+struct writing {
+    uint32_t state_dim, trajectories;
+    size_t size;
+    unsigned char *at; /* NULL: only counts */
+};
+
+static void write_one(void *context, const struct trajectory *one)
+{
+    struct writing *writing = context;
+    size_t size = trajectory_record_size(one->length, writing->state_dim);
+    writing->trajectories++;
+    writing->size += size;
+    if (writing->at) {
+        trajectory_record_write(one, writing->state_dim, writing->at);
+        writing->at += size;
+    }
+}
+
+static size_t padded(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+bool stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
+                          unsigned char **out_bytes, size_t *out_size)
+{
+    struct writing writing = {.state_dim = released->state_dim};
+    each_trajectory(released, write_one, &writing);
+    const struct header header = {.magic = MAGIC,
+                                  .version = VERSION,
+                                  .fingerprint = fingerprint,
+                                  .state_dim = released->state_dim,
+                                  .action_count = released->action_count,
+                                  .slots = released->expert_count,
+                                  .trajectories = writing.trajectories,
+                                  .records = writing.size};
+    size_t end = sizeof header + padded(writing.size);
+    unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
+    if (!bytes)
+        return false;
+    memcpy(bytes, &header, sizeof header);
+    writing.at = bytes + sizeof header;
+    each_trajectory(released, write_one, &writing);
+    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
+    memcpy(bytes + end, &checksum, sizeof checksum);
+    *out_bytes = bytes;
+    *out_size = end + sizeof checksum;
+    return true;
+}
+
+/* The header when BYTES begin with a whole state; false otherwise. */
+static bool read_header(uint64_t fingerprint, const unsigned char *bytes, size_t size,
+                        struct header *out)
+{
+    uint64_t checksum;
+    if (!bytes || size < sizeof *out + sizeof checksum)
+        return false;
+    memcpy(out, bytes, sizeof *out);
+    size_t room = size - sizeof *out - sizeof checksum;
+    if (out->magic != MAGIC || out->version != VERSION || out->fingerprint != fingerprint ||
+        out->records > room || padded(out->records) > room || out->state_dim == 0 ||
+        out->action_count == 0 || out->action_count > UINT16_MAX)
+        return false;
+    size_t end = sizeof *out + padded(out->records);
+    memcpy(&checksum, bytes + end, sizeof checksum);
+    return checksum == checksum_words(CHECKSUM_START, bytes, end);
+}
+
+enum stage_state_status stage_state_from_bytes(uint64_t fingerprint, const unsigned char *bytes,
+                                               size_t size, struct dataset **out_released,
+                                               size_t *out_used)
+{
+    struct header header;
+    if (!read_header(fingerprint, bytes, size, &header))
+        return STAGE_STATE_DAMAGED;
+    struct dataset_builder *builder =
+        dataset_builder_new(header.state_dim, header.action_count, header.slots);
+    if (!builder)
+        return STAGE_STATE_NO_MEMORY;
+    const unsigned char *at = bytes + sizeof header;
+    size_t left = header.records;
+    for (uint32_t i = 0; i < header.trajectories; i++) {
+        struct trajectory one;
+        size_t used = trajectory_record_read(at, left, header.state_dim, &one);
+        if (used == 0 || one.expert >= header.slots) {
+            dataset_builder_free(builder);
+            return STAGE_STATE_DAMAGED;
+        }
+        if (!dataset_builder_add(builder, &one)) {
+            dataset_builder_free(builder);
+            return STAGE_STATE_NO_MEMORY;
+        }
+        at += used;
+        left -= used;
+    }
+    *out_released = dataset_builder_finish(builder);
+    *out_used = sizeof header + padded(header.records) + sizeof(uint64_t);
+    return *out_released ? STAGE_STATE_OK : STAGE_STATE_NO_MEMORY;
+}
