@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/cli.h"
+#include "server/cli_agent.h"
 #include "server/cli_epsilon.h"
 #include "server/cli_experts.h"
 
@@ -18,6 +19,7 @@ static const struct {
     {"serve", cli_serve, "run the service on a data directory"},
     {"client", cli_client, "make a client and print its token"},
     {"experts", cli_experts, "train simulated experts and write their trajectories"},
+    {"agent", cli_agent, "report to an aggregation, randomised on this machine"},
     {"epsilon", cli_epsilon, "say what a mechanism costs, or how much noise a budget asks for"},
     {"help", cli_help, "this list, or the help of the command named after it"},
     {"version", cli_version, "print the version"},

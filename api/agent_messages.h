@@ -1,0 +1,48 @@
+/* What an agent reads of a server's answers about an aggregation, and what it writes. The bytes
+ * come from outside: every number is checked before it is used, because an agent's privacy hangs
+ * on the settings it believes. */
+#ifndef TACET_API_AGENT_MESSAGES_H
+#define TACET_API_AGENT_MESSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/online/actor_critic.h"
+#include "algos/privacy/local_mechanism.h"
+
+/* The settings of an aggregation as an agent needs them. */
+struct agent_terms {
+    char environment[64]; /* "" for none */
+    bool open;
+    struct actor_critic net;
+    struct local_scheme scheme; /* made here from the terms, never taken over */
+    struct a3c_settings loss;
+    double epsilon; /* of all the agent's reports */
+    int64_t submissions_per_agent;
+};
+
+/* Reads GET /v1/aggregations/{id}. NULL, or a sentence (static) that says what is not right. */
+const char *agent_terms_read(const char *body, size_t size, struct agent_terms *out);
+
+/* The parameters at hand. */
+struct agent_parameters {
+    int64_t version, reports_left;
+    bool open;
+    double exploration;
+    unsigned char seed[LOCAL_SEED_SIZE];
+};
+
+/* Reads GET /v1/aggregations/{id}/parameters; PARAMETERS[count] of TERMS' network. As above. */
+const char *agent_parameters_read(const char *body, size_t size, const struct agent_terms *terms,
+                                  struct agent_parameters *out, float *parameters);
+
+/* The body of a submission of REPORT[report_length], made under VERSION. malloc'ed, NUL-terminated;
+ * NULL: memory. */
+char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
+                             const int64_t *report);
+
+/* The version in the answer to a submission; 0 when it is none. */
+int64_t agent_version_read(const char *body, size_t size);
+
+#endif

@@ -1,0 +1,212 @@
+/* The threads of a crowd. One lock guards the counters; the network is talked to outside of it. */
+#include "server/agent_crowd.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/http_out.h"
+#include "server/progress.h"
+
+#define TOKEN_SIZE   256
+#define MAKING_TRIES 5 /* lost answers in a row */
+
+struct crowd {
+    const struct agent_crowd_plan *plan;
+    struct agent_crowd_report *report; /* with the next ones, under LOCK */
+    pthread_mutex_t lock;
+    struct progress progress;
+    uint64_t next; /* agent to begin */
+    double score_sum, recent[AGENT_CROWD_RECENT];
+    bool done;
+};
+
+/* One try, under a fresh key; *out_again: the answer was lost on the way, and a repeat of it shows
+ * no token. */
+static bool try_making(struct http_out *admin, uint64_t number, char *token, size_t size,
+                       bool *out_again, char *why, size_t why_size)
+{
+    char body[80], key[33];
+    unsigned char random[16];
+    struct http_out_answer answer;
+    snprintf(body, sizeof body, "{\"name\":\"agent %" PRIu64 "\",\"role\":\"agent\"}", number);
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    const struct http_out_call call = {.method = "POST",
+                                       .path = "/v1/clients",
+                                       .key = key,
+                                       .body = body,
+                                       .body_size = strlen(body)};
+    *out_again = false;
+    if (http_out_do(admin, &call, &answer) != HTTP_OUT_OK) {
+        snprintf(why, why_size, "making an agent: %.900s", answer.problem.text);
+        return false;
+    }
+    if (answer_text(answer.body, answer.size, "token", token, size))
+        return true;
+    *out_again = answer.replayed;
+    snprintf(why, why_size, "making an agent: the answer holds no token");
+    return false;
+}
+
+bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size, char *why,
+                      size_t why_size)
+{
+    bool made = false, again = true;
+    for (int tries = 0; tries < MAKING_TRIES && !made && again; tries++)
+        made = try_making(admin, number, token, size, &again, why, why_size);
+    return made;
+}
+
+static double mean_recent(const struct crowd *crowd)
+{
+    uint64_t n = crowd->report->reported;
+    n = n < AGENT_CROWD_RECENT ? n : AGENT_CROWD_RECENT;
+    double sum = 0.0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += crowd->recent[i];
+    return n > 0 ? sum / (double)n : 0.0;
+}
+
+/* Counts an ended report. */
+static void note(struct crowd *crowd, enum agent_end end, double score, int64_t version)
+{
+    struct agent_crowd_report *report = crowd->report;
+    const double success = crowd->plan->success;
+    pthread_mutex_lock(&crowd->lock);
+    if (end == AGENT_REPORTED) {
+        crowd->recent[report->reported++ % AGENT_CROWD_RECENT] = score;
+        crowd->score_sum += score;
+        report->version = version > report->version ? version : report->version;
+        if (success > 0 && report->reported >= AGENT_CROWD_RECENT && report->first_success == 0 &&
+            mean_recent(crowd) >= success) {
+            report->first_success = report->reported;
+            crowd->done = true;
+        }
+    }
+    report->stale += end == AGENT_STALE;
+    report->not_asked += end == AGENT_NOT_ASKED;
+    progress_show(&crowd->progress, crowd->next);
+    pthread_mutex_unlock(&crowd->lock);
+}
+
+/* The first failure ends the crowd. */
+static void fail(struct crowd *crowd, const char *why)
+{
+    pthread_mutex_lock(&crowd->lock);
+    if (crowd->report->failure[0] == '\0')
+        snprintf(crowd->report->failure, sizeof crowd->report->failure, "%s", why);
+    crowd->done = true;
+    pthread_mutex_unlock(&crowd->lock);
+}
+
+static struct http_out *open_door(struct crowd *crowd, const char *token)
+{
+    const struct http_out_settings settings = {
+        .base = crowd->plan->server, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
+    struct http_out *out = NULL;
+    const char *problem = http_out_open(&settings, &out);
+    if (problem == NULL)
+        return out;
+    fail(crowd, problem);
+    return NULL;
+}
+
+static void draw_physics(const struct agent_crowd_plan *plan, struct rng *rng, double *physics)
+{
+    env_defaults(plan->task.env, physics);
+    for (unsigned i = 0; i < plan->variations; i++) {
+        const struct agent_variation *v = &plan->variation[i];
+        physics[v->parameter] = v->value[rng_below(rng, v->count)];
+    }
+}
+
+/* All reports of one agent. */
+static void live(struct crowd *crowd, struct agent_room *room, const char *token, uint64_t number)
+{
+    const struct agent_crowd_plan *plan = crowd->plan;
+    struct rng rng;
+    double physics[ENV_MAX_PARAMETERS];
+    char why[PROBLEM_LINE_SIZE] = "";
+    rng_seed(&rng, plan->seed, number);
+    draw_physics(plan, &rng, physics);
+    struct http_out *out = open_door(crowd, token);
+    if (out == NULL)
+        return;
+    enum agent_end end = AGENT_REPORTED;
+    for (int64_t i = 0; i < plan->task.terms.submissions_per_agent && end == AGENT_REPORTED; i++) {
+        double score = 0.0;
+        int64_t version = 0;
+        end =
+            agent_report(out, &plan->task, room, physics, &rng, &score, &version, why, sizeof why);
+        if (end == AGENT_FAILED)
+            fail(crowd, why);
+        else
+            note(crowd, end, score, version);
+    }
+    http_out_close(out);
+}
+
+static bool next_agent(struct crowd *crowd, uint64_t *out)
+{
+    pthread_mutex_lock(&crowd->lock);
+    bool more = !crowd->done && crowd->next < crowd->plan->agents;
+    *out = crowd->next;
+    crowd->next += more;
+    pthread_mutex_unlock(&crowd->lock);
+    return more;
+}
+
+static void take_turns(struct crowd *crowd, struct agent_room *room, struct http_out *admin)
+{
+    char token[TOKEN_SIZE] = "", why[PROBLEM_LINE_SIZE] = "";
+    uint64_t number;
+    while (next_agent(crowd, &number)) {
+        if (admin == NULL)
+            live(crowd, room, crowd->plan->token, number);
+        else if (agent_crowd_make(admin, number, token, sizeof token, why, sizeof why))
+            live(crowd, room, token, number);
+        else
+            fail(crowd, why);
+    }
+    sodium_memzero(token, sizeof token);
+}
+
+static void *thread_run(void *context)
+{
+    struct crowd *crowd = context;
+    const struct agent_crowd_plan *plan = crowd->plan;
+    struct agent_room room;
+    struct http_out *admin = NULL;
+    if (!agent_room_init(&room, &plan->task))
+        fail(crowd, "memory is short");
+    else if (plan->admin == NULL || (admin = open_door(crowd, plan->admin)) != NULL)
+        take_turns(crowd, &room, admin);
+    http_out_close(admin);
+    agent_room_clear(&room, &plan->task);
+    return NULL;
+}
+
+void agent_crowd_run(const struct agent_crowd_plan *plan, struct agent_crowd_report *out)
+{
+    pthread_t threads[AGENT_CROWD_THREADS];
+    unsigned started = 0;
+    *out = (struct agent_crowd_report){.failure = ""};
+    struct crowd crowd = {.plan = plan, .report = out};
+    pthread_mutex_init(&crowd.lock, NULL);
+    progress_begin(&crowd.progress, "agents", plan->agents);
+    while (started < plan->threads &&
+           pthread_create(&threads[started], NULL, thread_run, &crowd) == 0)
+        started++;
+    if (started == 0)
+        fail(&crowd, "no thread can be started");
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    progress_end(&crowd.progress, out->failure[0] == '\0');
+    out->mean_score = out->reported > 0 ? crowd.score_sum / (double)out->reported : 0.0;
+    out->mean_recent = mean_recent(&crowd);
+    pthread_mutex_destroy(&crowd.lock);
+}

@@ -1,0 +1,55 @@
+/* Many agents in one process, for experiments: threads that take one agent after the other, make it
+ * if need be, give it a world of its own and let it report. */
+#ifndef TACET_SERVER_AGENT_CROWD_H
+#define TACET_SERVER_AGENT_CROWD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/problem_line.h"
+#include "server/agent_life.h"
+
+#define AGENT_CROWD_THREADS 64
+#define AGENT_CROWD_VALUES  64
+#define AGENT_CROWD_RECENT  10 /* scores whose mean is told */
+
+/* A parameter of the world that each agent draws from these values. */
+struct agent_variation {
+    int parameter; /* index in the world */
+    double value[AGENT_CROWD_VALUES];
+    unsigned count;
+};
+
+/* What they are to do. Texts are borrowed. */
+struct agent_crowd_plan {
+    const char *server;
+    const char *token; /* of the one agent; unused when ADMIN is given */
+    const char *admin; /* makes an agent for each number; NULL: there is one agent */
+    struct agent_task task;
+    struct agent_variation variation[ENV_MAX_PARAMETERS];
+    unsigned variations;
+    uint64_t agents, seed;
+    unsigned threads; /* 1 .. AGENT_CROWD_THREADS */
+    double success;   /* end when the mean of AGENT_CROWD_RECENT scores reaches it; 0: go on */
+};
+
+/* What became of them. */
+struct agent_crowd_report {
+    uint64_t reported, stale, not_asked; /* reports counted, too late; agents without one left */
+    int64_t version;                     /* of the parameters, as last heard */
+    double mean_score, mean_recent;      /* of all reports; of the last AGENT_CROWD_RECENT */
+    uint64_t first_success;              /* reports until the mean reached success; 0: never */
+    char failure[PROBLEM_LINE_SIZE];     /* why they stopped; "" for none */
+};
+
+/* Runs them to the end, with a progress bar on a terminal. */
+void agent_crowd_run(const struct agent_crowd_plan *plan, struct agent_crowd_report *out);
+
+struct http_out;
+
+/* A new agent's TOKEN[size], made by the client whose door ADMIN is. False, with a line in
+ * WHY[why_size]: it was refused. */
+bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size, char *why,
+                      size_t why_size);
+
+#endif

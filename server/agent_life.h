@@ -1,0 +1,48 @@
+/* One agent of an aggregation: it plays an episode in its own world, randomises the gradient on
+ * this machine, and sends the report. Nothing else that depends on the episode leaves it. */
+#ifndef TACET_SERVER_AGENT_LIFE_H
+#define TACET_SERVER_AGENT_LIFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/agent_messages.h"
+#include "envs/env.h"
+
+struct http_out;
+
+/* What every agent of this process shares. Texts are borrowed. */
+struct agent_task {
+    const char *aggregation;
+    struct agent_terms terms;
+    const struct env *env; /* fits the terms */
+    uint32_t max_steps;
+};
+
+/* One agent's memory, reused from agent to agent. */
+struct agent_room {
+    float *parameters;
+    double *gradient;
+    int64_t *report;
+    void *world;
+    struct a3c_episode episode;
+};
+/* False: no memory, or the world does not open. Free with agent_room_clear, also after failure. */
+bool agent_room_init(struct agent_room *room, const struct agent_task *task);
+void agent_room_clear(struct agent_room *room, const struct agent_task *task);
+
+enum agent_end {
+    AGENT_REPORTED,
+    AGENT_STALE,     /* the parameters had moved on; what was sent is spent and was not counted */
+    AGENT_NOT_ASKED, /* it has no report left, or the aggregation is closed: nothing was sent */
+    AGENT_FAILED,    /* *why says so */
+};
+
+/* One report by the agent whose token OUT carries. PHYSICS and RNG are its world's. *out_score
+ * receives the episode's undiscounted return, for the agent's own eyes; *out_version the version
+ * after the report. WHY[size] receives a line after AGENT_FAILED. */
+enum agent_end agent_report(struct http_out *out, const struct agent_task *task,
+                            struct agent_room *room, const double *physics, struct rng *rng,
+                            double *out_score, int64_t *out_version, char *why, size_t why_size);
+
+#endif
