@@ -3,10 +3,14 @@
 
 #include <string.h>
 
+#include "algos/offline/bcq.h"
+#include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
 
 static const struct algorithm *const table[] = {
     &cql_algorithm,
+    &bcq_algorithm,
+    &behaviour_cloning_algorithm,
 };
 
 static const char *const mechanism_names[MECHANISM_COUNT] = {

@@ -14,11 +14,15 @@ enum policy_output {
     POLICY_ARGMAX,  /* outputs are scores; the best is played */
     POLICY_Q,       /* outputs are action values; the best is played, a teacher answers softmax(Q /
                        temperature) */
+    POLICY_BCQ,     /* two heads, so twice as many outputs as actions: action values, then logits of
+                       what the experts do, G = softmax(logits). The best value is played among the
+                       actions with G(a) > threshold max G */
 };
 
 struct policy {
     struct mlp_shape shape;
     enum policy_output output;
+    float threshold;   /* POLICY_BCQ: from 0 to 1, below 1; else 0 */
     float *parameters; /* owned */
     /* Noise in it came from a source that can be repeated (tests only): it protects nobody, and a
      * certificate says so. False in policies that were read back: certificates come before. */
@@ -30,14 +34,32 @@ struct policy {
 struct policy *policy_new(const struct mlp_shape *shape, enum policy_output output);
 void policy_free(struct policy *policy);
 
-/* The network's outputs at STATE[input]: VALUES[actions]. Deterministic to the bit. False when one
- * of them is not finite. */
+/* Actions it chooses among. */
+uint32_t policy_action_count(const struct policy *policy);
+
+/* The action that all the network's OUTPUTS at a state choose where none is drawn; -1 when one is
+ * not finite. */
+int policy_choose(const struct policy *policy, const float *outputs);
+
+/* The action that is played at STATE[input] where none is drawn, and in VALUES[actions] the first
+ * outputs, one for each action (POLICY_BCQ: values of all actions, allowed or not). Deterministic
+ * to the bit. -1 when an output is not finite. */
+int policy_decide(const struct policy *policy, const float *state, float *values);
+
+/* The same without the action; false when an output is not finite. */
 bool policy_values(const struct policy *policy, const float *state, float *values);
 
-/* Action probabilities at STATE: softmax(outputs / temperature), or for POLICY_ARGMAX all on the
- * best. False when an output is not finite or TEMPERATURE not positive. */
+/* Action probabilities at STATE: softmax(outputs / temperature), or for POLICY_ARGMAX and
+ * POLICY_BCQ all on the action that is played. False when an output is not finite or TEMPERATURE
+ * not positive.
+ */
 bool policy_probabilities(const struct policy *policy, const float *state, double temperature,
                           double *probabilities);
+
+/* Of ACTIONS values and logits: the action of POLICY_BCQ. Ties go to the lower number; the action
+ * with the largest logit is always allowed. */
+uint32_t policy_best_allowed(const float *values, const float *logits, uint32_t actions,
+                             float threshold);
 
 /* The action with the largest output; ties go to the lower number. */
 uint32_t policy_best_action(const float *values, uint32_t actions);

@@ -36,28 +36,21 @@ static bool begin_episode(struct evaluation *e, uint32_t w)
     return env_batch_reset(e->worlds, w);
 }
 
-static bool all_finite(const float *values, uint32_t count)
-{
-    for (uint32_t a = 0; a < count; a++) {
-        if (!isfinite(values[a]))
-            return false;
-    }
-    return true;
-}
-
 /* The best actions of all that are awake. */
 static bool choose_best(struct evaluation *e)
 {
-    uint32_t dim = e->worlds->env->state_dim, count = e->worlds->env->action_count;
+    const struct mlp_shape *shape = &e->policy->shape;
+    uint32_t dim = shape->input, count = shape->width[shape->layer_count - 1];
     float *input = batch_input(e->network);
     for (uint32_t i = 0; i < e->awake_count; i++)
         memcpy(input + (size_t)i * dim, e->worlds->observations + (size_t)e->awake[i] * dim,
                dim * sizeof *input);
-    const float *values = batch_forward_fixed(e->network, e->policy->parameters, e->awake_count);
+    const float *outputs = batch_forward_fixed(e->network, e->policy->parameters, e->awake_count);
     for (uint32_t i = 0; i < e->awake_count; i++) {
-        if (!all_finite(values + (size_t)i * count, count))
+        int action = policy_choose(e->policy, outputs + (size_t)i * count);
+        if (action < 0)
             return false;
-        e->actions[e->awake[i]] = policy_best_action(values + (size_t)i * count, count);
+        e->actions[e->awake[i]] = (uint32_t)action;
     }
     return true;
 }
@@ -137,7 +130,7 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
 {
     const struct mlp_shape *shape = &policy->shape;
     if (episodes == 0 || max_steps == 0 || shape->input != env->state_dim ||
-        shape->width[shape->layer_count - 1] != env->action_count)
+        policy_action_count(policy) != env->action_count)
         return false;
     uint32_t count = env->open ? 1 : episodes < WORLDS ? episodes : WORLDS;
     struct evaluation e = {.policy = policy, .seed = seed, .episodes = episodes};

@@ -13,6 +13,7 @@
 static const char *const activation_names[] = {[MLP_RELU] = "relu", [MLP_TANH] = "tanh", NULL};
 static const char *const output_names[] = {
     [POLICY_SOFTMAX] = "softmax", [POLICY_ARGMAX] = "argmax", [POLICY_Q] = "q", NULL};
+static const char two_heads[] = "bcq"; /* written, never read: a trained policy alone has it */
 
 #define POINTER_SIZE 160
 
@@ -203,7 +204,12 @@ char *network_write(const struct policy *policy, size_t *out_size)
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         to = write_layer(to, policy, l);
     }
-    to += sprintf(to, "],\"output\":\"%s\"}", output_names[policy->output]);
+    if (policy->output == POLICY_BCQ) {
+        to += sprintf(to, "],\"output\":\"%s\",\"threshold\":%.9g}", two_heads,
+                      (double)policy->threshold);
+    } else {
+        to += sprintf(to, "],\"output\":\"%s\"}", output_names[policy->output]);
+    }
     *out_size = (size_t)(to - text);
     return text;
 }

@@ -1,6 +1,7 @@
 /* Networks as JSON:
  * {"activation":"relu"|"tanh","layers":[{"weight":[[out x in]],"bias":[out]}],
- *  "output":"softmax"|"argmax"|"q"}. */
+ *  "output":"softmax"|"argmax"|"q"}.
+ * What is written may also have "output":"bcq","threshold":x: two heads (algos/policy.h). */
 #ifndef TACET_API_NETWORK_JSON_H
 #define TACET_API_NETWORK_JSON_H
 

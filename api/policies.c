@@ -198,15 +198,16 @@ static bool add_answer(const struct policy *policy, const float *state, json_t *
 {
     assert(policy != NULL);
     float outputs[MLP_MAX_WIDTH];
-    uint32_t count = policy->shape.width[policy->shape.layer_count - 1];
-    if (!policy_values(policy, state, outputs)) {
+    uint32_t count = policy_action_count(policy);
+    int action = policy_decide(policy, state, outputs);
+    if (action < 0) {
         return false;
     }
     json_t *row = json_array();
     for (uint32_t a = 0; a < count; a++) {
         json_array_append_new(row, json_number((double)outputs[a]));
     }
-    return json_array_append_new(actions, json_integer(policy_best_action(outputs, count))) == 0 &&
+    return json_array_append_new(actions, json_integer(action)) == 0 &&
            json_array_append_new(values, row) == 0;
 }
 

@@ -53,6 +53,8 @@ static const char *output_name(enum policy_output output)
         return "argmax";
     case POLICY_Q:
         return "q";
+    case POLICY_BCQ:
+        return "bcq";
     }
     return "argmax";
 }

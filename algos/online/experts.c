@@ -312,10 +312,10 @@ bool expert_play(struct expert_episode *episode, const struct policy *policy,
             row[k] = (float)seen[k];
         if (terminated || t == episode->max_steps)
             break;
-        if (!policy_values(policy, row, values))
+        int best = policy_decide(policy, row, values);
+        if (best < 0)
             return false;
-        uint32_t best = policy_best_action(values, env->action_count);
-        uint32_t action = soften(best, env->action_count, min_probability, rng);
+        uint32_t action = soften((uint32_t)best, env->action_count, min_probability, rng);
         struct env_outcome outcome = env->step(episode->world, physics, action, rng, seen);
         if (outcome.failed)
             return false;

@@ -30,7 +30,11 @@ static const char *settings_problem(const struct teacher *teacher, const struct 
 {
     if (policy->output == POLICY_ARGMAX)
         return "a policy that only plays its best action has no Lipschitz bound";
-    if (policy->shape.width[policy->shape.layer_count - 1] != teacher->actions)
+    if (policy->output == POLICY_BCQ)
+        return "the set of actions that a bcq policy allows changes by jumps, so it has no "
+               "Lipschitz "
+               "bound; a cql or behaviour_cloning policy has one";
+    if (policy_action_count(policy) != teacher->actions)
         return "the policy has another number of actions";
     if (!(teacher->temperature >= 1e-6 && teacher->temperature <= 1e6))
         return "temperature must be from 1e-6 to 1e6";
@@ -90,7 +94,7 @@ static bool distribution_at(const struct policy *policy, const float *state, dou
         if (!isfinite(state[i]))
             return false;
     if (!policy_probabilities(policy, state, temperature, p))
-        answer_error_uniform(policy->shape.width[policy->shape.layer_count - 1], p);
+        answer_error_uniform(policy_action_count(policy), p);
     return true;
 }
 

@@ -81,6 +81,68 @@ Test(policy, bytes_give_back_the_policy)
     }
 }
 
+static struct policy *two_heads(void)
+{
+    const struct mlp_shape shape = {.input = 4, .layer_count = 1, .width = {6}};
+    struct policy *policy = policy_new(&shape, POLICY_BCQ);
+    cr_assert_not_null(policy);
+    policy->threshold = 0.3F;
+    const float bias[6] = {3.0F, 2.0F, 1.0F, -1.5F, 0.0F, -1.0F}; /* G/max G: .22, 1, .37 */
+    memcpy(policy->parameters + mlp_bias_offset(&shape, 0), bias, sizeof bias);
+    return policy;
+}
+
+Test(policy, best_allowed_action_is_played_with_two_heads)
+{
+    struct policy *policy = two_heads();
+    float values[3];
+    double p[3];
+    cr_assert_eq(policy_action_count(policy), 3);
+    cr_assert_eq(policy_decide(policy, state, values), 1, "0 is better but too unlikely");
+    cr_assert(values[0] == 3.0F && values[1] == 2.0F && values[2] == 1.0F);
+    cr_assert(policy_probabilities(policy, state, 1.0, p));
+    cr_assert(p[0] == 0.0 && p[1] == 1.0 && p[2] == 0.0);
+    policy->threshold = 0.2F;
+    cr_assert_eq(policy_decide(policy, state, values), 0);
+    policy->threshold = 0.0F;
+    policy->parameters[24 + 3] = -1e6F; /* G underflows: not above 0 */
+    cr_assert_eq(policy_decide(policy, state, values), 1);
+    policy->parameters[24 + 5] = NAN;
+    cr_assert_eq(policy_decide(policy, state, values), -1, "a head that is not finite shows");
+    const float flat[2] = {0.0F, 0.0F}, alike[2] = {1.0F, 1.0F};
+    cr_assert_eq(policy_best_allowed(flat, alike, 2, 0.3F), 0, "ties go to the lower number");
+    policy_free(policy);
+}
+
+Test(policy, bytes_of_two_heads_hold_the_threshold)
+{
+    struct policy *policy = two_heads();
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    cr_assert(policy_to_bytes(policy, &bytes, &size));
+    struct policy *back = policy_from_bytes(bytes, size);
+    cr_assert_not_null(back);
+    cr_assert_eq(back->output, POLICY_BCQ);
+    cr_assert_eq(back->threshold, 0.3F);
+    cr_assert_arr_eq(back->parameters, policy->parameters, 30 * sizeof(float));
+    policy_free(back);
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] ^= 1;
+        cr_assert_null(policy_from_bytes(bytes, size), "byte %zu", i);
+        bytes[i] ^= 1;
+        cr_assert_null(policy_from_bytes(bytes, i), "cut at %zu", i);
+    }
+    free(bytes);
+    const float broken[] = {1.0F, -0.1F, NAN};
+    for (int i = 0; i < 3; i++) {
+        policy->threshold = broken[i];
+        cr_assert(policy_to_bytes(policy, &bytes, &size));
+        cr_assert_null(policy_from_bytes(bytes, size), "a threshold of %g", (double)broken[i]);
+        free(bytes);
+    }
+    policy_free(policy);
+}
+
 Test(policy, damaged_or_cut_bytes_are_no_policy)
 {
     struct policy *policy = sample(POLICY_SOFTMAX);

@@ -297,6 +297,9 @@ Test(teacher, unusable_settings_say_why)
         cr_expect_not_null(teacher_prepare(&bad[i], policy), "case %zu", i);
     struct teacher teacher = plain_teacher();
     cr_expect_not_null(teacher_prepare(&teacher, argmax));
+    argmax->output = POLICY_BCQ;
+    const char *why = teacher_prepare(&teacher, argmax);
+    cr_expect(why && strstr(why, "bcq"), "the set of allowed actions jumps");
     policy->parameters[0] = NAN;
     cr_expect_not_null(teacher_prepare(&teacher, policy));
     policy_free(policy);
