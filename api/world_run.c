@@ -166,13 +166,13 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     run->go_on = user_go_on;
     run->context = context;
-    run->deadline_ms = monotonic_ms() + (int64_t)settings->evaluation_s * 1000;
+    run->deadline_ms = monotonic_ms() + (int64_t)settings->run_s * 1000;
     /* Should we be killed, a program that runs wild does not for ever. */
-    run->use = (struct world_use){.program = run->program,
-                                  .go_on = go_on,
-                                  .context = run,
-                                  .cpu_s = (uint64_t)settings->evaluation_s *
-                                           (uint64_t)(cores > 1 ? cores : 1)};
+    run->use =
+        (struct world_use){.program = run->program,
+                           .go_on = go_on,
+                           .context = run,
+                           .cpu_s = (uint64_t)settings->run_s * (uint64_t)(cores > 1 ? cores : 1)};
     run->env = *world;
     run->env.state_size = sizeof(struct instance);
     run->env.open = open_instance;

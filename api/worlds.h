@@ -19,7 +19,7 @@ struct worlds_settings {
     const char *const *declared; /* texts of lines NAME=COMMAND; empty lines are passed over */
     size_t declared_count;
     unsigned answer_s;     /* how long an answer may take */
-    unsigned evaluation_s; /* how long one use of a program may take in all */
+    unsigned run_s;        /* how long one use of a program may take in all */
     uint64_t memory_bytes; /* of address space of a program; 0: no limit */
     /* A line that a program wrote to its standard error: printable ASCII, few of them. From any
      * thread. NULL: nobody hears it. */

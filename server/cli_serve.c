@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/worlds.h"
 #include "server/cli.h"
 #include "server/config.h"
 #include "server/data_dir.h"
@@ -53,6 +54,32 @@ static bool check_config(const struct config *config, char *error, size_t size)
     return true;
 }
 
+/* The word of a world's program, quotes made harmless. */
+static void log_world(void *context, const char *world, const char *line)
+{
+    (void)context;
+    char text[256];
+    size_t size = 0;
+    for (; line[size] != '\0' && size < sizeof text - 1; size++)
+        text[size] = line[size] == '"' ? '\'' : line[size];
+    text[size] = '\0';
+    log_event(LOG_LEVEL_WARN, "world-said", "world=%s line=\"%s\"", world, text);
+}
+
+/* Asks each declared program what it is: one that does not answer well is found out now. */
+static struct worlds *open_worlds(const struct config *config, char *error, size_t size)
+{
+    const struct worlds_settings settings = {
+        .declared = config->worlds.texts,
+        .declared_count = config->worlds.count,
+        .answer_s = (unsigned)config->world_timeout_s,
+        .run_s = (unsigned)config->world_run_timeout_s,
+        .memory_bytes = config->world_memory_bytes,
+        .said = log_world,
+    };
+    return worlds_open(&settings, error, size);
+}
+
 /* Says where we are, to people and to scripts. */
 static bool announce(const struct config *config, const struct server *server, char *error,
                      size_t size)
@@ -83,7 +110,7 @@ static bool wait_until_quiet(struct server *server, const sigset_t *signals, uin
     return true;
 }
 
-static int run(const struct config *config)
+static int run(const struct config *config, const struct worlds *worlds)
 {
     char error[512] = "";
     sigset_t signals;
@@ -95,7 +122,7 @@ static int run(const struct config *config)
     signal(SIGPIPE, SIG_IGN);
     umask(077);
 
-    struct server *server = server_start(config, error, sizeof error);
+    struct server *server = server_start(config, worlds, error, sizeof error);
     if (server == NULL) {
         fprintf(stderr, "tacet serve: %s\n", error);
         return 1;
@@ -134,5 +161,12 @@ int cli_serve(int argc, char **argv)
         fprintf(stderr, "tacet serve: %s\n", error);
         return 2;
     }
-    return run(&config);
+    struct worlds *worlds = open_worlds(&config, error, sizeof error);
+    if (worlds == NULL) {
+        fprintf(stderr, "tacet serve: %s\n", error);
+        return 2;
+    }
+    int code = run(&config, worlds);
+    worlds_close(worlds);
+    return code;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_TEXT, KIND_COUNT, KIND_BYTES, KIND_SWITCH };
+enum kind { KIND_TEXT, KIND_COUNT, KIND_BYTES, KIND_SWITCH, KIND_LIST };
 
 struct setting {
     const char *name;
@@ -23,6 +23,7 @@ struct setting {
 #define COUNT(member)  KIND_COUNT, offsetof(struct config, member)
 #define BYTES(member)  KIND_BYTES, offsetof(struct config, member)
 #define SWITCH(member) KIND_SWITCH, offsetof(struct config, member)
+#define LIST(member)   KIND_LIST, offsetof(struct config, member)
 #define KIB            ((uint64_t)1024)
 #define MIB            (1024 * KIB)
 #define GIB            (1024 * MIB)
@@ -63,6 +64,15 @@ static const struct setting SETTINGS[] = {
     {"max-states", COUNT(max_states_per_query), "1024", 1, 65536, "states", "states in one query"},
     {"max-experts", COUNT(max_experts_per_dataset), "100000", 1, 10000000, "experts",
      "experts in one dataset"},
+    {"world", LIST(worlds), "", 0, 0, "NAME=COMMAND",
+     "a world that is a program (docs/worlds.md); may be repeated, and the variable holds one a "
+     "line"},
+    {"world-timeout", COUNT(world_timeout_s), "10", 1, 3600, "s",
+     "time for one answer of a world's program"},
+    {"world-run-timeout", COUNT(world_run_timeout_s), "3600", 1, 604800, "s",
+     "time for all that one job asks a world's program"},
+    {"world-memory", BYTES(world_memory_bytes), "0", 0, 1024 * GIB, "bytes",
+     "address space of a world's program; 0 is no limit"},
     {"cors-origins", TEXT(cors_origins), "", 0, 0, "",
      "web origins that may call, comma-separated"},
     {"log-level", TEXT(log_level), "info", 0, 0, "", "error, warn, info or debug"},
@@ -109,6 +119,21 @@ static bool read_switch(const char *text, uint64_t *out)
     return true;
 }
 
+static bool add_to_list(struct config_list *list, const char *where, const char *text, char *error,
+                        size_t error_size)
+{
+    if (strncmp(where, "--", 2) == 0 && !list->flagged)
+        *list = (struct config_list){.flagged = true};
+    if (text[0] == '\0')
+        return true;
+    if (list->count == CONFIG_LIST_MAX) {
+        snprintf(error, error_size, "%s: more than %d of them", where, CONFIG_LIST_MAX);
+        return false;
+    }
+    list->texts[list->count++] = text;
+    return true;
+}
+
 /* WHERE is how the caller spelled it: "--workers" or "TACET_WORKERS". */
 static bool set(struct config *config, const struct setting *setting, const char *where,
                 const char *text, char *error, size_t error_size)
@@ -118,6 +143,8 @@ static bool set(struct config *config, const struct setting *setting, const char
         *(const char **)member = text;
         return true;
     }
+    if (setting->kind == KIND_LIST)
+        return add_to_list(member, where, text, error, error_size);
     uint64_t number = 0;
     if (setting->kind == KIND_SWITCH) {
         if (read_switch(text, &number)) {
@@ -211,6 +238,8 @@ void config_print_help(FILE *out)
         char name[64];
         environment_name(s, name, sizeof name);
         fprintf(out, "  --%-20s %s", s->name, s->meaning);
+        if (s->kind == KIND_LIST)
+            fprintf(out, " (%s)", s->unit);
         if (s->fallback[0] != '\0')
             fprintf(out, " (default %s%s%s)", s->fallback, s->unit[0] != '\0' ? ", " : "", s->unit);
         fprintf(out, "\n  %-22s %s", "", name);

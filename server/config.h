@@ -8,6 +8,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define CONFIG_LIST_MAX 64
+
+/* What a flag that may be repeated gives; the environment gives one text, a line for each. */
+struct config_list {
+    const char *texts[CONFIG_LIST_MAX];
+    size_t count;
+    bool flagged; /* by flags, which replace what the environment gave */
+};
+
 /* Texts are borrowed from the command line, the environment or the table. */
 struct config {
     const char *data;
@@ -36,6 +45,10 @@ struct config {
     uint64_t max_buffered_bytes;
     uint64_t max_states_per_query;
     uint64_t max_experts_per_dataset;
+    struct config_list worlds;
+    uint64_t world_timeout_s;
+    uint64_t world_run_timeout_s;
+    uint64_t world_memory_bytes;
 };
 
 /* Fills *config from the defaults, then the environment (GETENV, normally getenv), then ARGV from

@@ -31,6 +31,7 @@
 
 struct server {
     const struct config *config;
+    const struct worlds *worlds;
     int lock; /* of the data directory; -1 when not held */
     struct listen_socket listening;
     char url[192];
@@ -139,6 +140,7 @@ static bool open_app(struct server *server, struct trouble trouble)
         .max_experts_per_dataset = (uint32_t)config->max_experts_per_dataset,
         .cors_origins = config->cors_origins,
         .version = TACET_VERSION,
+        .worlds = server->worlds,
         .metrics = metrics_write,
         .metrics_context = server->metrics,
         .ready = ready,
@@ -237,7 +239,8 @@ static bool start_httpd(struct server *server, struct trouble trouble)
     return true;
 }
 
-struct server *server_start(const struct config *config, char *error, size_t error_size)
+struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
+                            size_t error_size)
 {
     struct trouble trouble = {error, error_size};
     struct server *server = calloc(1, sizeof *server);
@@ -246,6 +249,7 @@ struct server *server_start(const struct config *config, char *error, size_t err
         return NULL;
     }
     server->config = config;
+    server->worlds = worlds;
     server->lock = server->listening.handle = -1;
     server->metrics = metrics_new();
     atomic_init(&server->draining, false);

@@ -8,11 +8,14 @@
 #include "server/config.h"
 
 struct server;
+struct worlds;
 
 /* Takes the data directory, migrates, verifies the ledger, opens the socket, starts every thread.
- * CONFIG is borrowed for the server's life. NULL: everything is undone and ERROR holds a sentence.
- * The signals that the caller waits for must be blocked before: threads inherit that. */
-struct server *server_start(const struct config *config, char *error, size_t error_size);
+ * CONFIG and WORLDS (api/worlds.h) are borrowed for the server's life. NULL: everything is undone
+ * and ERROR holds a sentence. The signals that the caller waits for must be blocked before: threads
+ * inherit that. */
+struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
+                            size_t error_size);
 
 /* "http://127.0.0.1:8080" and its port. */
 const char *server_url(const struct server *server);
