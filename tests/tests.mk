@@ -68,9 +68,15 @@ $(OUT)/failing_disk.so: tests/failing_disk.c
 	$(call say,CC ,$<)
 	$(Q)$(CC) -std=c17 $(WARNINGS) -D_GNU_SOURCE -O2 -g -fPIC -shared -pthread -o $@ $<
 
+# The example of a world in C, which an HTTP test declares.
+$(OUT)/example_world: examples/world.c
+	@mkdir -p $(@D)
+	$(call say,CC ,$<)
+	$(Q)$(CC) -std=c17 $(WARNINGS) -O2 -o $@ $<
+
 TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) statistical http crash)
 
-test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet
+test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/example_world $(OUT)/tacet
 
 test-run: test-programs
 	@TACET=$(OUT)/tacet scripts/run-tests $(TEST_PROGRAMS)

@@ -111,3 +111,26 @@ Test(config, help_shows_every_setting_with_its_variable)
     cr_expect_not_null(strstr(text, "TACET_LISTEN"));
     free(text);
 }
+
+Test(config, worlds_add_up_and_replace_those_of_the_environment)
+{
+    struct config config;
+    char error[256];
+    variable = "TACET_WORLD";
+    variable_value = "a=one\nb=two";
+    cr_assert(read_flags(&config, NULL, NULL, error));
+    cr_assert_eq(config.worlds.count, 1);
+    cr_expect_str_eq(config.worlds.texts[0], "a=one\nb=two");
+    cr_assert(read_flags(&config, "--world=c=x --y=z", "--world=d=four", error));
+    cr_assert_eq(config.worlds.count, 2);
+    cr_expect_str_eq(config.worlds.texts[0], "c=x --y=z");
+    cr_expect_str_eq(config.worlds.texts[1], "d=four");
+    cr_expect_eq(config.world_timeout_s, 10);
+    char flag[] = "--world=a=b", *many[CONFIG_LIST_MAX + 1];
+    for (size_t i = 0; i <= CONFIG_LIST_MAX; i++)
+        many[i] = flag;
+    bool help;
+    cr_expect(config_read(&config, CONFIG_LIST_MAX, many, one_variable, &help, error, 256));
+    cr_expect_not(config_read(&config, CONFIG_LIST_MAX + 1, many, one_variable, &help, error, 256));
+    cr_expect_not_null(strstr(error, "--world: more than 64"));
+}

@@ -1,0 +1,75 @@
+/* Any bytes as what a world's program answers. The first byte chooses the question; the rest is the
+ * line. What is taken is within the contract's bounds, and equal descriptions are equal bytes. */
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/world_json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_numbers(const double *numbers, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert(isfinite(numbers[i]) && fabs(numbers[i]) <= (double)FLT_MAX);
+    }
+}
+
+static void check_description(const char *line, size_t size)
+{
+    struct world_facts facts, again;
+    char detail[160], question[WORLD_QUESTION_MAX];
+    memset(&again, 0xa5, sizeof again);
+    enum world_fault fault = world_json_description(line, size, &facts, detail);
+    assert(fault == world_json_description(line, size, &again, detail));
+    assert(strlen(detail) < sizeof detail && strlen(world_fault_text(fault)) > 0);
+    assert((fault == WORLD_BAD_MEMBERS) == (detail[0] != '\0'));
+    if (fault != WORLD_OK) {
+        return;
+    }
+    assert(memcmp(&facts, &again, sizeof facts) == 0);
+    assert(facts.state_dim >= 1 && facts.state_dim <= ENV_MAX_STATE_DIM);
+    assert(facts.action_count >= 2 && facts.action_count <= ENV_MAX_ACTIONS);
+    assert(facts.max_episode_steps >= 1 && facts.parameter_count <= ENV_MAX_PARAMETERS);
+    double values[ENV_MAX_PARAMETERS] = {0};
+    for (uint32_t i = 0; i < facts.parameter_count; i++) {
+        const struct world_parameter_facts *p = &facts.parameters[i];
+        assert(p->min <= p->value && p->value <= p->max && p->name[0] != '\0');
+        values[i] = p->value;
+    }
+    check_numbers(values, facts.parameter_count);
+    size_t asked = world_json_ask_reset(&facts, 1, 2, values, question);
+    assert(asked < sizeof question && memchr(question, '\n', asked) == question + asked - 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    const char *line = (const char *)data + 1;
+    unsigned state_dim = 1 + data[0] / 3U % ENV_MAX_STATE_DIM;
+    double seen[ENV_MAX_STATE_DIM];
+    struct env_outcome outcome;
+    size--;
+    switch (data[0] % 3) {
+    case 0:
+        check_description(line, size);
+        break;
+    case 1:
+        if (world_json_observation(line, size, state_dim, seen) == WORLD_OK) {
+            check_numbers(seen, state_dim);
+        }
+        break;
+    default:
+        if (world_json_step(line, size, state_dim, seen, &outcome) == WORLD_OK) {
+            check_numbers(seen, state_dim);
+            check_numbers(&outcome.reward, 1);
+            assert(!outcome.failed);
+        }
+    }
+    return 0;
+}
