@@ -32,6 +32,7 @@ enum algorithm_status {
     ALGORITHM_INFEASIBLE, /* the budget cannot pay one step */
     ALGORITHM_BAD_INPUT,  /* e.g. an empty dataset; message says what (public facts only) */
     ALGORITHM_BAD_CHECKPOINT,
+    ALGORITHM_BAD_DATA, /* what was stored is damaged, or does not fit into memory */
     ALGORITHM_NO_RANDOMNESS,
     ALGORITHM_NO_MEMORY,
 };
@@ -60,6 +61,8 @@ struct algorithm_plan {
     uint64_t parameter_count;
 };
 
+struct expert_policies;
+
 /* What the trainer asks at every pulse (a few times a second; safe to answer quickly). */
 enum algorithm_pulse {
     PULSE_CONTINUE,
@@ -78,6 +81,10 @@ struct algorithm_hooks {
      * after the other, by the algorithm itself. */
     void (*parallel)(void *context, void (*work)(void *what, uint32_t i), void *what,
                      uint32_t count);
+    /* Loads the networks that the dataset's experts uploaded, each in its slot, the other slots
+     * empty (algos/offline/expert_clones.h fills them); *out is the caller's. ALGORITHM_OK,
+     * _PAUSED, _CANCELLED, _BAD_DATA or _NO_MEMORY. NULL where no expert has a network. */
+    enum algorithm_status (*experts)(void *context, struct expert_policies **out);
 };
 
 /* One run. DATA is NULL for algorithms that need none. CHECKPOINT is NULL on a fresh start; it

@@ -136,6 +136,10 @@ struct api_job_control {
     /* JOB, which an earlier worker had, trains on from STEP, that of its checkpoint (0: it has none
      * yet). For the log; NULL for nobody. */
     void (*resumed)(void *context, const char *job, uint64_t step);
+    /* Calls work(what, i) for every i below COUNT, on several threads when some are free, and
+     * returns when all have ended. NULL: the worker is alone. */
+    void (*parallel)(void *context, void (*work)(void *what, uint32_t i), void *what,
+                     uint32_t count);
 };
 enum api_job_turn {
     API_JOB_NONE,   /* nothing to do */

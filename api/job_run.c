@@ -17,6 +17,7 @@
 #include "storage/uploads.h"
 
 #define LEASE_MS      30000
+#define DATA_DAMAGED  "The dataset is damaged, or does not fit into memory."
 #define BEAT_EVERY_MS 1000
 #define SAVE_EVERY_MS 5000
 /* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its
@@ -117,6 +118,30 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
     return !run->storage_failed && !run->lost;
 }
 
+static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
+                     uint32_t count)
+{
+    const struct job_run *run = context;
+    run->control->parallel(run->control->context, work, what, count);
+}
+
+static enum algorithm_status experts(void *context, struct expert_policies **out)
+{
+    struct job_run *run = context;
+    struct expert_policies *policies = job_run_load_experts(run);
+    if (policies != NULL) {
+        *out = policies;
+        return ALGORITHM_OK;
+    }
+    if (run->starved) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    if (run->lost || run->storage_failed || run->stopping) {
+        return ALGORITHM_PAUSED;
+    }
+    return run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_BAD_DATA;
+}
+
 /* ---- the end */
 
 void job_ending_fail(struct job_ending *ending, enum problem problem, const char *detail)
@@ -135,6 +160,9 @@ static void explain(const struct job_run *run, enum algorithm_status status, con
     switch (status) {
     case ALGORITHM_INFEASIBLE:
         job_ending_fail(ending, PROBLEM_INFEASIBLE, "The budget cannot pay one step.");
+        break;
+    case ALGORITHM_BAD_DATA:
+        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, DATA_DAMAGED);
         break;
     case ALGORITHM_BAD_CHECKPOINT:
         job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, "The job's checkpoint is damaged.");
@@ -169,7 +197,11 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         .data = data,
         .checkpoint = checkpoint,
         .checkpoint_size = size,
-        .hooks = {.context = run, .pulse = pulse, .save = save},
+        .hooks = {.context = run,
+                  .pulse = pulse,
+                  .save = save,
+                  .parallel = run->control->parallel != NULL ? parallel : NULL,
+                  .experts = experts},
     };
     run->trained = true;
     enum algorithm_status outcome = run->plan.algorithm->train(&training, out_policy, message);
@@ -184,8 +216,7 @@ static bool without_data(const struct job_run *run, struct job_ending *ending)
     if (run->cancelled) {
         ending->state = JOB_CANCELLED;
     } else {
-        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE,
-                        "The dataset is damaged, or does not fit into memory.");
+        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, DATA_DAMAGED);
     }
     return !run->lost && !run->storage_failed && !run->stopping && !(run->starved && run->resumed);
 }

@@ -36,6 +36,7 @@ struct runner {
     unsigned running; /* threads that have not ended */
     atomic_bool stopping;
     struct app *app;
+    struct helpers *helpers;
     struct metrics *metrics;
     unsigned count;
     struct worker workers[];
@@ -59,6 +60,13 @@ static void note_resumed(void *context, const char *job, uint64_t step)
 {
     (void)context;
     log_event(LOG_LEVEL_INFO, "job-resumed", "job=%s step=%" PRIu64, job, step);
+}
+
+static void share_out(void *context, void (*work)(void *what, uint32_t i), void *what,
+                      uint32_t count)
+{
+    struct runner *runner = context;
+    helpers_run(runner->helpers, work, what, count);
 }
 
 static struct timespec in_ms(long ms)
@@ -98,7 +106,8 @@ static enum api_job_turn take_turn(struct worker *self)
     struct api_job_control control = {.worker = self->name,
                                       .stop_requested = stop_requested,
                                       .context = runner,
-                                      .resumed = note_resumed};
+                                      .resumed = note_resumed,
+                                      .parallel = share_out};
     char note[256] = "";
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
@@ -148,13 +157,14 @@ static void *worker_run(void *context)
 }
 
 struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned count,
-                            struct metrics *metrics)
+                            struct helpers *helpers, struct metrics *metrics)
 {
     assert(count > 0);
     struct runner *runner = calloc(1, sizeof *runner + count * sizeof runner->workers[0]);
     if (runner == NULL)
         return NULL;
     runner->app = app;
+    runner->helpers = helpers;
     runner->metrics = metrics;
     atomic_init(&runner->stopping, false);
     pthread_mutex_init(&runner->lock, NULL);

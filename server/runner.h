@@ -6,14 +6,15 @@
 #include <stdbool.h>
 
 #include "api/api.h"
+#include "server/helpers.h"
 #include "server/metrics.h"
 
 struct runner;
 
-/* Starts COUNT workers, the i-th with DBS[i] (the array is copied). NULL when memory or threads are
- * short. */
+/* Starts COUNT workers, the i-th with DBS[i] (the array is copied), who may use HELPERS. NULL when
+ * memory or threads are short. */
 struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned count,
-                            struct metrics *metrics);
+                            struct helpers *helpers, struct metrics *metrics);
 
 /* There may be something to do. */
 void runner_wake(struct runner *runner);

@@ -18,6 +18,7 @@
 #include "server/database.h"
 #include "server/events.h"
 #include "server/exchange.h"
+#include "server/helpers.h"
 #include "server/httpd.h"
 #include "server/listen.h"
 #include "server/log.h"
@@ -42,6 +43,7 @@ struct server {
     struct committer *committer;
     struct pool *pool, *uploads;
     struct events *events;
+    struct helpers *helpers;
     struct runner *runner;
     struct httpd *httpd;
     atomic_bool draining;
@@ -174,6 +176,14 @@ static unsigned worker_count(const struct config *config)
     return cores <= 2 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (unsigned)cores - 1;
 }
 
+/* Of the cores that have no worker. */
+static unsigned helper_count(unsigned workers)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    cores = cores > THREADS_MAX ? THREADS_MAX : cores;
+    return cores > (long)workers ? (unsigned)(cores - (long)workers) : 0;
+}
+
 static bool start_lanes(struct server *server, struct trouble trouble)
 {
     const struct config *config = server->config;
@@ -201,7 +211,9 @@ static bool start_lanes(struct server *server, struct trouble trouble)
     server->uploads = pool_start(app, many, uploads, uploads, flusher);
     if (!connect_many(server, many, workers, trouble))
         return false;
-    server->runner = runner_start(app, many, workers, server->metrics);
+    server->helpers = helpers_start(helper_count(workers));
+    if (server->helpers != NULL)
+        server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
     bool started = server->events != NULL && server->pool != NULL && server->uploads != NULL &&
                    server->runner != NULL;
     if (!started)
@@ -301,6 +313,7 @@ void server_stop(struct server *server)
     committer_stop(server->committer);
     events_stop(server->events);
     runner_stop(server->runner);
+    helpers_stop(server->helpers);
     httpd_free(server->httpd);
     if (server->app != NULL)
         api_close(server->app);

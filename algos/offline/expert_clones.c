@@ -278,3 +278,27 @@ enum algorithm_status expert_clones_fill(struct expert_policies *policies,
     }
     return ALGORITHM_OK;
 }
+
+enum algorithm_status expert_clones_all(const struct algorithm_run *run,
+                                        const struct clone_settings *settings, uint64_t steps_done,
+                                        struct expert_policies **out)
+{
+    struct expert_policies *policies = NULL;
+    assert(run->hooks.experts);
+    enum algorithm_status status = run->hooks.experts(run->hooks.context, &policies);
+    if (status != ALGORITHM_OK)
+        return status;
+    if (expert_policies_count(policies) != run->data->expert_count ||
+        expert_policies_state_dim(policies) != run->data->state_dim ||
+        expert_policies_actions(policies) != run->data->action_count)
+        status = ALGORITHM_BAD_DATA;
+    else
+        status = expert_clones_fill(policies, run->data, settings, run->request->seed, &run->hooks,
+                                    steps_done);
+    if (status != ALGORITHM_OK) {
+        expert_policies_free(policies);
+        return status;
+    }
+    *out = policies;
+    return ALGORITHM_OK;
+}

@@ -51,6 +51,13 @@ enum algorithm_status expert_clones_fill(struct expert_policies *policies,
                                          const struct clone_settings *settings, uint64_t seed,
                                          const struct algorithm_hooks *hooks, uint64_t steps_done);
 
+/* The policies of all experts of RUN: the networks that were uploaded, and clones of the other
+ * experts from RUN's data and its request's seed. On ALGORITHM_OK the caller frees *out; else as
+ * above, or ALGORITHM_BAD_DATA. RUN's hooks must have experts. */
+enum algorithm_status expert_clones_all(const struct algorithm_run *run,
+                                        const struct clone_settings *settings, uint64_t steps_done,
+                                        struct expert_policies **out);
+
 /* The loss above of one transition from the clone's OUTPUTS[actions], and its GRADIENT[actions]
  * with respect to them. */
 float clone_loss(const float *outputs, uint32_t actions, uint32_t action,

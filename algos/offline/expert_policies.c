@@ -160,3 +160,25 @@ void expert_policies_probabilities(const struct expert_policies *policies, uint3
             ask_one(policies, policies->policy[e], states + (size_t)s * policies->state_dim, row);
     }
 }
+
+static bool voice_present(const void *context, uint32_t expert)
+{
+    return expert_policies_has(context, expert);
+}
+
+static void voice_probabilities(const void *context, uint32_t first, uint32_t count,
+                                const float *states, uint32_t state_count, double *probabilities)
+{
+    expert_policies_probabilities(context, first, count, states, state_count, probabilities);
+}
+
+struct expert_voices expert_policies_voices(const struct expert_policies *policies)
+{
+    return (struct expert_voices){.context = policies,
+                                  .slots = policies->experts,
+                                  .state_dim = policies->state_dim,
+                                  .action_count = policies->actions,
+                                  .min_probability = policies->floor,
+                                  .present = voice_present,
+                                  .probabilities = voice_probabilities};
+}

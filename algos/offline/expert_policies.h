@@ -1,11 +1,11 @@
 /* The policies of all experts of a dataset: what each of them would do at a state, asked of all or
  * of a range of them at once.
  *
- * Every expert has a slot 0 .. experts - 1. A slot that was given no policy plays every action with
- * the same probability: an expert who gave neither a network nor a trajectory says nothing, and
- * what it plays is a function of its own (absent) data alone. All policies are mixed to the floor
- * p_min = MIN_ACTION_PROBABILITY, so that no action of any expert is less probable (Sharma et al.
- * 2025, arXiv 2411.13598, assumption 3.6):
+ * Every expert has a slot 0 .. experts - 1. A slot that was given no policy (its expert gave
+ * neither a network nor a trajectory) is nobody: who counts or draws experts leaves it out, so that
+ * emptying a slot and removing an expert are the same. Asked, it gives every action the same
+ * probability. All policies are mixed to the floor p_min = MIN_ACTION_PROBABILITY, so that no
+ * action of any expert is less probable (Sharma et al. 2025, arXiv 2411.13598, assumption 3.6):
  *   POLICY_SOFTMAX          (1 - |A| p_min) softmax(outputs) + p_min
  *   POLICY_ARGMAX, POLICY_Q the best action 1 - (|A| - 1) p_min, every other p_min
  * (a tie goes to the lower number). Where a network's output is not a finite number its expert
@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algos/offline/expert_voices.h"
 #include "algos/policy.h"
 
 struct expert_policies;
@@ -62,5 +63,9 @@ size_t expert_policies_bytes(const struct expert_policies *policies);
 void expert_policies_probabilities(const struct expert_policies *policies, uint32_t first,
                                    uint32_t count, const float *states, uint32_t state_count,
                                    double *probabilities);
+
+/* The same as voices, for the mechanisms that count experts: a slot without a policy is no voice.
+ * POLICIES must outlive them. */
+struct expert_voices expert_policies_voices(const struct expert_policies *policies);
 
 #endif

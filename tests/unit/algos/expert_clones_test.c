@@ -339,3 +339,50 @@ Test(expert_clones, wild_states_harm_nobody_else)
     dataset_free(data);
     dataset_free(wild);
 }
+
+/* ---- a whole run */
+
+struct shelf {
+    enum algorithm_status status;
+    uint32_t slots;
+};
+
+static enum algorithm_status fetch(void *context, struct expert_policies **out)
+{
+    const struct shelf *shelf = context;
+    if (shelf->status != ALGORITHM_OK)
+        return shelf->status;
+    *out = expert_policies_new(shelf->slots, STATE_DIM, ACTIONS, least);
+    cr_assert(*out && expert_policies_take(*out, 3, truth_of(3)));
+    return ALGORITHM_OK;
+}
+
+Test(expert_clones, a_run_gets_networks_and_clones_as_voices)
+{
+    struct shelf shelf = {ALGORITHM_OK, EXPERTS};
+    struct dataset *data = population(NOBODY, NOBODY);
+    const struct algorithm_request request = {.seed = 9};
+    const struct algorithm_run run = {
+        .request = &request, .data = data, .hooks = {.context = &shelf, .experts = fetch}};
+    struct expert_policies *all = NULL, *clones = clones_of(data, &small, &no_hooks);
+    cr_assert_eq(expert_clones_all(&run, &small, 0, &all), ALGORITHM_OK);
+    struct expert_voices voices = expert_policies_voices(all);
+    cr_assert(voices.slots == EXPERTS && voices.state_dim == STATE_DIM);
+    cr_assert(voices.action_count == ACTIONS && voices.min_probability == least);
+    for (uint32_t e = 0; e < EXPERTS; e++) {
+        cr_assert_eq(voices.present(voices.context, e), e != 4);
+        cr_assert_eq(same_expert(all, e, clones, e), e != 3, "expert %u", e);
+        const float state[STATE_DIM] = {1.0F, 2.0F, 3.0F};
+        double p[ACTIONS], q[ACTIONS];
+        voices.probabilities(voices.context, e, 1, state, 1, p);
+        expert_policies_probabilities(all, e, 1, state, 1, q);
+        cr_assert_arr_eq(p, q, sizeof p);
+    }
+    expert_policies_free(all);
+    expert_policies_free(clones);
+    shelf.slots = EXPERTS + 1;
+    cr_assert_eq(expert_clones_all(&run, &small, 0, &all), ALGORITHM_BAD_DATA);
+    shelf.status = ALGORITHM_CANCELLED;
+    cr_assert_eq(expert_clones_all(&run, &small, 0, &all), ALGORITHM_CANCELLED);
+    dataset_free(data);
+}

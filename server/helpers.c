@@ -1,0 +1,121 @@
+/* Helpers: a list of open tasks, and threads that take one item after another of the first that has
+ * any left. */
+#include "server/helpers.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HELPER_NICENESS 10
+
+/* On the stack of who called helpers_run, which stays until nobody works on it. */
+struct task {
+    void (*work)(void *what, uint32_t i);
+    void *what;
+    uint32_t count, taken, ended; /* items */
+    struct task *next;
+};
+
+struct helpers {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a task came, an item ended, or the end */
+    struct task *tasks;     /* those with items left to take */
+    bool stopping;
+    unsigned count;
+    pthread_t threads[];
+};
+
+/* Takes the next item of TASK and does it. The lock is held before and after, not during. */
+static void do_item(struct helpers *helpers, struct task *task)
+{
+    uint32_t item = task->taken++;
+    if (task->taken == task->count) {
+        struct task **link = &helpers->tasks;
+        while (*link != task)
+            link = &(*link)->next;
+        *link = task->next;
+    }
+    pthread_mutex_unlock(&helpers->lock);
+    task->work(task->what, item);
+    pthread_mutex_lock(&helpers->lock);
+    task->ended++;
+    if (task->ended == task->count)
+        pthread_cond_broadcast(&helpers->changed);
+}
+
+/* As the job workers: requests are answered first. */
+static void lower_priority(void)
+{
+    struct sched_param none = {0};
+    sched_setscheduler(0, SCHED_BATCH, &none);
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), HELPER_NICENESS);
+}
+
+static void *help(void *context)
+{
+    struct helpers *helpers = context;
+    lower_priority();
+    pthread_mutex_lock(&helpers->lock);
+    while (!helpers->stopping) {
+        if (helpers->tasks)
+            do_item(helpers, helpers->tasks);
+        else
+            pthread_cond_wait(&helpers->changed, &helpers->lock);
+    }
+    pthread_mutex_unlock(&helpers->lock);
+    return NULL;
+}
+
+struct helpers *helpers_start(unsigned count)
+{
+    struct helpers *helpers = calloc(1, sizeof *helpers + count * sizeof helpers->threads[0]);
+    if (!helpers)
+        return NULL;
+    pthread_mutex_init(&helpers->lock, NULL);
+    pthread_cond_init(&helpers->changed, NULL);
+    while (helpers->count < count &&
+           pthread_create(&helpers->threads[helpers->count], NULL, help, helpers) == 0)
+        helpers->count++;
+    return helpers;
+}
+
+void helpers_run(struct helpers *helpers, void (*work)(void *what, uint32_t i), void *what,
+                 uint32_t count)
+{
+    if (count == 0)
+        return;
+    struct task task = {.work = work, .what = what, .count = count};
+    pthread_mutex_lock(&helpers->lock);
+    assert(!helpers->stopping);
+    struct task **link = &helpers->tasks;
+    while (*link)
+        link = &(*link)->next;
+    *link = &task;
+    pthread_cond_broadcast(&helpers->changed);
+    while (task.taken < task.count)
+        do_item(helpers, &task);
+    while (task.ended < task.count)
+        pthread_cond_wait(&helpers->changed, &helpers->lock);
+    pthread_mutex_unlock(&helpers->lock);
+}
+
+void helpers_stop(struct helpers *helpers)
+{
+    if (!helpers)
+        return;
+    pthread_mutex_lock(&helpers->lock);
+    assert(!helpers->tasks);
+    helpers->stopping = true;
+    pthread_cond_broadcast(&helpers->changed);
+    pthread_mutex_unlock(&helpers->lock);
+    for (unsigned i = 0; i < helpers->count; i++)
+        pthread_join(helpers->threads[i], NULL);
+    pthread_cond_destroy(&helpers->changed);
+    pthread_mutex_destroy(&helpers->lock);
+    free(helpers);
+}

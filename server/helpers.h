@@ -1,0 +1,23 @@
+/* Threads that lend a hand to job workers: a job's piece of work that falls into independent items
+ * is done by its worker and by whoever of these is free. They hold no job, no connection and no
+ * state between items. */
+#ifndef TACET_SERVER_HELPERS_H
+#define TACET_SERVER_HELPERS_H
+
+#include <stdint.h>
+
+struct helpers;
+
+/* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives. NULL:
+ * no memory. */
+struct helpers *helpers_start(unsigned count);
+
+/* Calls work(what, i) for every i below COUNT, each once, in any order, on the calling thread and
+ * on free helpers, and returns when all have ended. Several threads may call at the same time. */
+void helpers_run(struct helpers *helpers, void (*work)(void *what, uint32_t i), void *what,
+                 uint32_t count);
+
+/* Waits for the threads and frees. No helpers_run may be going on. NULL is fine. */
+void helpers_stop(struct helpers *helpers);
+
+#endif
