@@ -197,7 +197,7 @@ void agent_crowd_run(const struct agent_crowd_plan *plan, struct agent_crowd_rep
     *out = (struct agent_crowd_report){.failure = ""};
     struct crowd crowd = {.plan = plan, .report = out};
     pthread_mutex_init(&crowd.lock, NULL);
-    progress_begin(&crowd.progress, "agents", plan->agents);
+    progress_begin(&crowd.progress, "agents", plan->agents, 0);
     while (started < plan->threads &&
            pthread_create(&threads[started], NULL, thread_run, &crowd) == 0)
         started++;
