@@ -27,6 +27,8 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_LOGIT_PENALTY] = {"logit_penalty", PARAMETER_REAL, OFFLINE_ONE(0.01), 0, 100, NULL, "",
                          "Weight of the mean squared logit in the loss."}};
 
+static const struct parameter_override overrides[] = {OFFLINE_OVERRIDES, OFFLINE_VALUE_OVERRIDES};
+
 static const struct offline_kind kind = {.parameters = specs,
                                          .parameter_count = P_COUNT,
                                          .outputs_per_action = 2,
@@ -105,6 +107,8 @@ const struct algorithm bcq_algorithm = {
     .privacy_unit = "expert",
     .parameters = specs,
     .parameter_count = P_COUNT,
+    .overrides = overrides,
+    .override_count = sizeof overrides / sizeof overrides[0],
     .plan = bcq_plan,
     .train = bcq_train,
 };

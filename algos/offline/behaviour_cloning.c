@@ -13,6 +13,8 @@
 
 static const struct parameter_spec specs[OFFLINE_COMMON_COUNT] = {OFFLINE_PARAMETERS};
 
+static const struct parameter_override overrides[] = {OFFLINE_OVERRIDES};
+
 static const struct offline_kind kind = {.parameters = specs,
                                          .parameter_count = OFFLINE_COMMON_COUNT,
                                          .outputs_per_action = 1,
@@ -56,6 +58,8 @@ const struct algorithm behaviour_cloning_algorithm = {
     .privacy_unit = "expert",
     .parameters = specs,
     .parameter_count = OFFLINE_COMMON_COUNT,
+    .overrides = overrides,
+    .override_count = sizeof overrides / sizeof overrides[0],
     .plan = plan,
     .train = train,
 };

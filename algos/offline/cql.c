@@ -19,6 +19,8 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_ALPHA] = {"alpha", PARAMETER_REAL, OFFLINE_ONE(1), 0, 1000, NULL, "",
                  "Weight of the conservative term; the larger, the closer to the experts."}};
 
+static const struct parameter_override overrides[] = {OFFLINE_OVERRIDES, OFFLINE_VALUE_OVERRIDES};
+
 static const struct offline_kind kind = {.parameters = specs,
                                          .parameter_count = P_COUNT,
                                          .outputs_per_action = 1,
@@ -79,6 +81,8 @@ const struct algorithm cql_algorithm = {
     .privacy_unit = "expert",
     .parameters = specs,
     .parameter_count = P_COUNT,
+    .overrides = overrides,
+    .override_count = sizeof overrides / sizeof overrides[0],
     .plan = cql_plan,
     .train = cql_train,
 };

@@ -77,8 +77,7 @@ Test(cql_learning, private_policy_of_unequal_experts_balances)
                                         .action_count = 2,
                                         .nominal_experts = EXPERTS,
                                         .seed = 1};
-    parameters_defaults(cql_algorithm.parameters, cql_algorithm.parameter_count,
-                        &request.parameters);
+    algorithm_defaults(&cql_algorithm, env->name, &request.parameters);
     struct algorithm_plan plan;
     const char *message = NULL;
     cr_assert_eq(cql_algorithm.plan(&request, &plan, &message), ALGORITHM_OK);

@@ -141,3 +141,18 @@ Test(cql, plan_refuses_what_cannot_be)
     r.epsilon = 0.01;
     cr_assert_eq(cql_algorithm.plan(&r, &plan, &message), ALGORITHM_INFEASIBLE);
 }
+
+Test(cql, trusts_long_episodes_only_where_they_are_good)
+{
+    const struct {
+        const char *world;
+        double power;
+    } cases[] = {{"cartpole", 3}, {"acrobot", 0}, {"lunar_lander", 0}, {NULL, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct parameter_values values;
+        algorithm_defaults(&cql_algorithm, cases[i].world, &values);
+        cr_expect_eq(parameters_get(cql_algorithm.parameters, cql_algorithm.parameter_count,
+                                    &values, "weight_power"),
+                     cases[i].power);
+    }
+}
