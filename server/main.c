@@ -7,6 +7,7 @@
 #include "server/cli_agent.h"
 #include "server/cli_epsilon.h"
 #include "server/cli_experts.h"
+#include "server/cli_replay.h"
 
 static int cli_help(int argc, char **argv);
 static int cli_version(int argc, char **argv);
@@ -21,6 +22,7 @@ static const struct {
     {"experts", cli_experts, "train simulated experts and write their trajectories"},
     {"agent", cli_agent, "report to an aggregation, randomised on this machine"},
     {"epsilon", cli_epsilon, "say what a mechanism costs, or how much noise a budget asks for"},
+    {"replay", cli_replay, "compare recorded episodes with our worlds"},
     {"help", cli_help, "this list, or the help of the command named after it"},
     {"version", cli_version, "print the version"},
 };
