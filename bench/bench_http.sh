@@ -65,6 +65,17 @@ for connections in 1 16 64; do
     [ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
 done
 
+# Reports of 112 numbers by 200 agents, a point of the sphere as privunit sends it; 100 to an update.
+aggregation=$(call "$steward" POST /v1/aggregations \
+    -d '{"environment":"cartpole","epsilon":5000,"submissions_per_agent":1000,"buffer":100}' | jq -r .id)
+TOKENS=$(for _ in $(seq 200); do person agent; done)
+REPORT=$({ printf '\200\200\010'; head -c 112 /dev/zero; } | base64 -w0)
+export TOKENS REPORT
+read -r rate p50 p99 errors < <(wrk -t1 -c64 -d"${seconds}s" -s bench/reports.lua \
+    "$base/v1/aggregations/$aggregation/submissions" | awk '/^RESULT/ {print $2, $3, $4, $5}')
+printf '%-42s %11s %9s %9s' "durable report of 112, 64 connections" "$rate" "$p50" "$p99"
+[ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
+
 echo
 dataset=$(call "$steward" POST /v1/datasets -d '{"name":"bench","environment":"cartpole","budget":{"epsilon":1,"delta":1e-5}}' | jq -r .id)
 "$bin/ndjson" "$upload_mb" >"$work/upload.ndjson"
