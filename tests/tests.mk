@@ -54,7 +54,7 @@ HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 HTTP_KIT  := $(patsubst %,$(OUT)/tests/http/%.c.o,server_process http_client scene)
 CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
 
-$(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER)
+$(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER) | $(OUT)/example_world
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lz -lm
 
@@ -76,7 +76,7 @@ $(OUT)/example_world: examples/world.c
 
 TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) statistical http crash)
 
-test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/example_world $(OUT)/tacet
+test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet
 
 test-run: test-programs
 	@TACET=$(OUT)/tacet scripts/run-tests $(TEST_PROGRAMS)
