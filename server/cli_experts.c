@@ -40,6 +40,7 @@ struct run {
     struct expert_output files[EXPERT_STATE_FILES];
     struct expert_upload upload;
     struct progress progress;
+    bool working; /* everything is open */
 };
 
 /* ---- the report */
@@ -205,12 +206,15 @@ static int begin(struct run *run)
     if (status != EXPERT_STATE_OK)
         return expert_complain(status == EXPERT_STATE_OTHER_RUN ? EXPERT_USAGE : EXPERT_FAILED,
                                "%s", run->state.error);
-    if (run->state.resumed)
-        fprintf(stderr, "tacet experts: going on after %zu of %" PRIu64 " experts\n",
-                run->state.experts, run->request.experts);
     run->request.first_setting = run->state.settings;
     int exit_status = begin_upload(run);
-    return exit_status == 0 ? open_files(run) : exit_status;
+    if (exit_status == 0)
+        exit_status = open_files(run);
+    run->working = exit_status == 0;
+    if (run->working && run->state.settings > 0)
+        fprintf(stderr, "tacet experts: going on after %zu of %" PRIu64 " experts\n",
+                run->state.experts, run->request.experts);
+    return exit_status;
 }
 
 /* ---- the work */
@@ -280,7 +284,7 @@ static void end(struct run *run, int status)
     expert_upload_close(&run->upload);
     if (status == 0 || (!begun && run->state.error[0] == '\0'))
         expert_state_finish(&run->state);
-    else if (run->state_path && begun && !run->upload.refused)
+    else if (run->state_path && begun && run->working && !run->upload.refused)
         fprintf(stderr, "tacet experts: the same command goes on from here (%s)\n",
                 run->state_path);
     expert_state_close(&run->state);
