@@ -1,0 +1,324 @@
+/* The attack on the trainer, and what its scores prove. */
+#include "algos/offline/membership_audit.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "algos/nn/optimizer.h"
+#include "algos/privacy/incomplete_beta.h"
+
+enum { DIM = 2, ACTIONS = 2, CANARY = 0 };
+
+struct membership_attack {
+    const struct algorithm *algorithm;
+    struct algorithm_request request;
+    struct algorithm_plan plan;
+    struct dataset *data[2]; /* [with the canary] */
+    size_t weights;
+    double *start; /* where the policy ends without canary and noise; owned, as is ALONG */
+    double *along; /* from there to where the canary moves it */
+};
+
+/* ---- the worlds */
+
+static struct dataset *make_world(uint32_t experts, bool with)
+{
+    static const float states[2 * DIM] = {1000.0F, -700.0F, 0.0F, 0.0F}, reward = 1e6F;
+    static const uint16_t action = 1;
+    const struct trajectory trajectory = {.expert = CANARY,
+                                          .length = 1,
+                                          .terminated = true,
+                                          .states = states,
+                                          .actions = &action,
+                                          .rewards = &reward};
+    struct dataset_builder *builder = dataset_builder_new(DIM, ACTIONS, experts);
+    if (!builder)
+        return NULL;
+    if (with && !dataset_builder_add(builder, &trajectory)) {
+        dataset_builder_free(builder);
+        return NULL;
+    }
+    return dataset_builder_finish(builder);
+}
+
+/* Plain gradient descent in small steps from a small network, and the last weights: what the noise
+ * hides is not smoothed away, and nothing but the canary's clipped gradient speaks. */
+static void set_parameters(struct membership_attack *attack,
+                           const struct membership_settings *settings)
+{
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {{"hidden", 4},
+                  {"learning_rate", 1e-3},
+                  {"final_rate_fraction", 1},
+                  {"optimizer", OPTIMIZER_SGD},
+                  {"momentum", 0},
+                  {"batch_size", 1},
+                  {"clip_norm", 0.25},
+                  {"steps", settings->steps},
+                  {"noise_multiplier", settings->noise_multiplier},
+                  {"average_decay", 0},
+                  {"full_weight_transitions", 1},
+                  {"input_scale", 1}};
+    const struct algorithm *algorithm = attack->algorithm;
+    algorithm_defaults(algorithm, NULL, &attack->request.parameters);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        int index =
+            parameters_index(algorithm->parameters, algorithm->parameter_count, values[i].name);
+        if (index >= 0)
+            attack->request.parameters.value[index] =
+                (struct parameter_value){.number = {values[i].value}, .count = 1};
+    }
+}
+
+static enum algorithm_status train(const struct membership_attack *attack,
+                                   const struct algorithm_plan *plan, bool with,
+                                   struct noise_source *noise, struct policy **out,
+                                   const char **message)
+{
+    const struct algorithm_run run = {
+        .request = &attack->request, .plan = plan, .data = attack->data[with], .noise = noise};
+    return attack->algorithm->train(&run, out, message);
+}
+
+/* A run in which everybody joins every step and noise is nothing. */
+static enum algorithm_status train_quietly(const struct membership_attack *attack, bool with,
+                                           double *weights, const char **message)
+{
+    struct algorithm_plan quiet = attack->plan;
+    struct policy *policy = NULL;
+    quiet.privacy.noise_multiplier = 1e-9;
+    quiet.privacy.sampling_rate = 1.0;
+    enum algorithm_status status = train(attack, &quiet, with, NULL, &policy, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    for (size_t i = 0; i < attack->weights; i++)
+        weights[i] = (double)policy->parameters[i];
+    policy_free(policy);
+    return ALGORITHM_OK;
+}
+
+static enum algorithm_status aim(struct membership_attack *attack, const char **message)
+{
+    enum algorithm_status status = train_quietly(attack, false, attack->start, message);
+    if (status == ALGORITHM_OK)
+        status = train_quietly(attack, true, attack->along, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    double square = 0.0;
+    for (size_t i = 0; i < attack->weights; i++) {
+        attack->along[i] -= attack->start[i];
+        square += attack->along[i] * attack->along[i];
+    }
+    if (square > 0.0 && isfinite(square))
+        return ALGORITHM_OK;
+    *message = "the canary does not move this algorithm";
+    return ALGORITHM_BAD_INPUT;
+}
+
+static bool in_range(const struct membership_settings *settings)
+{
+    return settings->experts >= 1 && settings->experts <= 1000 && settings->steps >= 1 &&
+           settings->steps <= 1000 && settings->algorithm->needs_dataset &&
+           settings->algorithm->mechanisms[MECHANISM_DPSGD];
+}
+
+/* The plan is the accountant's own: noise and steps are given, and an epsilon that both fit. */
+static enum algorithm_status prepare(struct membership_attack *attack,
+                                     const struct membership_settings *settings,
+                                     const char **message)
+{
+    attack->algorithm = settings->algorithm;
+    attack->request = (struct algorithm_request){.mechanism = MECHANISM_DPSGD,
+                                                 .epsilon = 1e4,
+                                                 .delta = settings->delta,
+                                                 .discount = 0.9,
+                                                 .state_dim = DIM,
+                                                 .action_count = ACTIONS,
+                                                 .nominal_experts = settings->experts,
+                                                 .seed = settings->seed};
+    set_parameters(attack, settings);
+    enum algorithm_status status =
+        attack->algorithm->plan(&attack->request, &attack->plan, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    attack->weights = attack->plan.parameter_count;
+    attack->data[false] = make_world(settings->experts, false);
+    attack->data[true] = make_world(settings->experts, true);
+    attack->start = calloc(attack->weights, sizeof *attack->start);
+    attack->along = calloc(attack->weights, sizeof *attack->along);
+    if (!attack->data[false] || !attack->data[true] || !attack->start || !attack->along)
+        return ALGORITHM_NO_MEMORY;
+    return aim(attack, message);
+}
+
+enum algorithm_status membership_attack_new(const struct membership_settings *settings,
+                                            struct membership_attack **out, const char **message)
+{
+    if (!in_range(settings)) {
+        *message = "an offline algorithm with DP-SGD, 1 to 1000 experts and 1 to 1000 steps";
+        return ALGORITHM_BAD_INPUT;
+    }
+    struct membership_attack *attack = calloc(1, sizeof *attack);
+    if (!attack)
+        return ALGORITHM_NO_MEMORY;
+    enum algorithm_status status = prepare(attack, settings, message);
+    if (status != ALGORITHM_OK) {
+        membership_attack_free(attack);
+        return status;
+    }
+    *out = attack;
+    return ALGORITHM_OK;
+}
+
+void membership_attack_free(struct membership_attack *attack)
+{
+    if (!attack)
+        return;
+    dataset_free(attack->data[false]);
+    dataset_free(attack->data[true]);
+    free(attack->start);
+    free(attack->along);
+    free(attack);
+}
+
+const struct dp_sgd_plan *membership_attack_claim(const struct membership_attack *attack)
+{
+    return &attack->plan.privacy;
+}
+
+enum algorithm_status membership_attack_run(const struct membership_attack *attack,
+                                            enum membership_sabotage sabotage, bool with,
+                                            struct noise_source *noise, double *score)
+{
+    struct algorithm_plan plan = attack->plan;
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    if (sabotage == MEMBERSHIP_HALF_NOISE)
+        plan.privacy.noise_multiplier *= 0.5;
+    if (sabotage == MEMBERSHIP_NO_CLIP) {
+        plan.privacy.clip_norm *= 1e6;
+        plan.privacy.noise_multiplier *= 1e-6;
+    }
+    enum algorithm_status status = train(attack, &plan, with, noise, &policy, &message);
+    if (status != ALGORITHM_OK)
+        return status;
+    double sum = 0.0;
+    for (size_t i = 0; i < attack->weights; i++)
+        sum += ((double)policy->parameters[i] - attack->start[i]) * attack->along[i];
+    policy_free(policy);
+    *score = isnan(sum) ? INFINITY : sum; /* weights that broke are a score too */
+    return ALGORITHM_OK;
+}
+
+/* ---- what scores prove */
+
+/* Below the probability of what was seen HITS times in TRIALS, but for a chance of TAIL: where so
+ * many hits or more have that probability. */
+static double rate_above(uint32_t hits, uint32_t trials, double tail)
+{
+    double low = 0.0, high = 1.0;
+    if (hits == 0)
+        return 0.0;
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        if (incomplete_beta(hits, trials - hits + 1.0, middle) < tail)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static uint32_t count_below(const double *sorted, uint32_t count, double threshold)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sorted[middle] < threshold)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct event {
+    double threshold;
+    bool below;  /* {score < threshold}, else {score >= threshold} */
+    bool likely; /* with the canary */
+};
+
+/* Of sorted SCORES[world]: how often EVENT happens in the world where it is to be likely, and in
+ * the other. */
+static void count_event(double *const scores[2], uint32_t count, const struct event *event,
+                        uint32_t hits[2])
+{
+    for (int other = 0; other < 2; other++) {
+        const double *of = scores[other ? !event->likely : event->likely];
+        uint32_t below = count_below(of, count, event->threshold);
+        hits[other] = event->below ? below : count - below;
+    }
+}
+
+/* Epsilon that the counts suggest, some deviations to the safe side: a choice needs no proof. */
+static double merit(const uint32_t hits[2], uint32_t count, double delta)
+{
+    double n = count, p = hits[0] / n, q = hits[1] / n;
+    p -= 4.0 * sqrt(p * (1.0 - p) / n);
+    q += 4.0 * sqrt(q * (1.0 - q) / n) + 12.0 / n;
+    return p > delta ? log((p - delta) / q) : -INFINITY;
+}
+
+static struct event choose(double *const scores[2], uint32_t count, double delta)
+{
+    struct event best = {0};
+    double most = -INFINITY;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        for (int kind = 0; kind < 4; kind++) {
+            const struct event event = {.threshold = scores[i % 2][i / 2],
+                                        .below = (kind & 1) != 0,
+                                        .likely = (kind & 2) != 0};
+            uint32_t hits[2];
+            count_event(scores, count, &event, hits);
+            double value = merit(hits, count, delta);
+            if (value > most) {
+                most = value;
+                best = event;
+            }
+        }
+    }
+    return best;
+}
+
+struct membership_finding membership_lower_bound(double *with, double *without, uint32_t count,
+                                                 double delta, double false_alarm)
+{
+    const uint32_t half = count / 2;
+    struct membership_finding finding = {.counted = half};
+    if (half == 0)
+        return finding;
+    double *first[2] = {without, with}, *second[2] = {without + half, with + half};
+    for (int world = 0; world < 2; world++) {
+        qsort(first[world], half, sizeof(double), ascending);
+        qsort(second[world], half, sizeof(double), ascending);
+    }
+    const struct event event = choose(first, half, delta);
+    uint32_t hits[2];
+    count_event(second, half, &event, hits);
+    finding.p = hits[0];
+    finding.q = hits[1];
+    double p = rate_above(hits[0], half, false_alarm / 2.0);
+    double q = 1.0 - rate_above(half - hits[1], half, false_alarm / 2.0);
+    if (p > delta)
+        finding.epsilon = fmax(0.0, log((p - delta) / q));
+    return finding;
+}

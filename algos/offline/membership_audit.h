@@ -1,0 +1,66 @@
+/* A membership audit of the offline algorithms: what somebody who sees a released policy can prove
+ * about the epsilon of its training (Jagielski et al. 2020, "Auditing differentially private
+ * machine learning"; Nasr et al. 2023).
+ *
+ * Two worlds, in which an algorithm trains on made-up data by its own trainer: in one there is a
+ * canary, an expert whose examples are as absurd as can be, in the other there is not. All else is
+ * the attacker's knowledge: settings, first weights, the other experts (who are empty, which tells
+ * the worlds apart best). A score of one policy is how far its weights moved in the direction in
+ * which the canary alone would move them. Scores of many runs in both worlds bound epsilon from
+ * below; a sound trainer stays under what its plan certifies, and one whose clip or noise is broken
+ * does not. No one's data take part, so all of it may be shown. */
+#ifndef TACET_ALGOS_OFFLINE_MEMBERSHIP_AUDIT_H
+#define TACET_ALGOS_OFFLINE_MEMBERSHIP_AUDIT_H
+
+#include "algos/algorithm.h"
+
+struct membership_settings {
+    const struct algorithm *algorithm; /* offline, with MECHANISM_DPSGD */
+    uint32_t experts;        /* each joins a step with probability 1 / experts; 1 .. 1000 */
+    uint32_t steps;          /* 1 .. 1000 */
+    double noise_multiplier; /* 0.05 .. 1e6 */
+    double delta;            /* 1e-50 .. 0.5 */
+    uint64_t seed;           /* of the first weights */
+};
+
+/* What is broken on purpose, to see that the audit finds it; always by a plan that differs from the
+ * one that is certified, never in the trainer. */
+enum membership_sabotage {
+    MEMBERSHIP_SOUND,
+    MEMBERSHIP_HALF_NOISE, /* half the certified noise */
+    MEMBERSHIP_NO_CLIP,    /* a clip norm that nothing reaches, with the noise of the right one */
+    MEMBERSHIP_SABOTAGES
+};
+
+struct membership_attack;
+
+/* Plans the training and works out the canary's direction. On ALGORITHM_OK the caller frees *out
+ * with membership_attack_free (which takes NULL too); else as struct algorithm's plan and train. */
+enum algorithm_status membership_attack_new(const struct membership_settings *settings,
+                                            struct membership_attack **out, const char **message);
+void membership_attack_free(struct membership_attack *attack);
+
+/* What is claimed: its steps, rate, noise, and certified epsilon at delta. */
+const struct dp_sgd_plan *membership_attack_claim(const struct membership_attack *attack);
+
+/* Trains once, in the world WITH the canary or without, with noise of the system, or with NOISE
+ * when it is not NULL (tests). *score is never NaN. Several threads may run one attack. */
+enum algorithm_status membership_attack_run(const struct membership_attack *attack,
+                                            enum membership_sabotage sabotage, bool with,
+                                            struct noise_source *noise, double *score);
+
+/* What COUNT scores of each world prove. The first halves choose an event {score >= t} or {score <
+ * t} and the world in which it is to be the likelier; the second halves, which the choice has not
+ * seen, count it there (P of COUNTED) and in the other world (Q of COUNTED). With Clopper and
+ * Pearson's bounds p below the one rate and q above the other, each wrong with probability at most
+ * FALSE_ALARM / 2, an (epsilon, delta)-private training has p <= e^epsilon q + delta; so EPSILON =
+ * ln((p - delta) / q), at least 0, is a lower bound but for a chance of FALSE_ALARM. The arrays are
+ * sorted in parts. */
+struct membership_finding {
+    double epsilon;
+    uint32_t p, q, counted;
+};
+struct membership_finding membership_lower_bound(double *with, double *without, uint32_t count,
+                                                 double delta, double false_alarm);
+
+#endif
