@@ -1,0 +1,47 @@
+/* Public random features for Q-functions of several coordinates: phi_i(s) = relu(w_i . s + b_i),
+ * drawn from a public seed and scaled so that ||phi(s)|| <= 1 on the cube [0, 1]^n. A function
+ * Q_a = c_a . phi is then a perceptron of one hidden layer whose first layer is public, so what is
+ * released is an ordinary network.
+ *
+ * The first n + 1 features are the constant and the coordinates; the others have hinges through
+ * uniform points of the cube, in uniform directions. */
+#ifndef TACET_ALGOS_RELEASE_RELU_FEATURES_H
+#define TACET_ALGOS_RELEASE_RELU_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/policy.h"
+
+#define RELU_FEATURES_MAX 1024
+
+struct relu_features {
+    uint32_t input;  /* n, 1 .. ENV_MAX_STATE_DIM */
+    uint32_t count;  /* n + 1 .. RELU_FEATURES_MAX */
+    float *weight;   /* count x input, then count biases: as a layer of a network; owned */
+    double *scratch; /* room of relu_features_fit; owned */
+};
+
+/* False: no memory. Free with relu_features_clear, also after failure. The same arguments give the
+ * same features on every machine. */
+bool relu_features_init(struct relu_features *features, uint32_t input, uint32_t count,
+                        uint64_t seed);
+void relu_features_clear(struct relu_features *features);
+
+/* PHI[count] at STATE[input], a point of the cube; ||phi|| <= 1. */
+void relu_features_at(const struct relu_features *features, const double *state, double *phi);
+
+/* COEFFICIENTS[actions x count] that come nearest in mean square to TARGETS[points x actions] at
+ * STATES[points x input], points of the cube, plus RIDGE > 0 times their squared norm (ridge
+ * regression by normal equations). */
+void relu_features_fit(struct relu_features *features, const double *states, const double *targets,
+                       size_t points, uint32_t actions, double ridge, double *coefficients);
+
+/* The network whose outputs at a raw state x are coefficients . phi((x - low) / (high - low)), of
+ * output POLICY_Q; the caller's. NULL: no memory. LOW and HIGH [input], low < high. */
+struct policy *relu_features_policy(const struct relu_features *features, const double *low,
+                                    const double *high, const double *coefficients,
+                                    uint32_t actions);
+
+#endif
