@@ -49,6 +49,10 @@ struct algorithm_request {
                            set (algos/offline/schedule.h); 0: all are noisy */
     struct stage_request stage; /* what is released before the training; STAGE_NONE: nothing */
     uint64_t seed;              /* initial weights and other public coins */
+
+    /* The world to play in and its physics, for algorithms with needs_world; else NULL. */
+    const struct env *world;
+    double world_parameters[ENV_MAX_PARAMETERS];
 };
 
 /* What it will cost and run. privacy.steps are the noisy ones of the total_steps, all of them when
@@ -85,6 +89,9 @@ struct algorithm_hooks {
      * empty (algos/offline/expert_clones.h fills them); *out is the caller's. ALGORITHM_OK,
      * _PAUSED, _CANCELLED, _BAD_DATA or _NO_MEMORY. NULL where no expert has a network. */
     enum algorithm_status (*experts)(void *context, struct expert_policies **out);
+    /* Told before a pulse how well it plays by now (undiscounted mean return of recent episodes);
+     * by algorithms with result_is_public alone. NULL: nobody asks. */
+    void (*show_return)(void *context, double mean_return);
 };
 
 /* One run. DATA is NULL for algorithms that need none. CHECKPOINT is NULL on a fresh start; it
@@ -107,7 +114,10 @@ struct algorithm {
     const char *summary;
     bool mechanisms[MECHANISM_COUNT];
     bool needs_dataset;
-    const char *privacy_unit; /* "expert" */
+    bool needs_world;         /* it plays in request.world, and takes no dataset */
+    bool result_is_public;    /* nothing private goes in: no dataset, nobody's episodes. What it
+                                 gives is released although nothing protects it */
+    const char *privacy_unit; /* "expert"; "" where there is nothing to protect */
     const struct parameter_spec *parameters;
     unsigned parameter_count;
     const struct parameter_override *overrides; /* defaults that worlds have of their own */

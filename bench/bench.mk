@@ -16,6 +16,17 @@ $(BENCH_OUT)/ndjson: $(BENCH_OUT)/bench/ndjson.c.o
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $<
 
+# Learning curves of PPO in all worlds; minutes of CPU time.
+$(BENCH_OUT)/curves: $(BENCH_OUT)/bench/curves.c.o $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+CURVES ?= cartpole acrobot hiv
+.PHONY: curves
+curves: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/curves
+	@for world in $(CURVES); do $(BENCH_OUT)/curves $$world || exit 1; echo; done
+
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
 

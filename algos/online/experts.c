@@ -196,27 +196,16 @@ static void keep_nearest(struct snapshots *s, double measured)
     }
 }
 
-static bool all_finite(const float *x, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(x[i]))
-            return false;
-    }
-    return true;
-}
-
 /* False: no memory, or the world broke. */
 static bool learn(const struct expert_population *population, struct ppo *ppo,
                   const double *physics, struct rng *measure, struct snapshots *s)
 {
     const struct env *env = world_of(population);
-    size_t count = mlp_parameter_count(&s->present->shape);
     for (uint32_t u = 0; u < population->updates; u++) {
         struct ppo_report report;
         if (!ppo_update(ppo, population->learning_rate, &report))
             return false;
-        memcpy(s->present->parameters, ppo_policy_parameters(ppo), count * sizeof(float));
-        if (!all_finite(s->present->parameters, count))
+        if (!ppo_write_policy(ppo, s->present->parameters))
             break; /* it has diverged; what was kept before stands */
         struct policy_evaluation played;
         if (!policy_evaluate(s->present, env, physics, population->episodes, population->step_limit,

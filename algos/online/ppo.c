@@ -1,7 +1,5 @@
-/* PPO: an agent's life and its updates. The roll-out is in ppo_play.c, the losses in ppo_loss.c.
- *
- * Design: policy and value share one flat vector, so one norm clips both and one Adam moves both.
- * Advantages are normalised within each minibatch. All memory is taken in ppo_new. */
+/* PPO: an agent's life. Its roll-out is in ppo_play.c, its updates are in ppo_update.c, the losses
+ * in ppo_loss.c, its byte form in ppo_bytes.c. All memory is taken in ppo_new. */
 #include "algos/online/ppo.h"
 
 #include <assert.h>
@@ -44,6 +42,11 @@ static struct mlp_shape shape_of(const struct ppo_settings *s, const struct env 
     return shape;
 }
 
+struct mlp_shape ppo_settings_shape(const struct ppo_settings *settings, const struct env *env)
+{
+    return shape_of(settings, env, env->action_count);
+}
+
 static bool within(double x, double low, double high)
 {
     return x >= low && x <= high; /* false for NaN */
@@ -83,10 +86,9 @@ void ppo_free(struct ppo *ppo)
     batch_free(ppo->improving);
     batch_free(ppo->judging);
     free(ppo->scratch);
-    free(ppo->world);
-    for (uint32_t w = 0; ppo->instances && w < ppo->settings.worlds; w++)
-        env_close(ppo->env, ppo->instances[w]);
-    free(ppo->instances);
+    env_batch_free(ppo->worlds);
+    free(ppo->actions);
+    free(ppo->discounted);
     free(ppo->rollout.states);
     free(ppo->rollout.actions);
     free(ppo->rollout.log_probability);
@@ -134,16 +136,12 @@ static bool allocate(struct ppo *ppo)
     ppo->improving = batch_new(&ppo->policy_shape, s->minibatch);
     ppo->judging = batch_new(&ppo->value_shape, s->minibatch);
     ppo->scratch = calloc(mlp_scratch_count(&ppo->value_shape) + 1, sizeof *ppo->scratch);
-    ppo->world = calloc(s->worlds, sizeof *ppo->world);
-    ppo->instances = calloc(s->worlds, sizeof *ppo->instances);
-    for (uint32_t w = 0; ppo->instances && w < s->worlds; w++) {
-        ppo->instances[w] = env_open(ppo->env);
-        if (!ppo->instances[w])
-            return false;
-    }
+    ppo->worlds = env_batch_new(ppo->env, s->worlds, s->step_limit);
+    ppo->actions = calloc(s->worlds, sizeof *ppo->actions);
+    ppo->discounted = calloc(s->worlds, sizeof *ppo->discounted);
     return optimizer_init(&ppo->adam, &adam, ppo->count) && ppo->weights && ppo->gradient &&
-           ppo->acting && ppo->improving && ppo->judging && ppo->scratch && ppo->world &&
-           ppo->instances && allocate_rollout(ppo);
+           ppo->acting && ppo->improving && ppo->judging && ppo->scratch && ppo->worlds &&
+           ppo->actions && ppo->discounted && allocate_rollout(ppo);
 }
 
 struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
@@ -156,7 +154,6 @@ struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
     ppo->settings = *settings;
     ppo->env = env;
     ppo->rng = *rng;
-    memcpy(ppo->physics, parameters, env->parameter_count * sizeof *parameters);
     ppo->policy_shape = shape_of(settings, env, env->action_count);
     ppo->value_shape = shape_of(settings, env, 1);
     ppo->policy_count = mlp_parameter_count(&ppo->policy_shape);
@@ -169,151 +166,13 @@ struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
         ppo_free(ppo);
         return NULL;
     }
-    for (uint32_t w = 0; w < settings->worlds; w++)
-        ppo_begin_episode(ppo, w);
+    uint64_t seed = rng_next(&ppo->rng);
+    for (uint32_t w = 0; w < settings->worlds; w++) {
+        rng_seed(&ppo->worlds->generators[w], seed, w);
+        env_batch_physics(ppo->worlds, w, parameters);
+    }
+    (void)ppo_begin_episodes(ppo); /* a world that broke is told by the first update */
     return ppo;
-}
-
-/* Fisher and Yates. */
-static void shuffle(uint32_t *order, uint32_t n, struct rng *rng)
-{
-    for (uint32_t i = n; i > 1; i--) {
-        uint32_t j = rng_below(rng, i);
-        uint32_t swapped = order[i - 1];
-        order[i - 1] = order[j];
-        order[j] = swapped;
-    }
-}
-
-/* Sums over an update's transitions, for the report. */
-struct update_sums {
-    double entropy, clipped, kl;
-    uint64_t count;
-};
-
-/* Mean and one over the deviation of the minibatch's advantages. */
-static void standardise(const struct ppo *ppo, const uint32_t *rows, uint32_t n, double *mean,
-                        double *scale)
-{
-    double sum = 0.0, squares = 0.0;
-    for (uint32_t k = 0; k < n; k++)
-        sum += ppo->rollout.advantage[rows[k]];
-    *mean = sum / n;
-    for (uint32_t k = 0; k < n; k++) {
-        double d = ppo->rollout.advantage[rows[k]] - *mean;
-        squares += d * d;
-    }
-    *scale = 1.0 / (sqrt(squares / n) + 1e-8);
-}
-
-/* Adds to GRADIENT that of the minibatch's mean policy loss. */
-static void policy_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n,
-                            struct update_sums *sums)
-{
-    const struct ppo_settings *s = &ppo->settings;
-    const struct ppo_rollout *r = &ppo->rollout;
-    uint32_t actions = ppo->env->action_count;
-    double mean, scale;
-    standardise(ppo, rows, n, &mean, &scale);
-    const float *logits = batch_forward(ppo->improving, ppo->weights, n);
-    float *error = batch_output_error(ppo->improving);
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t i = rows[k];
-        float *row = error + (size_t)k * actions;
-        double old = r->log_probability[i];
-        struct ppo_loss loss =
-            ppo_policy_loss(logits + (size_t)k * actions, actions, r->actions[i], old,
-                            (r->advantage[i] - mean) * scale, s->clip, s->entropy_bonus, row);
-        for (uint32_t a = 0; a < actions; a++)
-            row[a] /= (float)n;
-        sums->entropy += loss.entropy;
-        sums->clipped += fabs(loss.ratio - 1.0) > s->clip;
-        sums->kl += loss.ratio - 1.0 - log(loss.ratio);
-    }
-    sums->count += n;
-    batch_backward(ppo->improving, ppo->weights, n);
-    batch_gradient_add(ppo->improving, n, ppo->gradient);
-}
-
-/* Adds to GRADIENT that of the minibatch's mean value_weight / 2 (value - target)^2. */
-static void value_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n)
-{
-    const float *weights = ppo->weights + ppo->policy_count;
-    const float *value = batch_forward(ppo->judging, weights, n);
-    float *error = batch_output_error(ppo->judging);
-    float weight = (float)(ppo->settings.value_weight / n);
-    for (uint32_t k = 0; k < n; k++)
-        error[k] = weight * (value[k] - ppo->rollout.target[rows[k]]);
-    batch_backward(ppo->judging, weights, n);
-    batch_gradient_add(ppo->judging, n, ppo->gradient + ppo->policy_count);
-}
-
-static void clip_gradient(struct ppo *ppo)
-{
-    double squares = 0.0;
-    for (size_t i = 0; i < ppo->count; i++)
-        squares += (double)ppo->gradient[i] * ppo->gradient[i];
-    double norm = sqrt(squares);
-    if (norm <= ppo->settings.max_gradient_norm)
-        return;
-    float factor = (float)(ppo->settings.max_gradient_norm / norm);
-    for (size_t i = 0; i < ppo->count; i++)
-        ppo->gradient[i] *= factor;
-}
-
-static void improve(struct ppo *ppo, const uint32_t *rows, uint32_t n, double learning_rate,
-                    struct update_sums *sums)
-{
-    size_t dim = ppo->env->state_dim;
-    for (uint32_t k = 0; k < n; k++) {
-        const float *state = ppo->rollout.states + rows[k] * dim;
-        memcpy(batch_input(ppo->improving) + k * dim, state, dim * sizeof(float));
-        memcpy(batch_input(ppo->judging) + k * dim, state, dim * sizeof(float));
-    }
-    memset(ppo->gradient, 0, ppo->count * sizeof *ppo->gradient);
-    policy_gradient(ppo, rows, n, sums);
-    value_gradient(ppo, rows, n);
-    clip_gradient(ppo);
-    optimizer_step(&ppo->adam, ppo->weights, ppo->gradient, learning_rate);
-}
-
-static double mean_recent_return(const struct ppo *ppo)
-{
-    uint64_t n = ppo->episodes < PPO_RECENT ? ppo->episodes : PPO_RECENT;
-    double sum = 0.0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += ppo->recent[i];
-    return n > 0 ? sum / (double)n : 0.0;
-}
-
-bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out)
-{
-    const struct ppo_settings *s = &ppo->settings;
-    struct ppo_rollout *r = &ppo->rollout;
-    uint32_t n = s->worlds * s->steps;
-    struct update_sums sums = {0};
-    ppo_play(ppo);
-    if (ppo->failed)
-        return false;
-    ppo_advantages(s->steps, s->worlds, r->reward, r->value, r->next_value, r->ended, s->discount,
-                   s->lambda, r->advantage, r->target);
-    for (uint32_t epoch = 0; epoch < s->epochs; epoch++) {
-        shuffle(ppo->order, n, &ppo->rng);
-        for (uint32_t first = 0; first < n; first += s->minibatch) {
-            uint32_t rows = n - first < s->minibatch ? n - first : s->minibatch;
-            improve(ppo, ppo->order + first, rows, learning_rate, &sums);
-        }
-    }
-    double count = (double)sums.count;
-    *out = (struct ppo_report){
-        .transitions = ppo->transitions,
-        .episodes = ppo->episodes,
-        .mean_return = mean_recent_return(ppo),
-        .entropy = sums.entropy / count,
-        .clip_fraction = sums.clipped / count,
-        .kl = sums.kl / count,
-    };
-    return true;
 }
 
 const struct mlp_shape *ppo_policy_shape(const struct ppo *ppo)
@@ -321,7 +180,32 @@ const struct mlp_shape *ppo_policy_shape(const struct ppo *ppo)
     return &ppo->policy_shape;
 }
 
-const float *ppo_policy_parameters(const struct ppo *ppo)
+bool ppo_write_policy(const struct ppo *ppo, float *parameters)
 {
-    return ppo->weights;
+    memcpy(parameters, ppo->weights, ppo->policy_count * sizeof *parameters);
+    if (ppo->settings.normalize_observations)
+        normalizer_fold(&ppo->frozen.observations, &ppo->policy_shape, parameters);
+    for (size_t i = 0; i < ppo->policy_count; i++) {
+        if (!isfinite(parameters[i]))
+            return false;
+    }
+    return true;
+}
+
+void ppo_begin_from(struct ppo *ppo, const struct ppo *master)
+{
+    assert(ppo->count == master->count);
+    memcpy(ppo->weights, master->weights, ppo->count * sizeof *ppo->weights);
+    ppo->seen = master->seen;
+    ppo->frozen = master->frozen;
+}
+
+uint64_t ppo_updates(const struct ppo *ppo)
+{
+    return ppo->updates;
+}
+
+struct ppo_report ppo_report_of(const struct ppo *ppo)
+{
+    return ppo->report;
 }

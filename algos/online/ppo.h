@@ -3,6 +3,10 @@
  * improved by a few epochs of minibatches. Policy and value are two networks in one flat vector of
  * parameters, so that clipping and Adam are one loop.
  *
+ * Observations and rewards may be normalised by what was seen in earlier roll-outs: throughout an
+ * update the same mean and deviation hold. A first roll-out is then played for them alone. The
+ * policy that is given out reads plain observations (normalizer_fold).
+ *
  * No privacy here: what it makes is an expert, or a public agent. A run is a function of its
  * settings and its generator alone. */
 #ifndef TACET_ALGOS_ONLINE_PPO_H
@@ -34,16 +38,22 @@ struct ppo_settings {
     double clip;   /* the ratio's trust interval is 1 +- clip */
     double entropy_bonus;
     double value_weight;
-    double max_gradient_norm; /* of policy and value jointly */
-    double reward_scale;      /* inside only; reports are in the world's own rewards */
+    double max_gradient_norm;    /* of policy and value jointly */
+    double reward_scale;         /* inside only; reports are in the world's own rewards */
+    bool normalize_observations; /* to mean 0 and deviation 1 */
+    bool normalize_rewards;      /* so that discounted returns have deviation 1 */
 };
 
 /* CleanRL's defaults, a little smaller: tanh 64-64, 4 worlds x 128 steps, 4 epochs in minibatches
- * of 128, discount 0.99, lambda 0.95, clip 0.2, entropy bonus 0.01, value weight 0.5, norm 0.5. */
+ * of 128, discount 0.99, lambda 0.95, clip 0.2, entropy bonus 0.01, value weight 0.5, norm 0.5;
+ * nothing is normalised. */
 struct ppo_settings ppo_defaults(void);
 
 /* NULL when usable, else a static sentence that says what is not. */
 const char *ppo_settings_problem(const struct ppo_settings *settings, const struct env *env);
+
+/* The policy network of those settings in ENV. */
+struct mlp_shape ppo_settings_shape(const struct ppo_settings *settings, const struct env *env);
 
 struct ppo;
 
@@ -70,10 +80,32 @@ struct ppo_report {
  * world broke, and the agent is of no more use. */
 bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out);
 
-/* The policy network: its shape (outputs are logits) and its parameters, borrowed until ppo_free;
- * ppo_update changes them. */
+/* Updates since the beginning, those before a checkpoint included. */
+uint64_t ppo_updates(const struct ppo *ppo);
+
+/* The policy network: its shape (outputs are logits), borrowed, and its parameters for plain
+ * observations: PARAMETERS[mlp_parameter_count]. False: one of them is not finite, the agent has
+ * diverged. */
 const struct mlp_shape *ppo_policy_shape(const struct ppo *ppo);
-const float *ppo_policy_parameters(const struct ppo *ppo);
+bool ppo_write_policy(const struct ppo *ppo, float *parameters);
+
+/* Continues from what MASTER, of the same settings, has learned: its weights and what it knows of
+ * observations and rewards. */
+void ppo_begin_from(struct ppo *ppo, const struct ppo *master);
+
+/* The agent between two updates as bytes that know FINGERPRINT, for a run that continues; the
+ * caller frees *out_bytes. False: no memory. The state of worlds is not in them: an agent that was
+ * read begins new episodes, so its history is another one than if it had gone on. */
+bool ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, unsigned char **out_bytes,
+                  size_t *out_size);
+
+/* Fills PPO, new and of the same settings. False, with PPO as it was: damage, another version,
+ * another fingerprint. Or, with PPO of no more use: the world broke when its episodes began. */
+bool ppo_from_bytes(struct ppo *ppo, uint64_t fingerprint, const unsigned char *bytes, size_t size);
+
+/* What is known as of the last update, as ppo_update gave it; of an agent that was read from bytes
+ * only transitions, episodes and mean_return. */
+struct ppo_report ppo_report_of(const struct ppo *ppo);
 
 /* Generalised advantage estimates (Schulman et al. 2016, arXiv 1506.02438, eq. 16) of STEPS x
  * WORLDS transitions, arrays in that order:

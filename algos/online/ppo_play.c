@@ -6,19 +6,31 @@
 
 #include "algos/online/ppo_state.h"
 
-void ppo_begin_episode(struct ppo *ppo, uint32_t w)
+bool ppo_begin_episodes(struct ppo *ppo)
 {
-    struct ppo_world *world = &ppo->world[w];
-    world->episode_return = 0.0;
-    world->episode_steps = 0;
-    if (!ppo->env->reset(ppo->instances[w], ppo->physics, &ppo->rng, world->observation))
-        ppo->failed = true;
+    for (uint32_t w = 0; w < ppo->settings.worlds; w++) {
+        ppo->discounted[w] = 0.0;
+        ppo->failed = ppo->failed || !env_batch_reset(ppo->worlds, w);
+    }
+    return !ppo->failed;
 }
 
-static void write_observation(const struct ppo *ppo, uint32_t w, float *row)
+double ppo_reward_factor(const struct ppo *ppo, const struct ppo_scales *scales)
 {
-    for (unsigned k = 0; k < ppo->env->state_dim; k++)
-        row[k] = (float)ppo->world[w].observation[k];
+    double factor = ppo->settings.reward_scale;
+    if (!ppo->settings.normalize_rewards)
+        return factor;
+    return factor / normalizer_deviation(&scales->returns, 0);
+}
+
+static void write_states(const struct ppo *ppo, float *rows)
+{
+    const float *seen = ppo->worlds->observations;
+    size_t worlds = ppo->settings.worlds, dim = ppo->env->state_dim;
+    if (ppo->settings.normalize_observations)
+        normalizer_apply(&ppo->frozen.observations, (uint32_t)dim, seen, worlds, rows);
+    else
+        memcpy(rows, seen, worlds * dim * sizeof *rows);
 }
 
 /* An action drawn from softmax(logits), and its log probability. */
@@ -43,44 +55,40 @@ static uint32_t draw_action(const float *logits, uint32_t actions, struct rng *r
     return action;
 }
 
-static void end_episode(struct ppo *ppo, uint32_t w)
-{
-    ppo->recent[ppo->episodes % PPO_RECENT] = ppo->world[w].episode_return;
-    ppo->episodes++;
-    ppo_begin_episode(ppo, w);
-}
-
 /* The value of where an episode was cut off: the world would have gone on from there. */
 static float value_of_cut(struct ppo *ppo, uint32_t w)
 {
+    uint32_t dim = ppo->env->state_dim;
+    const float *seen = ppo->worlds->observations + (size_t)w * dim;
     float row[ENV_MAX_STATE_DIM], value;
-    write_observation(ppo, w, row);
+    if (ppo->settings.normalize_observations)
+        normalizer_apply(&ppo->frozen.observations, dim, seen, 1, row);
+    else
+        memcpy(row, seen, dim * sizeof *row);
     mlp_forward_one(&ppo->value_shape, ppo->weights + ppo->policy_count, row, &value, ppo->scratch);
     return value;
 }
 
-static void step_world(struct ppo *ppo, uint32_t w, size_t i, const float *logits)
+/* What world W's step gave, as transition I. */
+static void note_step(struct ppo *ppo, uint32_t w, size_t i, double factor)
 {
     struct ppo_rollout *r = &ppo->rollout;
-    struct ppo_world *world = &ppo->world[w];
-    uint32_t action =
-        draw_action(logits, ppo->env->action_count, &ppo->rng, &r->log_probability[i]);
-    struct env_outcome outcome =
-        ppo->env->step(ppo->instances[w], ppo->physics, action, &ppo->rng, world->observation);
-    if (outcome.failed)
-        ppo->failed = true;
-    world->episode_return += outcome.reward;
-    world->episode_steps++;
-    bool truncated = world->episode_steps >= ppo->settings.step_limit;
-    r->actions[i] = action;
-    r->reward[i] = (float)(outcome.reward * ppo->settings.reward_scale);
-    r->ended[i] = outcome.terminated || truncated;
+    const struct env_batch *worlds = ppo->worlds;
+    r->actions[i] = ppo->actions[w];
+    r->reward[i] = (float)(worlds->rewards[w] * factor);
+    r->ended[i] = worlds->ended[w] != ENV_RUNNING;
     r->next_value[i] = 0.0F;
+    if (ppo->settings.normalize_rewards) {
+        ppo->discounted[w] = worlds->rewards[w] + ppo->settings.discount * ppo->discounted[w];
+        normalizer_see_one(&ppo->seen.returns, ppo->discounted[w]);
+    }
     if (!r->ended[i])
         return;
-    if (!outcome.terminated)
+    if (worlds->ended[w] == ENV_TRUNCATED)
         r->next_value[i] = value_of_cut(ppo, w);
-    end_episode(ppo, w);
+    ppo->recent[ppo->episodes % PPO_RECENT] = worlds->returns[w];
+    ppo->episodes++;
+    ppo->discounted[w] = 0.0;
 }
 
 /* Values of all states of the roll-out, a workspace at a time; then those that follow. */
@@ -103,21 +111,38 @@ static void judge(struct ppo *ppo)
     }
 }
 
+/* Step T of every world. */
+static void step_worlds(struct ppo *ppo, uint32_t t, double factor)
+{
+    struct ppo_rollout *r = &ppo->rollout;
+    uint32_t worlds = ppo->settings.worlds, actions = ppo->env->action_count;
+    size_t first = (size_t)t * worlds;
+    const float *logits = batch_forward(ppo->acting, ppo->weights, worlds);
+    for (uint32_t w = 0; w < worlds; w++)
+        ppo->actions[w] = draw_action(logits + (size_t)w * actions, actions,
+                                      &ppo->worlds->generators[w], &r->log_probability[first + w]);
+    ppo->failed = !env_batch_step(ppo->worlds, ppo->actions);
+    for (uint32_t w = 0; w < worlds && !ppo->failed; w++)
+        note_step(ppo, w, first + w, factor);
+    ppo->failed = ppo->failed || !env_batch_restart(ppo->worlds);
+}
+
 void ppo_play(struct ppo *ppo)
 {
     struct ppo_rollout *r = &ppo->rollout;
-    uint32_t worlds = ppo->settings.worlds;
-    size_t dim = ppo->env->state_dim, row = worlds * dim;
-    for (uint32_t t = 0; t <= ppo->settings.steps; t++) {
-        for (uint32_t w = 0; w < worlds; w++)
-            write_observation(ppo, w, r->states + t * row + w * dim);
+    uint32_t worlds = ppo->settings.worlds, dim = ppo->env->state_dim;
+    size_t row = (size_t)worlds * dim;
+    double factor = ppo_reward_factor(ppo, &ppo->frozen);
+    for (uint32_t t = 0; t <= ppo->settings.steps && !ppo->failed; t++) {
+        write_states(ppo, r->states + t * row);
         if (t == ppo->settings.steps)
             break;
+        if (ppo->settings.normalize_observations)
+            normalizer_see(&ppo->seen.observations, dim, ppo->worlds->observations, worlds);
         memcpy(batch_input(ppo->acting), r->states + t * row, row * sizeof(float));
-        const float *logits = batch_forward(ppo->acting, ppo->weights, worlds);
-        for (uint32_t w = 0; w < worlds; w++)
-            step_world(ppo, w, (size_t)t * worlds + w, logits + (size_t)w * ppo->env->action_count);
+        step_worlds(ppo, t, factor);
     }
     ppo->transitions += (uint64_t)ppo->settings.steps * worlds;
-    judge(ppo);
+    if (!ppo->failed)
+        judge(ppo);
 }
