@@ -6,11 +6,13 @@
 #include "algos/offline/bcq.h"
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
+#include "algos/online/ppo_algorithm.h"
 
 static const struct algorithm *const table[] = {
     &cql_algorithm,
     &bcq_algorithm,
     &behaviour_cloning_algorithm,
+    &ppo_algorithm,
 };
 
 static const char *const mechanism_names[MECHANISM_COUNT] = {

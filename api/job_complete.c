@@ -111,7 +111,7 @@ void job_complete_unevaluated(struct job_run *run, struct policy *policy, const 
 static bool evaluate(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     const struct worlds *worlds = run->app->settings.worlds;
-    const struct env *world = worlds_find(worlds, run->plan.world);
+    const struct env *world = worlds_find(worlds, run->plan.evaluate.name);
     if (world == NULL) {
         job_complete_unevaluated(run, policy, "this server has no such world any more", ending);
         return true;
@@ -149,7 +149,7 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     if (run->plan.request.mechanism != MECHANISM_NONE) {
         round_weights(policy);
     }
-    if (run->plan.world[0] == '\0' || !job_plan_releases(&run->plan)) {
+    if (run->plan.evaluate.name[0] == '\0' || !job_plan_releases(&run->plan)) {
         return true;
     }
     return keep(run, policy) && evaluate(run, policy, ending);

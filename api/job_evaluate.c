@@ -19,7 +19,9 @@ bool job_evaluate(const struct job_plan *plan, const struct env *world, const st
     double parameters[ENV_MAX_PARAMETERS];
     double mean = 0, squares = 0; /* of the deviations */
     uint32_t block = block_size(plan, world), done = 0;
-    env_defaults(world, parameters);
+    if (!job_world_physics(&plan->evaluate, world, parameters)) {
+        return false;
+    }
     while (done < plan->episodes) {
         uint32_t left = plan->episodes - done, count = left < block ? left : block;
         struct policy_evaluation part;

@@ -10,7 +10,8 @@
 
 bool job_plan_releases(const struct job_plan *plan)
 {
-    return plan->dataset_public || plan->request.mechanism != MECHANISM_NONE;
+    return plan->dataset_public || plan->request.mechanism != MECHANISM_NONE ||
+           plan->algorithm->result_is_public;
 }
 
 /* ---- settings */
@@ -202,25 +203,36 @@ static void request_read(const json_t *json, struct algorithm_request *out)
     out->seed = count_of(json, "seed");
 }
 
+static json_t *world_json(const struct job_world *world)
+{
+    json_t *json = json_object();
+    if (world->name[0] != '\0' && !job_world_write(world, json)) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
 static json_t *evaluate_json(const struct job_plan *plan)
 {
-    if (plan->world[0] == '\0') {
-        return json_null();
+    json_t *json = world_json(&plan->evaluate);
+    if (plan->evaluate.name[0] != '\0') {
+        json_object_set_new(json, "episodes", json_integer(plan->episodes));
+        json_object_set_new(json, "max_episode_steps", json_integer(plan->max_episode_steps));
     }
-    return json_pack("{s:s, s:I, s:I}", "environment", plan->world, "episodes",
-                     (json_int_t)plan->episodes, "max_episode_steps",
-                     (json_int_t)plan->max_episode_steps);
+    return json;
 }
 
 char *job_plan_write(const struct job_plan *plan)
 {
     json_t *json = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o}", "algorithm", plan->algorithm->name,
-        "mechanism", algorithm_mechanism_name(plan->request.mechanism), "request",
-        request_json(&plan->request), "parameters", job_plan_parameters(plan), "privacy",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o}", "algorithm",
+        plan->algorithm->name, "mechanism", algorithm_mechanism_name(plan->request.mechanism),
+        "request", request_json(&plan->request), "parameters", job_plan_parameters(plan), "privacy",
         job_plan_privacy(plan), "shape", shape_json(&plan->plan.shape), "total_steps",
         (json_int_t)plan->plan.total_steps, "public", (int)plan->dataset_public, "experts_declared",
-        (int)plan->experts_declared, "evaluate", evaluate_json(plan));
+        (int)plan->experts_declared, "evaluate", evaluate_json(plan), "learn",
+        world_json(&plan->learn));
     size_t size;
     char *text = json == NULL ? NULL : json_text_write(json, false, &size);
     json_decref(json);
@@ -244,14 +256,11 @@ static bool read_all(const json_t *json, struct job_plan *out)
     out->dataset_public = json_is_true(json_object_get(json, "public"));
     out->experts_declared = json_is_true(json_object_get(json, "experts_declared"));
     const json_t *evaluate = json_object_get(json, "evaluate");
-    if (json_is_object(evaluate)) {
-        const char *name = json_string_value(json_object_get(evaluate, "environment"));
-        if (name == NULL || strlen(name) >= sizeof out->world) {
-            return false;
-        }
-        memcpy(out->world, name, strlen(name) + 1);
-        out->episodes = size_of(evaluate, "episodes");
-        out->max_episode_steps = size_of(evaluate, "max_episode_steps");
+    out->episodes = size_of(evaluate, "episodes");
+    out->max_episode_steps = size_of(evaluate, "max_episode_steps");
+    if (!job_world_read(evaluate, &out->evaluate) ||
+        !job_world_read(json_object_get(json, "learn"), &out->learn)) {
+        return false;
     }
     if (!shape_read(json_object_get(json, "shape"), &out->plan.shape)) {
         return false;

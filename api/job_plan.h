@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "algos/algorithm.h"
-#include "api/worlds.h"
+#include "api/job_world.h"
 
 struct job_plan {
     const struct algorithm *algorithm;
@@ -17,11 +17,14 @@ struct job_plan {
     bool dataset_public;   /* "sensitivity":"public" */
     bool experts_declared; /* the number of experts was declared, not counted at sealing */
 
-    char world[WORLD_NAME_SIZE]; /* to evaluate in; "": not asked for */
+    struct job_world learn;    /* to learn in; request.world is that while the job is planned and
+                                  while it runs, and NULL in a plan that was read */
+    struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
 };
 
-/* True when what the job gives may leave: trained under DP, or on public data. */
+/* True when what the job gives may leave: trained under DP, on public data, or on nothing private
+ * at all. */
 bool job_plan_releases(const struct job_plan *plan);
 
 /* The settings as the caller would write them, defaults included. New reference; NULL: memory. */

@@ -8,6 +8,7 @@
 
 #include "api/app.h"
 #include "api/datasets.h"
+#include "api/environment_choice.h"
 #include "api/fields.h"
 
 #define JOB_EPSILON_MAX 1000
@@ -16,8 +17,8 @@
 #define EPISODE_STEPS   10000
 
 struct members {
-    const char *algorithm, *mechanism, *dataset, *environment;
-    json_t *privacy, *parameters, *evaluate;
+    const char *algorithm, *mechanism, *dataset;
+    json_t *environment, *privacy, *parameters, *evaluate;
 };
 
 /* ---- the algorithm's parameters, by its table */
@@ -127,22 +128,22 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
     if (object == NULL) {
         return;
     }
-    const char *name = NULL;
+    json_t *environment = NULL;
+    struct environment_choice choice;
     int64_t episodes = EPISODES, steps = 0;
     const struct field fields[] = {
-        field_text("environment", &name, 1, 31),
+        field_any("environment", &environment),
         field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
         field_optional(field_integer("max_episode_steps", &steps, 1, EPISODE_STEPS)),
     };
     if (!fields_read(call, object, "/evaluate", fields, 3)) {
         return;
     }
-    const struct env *world = worlds_find(call->app->settings.worlds, name);
-    if (world == NULL) {
-        call_invalid(call, "/evaluate/environment", "is not known: see GET /v1/environments");
+    if (!environment_choice_read(call, "/evaluate/environment", environment, &choice)) {
         return;
     }
-    snprintf(out->world, sizeof out->world, "%s", world->name);
+    const struct env *world = choice.env;
+    job_world_set(&out->evaluate, &choice);
     out->episodes = (uint32_t)episodes;
     if (steps == 0) {
         steps = world->max_episode_steps < EPISODE_STEPS ? world->max_episode_steps : EPISODE_STEPS;
@@ -154,7 +155,8 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
 static bool read_mechanism(struct call *call, const char *name, struct job_plan *out)
 {
     const struct algorithm *algorithm = out->algorithm;
-    int index = name != NULL ? algorithm_mechanism_find(name) : MECHANISM_DPSGD;
+    int usual = algorithm->mechanisms[MECHANISM_DPSGD] ? MECHANISM_DPSGD : MECHANISM_NONE;
+    int index = name != NULL ? algorithm_mechanism_find(name) : usual;
     if (index < 0 || !algorithm->mechanisms[index]) {
         char list[96] = "";
         size_t size = 0;
@@ -186,6 +188,35 @@ static void unknown_algorithm(struct call *call)
     call_invalid(call, "/algorithm", "is not known: there is %s; see GET /v1/algorithms", list);
 }
 
+/* What it learns from: a dataset, or a world to play in. */
+static void read_source(struct call *call, const struct members *members, struct job_plan *out)
+{
+    const struct algorithm *algorithm = out->algorithm;
+    struct algorithm_request *request = &out->request;
+    struct environment_choice choice;
+    bool named = members->environment != NULL && !json_is_null(members->environment);
+    if (algorithm->needs_dataset && members->dataset == NULL) {
+        call_invalid(call, "/dataset", "is required by this algorithm");
+    }
+    if (!algorithm->needs_dataset && members->dataset != NULL) {
+        call_invalid(call, "/dataset", "has no meaning: this algorithm learns in an environment");
+    }
+    if (!algorithm->needs_world && named) {
+        call_invalid(call, "/environment", "has no meaning: this algorithm learns from a dataset");
+    }
+    if (algorithm->needs_world && !named) {
+        call_invalid(call, "/environment", "is required by this algorithm");
+    }
+    if (algorithm->needs_world && named &&
+        environment_choice_read(call, "/environment", members->environment, &choice)) {
+        job_world_set(&out->learn, &choice);
+        request->world = choice.env;
+        request->state_dim = choice.env->state_dim;
+        request->action_count = choice.env->action_count;
+        memcpy(request->world_parameters, choice.parameters, sizeof request->world_parameters);
+    }
+}
+
 static bool read_members(struct call *call, struct members *members, struct job_plan *out)
 {
     *members = (struct members){0};
@@ -193,7 +224,7 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_text("algorithm", &members->algorithm, 1, 31),
         field_optional(field_text("mechanism", &members->mechanism, 1, 31)),
         field_optional(field_text("dataset", &members->dataset, 1, ID_SIZE - 1)),
-        field_optional(field_text("environment", &members->environment, 1, 31)),
+        field_optional(field_any("environment", &members->environment)),
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
         field_optional(field_object("evaluate", &members->evaluate)),
@@ -208,16 +239,13 @@ static bool read_members(struct call *call, struct members *members, struct job_
         return false;
     }
     bool known = read_mechanism(call, members->mechanism, out);
-    if (out->algorithm->needs_dataset && members->dataset == NULL) {
-        call_invalid(call, "/dataset", "is required by this algorithm");
-    }
-    if (out->algorithm->needs_dataset && members->environment != NULL) {
-        call_invalid(call, "/environment", "has no meaning: this algorithm learns from a dataset");
-    }
+    read_source(call, members, out);
     if (known) {
         read_privacy(call, members->privacy, &out->request);
     }
-    read_parameters(call, out->algorithm, NULL, members->parameters, &out->request.parameters);
+    const struct env *world = out->request.world;
+    read_parameters(call, out->algorithm, world == NULL ? NULL : world->name, members->parameters,
+                    &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
     return good && call_error_count(call) == 0;
 }
@@ -245,15 +273,23 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
     plan->request.action_count = dataset->action_count;
     plan->request.nominal_experts =
         (uint32_t)(plan->experts_declared ? dataset->nominal_experts : dataset->experts);
-    const struct env *env = worlds_find(call->app->settings.worlds, plan->world);
-    if (env != NULL &&
-        (env->state_dim != dataset->state_dim || env->action_count != dataset->action_count)) {
-        return call_invalid(call, "/evaluate/environment",
-                            "has states of %u numbers and %u actions; the dataset has %u and %u",
-                            env->state_dim, env->action_count, dataset->state_dim,
-                            dataset->action_count);
-    }
     return PROBLEM_NONE;
+}
+
+/* What is learned must be able to play where it is to be evaluated. */
+static enum problem check_evaluation(struct call *call, const struct job_plan *plan)
+{
+    const struct env *env = worlds_find(call->app->settings.worlds, plan->evaluate.name);
+    const struct algorithm_request *request = &plan->request;
+    if (env == NULL ||
+        (env->state_dim == request->state_dim && env->action_count == request->action_count)) {
+        return PROBLEM_NONE;
+    }
+    return call_invalid(call, "/evaluate/environment",
+                        "has states of %u numbers and %u actions; the %s has %u and %u",
+                        env->state_dim, env->action_count,
+                        request->world == NULL ? "dataset" : "environment", request->state_dim,
+                        request->action_count);
 }
 
 enum problem job_wish_read(struct call *call, struct job_wish *out)
@@ -272,6 +308,10 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         /* Faultless by now; the world, which the dataset names, may have defaults of its own. */
         read_parameters(call, plan->algorithm, out->dataset.environment, members.parameters,
                         &plan->request.parameters);
+    }
+    enum problem unfit = check_evaluation(call, plan);
+    if (unfit != PROBLEM_NONE) {
+        return unfit;
     }
     /* A public coin; JSON's integers are exact to 2^53. */
     randombytes_buf(&plan->request.seed, sizeof plan->request.seed);

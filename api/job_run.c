@@ -14,6 +14,7 @@
 
 #include "api/app.h"
 #include "api/job_complete.h"
+#include "api/world_run.h"
 #include "storage/uploads.h"
 
 #define LEASE_MS      30000
@@ -75,10 +76,30 @@ bool job_run_goes_on(struct job_run *run)
 
 /* ---- what the training asks */
 
+static void note_return(void *context, double mean_return)
+{
+    struct job_run *run = context;
+    run->has_return = true;
+    run->mean_return = mean_return;
+}
+
+/* Once a second at most, and only what is public. A row that is not written is no loss. */
+static void show_return(struct job_run *run)
+{
+    int64_t now = run->app->settings.now_ms();
+    if (!run->has_return || left_broken(run) ||
+        (run->shown_ms != 0 && now - run->shown_ms < BEAT_EVERY_MS)) {
+        return;
+    }
+    run->shown_ms = now;
+    (void)jobs_show_return(run->db, run->job.id, run->control->worker, run->mean_return);
+}
+
 static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
 {
     struct job_run *run = context;
     run->step = steps_done;
+    show_return(run);
     if (job_run_must_stop(run)) {
         return PULSE_SAVE_AND_PAUSE;
     }
@@ -201,12 +222,46 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .pulse = pulse,
                   .save = save,
                   .parallel = run->control->parallel != NULL ? parallel : NULL,
-                  .experts = experts},
+                  .experts = experts,
+                  .show_return = run->plan.algorithm->result_is_public ? note_return : NULL},
     };
     run->trained = true;
     enum algorithm_status outcome = run->plan.algorithm->train(&training, out_policy, message);
     free(checkpoint);
     return outcome;
+}
+
+static bool still_ours(void *context)
+{
+    return job_run_beat(context, false, LEASE_MS);
+}
+
+/* For algorithms that play instead of reading data. */
+static enum algorithm_status train_in_world(struct job_run *run, struct policy **out_policy,
+                                            const char **message)
+{
+    struct algorithm_request *request = &run->plan.request;
+    const struct worlds *worlds = run->app->settings.worlds;
+    const struct env *world = worlds_find(worlds, run->plan.learn.name);
+    if (world == NULL || !job_world_physics(&run->plan.learn, world, request->world_parameters)) {
+        *message = "This server does not have the environment any more.";
+        return ALGORITHM_BAD_INPUT;
+    }
+    struct world_run *playing = world_run_open(worlds, world, still_ours, run);
+    if (playing == NULL) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    request->world = world_run_env(playing);
+    enum algorithm_status status = train(run, NULL, out_policy, message);
+    enum world_fault fault = world_run_fault(playing);
+    if (status == ALGORITHM_BAD_INPUT && fault != WORLD_OK) {
+        snprintf(run->detail, sizeof run->detail, "The world's program %s.",
+                 world_fault_text(fault));
+        *message = run->detail;
+    }
+    request->world = NULL;
+    world_run_close(playing);
+    return status;
 }
 
 /* What follows when the data could not be read. Too little memory ends a job that no worker had
@@ -229,11 +284,13 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
     enum algorithm_status status = ALGORITHM_OK;
     if (policy == NULL) {
         bool readable = !run->storage_failed && !run->starved;
-        struct dataset *data = readable ? job_run_load(run) : NULL;
-        if (data == NULL) {
+        bool plays = run->plan.learn.name[0] != '\0';
+        struct dataset *data = readable && !plays ? job_run_load(run) : NULL;
+        if (!readable || (!plays && data == NULL)) {
             return without_data(run, ending);
         }
-        status = train(run, data, &policy, &message);
+        status =
+            plays ? train_in_world(run, &policy, &message) : train(run, data, &policy, &message);
         dataset_free(data);
     }
     run->starved = status == ALGORITHM_NO_MEMORY;
@@ -358,6 +415,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
                             "The job's plan is not one of this version.");
         }
     } else if (!run.job.cancel_requested) {
+        snprintf(run.environment, sizeof run.environment, "%s", run.job.environment);
         over = run_job(&run, &ending);
     }
     enum api_job_turn turn = over ? end_job(&run, &ending, out_note) : pause_job(&run, out_note);

@@ -18,7 +18,7 @@ struct job_run {
     const struct api_job_control *control;
     struct job_row job;
     struct job_plan plan;
-    char environment[64];         /* of the dataset; "" for none */
+    char environment[64];         /* of the dataset, or learned in; "" for none */
     char detail[JOB_DETAIL_SIZE]; /* room for the ending's */
 
     uint64_t step;    /* as of the last pulse */
@@ -26,6 +26,10 @@ struct job_run {
     bool trained;     /* the training was entered */
     int64_t beat_ms;  /* of the last heartbeat */
     int64_t saved_ms; /* of the last checkpoint */
+
+    bool has_return; /* what it learns is public, and so is how well it plays by now */
+    double mean_return;
+    int64_t shown_ms; /* when that was last written down */
 
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */

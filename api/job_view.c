@@ -21,10 +21,14 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
         eta = json_number(seconds / step * (steps - step));
     }
     json_t *place = queue_place > 0 ? json_integer(queue_place) : json_null();
-    return json_pack("{s:I, s:I, s:o, s:o, s:o}", "step", (json_int_t)job->step, "steps",
-                     (json_int_t)job->total_steps, "fraction",
-                     json_number(steps > 0 ? step / steps : 0), "eta_seconds", eta, "queue_place",
-                     place);
+    json_t *json = json_pack("{s:I, s:I, s:o, s:o, s:o}", "step", (json_int_t)job->step, "steps",
+                             (json_int_t)job->total_steps, "fraction",
+                             json_number(steps > 0 ? step / steps : 0), "eta_seconds", eta,
+                             "queue_place", place);
+    if (job->has_shown_return) {
+        json_object_set_new(json, "mean_return", json_number(job->shown_return));
+    }
+    return json;
 }
 
 /* Requested is what was asked for, reserved what is held now, spent what it has cost. */
@@ -70,11 +74,16 @@ static json_t *error_json(const struct job_row *job)
 static json_t *notes_json(const struct job_plan *plan)
 {
     json_t *notes = json_array();
+    if (plan->algorithm->result_is_public) {
+        json_array_append_new(notes,
+                              json_string("Learned in a simulator, from nobody's data: the policy "
+                                          "is released without a guarantee and needs none."));
+    }
     if (!job_plan_releases(plan)) {
         json_array_append_new(notes,
                               json_string("Trained without privacy on private data: the policy "
                                           "stays inside the service, to be asked as a teacher."));
-        if (plan->world[0] != '\0') {
+        if (plan->evaluate.name[0] != '\0') {
             json_array_append_new(notes,
                                   json_string("Its evaluation is withheld: a return is a number "
                                               "that depends on the data."));

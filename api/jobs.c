@@ -1,6 +1,7 @@
 /* Asking for jobs, seeing them and cancelling them. */
 #include "api/jobs.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@ enum problem api_jobs_prepare(struct call *call)
 static enum problem check_dataset(struct call *call, const struct job_wish *wish)
 {
     struct dataset_row now;
+    if (wish->dataset.id[0] == '\0') {
+        return PROBLEM_NONE; /* it learns without one */
+    }
     enum db_status status = datasets_find(call->db, wish->dataset.id, &now);
     if (status != DB_OK && status != DB_NONE) {
         return call_db(call, status);
@@ -103,6 +107,8 @@ static enum problem submit(struct call *call, const struct job_wish *wish, struc
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
+    /* What is public by its nature has never seen anybody's data. */
+    assert(!wish->plan.algorithm->result_is_public || wish->dataset.id[0] == '\0');
     enum problem problem = check_dataset(call, wish);
     if (problem != PROBLEM_NONE) {
         return problem;
@@ -116,6 +122,9 @@ enum problem api_jobs_create(struct call *call)
     id_new("job_", job.id);
     memcpy(job.owner, call->caller.id, ID_SIZE);
     memcpy(job.dataset, wish->dataset.id, ID_SIZE);
+    if (wish->plan.request.world != NULL) {
+        snprintf(job.environment, sizeof job.environment, "%s", wish->plan.request.world->name);
+    }
     snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
     snprintf(job.mechanism, sizeof job.mechanism, "%s",
              algorithm_mechanism_name(wish->plan.request.mechanism));

@@ -74,6 +74,8 @@ bool job_read(const struct db_row *row, struct job_row *out)
         .started_ms = db_row_integer(row, 26),
         .finished_ms = db_row_integer(row, 27),
         .attempts = db_row_integer(row, 28),
+        .has_shown_return = !db_row_is_null(row, 29),
+        .shown_return = db_row_is_null(row, 29) ? 0 : db_row_real(row, 29),
     };
     return job_state_named(db_row_text(row, 8), &out->state) && read_words(row, out);
 }

@@ -41,6 +41,8 @@ struct job_row {
     char problem_detail[JOB_DETAIL_SIZE];
     double epsilon_spent;                        /* once it is over */
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
+    bool has_shown_return; /* of a public training: how well it plays by now */
+    double shown_return;
     int64_t attempts; /* claims since a checkpoint got on or a worker let it go in order */
 };
 
@@ -88,6 +90,10 @@ struct job_lease {
 /* Renews WORKER's lease and notes the progress. */
 enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker, int64_t step,
                               int64_t now_ms, int64_t lease_ms, struct job_lease *out);
+
+/* Notes how well a public training plays by now, while the lease is ours. DB_NONE: it is not. */
+enum db_status jobs_show_return(struct db *db, const char *id, const char *worker,
+                                double mean_return);
 
 /* Heartbeat and checkpoint in one transaction, durable on DB_OK; nothing is stored unless the lease
  * is ours. The checkpoint replaces the one before. */

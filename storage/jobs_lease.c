@@ -71,6 +71,14 @@ enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker,
     return status;
 }
 
+enum db_status jobs_show_return(struct db *db, const char *id, const char *worker,
+                                double mean_return)
+{
+    struct db_value values[] = {db_text(id), db_text(worker), db_real(mean_return)};
+    return db_change(db, "UPDATE jobs SET shown_return = $3 WHERE " OURS " RETURNING 1", values, 3,
+                     listing_ignore, NULL);
+}
+
 struct checkpoint_work {
     const struct job_checkpoint *checkpoint;
     struct job_lease lease;

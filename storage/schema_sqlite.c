@@ -353,5 +353,11 @@ static const char *const version_5[] = {
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {version_1, version_2, version_3,
-                                            version_4, version_5, NULL};
+/* How well a public training plays by now; NULL: nothing may be, or is, shown. */
+static const char *const version_6[] = {
+    "ALTER TABLE jobs ADD COLUMN shown_return REAL",
+    NULL,
+};
+
+const char *const *const schema_sqlite[] = {version_1, version_2, version_3, version_4,
+                                            version_5, version_6, NULL};

@@ -18,7 +18,7 @@ static bool between(void *context)
 static bool evaluate(const char *name, uint32_t episodes, uint32_t steps, struct asked *asked,
                      struct policy_evaluation *out)
 {
-    const struct job_plan plan = {.episodes = episodes, .max_episode_steps = steps};
+    struct job_plan plan = {.episodes = episodes, .max_episode_steps = steps};
     const struct env *world = env_find(name);
     cr_assert(world);
     const struct mlp_shape shape = {

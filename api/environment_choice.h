@@ -1,0 +1,23 @@
+/* Which world a caller means, and its physics: "cartpole", or {"name":"cartpole",
+ * "parameters":{"gravity":11}}, where what is left out has its usual value. */
+#ifndef TACET_API_ENVIRONMENT_CHOICE_H
+#define TACET_API_ENVIRONMENT_CHOICE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "envs/env.h"
+
+struct call;
+
+struct environment_choice {
+    const struct env *env;
+    double parameters[ENV_MAX_PARAMETERS]; /* in its table's order; what it has not is 0 */
+};
+
+/* Reads VALUE, which stands at POINTER in the body. False: the faults are in the call, each at its
+ * own pointer (/environment/parameters/gravity), and OUT->env is NULL. */
+bool environment_choice_read(struct call *call, const char *pointer, const json_t *value,
+                             struct environment_choice *out);
+
+#endif
