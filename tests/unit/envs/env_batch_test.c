@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 enum { STEPS = 300, LIMIT = 60 };
@@ -135,6 +136,69 @@ Test(env_batch, every_world_in_every_size_steps_as_by_itself)
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
             ends += compare(all[w], sizes[s], slow ? LIMIT + 10 : STEPS);
         cr_assert_gt(ends, 50, "%s", all[w]->name);
+    }
+}
+
+/* Instances FIRST .. FIRST + COUNT - 1 of a population, played for a while by a thread. */
+struct part {
+    const struct env *env;
+    uint32_t first, count, steps;
+    double returns[12];
+    float observations[12 * ENV_MAX_STATE_DIM];
+    bool played;
+};
+
+static void *play_part(void *argument)
+{
+    struct part *part = argument;
+    struct env_batch *batch = env_batch_new(part->env, part->count, LIMIT);
+    if (!batch)
+        return NULL;
+    double parameters[ENV_MAX_PARAMETERS];
+    uint32_t actions[12];
+    for (uint32_t i = 0; i < part->count; i++) {
+        physics(part->env, part->first + i, parameters);
+        env_batch_physics(batch, i, parameters);
+        rng_seed(&batch->generators[i], 5, part->first + i);
+    }
+    part->played = true;
+    for (uint32_t t = 0; t < part->steps && part->played; t++) {
+        for (uint32_t i = 0; i < part->count; i++)
+            actions[i] = action_of(part->env, part->first + i, t);
+        part->played = env_batch_restart(batch) && env_batch_step(batch, actions);
+        for (uint32_t i = 0; i < part->count; i++)
+            part->returns[i] += batch->ended[i] != ENV_RUNNING ? batch->returns[i] : 0.0;
+    }
+    memcpy(part->observations, batch->observations,
+           part->count * part->env->state_dim * sizeof(float));
+    env_batch_free(batch);
+    return NULL;
+}
+
+Test(env_batch, instances_shared_out_to_threads_have_the_history_they_have_together)
+{
+    enum { COUNT = 12, THREADS = 4, EACH = COUNT / THREADS };
+    unsigned count;
+    const struct env *const *all = env_all(&count);
+    for (unsigned w = 0; w < count; w++) {
+        const struct env *env = all[w];
+        uint32_t steps = env->step_work > 0 ? LIMIT + 10 : STEPS;
+        struct part whole = {.env = env, .count = COUNT, .steps = steps}, parts[THREADS];
+        pthread_t threads[THREADS];
+        play_part(&whole);
+        cr_assert(whole.played);
+        for (uint32_t p = 0; p < THREADS; p++) {
+            parts[p] = (struct part){.env = env, .first = p * EACH, .count = EACH, .steps = steps};
+            cr_assert_eq(pthread_create(&threads[p], NULL, play_part, &parts[p]), 0);
+        }
+        for (uint32_t p = 0; p < THREADS; p++) {
+            pthread_join(threads[p], NULL);
+            size_t row = EACH * env->state_dim;
+            cr_assert(parts[p].played);
+            cr_assert_arr_eq(parts[p].returns, whole.returns + p * EACH, EACH * sizeof(double));
+            cr_assert_arr_eq(parts[p].observations, whole.observations + p * row,
+                             row * sizeof(float), "%s", env->name);
+        }
     }
 }
 
