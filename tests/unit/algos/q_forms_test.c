@@ -64,7 +64,7 @@ Test(knots, a_step_is_spread_out)
     cr_expect_float_eq(values[KNOTS - 1], 1.0, 1e-12);
     for (int i = 1; i < KNOTS; i++)
         cr_expect(values[i] >= values[i - 1] - 1e-12);
-    cr_expect_float_eq(values[KNOTS / 2 + 4] - values[KNOTS / 2 - 4], 8 * 4.0 / 64 / 2, 1e-12);
+    cr_expect_float_eq(values[KNOTS / 2 + 4] - values[KNOTS / 2 - 4], 10 * 4.0 / 64 / 2, 1e-12);
 }
 
 Test(knots, between_them_the_function_is_linear)
