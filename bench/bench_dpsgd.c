@@ -1,9 +1,10 @@
-/* Steps per second of conservative Q-learning at batch 128 and hidden (256, 256), private and plain
- * in the same run, beside this machine's matrix products of the same shapes.
+/* Steps per second of offline algorithms at batch 128 and hidden (256, 256), private and plain in
+ * the same run, beside this machine's matrix products of the same shapes.
  *
- * The private batch is 128 of 4,096 experts in expectation: like the plain one, but its size
- * varies. The two kinds take turns, so that a noisy machine disturbs both alike; medians are
- * printed. */
+ * 4,096 experts have 5 transitions each. The private batch is 128 of them in expectation: like the
+ * plain one, but its size varies. The target is copied every 1,000 steps, so that its values are
+ * kept (algos/offline/target_cache.h), or every 100, when that does not pay. The kinds take turns,
+ * so that a noisy machine disturbs all alike; medians are printed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,12 +15,12 @@
 
 enum {
     EXPERTS = 4096,
-    LENGTH = 40,
+    LENGTH = 5,
     STATE_DIM = 4,
     BATCH = 128,
     HIDDEN = 256,
-    STEPS = 500,
-    TURNS = 9
+    STEPS = 1000,
+    TURNS = 5
 };
 
 static double seconds(void)
@@ -65,27 +66,27 @@ static struct dataset *make_data(void)
     return data;
 }
 
-static void set(const struct algorithm *cql, struct algorithm_request *request, const char *name,
-                struct parameter_value value)
+static void set(const struct algorithm *algorithm, struct algorithm_request *request,
+                const char *name, struct parameter_value value)
 {
-    int index = parameters_index(cql->parameters, cql->parameter_count, name);
+    int index = parameters_index(algorithm->parameters, algorithm->parameter_count, name);
     if (index < 0)
         die("a parameter is gone");
     request->parameters.value[index] = value;
 }
 
 /* Steps per second of one run of STEPS steps. */
-static double run(const struct algorithm *cql, const struct algorithm_request *request,
+static double run(const struct algorithm *algorithm, const struct algorithm_request *request,
                   const struct dataset *data)
 {
     struct algorithm_plan plan;
     struct policy *policy = NULL;
     const char *message = "";
-    if (cql->plan(request, &plan, &message) != ALGORITHM_OK || plan.total_steps != STEPS)
+    if (algorithm->plan(request, &plan, &message) != ALGORITHM_OK || plan.total_steps != STEPS)
         die(message);
     const struct algorithm_run job = {.request = request, .plan = &plan, .data = data};
     double start = seconds();
-    if (cql->train(&job, &policy, &message) != ALGORITHM_OK)
+    if (algorithm->train(&job, &policy, &message) != ALGORITHM_OK)
         die(message);
     double taken = seconds() - start;
     policy_free(policy);
@@ -126,39 +127,76 @@ static double gflops(product *multiply, size_t rows, size_t inner, size_t column
     return median(rates, TURNS);
 }
 
-int main(void)
+/* ---- the kinds of runs */
+
+struct kind {
+    const char *label, *algorithm;
+    enum algorithm_mechanism mechanism;
+    double interval; /* between copies of the target; 0: there is none */
+    double rates[TURNS];
+};
+
+static struct algorithm_request request_of(const struct kind *kind, const struct algorithm *a)
 {
-    const struct algorithm *cql = algorithm_find("cql");
-    struct algorithm_request request = {.epsilon = 1000,
+    struct algorithm_request request = {.mechanism = kind->mechanism,
+                                        .epsilon = 1000,
                                         .delta = 1e-5,
                                         .discount = 0.99,
                                         .state_dim = STATE_DIM,
                                         .action_count = 2,
                                         .nominal_experts = EXPERTS,
                                         .seed = 1};
-    if (!cql)
-        die("there is no cql");
-    parameters_defaults(cql->parameters, cql->parameter_count, &request.parameters);
-    set(cql, &request, "hidden", (struct parameter_value){{HIDDEN, HIDDEN}, 2});
-    set(cql, &request, "batch_size", (struct parameter_value){{BATCH}, 1});
-    set(cql, &request, "steps", (struct parameter_value){{STEPS}, 1});
-    set(cql, &request, "noise_multiplier", (struct parameter_value){{20}, 1});
+    parameters_defaults(a->parameters, a->parameter_count, &request.parameters);
+    set(a, &request, "hidden", (struct parameter_value){{HIDDEN, HIDDEN}, 2});
+    set(a, &request, "batch_size", (struct parameter_value){{BATCH}, 1});
+    set(a, &request, "steps", (struct parameter_value){{STEPS}, 1});
+    set(a, &request, "noise_multiplier", (struct parameter_value){{20}, 1});
+    if (kind->interval > 0)
+        set(a, &request, "target_update_interval", (struct parameter_value){{kind->interval}, 1});
+    return request;
+}
+
+static double ratio(const struct kind *of, const struct kind *to)
+{
+    double ratios[TURNS];
+    for (int t = 0; t < TURNS; t++)
+        ratios[t] = of->rates[t] / to->rates[t];
+    return median(ratios, TURNS);
+}
+
+int main(void)
+{
+    struct kind kinds[] = {
+        {"cql, not private", "cql", MECHANISM_NONE, 1000, {0}},
+        {"cql, dpsgd", "cql", MECHANISM_DPSGD, 1000, {0}},
+        {"cql, not private, no target kept", "cql", MECHANISM_NONE, 100, {0}},
+        {"cql, dpsgd, no target kept", "cql", MECHANISM_DPSGD, 100, {0}},
+        {"bcq, not private", "bcq", MECHANISM_NONE, 1000, {0}},
+        {"bcq, dpsgd", "bcq", MECHANISM_DPSGD, 1000, {0}},
+        {"behaviour_cloning, dpsgd", "behaviour_cloning", MECHANISM_DPSGD, 0, {0}},
+    };
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
     struct dataset *data = make_data();
-    double plain[TURNS], private[TURNS], ratio[TURNS];
     for (int t = 0; t < TURNS; t++) {
-        request.mechanism = MECHANISM_NONE;
-        plain[t] = run(cql, &request, data);
-        request.mechanism = MECHANISM_DPSGD;
-        private[t] = run(cql, &request, data);
-        ratio[t] = plain[t] / private[t];
+        for (int k = 0; k < KINDS; k++) {
+            const struct algorithm *algorithm = algorithm_find(kinds[k].algorithm);
+            if (!algorithm)
+                die("an algorithm is gone");
+            const struct algorithm_request request = request_of(&kinds[k], algorithm);
+            kinds[k].rates[t] = run(algorithm, &request, data);
+        }
     }
     dataset_free(data);
-    printf("cql, batch %d, hidden (%d, %d), one thread, median of %d turns\n", BATCH, HIDDEN,
-           HIDDEN, TURNS);
-    printf("  not private            %8.0f steps per CPU second\n", median(plain, TURNS));
-    printf("  dpsgd                  %8.0f steps per CPU second\n", median(private, TURNS));
-    printf("  a dpsgd step costs     %8.2f plain ones (target: at most 1.50)\n",
-           median(ratio, TURNS));
+    printf("batch %d, hidden (%d, %d), one thread, median of %d turns\n", BATCH, HIDDEN, HIDDEN,
+           TURNS);
+    double kept = ratio(&kinds[0], &kinds[1]), asked = ratio(&kinds[2], &kinds[3]);
+    double bcq = ratio(&kinds[4], &kinds[5]);
+    for (int k = 0; k < KINDS; k++)
+        printf("  %-34s %6.0f steps per CPU second\n", kinds[k].label,
+               median(kinds[k].rates, TURNS));
+    printf("  a dpsgd step costs %.2f plain ones (no target kept: %.2f; bcq: %.2f; target: at most "
+           "1.30)\n",
+           kept, asked, bcq);
     printf("  forward product        %8.1f GFLOP/s (256 x 256 by 256 x 256)\n",
            gflops(matrix_times_transposed, 2 * BATCH, HIDDEN, HIDDEN));
     printf("  backward product       %8.1f GFLOP/s (128 x 256 by 256 x 256)\n",

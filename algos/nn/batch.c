@@ -141,17 +141,27 @@ static void apply_slope(enum mlp_activation activation, const float *restrict ou
         error[i] *= 1.0F - output[i] * output[i];
 }
 
-void batch_backward(struct batch *batch, const float *parameters, uint32_t rows)
+static void backward(struct batch *batch, const float *parameters, uint32_t rows, product *times)
 {
     assert(rows <= batch->capacity);
     const struct mlp_shape *shape = &batch->shape;
     for (uint32_t l = shape->layer_count - 1; l > 0; l--) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
         const float *weight = parameters + mlp_weight_offset(shape, l);
-        matrix_times(rows, out, in, batch->error[l], weight, batch->error[l - 1]);
+        times(rows, out, in, batch->error[l], weight, batch->error[l - 1]);
         apply_slope(shape->activation, batch->activation[l - 1], batch->error[l - 1],
                     (size_t)rows * in);
     }
+}
+
+void batch_backward(struct batch *batch, const float *parameters, uint32_t rows)
+{
+    backward(batch, parameters, rows, matrix_times);
+}
+
+void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
+{
+    backward(batch, parameters, rows, matrix_times_fixed);
 }
 
 static void add_rows(const float *restrict rows_of, uint32_t rows, uint32_t width,

@@ -41,6 +41,9 @@ const float *batch_forward_fixed(struct batch *batch, const float *parameters, u
  * batch_forward (it may have had more rows). PARAMETERS are those of that forward. */
 void batch_backward(struct batch *batch, const float *parameters, uint32_t rows);
 
+/* The same after batch_forward_fixed, without BLAS: no row's bits depend on the others. */
+void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t rows);
+
 /* gradient[mlp_parameter_count] += the sum over the first ROWS rows of each row's gradient. */
 void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient);
 

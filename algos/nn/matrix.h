@@ -29,6 +29,11 @@ void matrix_times_vector(size_t rows, size_t columns, const float *a, const floa
 void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
                                    const float *b, float *c);
 
+/* As matrix_times in one fixed order of operations: each result has the same bits whatever rows and
+ * columns are beside it. */
+void matrix_times_fixed(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
+                        float *c);
+
 /* The same by the definition, for tests and as the reading of the above. */
 void matrix_times_transposed_naive(size_t rows, size_t inner, size_t columns, const float *a,
                                    const float *b, float *c);

@@ -75,13 +75,21 @@ void matrix_times_vector(size_t rows, size_t columns, const float *a, const floa
         y[i] = dot(columns, a + i * columns, x);
 }
 
-/* A tile's worth of B's rows, B[width x inner], side by side: number k of row j in [k][j], zeros
+/* How a factor lies in memory: number k of its row j. */
+struct factor {
+    const float *numbers;
+    size_t along, across; /* from one k to the next, from one j to the next */
+};
+
+/* A tile's worth of B's rows, from row FIRST, side by side: number k of row j in [k][j], zeros
  * beyond. */
-static void pack(size_t width, size_t inner, const float *b, float packed[][TILE_COLUMNS])
+static void pack(struct factor b, size_t first, size_t width, size_t inner,
+                 float packed[][TILE_COLUMNS])
 {
     for (size_t k = 0; k < inner; k++) {
+        const float *from = b.numbers + k * b.along + first * b.across;
         for (size_t j = 0; j < TILE_COLUMNS; j++)
-            packed[k][j] = j < width ? b[j * inner + k] : 0.0F;
+            packed[k][j] = j < width ? from[j * b.across] : 0.0F;
     }
 }
 
@@ -122,19 +130,14 @@ static void tile_product(size_t inner, const float *const row[TILE_ROWS],
     }
 }
 
-void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
-                                   const float *b, float *c)
+/* C[rows x columns] = A[rows x inner] times COLUMNS rows of B; inner at most TILE_INNER. */
+static void tiled_product(size_t rows, size_t inner, size_t columns, const float *a,
+                          struct factor b, float *c)
 {
-    assert(inner > 0 && columns > 0);
-    if (rows < FEW_ROWS || columns < LANES || inner > TILE_INNER) {
-        for (size_t i = 0; i < rows; i++)
-            matrix_times_vector(columns, inner, b, a + i * inner, c + i * columns);
-        return;
-    }
     float packed[TILE_INNER][TILE_COLUMNS];
     for (size_t first = 0; first < columns; first += TILE_COLUMNS) {
         size_t width = columns - first < TILE_COLUMNS ? columns - first : TILE_COLUMNS;
-        pack(width, inner, b + first * inner, packed);
+        pack(b, first, width, inner, packed);
         for (size_t i = 0; i < rows; i += TILE_ROWS) {
             const float *row[TILE_ROWS];
             for (size_t r = 0; r < TILE_ROWS; r++) /* beyond the end: the last row again */
@@ -145,4 +148,46 @@ void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, co
                 memcpy(c + (i + r) * columns + first, result[r], width * sizeof *c);
         }
     }
+}
+
+void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
+                                   const float *b, float *c)
+{
+    assert(inner > 0 && columns > 0);
+    if (rows < FEW_ROWS || columns < LANES || inner > TILE_INNER) {
+        for (size_t i = 0; i < rows; i++)
+            matrix_times_vector(columns, inner, b, a + i * inner, c + i * columns);
+        return;
+    }
+    tiled_product(rows, inner, columns, a, (struct factor){b, 1, inner}, c);
+}
+
+/* The dot product of a row with a column, in the order of dot(). */
+static float dot_column(size_t n, const float *a, const float *b, size_t stride)
+{
+    float sum[LANES] = {0}, tail = 0.0F;
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+        for (size_t s = 0; s < LANES; s++)
+            sum[s] += a[k + s] * b[(k + s) * stride];
+    }
+    for (; k < n; k++)
+        tail += a[k] * b[k * stride];
+    lanes all;
+    memcpy(&all, sum, sizeof all);
+    return lanes_sum(all) + tail;
+}
+
+void matrix_times_fixed(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
+                        float *c)
+{
+    assert(inner > 0 && columns > 0);
+    if (rows < FEW_ROWS || columns < LANES || inner > TILE_INNER) {
+        for (size_t i = 0; i < rows; i++) {
+            for (size_t j = 0; j < columns; j++)
+                c[i * columns + j] = dot_column(inner, a + i * inner, b + j, columns);
+        }
+        return;
+    }
+    tiled_product(rows, inner, columns, a, (struct factor){b, columns, 1}, c);
 }

@@ -29,6 +29,8 @@ struct trainer {
     bool private;
     struct trainer_draw draw;
     struct trainer_chunk chunk;
+    struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
+                                                keeping does not pay */
     float *gradient;
     uint64_t fingerprint;
     uint64_t pulse_interval;
@@ -64,6 +66,10 @@ static void update_target(struct trainer *t)
         move_towards(state->target, state->online, state->count, (float)t->settings->polyak_tau);
     else if (state->steps_done % t->settings->target_update_interval == 0)
         memcpy(state->target, state->online, state->count * sizeof *state->online);
+    else if (!t->settings->forgets_targets)
+        return;
+    target_cache_forget(&t->cache);
+    target_cache_forget(&t->stable_cache);
 }
 
 /* The average forgets its first weights sooner while it is young. */
@@ -82,6 +88,7 @@ static void sum_batch(struct trainer *t, double clip_norm)
 {
     const struct trainer_draw *draw = &t->draw;
     const struct trainer_state *state = &t->state;
+    struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
     memset(t->gradient, 0, state->count * sizeof *t->gradient);
     for (uint32_t first = 0; first < draw->count; first += TRAINER_CHUNK_ROWS) {
         uint32_t left = draw->count - first;
@@ -90,7 +97,8 @@ static void sum_batch(struct trainer *t, double clip_norm)
             .count = left < TRAINER_CHUNK_ROWS ? left : TRAINER_CHUNK_ROWS,
             .transitions = draw->transitions + first,
             .weights = draw->weights + first,
-            .clip_norm = clip_norm};
+            .clip_norm = clip_norm,
+            .cache = cache->data ? cache : NULL};
         trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient);
     }
 }
@@ -219,6 +227,18 @@ static bool open_noise(struct trainer *t)
     return t->noise != NULL;
 }
 
+/* False: no memory. */
+static bool keep_targets(struct trainer *t)
+{
+    const struct algorithm_run *run = t->run;
+    const struct trainer_settings *settings = t->settings;
+    if (target_cache_pays(settings, run->data) &&
+        !target_cache_init(&t->cache, settings, run->data))
+        return false;
+    return !run->stable || !target_cache_pays(settings, run->stable) ||
+           target_cache_init(&t->stable_cache, settings, run->stable);
+}
+
 static enum algorithm_status prepare(struct trainer *t, const char **message)
 {
     const struct algorithm_run *run = t->run;
@@ -242,7 +262,7 @@ static enum algorithm_status prepare(struct trainer *t, const char **message)
     uint64_t interval = PULSE_WORK / (t->state.count * settings->batch_size + 1);
     t->pulse_interval = interval < 1 ? 1 : interval > 1024 ? 1024 : interval;
     t->gradient = calloc(t->state.count, sizeof *t->gradient);
-    return t->gradient && trainer_chunk_init(&t->chunk, settings) &&
+    return t->gradient && keep_targets(t) && trainer_chunk_init(&t->chunk, settings) &&
                    trainer_draw_init(&t->draw, run->data->expert_count, settings->batch_size)
                ? ALGORITHM_OK
                : ALGORITHM_NO_MEMORY;
@@ -252,6 +272,8 @@ static void release(struct trainer *t)
 {
     trainer_draw_clear(&t->draw);
     trainer_chunk_clear(&t->chunk);
+    target_cache_clear(&t->cache);
+    target_cache_clear(&t->stable_cache);
     free(t->gradient);
     if (t->owns_noise)
         noise_source_free(t->noise);

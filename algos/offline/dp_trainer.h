@@ -67,7 +67,9 @@ struct trainer_settings {
                            first  layer's weights */
     uint64_t full_weight_transitions; /* at least 1 */
     double weight_power;              /* 0: all experts weigh 1 */
-    uint32_t batch_size;              /* of plain steps */
+    uint32_t batch_size;              /* of plain steps; of noisy ones in expectation */
+    bool fixed_order;                 /* no BLAS: no example's bits depend on those beside it */
+    bool forgets_targets;             /* for tests: values kept from step to step are not used */
 };
 
 /* The rate of step number DONE (from 0) of TOTAL. */

@@ -115,12 +115,18 @@ extern const char *const offline_rate_schedules[];
 
 /* Defaults of worlds that are known, among an algorithm's overrides. Where long episodes are good
  * ones, experts who make them are trusted (cartpole); where short ones are, or all are as long,
- * experts weigh alike, as they do in a world of which nothing is known (acrobot: mean return -135 to
- * -200 at power 3, -93 to -109 at 0). */
-#define OFFLINE_OVERRIDES {"cartpole", OFFLINE_WEIGHT_POWER, OFFLINE_ONE(3)}
+ * experts weigh alike, as they do in a world of which nothing is known (acrobot: mean return -135
+ * to -200 at power 3, -93 to -109 at 0). */
+#define OFFLINE_OVERRIDES                                                                          \
+    {                                                                                              \
+        "cartpole", OFFLINE_WEIGHT_POWER, OFFLINE_ONE(3)                                           \
+    }
 
 /* And of those that learn values: rewards of hiv are of order 1e8. */
-#define OFFLINE_VALUE_OVERRIDES {"hiv", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1e-9)}
+#define OFFLINE_VALUE_OVERRIDES                                                                    \
+    {                                                                                              \
+        "hiv", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1e-9)                                             \
+    }
 
 /* What distinguishes an algorithm before its loss. */
 struct offline_kind {

@@ -55,8 +55,15 @@ static void gather(struct trainer_chunk *chunk, const struct trainer_examples *e
         chunk->rewards[i] = (float)(settings->reward_scale * data->rewards[transition]);
         chunk->terminated[i] = data->terminated[transition];
     }
-    if (chunk->target)
+    if (chunk->target && !examples->cache)
         memcpy(batch_input(chunk->target), input + rows * dim, rows * dim * sizeof *input);
+}
+
+static const float *run_forward(const struct trainer_chunk *chunk, struct batch *batch,
+                                const float *parameters, uint32_t rows)
+{
+    return chunk->settings->fixed_order ? batch_forward_fixed(batch, parameters, rows)
+                                        : batch_forward(batch, parameters, rows);
 }
 
 static uint32_t outputs_of(const struct mlp_shape *shape)
@@ -65,27 +72,34 @@ static uint32_t outputs_of(const struct mlp_shape *shape)
 }
 
 /* The first outputs of the target network at s'. */
-static void find_targets(struct trainer_chunk *chunk, const float *target, uint32_t rows)
+static void find_targets(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                         const float *target)
 {
     const struct trainer_rule *rule = &chunk->settings->rule;
     size_t outputs = outputs_of(&rule->shape), kept = rule->target_outputs;
-    const float *all = batch_forward(chunk->target, target, rows);
-    for (uint32_t i = 0; i < rows; i++)
-        memcpy(chunk->target_next + i * kept, all + i * outputs, kept * sizeof *all);
+    uint32_t rows = examples->count;
+    const float *all = examples->cache ? NULL : run_forward(chunk, chunk->target, target, rows);
+    for (uint32_t i = 0; i < rows; i++) {
+        const float *from =
+            all ? all + i * outputs
+                : target_cache_at(examples->cache, target, examples->transitions[i]);
+        memcpy(chunk->target_next + i * kept, from, kept * sizeof *from);
+    }
 }
 
-static void find_errors(struct trainer_chunk *chunk, const float *online, const float *target,
-                        uint32_t rows)
+static void find_errors(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                        const float *online, const float *target)
 {
     const struct trainer_rule *rule = &chunk->settings->rule;
+    uint32_t rows = examples->count;
     struct trainer_rows view = {.count = rows,
                                 .actions = chunk->actions,
                                 .rewards = chunk->rewards,
                                 .terminated = chunk->terminated,
                                 .error = batch_output_error(chunk->online)};
-    view.online = batch_forward(chunk->online, online, chunk->target ? 2 * rows : rows);
+    view.online = run_forward(chunk, chunk->online, online, chunk->target ? 2 * rows : rows);
     if (chunk->target) {
-        find_targets(chunk, target, rows);
+        find_targets(chunk, examples, target);
         view.online_next = view.online + (size_t)rows * outputs_of(&rule->shape);
         view.target_next = chunk->target_next;
     }
@@ -113,8 +127,11 @@ void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_example
     uint32_t rows = examples->count;
     assert(rows <= TRAINER_CHUNK_ROWS && (!chunk->target || target));
     gather(chunk, examples);
-    find_errors(chunk, online, target, rows);
-    batch_backward(chunk->online, online, rows);
+    find_errors(chunk, examples, online, target);
+    if (chunk->settings->fixed_order)
+        batch_backward_fixed(chunk->online, online, rows);
+    else
+        batch_backward(chunk->online, online, rows);
     find_factors(chunk, examples);
     per_example_scale(chunk->online, rows, chunk->factor);
     batch_gradient_add(chunk->online, rows, gradient);

@@ -4,6 +4,7 @@
 
 #include "algos/nn/batch.h"
 #include "algos/offline/dp_trainer.h"
+#include "algos/offline/target_cache.h"
 
 /* A workspace for up to TRAINER_CHUNK_ROWS examples. */
 struct trainer_chunk {
@@ -26,6 +27,7 @@ struct trainer_examples {
     const uint64_t *transitions; /* rows of DATA */
     const float *weights;        /* each gradient is multiplied by its own, after the clip */
     double clip_norm;            /* 0: gradients are not clipped */
+    struct target_cache *cache;  /* of DATA; NULL: the target network is always asked */
 };
 
 /* False: no memory. Free with trainer_chunk_clear (also after failure). SETTINGS is borrowed. */

@@ -123,3 +123,25 @@ Test(matrix, rows_of_the_fixed_product_have_the_bits_of_the_vector_product)
     }
     free(f);
 }
+
+/* As if each of its rows and columns had been asked for alone. */
+Test(matrix, fixed_product_backwards_has_the_bits_of_one_number_at_a_time)
+{
+    static const size_t inner[] = {1, 5, 8, 13, 64, 70, 512, 513}, columns[] = {1, 7, 8, 16, 19};
+    static const size_t rows[] = {1, 11, 12, 13, 16, 25};
+    struct fixture *f = fixture_new();
+    for (size_t n = 0; n < 8 * 5 * 6; n++) {
+        size_t k = inner[n % 8], c = columns[n / 8 % 5], r = rows[n / 40];
+        matrix_times_fixed(r, k, c, f->a, f->b, f->fast);
+        for (size_t j = 0; j < c; j++) {
+            float column[513], alone[25];
+            for (size_t i = 0; i < k; i++)
+                column[i] = f->b[i * c + j];
+            matrix_times_vector(r, k, f->a, column, alone);
+            for (size_t i = 0; i < r; i++)
+                cr_assert_arr_eq(&f->fast[i * c + j], &alone[i], sizeof(float), "%zu x %zu x %zu",
+                                 r, k, c);
+        }
+    }
+    free(f);
+}

@@ -1,0 +1,85 @@
+/* Blocks are filled when one of their transitions is first asked for. A block is always computed
+ * whole: a product may round a row differently when it has other rows beside it. */
+#include "algos/offline/target_cache.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 64 };
+
+static uint64_t block_count(const struct dataset *data)
+{
+    return (data->transition_count + BLOCK - 1) / BLOCK;
+}
+
+bool target_cache_pays(const struct trainer_settings *settings, const struct dataset *data)
+{
+    uint64_t asked, values;
+    size_t outputs = settings->rule.target_outputs;
+    if (outputs == 0 || settings->polyak_tau > 0.0 || data->transition_count == 0)
+        return false;
+    if (__builtin_mul_overflow(settings->target_update_interval, settings->batch_size, &asked) ||
+        __builtin_mul_overflow(data->transition_count, outputs * sizeof(float), &values))
+        return false;
+    return asked / 2 >= data->transition_count && values <= TARGET_CACHE_MAX_BYTES;
+}
+
+bool target_cache_init(struct target_cache *cache, const struct trainer_settings *settings,
+                       const struct dataset *data)
+{
+    size_t kept = settings->rule.target_outputs;
+    *cache = (struct target_cache){
+        .data = data, .settings = settings, .kept = (uint32_t)kept, .copy = 1};
+    cache->network = batch_new(&settings->rule.shape, BLOCK);
+    cache->values = calloc(data->transition_count, kept * sizeof *cache->values);
+    cache->copy_of = calloc(block_count(data), sizeof *cache->copy_of);
+    return cache->network && cache->values && cache->copy_of;
+}
+
+void target_cache_clear(struct target_cache *cache)
+{
+    batch_free(cache->network);
+    free(cache->values);
+    free(cache->copy_of);
+    *cache = (struct target_cache){0};
+}
+
+void target_cache_forget(struct target_cache *cache)
+{
+    cache->copy++;
+}
+
+/* The last block is filled up with its last transition. */
+static void fill(struct target_cache *cache, const float *target, uint64_t block)
+{
+    const struct dataset *data = cache->data;
+    const struct mlp_shape *shape = &cache->settings->rule.shape;
+    const size_t dim = data->state_dim, kept = cache->kept;
+    const float scale = (float)cache->settings->input_scale;
+    float *input = batch_input(cache->network);
+    uint64_t first = block * BLOCK, left = data->transition_count - first;
+    size_t used = left < BLOCK ? (size_t)left : BLOCK;
+    for (size_t i = 0; i < BLOCK; i++) {
+        uint64_t transition = first + (i < used ? i : used - 1);
+        const float *next = data->states + (data->state_row[transition] + 1) * dim;
+        for (size_t d = 0; d < dim; d++)
+            input[i * dim + d] = scale * next[d];
+    }
+    size_t outputs = shape->width[shape->layer_count - 1];
+    const float *all = cache->settings->fixed_order
+                           ? batch_forward_fixed(cache->network, target, BLOCK)
+                           : batch_forward(cache->network, target, BLOCK);
+    for (size_t i = 0; i < used; i++)
+        memcpy(cache->values + (first + i) * kept, all + i * outputs, kept * sizeof *all);
+    cache->copy_of[block] = cache->copy;
+}
+
+const float *target_cache_at(struct target_cache *cache, const float *target, uint64_t transition)
+{
+    assert(transition < cache->data->transition_count);
+    uint64_t block = transition / BLOCK;
+    if (cache->copy_of[block] != cache->copy)
+        fill(cache, target, block);
+    return cache->values + transition * cache->kept;
+}
