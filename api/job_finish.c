@@ -1,10 +1,11 @@
 /* How a job's end is stored.
  *
  * DESIGN. One transaction holds the policy, its certificate, the settlement of the hold and the
- * job's state: either the policy exists and is paid for, or neither. A job that ran to its end pays
- * its whole plan. One that was cancelled pays what its steps cost as far as they are known exactly:
- * training that ended in its pulse, in the first worker that had it. On any doubt the whole price
- * is paid; nothing is paid only when no step can have run. */
+ * job's state: either the policy exists and is paid for, or neither. A job whose training ran to
+ * its end pays its whole plan, and has its policy, whatever became of its evaluation. One that was
+ * cancelled pays what its steps cost as far as they are known exactly: training that ended in its
+ * pulse, in the first worker that had it. On any doubt the whole price is paid; nothing is paid
+ * only when no step can have run. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static void set_price(struct finish *finish)
     finish->units = job->hold_units;
     finish->delta_units = job->hold_delta;
     finish->steps = run->plan.plan.total_steps;
-    if (finish->ending->state == JOB_SUCCEEDED || run->resumed) {
+    if (finish->ending->policy != NULL || run->resumed) { /* it ran to its end, or may have */
         return;
     }
     if (!run->trained) { /* the data were read at most; no step was taken */
@@ -143,7 +144,6 @@ static enum db_status finish_work(struct db *db, void *context)
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
     assert(ending->state != JOB_SUCCEEDED || ending->policy != NULL);
-    assert(ending->state != JOB_CANCELLED || ending->policy == NULL);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     set_price(&finish);

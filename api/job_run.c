@@ -331,10 +331,7 @@ static enum api_job_turn end_job(struct job_run *run, const struct job_ending *e
                                  char note[256])
 {
     struct job_ending kept = *ending;
-    if (kept.state == JOB_CANCELLED) {
-        kept.policy = NULL;
-        kept.evaluated = false;
-    }
+    kept.evaluated = kept.evaluated && kept.state == JOB_SUCCEEDED;
     enum db_status status = job_run_finish(run, &kept);
     if (status == DB_NONE && run->lost) {
         snprintf(note, 256, "%s: another worker has it", run->job.id);
@@ -417,6 +414,9 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     } else if (!run.job.cancel_requested) {
         snprintf(run.environment, sizeof run.environment, "%s", run.job.environment);
         over = run_job(&run, &ending);
+    } else { /* cancelled while nobody had it */
+        ending.policy = job_complete_kept(&run);
+        over = !run.storage_failed && !run.starved;
     }
     enum api_job_turn turn = over ? end_job(&run, &ending, out_note) : pause_job(&run, out_note);
     policy_free(ending.policy);

@@ -43,7 +43,8 @@ struct job_ending {
     enum job_state state;
     enum problem problem;  /* JOB_FAILED: which */
     const char *detail;    /* a sentence with nothing of private data in it; lives as the run */
-    struct policy *policy; /* JOB_SUCCEEDED, or JOB_FAILED in its evaluation alone; owned by the
+    struct policy *policy; /* of a training that ran to its end: always with JOB_SUCCEEDED, else
+                              where only the evaluation failed or was cancelled; owned by the
                               caller */
     struct policy_evaluation evaluation;
     bool evaluated;

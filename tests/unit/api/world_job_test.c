@@ -266,3 +266,50 @@ Test(world_job, one_that_ends_its_worker_again_and_again_keeps_its_policy)
     expect_kept(f, path, id, "again and again");
     close_all(f);
 }
+
+/* Cancels the job when its policy is kept, and goes on. */
+static bool cancel_when_kept(void *context)
+{
+    const struct watched *watched = context;
+    enum job_cancel done;
+    if (is_kept(context)) {
+        cr_expect_eq(jobs_cancel(fixture_db(watched->f), watched->job, 1, &done), DB_OK);
+    }
+    return false;
+}
+
+static void expect_cancelled(struct fixture *f, const char *path, const char *dataset)
+{
+    struct response *job = fixture_get(f, "steward", path);
+    cr_expect_str_eq(response_text(job, "/state"), "cancelled", "%s", job->body);
+    cr_expect_str_neq(response_text(job, "/policy"), "");
+    cr_expect(json_is_null(response_at(job, "/evaluation")));
+    cr_expect(json_is_null(response_at(job, "/error")));
+    double price = response_number(job, "/privacy/spent/epsilon");
+    cr_expect(price > 0 && price <= 2, "%s", job->body);
+    cr_expect_float_eq(spent(f, dataset), price, 1e-9);
+}
+
+Test(world_job, one_that_is_cancelled_while_it_evaluates_keeps_its_policy)
+{
+    struct fixture *f = open_with("slow=" SHELL_WORLD(SHELL_RESET, "sleep 1000"), 60);
+    const char *id = domain_sealed(f, "private", 30);
+    const char *path = submit(f, job_body(id, "dpsgd", "slow"));
+    struct watched watched = {f, path + strlen("/v1/jobs/")};
+    cr_expect_eq(domain_turn(f, "w", cancel_when_kept, &watched), API_JOB_RAN);
+    expect_cancelled(f, path, id);
+    close_all(f);
+}
+
+Test(world_job, one_that_is_cancelled_while_it_pauses_there_keeps_it_too)
+{
+    struct fixture *f = open_with("slow=" SHELL_WORLD(SHELL_RESET, GOOD_STEP), 60);
+    const char *id = domain_sealed(f, "private", 30);
+    const char *path = submit(f, job_body(id, "dpsgd", "slow"));
+    struct watched watched = {f, path + strlen("/v1/jobs/")};
+    cr_expect_eq(domain_turn(f, "w", is_kept, &watched), API_JOB_PAUSED);
+    expect_status(fixture_post(f, "steward", domain_path("%s:cancel", path), NULL), 200);
+    cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    expect_cancelled(f, path, id);
+    close_all(f);
+}
