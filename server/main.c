@@ -5,6 +5,7 @@
 
 #include "server/cli.h"
 #include "server/cli_agent.h"
+#include "server/cli_audit.h"
 #include "server/cli_epsilon.h"
 #include "server/cli_experts.h"
 #include "server/cli_replay.h"
@@ -23,6 +24,7 @@ static const struct {
     {"agent", cli_agent, "report to an aggregation, randomised on this machine"},
     {"epsilon", cli_epsilon, "say what a mechanism costs, or how much noise a budget asks for"},
     {"replay", cli_replay, "compare recorded episodes with our worlds"},
+    {"audit", cli_audit, "attack the trainer and say what epsilon that proves"},
     {"help", cli_help, "this list, or the help of the command named after it"},
     {"version", cli_version, "print the version"},
 };

@@ -1,0 +1,73 @@
+/* `tacet audit` as a process. Its noise is the system's, so a run does not repeat: a sound trainer
+ * fails once in a million runs, and a broken clip is missed far more seldom (an event of
+ * probability 3/4 against one of 1/1000, 2000 times each). */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "tests/http/server_process.h"
+
+static json_t *object_of(const char *out)
+{
+    const char *end = strchr(out, '\n');
+    cr_assert_not_null(end, "%s", out);
+    json_t *json = json_loadb(out, (size_t)(end - out), JSON_REJECT_DUPLICATES, NULL);
+    cr_assert_not_null(json, "%s", out);
+    return json;
+}
+
+static double number(const json_t *json, const char *name)
+{
+    const json_t *value = json_object_get(json, name);
+    cr_assert(json_is_number(value), "%s", name);
+    return json_number_value(value);
+}
+
+Test(audit, holds_a_sound_trainer_under_its_certificate)
+{
+    char out[4096];
+    static const char *const algorithms[] = {"cql", "bcq", "behaviour_cloning"};
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(tacet_run(out, sizeof out, "audit", "--algorithm", algorithms[i], "--runs",
+                               "4000", "--json", NULL),
+                     0, "%s", out);
+        json_t *json = object_of(out);
+        double certified = number(json, "epsilon_certified"), shown = number(json, "epsilon_shown");
+        cr_assert(certified > 2.1 && certified < 2.2, "%s", out);
+        cr_assert(shown >= 0.0 && shown <= certified, "%s", out);
+        cr_assert_eq(number(json, "counted"), 2000);
+        json_decref(json);
+    }
+}
+
+Test(audit, finds_a_clip_that_is_missing)
+{
+    char out[4096];
+    cr_assert_eq(
+        tacet_run(out, sizeof out, "audit", "--runs", "4000", "--break", "clip", "--json", NULL), 1,
+        "%s", out);
+    json_t *json = object_of(out);
+    cr_assert_gt(number(json, "epsilon_shown"), number(json, "epsilon_certified"), "%s", out);
+    cr_assert_str_eq(json_string_value(json_object_get(json, "broken")), "clip");
+    cr_assert_not_null(strstr(out, "the guarantee does not hold"), "%s", out);
+    json_decref(json);
+}
+
+Test(audit, refuses_what_it_does_not_know_in_one_line)
+{
+    static const char *const wrong[][2] = {
+        {"--algorithm", "q"},        {"--break", "all"}, {"--experts", "0"}, {"--experts", "1.5"},
+        {"--noise-multiplier", "0"}, {"--delta", "nan"}, {"--runs", "1"},    {"--steps", ""},
+        {"--colour", "1"},           {"cql", "1"},       {"--runs", NULL}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char out[4096];
+        cr_assert_eq(tacet_run(out, sizeof out, "audit", wrong[i][0], wrong[i][1], NULL), 2,
+                     "%s: %s", wrong[i][0], out);
+        char *end = strchr(out, '\n');
+        cr_assert(end != NULL && end[1] == '\0' && strncmp(out, "tacet audit: ", 13) == 0, "%s",
+                  out);
+    }
+    char help[4096];
+    cr_assert_eq(tacet_run(help, sizeof help, "audit", "--help", NULL), 0);
+    cr_assert_not_null(strstr(help, "--noise-multiplier"));
+}
