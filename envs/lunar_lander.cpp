@@ -54,7 +54,6 @@ constexpr double PAD_Y = HEIGHT / 4;
 constexpr double MAIN_ENGINE_POWER = 13.0, SIDE_ENGINE_POWER = 0.6;
 constexpr double MAIN_ENGINE_DOWN = 4.0, SIDE_ENGINE_UP = 14.0, SIDE_ENGINE_AWAY = 12.0;
 constexpr double LEG_AWAY = 20.0, LEG_DOWN = 18.0, LEG_W = 2.0, LEG_H = 8.0;
-constexpr double LEG_TORQUE = 40.0;
 constexpr double FIRST_PUSH = 1000.0;
 constexpr int WIND_PHASES = 9999;
 constexpr int CHUNKS = 11; /* corners of the ground */
@@ -129,6 +128,26 @@ bool has_wind(const double *parameters)
 
 /* ---- the world */
 
+b2Body *make_body(b2World *world, b2BodyType type, b2Vec2 position, double angle)
+{
+    b2BodyDef definition;
+    definition.type = type;
+    definition.position = position;
+    definition.angle = static_cast<float>(angle);
+    return world->CreateBody(&definition);
+}
+
+void attach(b2Body *body, const b2Shape &shape, float density, float friction, uint16 category)
+{
+    b2FixtureDef fixture;
+    fixture.shape = &shape;
+    fixture.density = density;
+    fixture.friction = friction;
+    fixture.filter.categoryBits = category;
+    fixture.filter.maskBits = category == GROUND ? 0xFFFF : GROUND;
+    body->CreateFixture(&fixture);
+}
+
 void make_ground(b2World *world, const double *drawn)
 {
     double height[LUNAR_LANDER_HEIGHTS];
@@ -141,17 +160,13 @@ void make_ground(b2World *world, const double *drawn)
         double before = height[i > 0 ? i - 1 : LUNAR_LANDER_HEIGHTS - 1];
         corner[i] = vec(WIDTH / (CHUNKS - 1) * i, 0.33 * (before + height[i] + height[i + 1]));
     }
-    b2BodyDef definition;
-    b2Body *moon = world->CreateBody(&definition);
+    b2Body *moon = make_body(world, b2_staticBody, vec(0.0, 0.0), 0.0);
     b2EdgeShape edge;
     edge.SetTwoSided(vec(0.0, 0.0), vec(WIDTH, 0.0));
-    moon->CreateFixture(&edge, 0.0F);
+    attach(moon, edge, 0.0F, 0.2F, GROUND);
     for (int i = 0; i + 1 < CHUNKS; i++) {
         edge.SetTwoSided(corner[i], corner[i + 1]);
-        b2FixtureDef fixture;
-        fixture.shape = &edge;
-        fixture.friction = 0.1F;
-        moon->CreateFixture(&fixture);
+        attach(moon, edge, 0.0F, 0.1F, GROUND);
     }
 }
 
@@ -159,41 +174,24 @@ b2Body *make_hull(b2World *world)
 {
     static const double pixels[6][2] = {{-14, 17}, {-17, 0}, {-17, -10},
                                         {17, -10}, {17, 0},  {14, 17}};
-    b2BodyDef definition;
-    definition.type = b2_dynamicBody;
-    definition.position = vec(WIDTH / 2, HEIGHT);
-    b2Body *hull = world->CreateBody(&definition);
+    b2Body *hull = make_body(world, b2_dynamicBody, vec(WIDTH / 2, HEIGHT), 0.0);
     b2Vec2 corner[6];
     for (int i = 0; i < 6; i++)
         corner[i] = vec(pixels[i][0] / SCALE, pixels[i][1] / SCALE);
     b2PolygonShape shape;
     shape.Set(corner, 6);
-    b2FixtureDef fixture;
-    fixture.shape = &shape;
-    fixture.density = 5.0F;
-    fixture.friction = 0.1F;
-    fixture.filter.categoryBits = LANDER;
-    fixture.filter.maskBits = GROUND;
-    hull->CreateFixture(&fixture);
+    attach(hull, shape, 5.0F, 0.1F, LANDER);
     return hull;
 }
 
 /* SIDE -1 is the first leg, +1 the second. */
 b2Body *make_leg(b2World *world, b2Body *hull, int side)
 {
-    b2BodyDef definition;
-    definition.type = b2_dynamicBody;
-    definition.position = vec(WIDTH / 2 - side * LEG_AWAY / SCALE, HEIGHT);
-    definition.angle = static_cast<float>(side * 0.05);
-    b2Body *leg = world->CreateBody(&definition);
+    b2Vec2 position = vec(WIDTH / 2 - side * LEG_AWAY / SCALE, HEIGHT);
+    b2Body *leg = make_body(world, b2_dynamicBody, position, side * 0.05);
     b2PolygonShape shape;
     shape.SetAsBox(static_cast<float>(LEG_W / SCALE), static_cast<float>(LEG_H / SCALE));
-    b2FixtureDef fixture;
-    fixture.shape = &shape;
-    fixture.density = 1.0F;
-    fixture.filter.categoryBits = LEG;
-    fixture.filter.maskBits = GROUND;
-    leg->CreateFixture(&fixture);
+    attach(leg, shape, 1.0F, 0.2F, LEG);
 
     b2RevoluteJointDef joint;
     joint.bodyA = hull;
@@ -202,7 +200,7 @@ b2Body *make_leg(b2World *world, b2Body *hull, int side)
     joint.referenceAngle = leg->GetAngle() - hull->GetAngle();
     joint.enableMotor = true;
     joint.enableLimit = true;
-    joint.maxMotorTorque = static_cast<float>(LEG_TORQUE);
+    joint.maxMotorTorque = 40.0F;
     joint.motorSpeed = static_cast<float>(0.3 * side);
     joint.lowerAngle = static_cast<float>(side < 0 ? 0.9 - 0.5 : -0.9);
     joint.upperAngle = static_cast<float>(side < 0 ? 0.9 : -0.9 + 0.5);
@@ -335,14 +333,10 @@ struct env_outcome advance(lander *l, const double *parameters, unsigned action,
 bool meet_first_contact()
 {
     auto world = std::make_unique<b2World>(vec(0.0, -1.0));
-    b2BodyDef definition;
     b2EdgeShape edge;
     edge.SetTwoSided(vec(-1.0, 0.0), vec(1.0, 0.0));
-    world->CreateBody(&definition)->CreateFixture(&edge, 0.0F);
-    definition.type = b2_dynamicBody;
-    b2PolygonShape box;
-    box.SetAsBox(0.5F, 0.5F);
-    world->CreateBody(&definition)->CreateFixture(&box, 1.0F);
+    attach(make_body(world.get(), b2_staticBody, vec(0.0, 0.0), 0.0), edge, 0.0F, 0.2F, GROUND);
+    make_hull(world.get())->SetTransform(vec(0.0, 0.0), 0.0F);
     world->Step(0.01F, 1, 1);
     return world->GetContactCount() == 1;
 }
