@@ -1,0 +1,306 @@
+/* The three forms behind one face, and their bytes.
+ *
+ * DESIGN. A state is scaled to the unit cube by the declared bounds and quantised before anything
+ * else looks at it, so that two states of one cell are one point for mean and noise alike. */
+#include "algos/release/q_release.h"
+
+#include <assert.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/data/checksum.h"
+#include "algos/release/knots.h"
+#include "algos/release/relu_features.h"
+
+#define GRID_MAX_VALUES ((size_t)1 << 22)
+
+struct q_release {
+    struct q_terms terms;
+    struct gaussian_path *path;           /* Q_FORM_PATH */
+    uint8_t key[GAUSSIAN_PATH_KEY_BYTES]; /* the same, for the bytes */
+    double *value;                        /* knots or grid; in locked memory for a path */
+    size_t value_count;
+    struct policy *network; /* Q_FORM_FEATURES */
+};
+
+static const char *const form_names[Q_FORMS] = {"path", "features", "grid"};
+
+const char *q_form_name(enum q_form form)
+{
+    return form_names[form];
+}
+
+int q_form_find(const char *name)
+{
+    for (int i = 0; i < Q_FORMS; i++)
+        if (strcmp(form_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- making */
+
+static bool bounds_fit(const struct q_terms *t)
+{
+    if (t->state_dim < 1 || t->state_dim > ENV_MAX_STATE_DIM || t->action_count < 1 ||
+        t->action_count > ENV_MAX_ACTIONS || !(t->value_limit > 0.0) || !(t->sigma > 0.0))
+        return false;
+    for (uint32_t i = 0; i < t->state_dim; i++)
+        if (!isfinite(t->low[i]) || !isfinite(t->high[i]) || !(t->low[i] < t->high[i]) ||
+            !isfinite(t->high[i] - t->low[i]))
+            return false;
+    return true;
+}
+
+/* How many numbers the form keeps; 0: the terms are out of range. */
+static size_t numbers_of(const struct q_terms *t)
+{
+    if (t->form == Q_FORM_PATH)
+        return t->state_dim == 1 && t->knot_bits <= KNOTS_MAX_BITS && t->bits >= t->knot_bits &&
+                       t->bits <= GAUSSIAN_PATH_MAX_BITS
+                   ? (((size_t)1 << t->knot_bits) + 1) * t->action_count
+                   : 0;
+    if (t->form == Q_FORM_FEATURES)
+        return 0;
+    size_t nodes = t->action_count;
+    for (uint32_t i = 0; i < t->state_dim; i++) {
+        if (t->knot_bits < 2 || nodes > GRID_MAX_VALUES / t->knot_bits)
+            return 0;
+        nodes *= t->knot_bits;
+    }
+    return nodes;
+}
+
+static struct q_release *new_release(const struct q_terms *terms, enum q_form form)
+{
+    if (terms->form != form || !bounds_fit(terms) || sodium_init() < 0)
+        return NULL;
+    struct q_release *release = sodium_malloc(sizeof *release);
+    if (release == NULL)
+        return NULL;
+    memset(release, 0, sizeof *release);
+    release->terms = *terms;
+    return release;
+}
+
+static bool keep_values(struct q_release *release, const double *values)
+{
+    release->value_count = numbers_of(&release->terms);
+    if (release->value_count == 0)
+        return false;
+    size_t size = release->value_count * sizeof *values;
+    release->value = release->terms.form == Q_FORM_PATH ? sodium_malloc(size) : malloc(size);
+    if (release->value != NULL)
+        memcpy(release->value, values, size);
+    return release->value != NULL;
+}
+
+struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
+                                 const uint8_t key[GAUSSIAN_PATH_KEY_BYTES])
+{
+    struct q_release *release = new_release(terms, Q_FORM_PATH);
+    const struct gaussian_path_law law = {
+        .beta = terms->beta, .sigma = terms->sigma, .bits = terms->bits, .dimensions = 1};
+    if (release == NULL)
+        return NULL;
+    if (gaussian_path_problem(&law) == NULL && keep_values(release, mean))
+        release->path = gaussian_path_new(&law, key);
+    if (release->path == NULL) {
+        q_release_free(release);
+        return NULL;
+    }
+    memcpy(release->key, key, sizeof release->key);
+    return release;
+}
+
+struct q_release *q_release_features(const struct q_terms *terms, struct policy *network)
+{
+    struct q_release *release = new_release(terms, Q_FORM_FEATURES);
+    bool fits = network != NULL && network->output == POLICY_Q &&
+                network->shape.input == terms->state_dim && network->shape.layer_count == 2 &&
+                network->shape.width[0] == terms->features &&
+                network->shape.width[1] == terms->action_count;
+    if (release == NULL || !fits) {
+        policy_free(network);
+        q_release_free(release);
+        return NULL;
+    }
+    release->network = network;
+    return release;
+}
+
+struct q_release *q_release_grid(const struct q_terms *terms, const double *values)
+{
+    struct q_release *release = new_release(terms, Q_FORM_GRID);
+    if (release != NULL && !keep_values(release, values)) {
+        q_release_free(release);
+        return NULL;
+    }
+    return release;
+}
+
+void q_release_free(struct q_release *release)
+{
+    if (release == NULL)
+        return;
+    gaussian_path_free(release->path);
+    if (release->terms.form == Q_FORM_PATH)
+        sodium_free(release->value);
+    else
+        free(release->value);
+    policy_free(release->network);
+    sodium_free(release); /* wipes */
+}
+
+const struct q_terms *q_release_terms(const struct q_release *release)
+{
+    return &release->terms;
+}
+
+const struct policy *q_release_network(const struct q_release *release)
+{
+    return release->network;
+}
+
+/* ---- asking */
+
+/* STATE within the bounds becomes a point of the cube. */
+static enum q_answer scale(const struct q_terms *t, const double *state, double *point,
+                           uint32_t *out_at)
+{
+    for (uint32_t i = 0; i < t->state_dim; i++) {
+        bool outside = state[i] < t->low[i] || state[i] > t->high[i];
+        if (!isfinite(state[i]) || (outside && !t->clamps)) {
+            if (out_at != NULL)
+                *out_at = i;
+            return isfinite(state[i]) ? Q_OUTSIDE : Q_NOT_A_NUMBER;
+        }
+        double x = (state[i] - t->low[i]) / (t->high[i] - t->low[i]);
+        point[i] = fmin(fmax(x, 0.0), 1.0);
+    }
+    return Q_ANSWERED;
+}
+
+static void path_values(const struct q_release *release, const double *point, double *values)
+{
+    const struct q_terms *t = &release->terms;
+    const struct gaussian_path_law law = {.bits = t->bits, .dimensions = 1};
+    uint32_t index = 0;
+    bool number = gaussian_path_quantise(&law, point, &index);
+    assert(number);
+    (void)number;
+    double mean[ENV_MAX_ACTIONS];
+    knots_at(release->value, t->knot_bits, t->action_count, t->bits, index, mean);
+    for (uint32_t a = 0; a < t->action_count; a++)
+        values[a] = gaussian_path_release(release->path, a, &index, mean[a], t->value_limit);
+}
+
+/* Multilinear between the 2^n nodes around POINT. */
+static void grid_values(const struct q_release *release, const double *point, double *values)
+{
+    const struct q_terms *t = &release->terms;
+    uint32_t nodes = t->knot_bits, n = t->state_dim, below[ENV_MAX_STATE_DIM];
+    double share[ENV_MAX_STATE_DIM];
+    for (uint32_t i = 0; i < n; i++) {
+        double x = point[i] * (nodes - 1);
+        below[i] = (uint32_t)fmin(x, nodes - 2);
+        share[i] = x - below[i];
+    }
+    memset(values, 0, t->action_count * sizeof *values);
+    for (uint32_t corner = 0; corner < UINT32_C(1) << n; corner++) {
+        double weight = 1.0;
+        size_t node = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            bool up = corner >> i & 1;
+            weight *= up ? share[i] : 1.0 - share[i];
+            node = node * nodes + below[i] + up;
+        }
+        for (uint32_t a = 0; weight > 0.0 && a < t->action_count; a++)
+            values[a] += weight * release->value[node * t->action_count + a];
+    }
+}
+
+/* The released network sees the raw state, moved to the bounds where that is asked for. */
+static void network_values(const struct q_release *release, const double *point, double *values)
+{
+    const struct q_terms *t = &release->terms;
+    const struct mlp_shape *shape = &release->network->shape;
+    double state[ENV_MAX_STATE_DIM], hidden[RELU_FEATURES_MAX];
+    const float *weight = release->network->parameters;
+    const float *bias = weight + mlp_bias_offset(shape, 0);
+    for (uint32_t i = 0; i < t->state_dim; i++)
+        state[i] = t->low[i] + point[i] * (t->high[i] - t->low[i]);
+    for (uint32_t h = 0; h < t->features; h++) {
+        double x = bias[h];
+        for (uint32_t i = 0; i < t->state_dim; i++)
+            x += weight[(size_t)h * t->state_dim + i] * state[i];
+        hidden[h] = fmax(x, 0.0);
+    }
+    const float *out = weight + mlp_weight_offset(shape, 1);
+    for (uint32_t a = 0; a < t->action_count; a++) {
+        values[a] = weight[mlp_bias_offset(shape, 1) + a];
+        for (uint32_t h = 0; h < t->features; h++)
+            values[a] += out[(size_t)a * t->features + h] * hidden[h];
+    }
+}
+
+enum q_answer q_release_values(const struct q_release *release, const double *state, double *values,
+                               uint32_t *out_at)
+{
+    double point[ENV_MAX_STATE_DIM];
+    enum q_answer answer = scale(&release->terms, state, point, out_at);
+    if (answer != Q_ANSWERED)
+        return answer;
+    if (release->terms.form == Q_FORM_PATH)
+        path_values(release, point, values);
+    else if (release->terms.form == Q_FORM_GRID)
+        grid_values(release, point, values);
+    else
+        network_values(release, point, values);
+    return Q_ANSWERED;
+}
+
+/* ---- bytes: key, values (doubles as they lie in memory), checksum; or a policy's bytes */
+
+bool q_release_to_bytes(const struct q_release *release, unsigned char **out, size_t *out_size)
+{
+    if (release->terms.form == Q_FORM_FEATURES)
+        return policy_to_bytes(release->network, out, out_size);
+    size_t values = release->value_count * sizeof *release->value;
+    size_t body = sizeof release->key + values;
+    unsigned char *bytes = malloc(body + sizeof(uint64_t));
+    if (bytes == NULL)
+        return false;
+    memcpy(bytes, release->key, sizeof release->key);
+    memcpy(bytes + sizeof release->key, release->value, values);
+    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, body);
+    memcpy(bytes + body, &checksum, sizeof checksum);
+    *out = bytes;
+    *out_size = body + sizeof checksum;
+    return true;
+}
+
+struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsigned char *bytes,
+                                       size_t size)
+{
+    if (terms->form == Q_FORM_FEATURES)
+        return q_release_features(terms, policy_from_bytes(bytes, size));
+    size_t values = numbers_of(terms) * sizeof(double);
+    size_t body = GAUSSIAN_PATH_KEY_BYTES + values;
+    uint64_t checksum;
+    if (values == 0 || size != body + sizeof checksum)
+        return NULL;
+    memcpy(&checksum, bytes + body, sizeof checksum);
+    if (checksum != checksum_words(CHECKSUM_START, bytes, body))
+        return NULL;
+    double *copy = sodium_init() < 0 ? NULL : sodium_malloc(values); /* aligned, and wiped */
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, bytes + GAUSSIAN_PATH_KEY_BYTES, values);
+    struct q_release *release = terms->form == Q_FORM_PATH ? q_release_path(terms, copy, bytes)
+                                                           : q_release_grid(terms, copy);
+    sodium_free(copy);
+    return release;
+}

@@ -1,0 +1,78 @@
+/* A Q-function that was paid for once and may be asked for ever: the mean over shards of experts
+ * plus noise that is drawn once. Three forms:
+ *
+ *   path      one coordinate: values at public knots, and a Gaussian process's sample path per
+ *             action that is never stored, only its key (algos/privacy/gaussian_path.h). Mean and
+ *             key are secrets, wiped when freed.
+ *   features  several: coefficients of public features, noise already in them; not secret.
+ *   grid      several: values at the nodes of a public grid, noise already in them; not secret.
+ *
+ * Terms are public. The same state gives the same value, in any order, on any thread. */
+#ifndef TACET_ALGOS_RELEASE_Q_RELEASE_H
+#define TACET_ALGOS_RELEASE_Q_RELEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/policy.h"
+#include "algos/privacy/gaussian_path.h"
+
+enum q_form { Q_FORM_PATH, Q_FORM_FEATURES, Q_FORM_GRID };
+#define Q_FORMS 3
+/* "path", ... and back; -1 when unknown. */
+const char *q_form_name(enum q_form form);
+int q_form_find(const char *name);
+
+/* Of a release, all public. */
+struct q_terms {
+    enum q_form form;
+    uint32_t state_dim, action_count;
+    double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM]; /* declared bounds; low < high */
+    bool clamps; /* states outside are moved to the bounds; else they are refused */
+    uint32_t shards;
+    double value_limit; /* V; features: the radius R of a shard's coefficients */
+    double lipschitz;   /* L per unit of the scaled coordinate; path only, else 0 */
+    uint32_t bits;      /* path: answers at multiples of 2^-bits of the scaled coordinate */
+    uint32_t knot_bits; /* path: 2^knot_bits cells; grid: nodes along each axis */
+    uint32_t features;  /* their number; features only, else 0 */
+    uint64_t seed;      /* of the features */
+    double beta;        /* of the kernel; path only, else 0 */
+    double sensitivity, sigma, mu;
+    double noise_to_range; /* sigma / V (features: of a value, at most) */
+};
+
+struct q_release;
+
+/* A path over MEAN[(2^knot_bits + 1) x actions], knot by knot, copied as KEY is into locked memory.
+ * NULL: no memory, or the terms are out of range. */
+struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
+                                 const uint8_t key[GAUSSIAN_PATH_KEY_BYTES]);
+
+/* Features: NETWORK as relu_features_policy makes it, taken over (freed also on failure). */
+struct q_release *q_release_features(const struct q_terms *terms, struct policy *network);
+
+/* Grid: VALUES[knot_bits^state_dim x actions], last coordinate fastest, copied. */
+struct q_release *q_release_grid(const struct q_terms *terms, const double *values);
+
+void q_release_free(struct q_release *release); /* wipes; takes NULL */
+
+const struct q_terms *q_release_terms(const struct q_release *release);
+
+/* The network of a release by features, borrowed; NULL for the other forms. */
+const struct policy *q_release_network(const struct q_release *release);
+
+enum q_answer { Q_ANSWERED, Q_OUTSIDE, Q_NOT_A_NUMBER };
+/* VALUES[actions] at the raw STATE[state_dim]; *out_at (or NULL) receives the coordinate that is
+ * outside of the bounds or not finite. -0.0 is 0. */
+enum q_answer q_release_values(const struct q_release *release, const double *state, double *values,
+                               uint32_t *out_at);
+
+/* Everything but the terms, as bytes with a checksum: of a path they hold its secrets. The caller
+ * wipes and frees. False: no memory. */
+bool q_release_to_bytes(const struct q_release *release, unsigned char **out, size_t *out_size);
+/* The release of TERMS that those bytes hold; NULL: no memory, or they are not one. */
+struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsigned char *bytes,
+                                       size_t size);
+
+#endif
