@@ -18,11 +18,51 @@ static const char warning_injected[] =
     "NOT PRIVATE: the noise came from a generator whose key was given to it and can be repeated. "
     "Nothing that this certificate says about privacy holds.";
 
+static const char neighbours_policy[] =
+    "Two sets of experts are neighbours when one has one policy more. What is protected is an "
+    "expert's policy, out of which its trajectories are thought to be drawn afresh; its logged "
+    "trajectories themselves are not.";
+
+static const char warning_logged[] =
+    "PROTECTS POLICIES ONLY: beginnings of uploaded trajectories were used as they are. Whoever "
+    "knows a trajectory may recognise it; nothing here protects it.";
+
+static bool logged(const struct job_plan *plan)
+{
+    const struct stage_request *stage = &plan->request.stage;
+    return stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
+}
+
+/* What the first stage takes for granted; NULL: there is none. */
+static const char *stage_assumption(const struct job_plan *plan)
+{
+    const struct stage_request *stage = &plan->request.stage;
+    if (stage->kind == STAGE_CONSENSUS) {
+        return "Labels: the world that the experts' consensus was played in is public, and so are "
+               "the number of labels, the length of episodes and the share of random actions. An "
+               "expert's policy, uploaded or cloned, is a function of its own data alone.";
+    }
+    if (stage->kind != STAGE_STABLE) {
+        return NULL;
+    }
+    return logged(plan)
+               ? "Stable prefixes: every expert's trajectories were drawn from its uploaded policy "
+                 "mixed to the stated min_action_probability, in one world whose start states, "
+                 "transitions and rewards are the same for all experts and public."
+               : "Stable prefixes: trajectories were played here, in a public world, from the very "
+                 "policies that were counted; an expert's policy, uploaded or cloned, is a "
+                 "function of its own data alone.";
+}
+
 static json_t *assumptions_json(const struct job_plan *plan)
 {
-    return json_pack("[s, s, s, s]",
-                     "Each step's batch is a Poisson sample of the experts at the stated rate; the "
-                     "noise is Gaussian and comes from a generator that is secure.",
+    return json_pack("[s*, s*, s, s, s]",
+                     plan->plan.privacy.steps == 0
+                         ? NULL
+                         : "Each noisy step's batch is a Poisson sample of the experts at the "
+                           "stated rate; the noise is Gaussian and comes from a generator that is "
+                           "secure.",
+                     stage_assumption(plan),
                      "The environment, the bounds on episodes and actions, and all settings are "
                      "public and were not derived from the data.",
                      plan->experts_declared ? "The declared number of experts is public."
@@ -30,12 +70,15 @@ static json_t *assumptions_json(const struct job_plan *plan)
                      "One expert's data are uploaded under one name.");
 }
 
-static json_t *warnings_json(bool injected_noise)
+static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
 {
     return json_pack(
-        "[s*, s, s, s, s]", injected_noise ? warning_injected : NULL,
-        "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. The "
-        "weights are rounded to multiples of 2^-20, which is post-processing.",
+        "[s*, s*, s*, s, s, s]", injected_noise ? warning_injected : NULL,
+        logged(plan) ? warning_logged : NULL,
+        plan->plan.privacy.steps == 0
+            ? NULL
+            : "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. "
+              "The weights are rounded to multiples of 2^-20, which is post-processing.",
         "Every job on the dataset is charged; a choice of settings made by looking at results that "
         "were not released is not accounted.",
         "What many experts have in common is meant to be learnt and is not hidden.",
@@ -51,15 +94,41 @@ static const char accountant_sampled[] =
     "directions; " FIGURES;
 static const char accountant_plain[] = "closed form of the composed Gaussian; " FIGURES;
 
+static const char accountant_stable[] =
+    "privacy-loss distribution of all runs of the sparse vector, each an (epsilon, delta) pair, "
+    "and of the composed Poisson-subsampled Gaussian, in one, both directions; " FIGURES;
+static const char accountant_labels[] =
+    "closed form of the composed Gaussian, of sensitivity sqrt(1 - 1/actions); " FIGURES;
+
+static const char *accountant_of(const struct job_plan *plan)
+{
+    switch (plan->request.stage.kind) {
+    case STAGE_STABLE:
+        return accountant_stable;
+    case STAGE_CONSENSUS:
+        return accountant_labels;
+    case STAGE_NONE:
+        break;
+    }
+    return plan->plan.privacy.sampling_rate < 1 ? accountant_sampled : accountant_plain;
+}
+
+static const char *neighbours_of(const struct job_plan *plan)
+{
+    if (logged(plan)) {
+        return neighbours_policy;
+    }
+    return plan->experts_declared ? neighbours_declared : neighbours_counted;
+}
+
 static json_t *privacy_json(const struct job_plan *plan)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", plan->algorithm->privacy_unit,
-                     "neighbours",
-                     plan->experts_declared ? neighbours_declared : neighbours_counted, "epsilon",
-                     json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
-                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
-                     "accountant", p->sampling_rate < 1 ? accountant_sampled : accountant_plain);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", job_plan_unit(plan),
+                     "neighbours", neighbours_of(plan), "epsilon", json_number(p->epsilon), "delta",
+                     json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
+                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
+                     accountant_of(plan));
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
@@ -73,7 +142,7 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version",
         app->settings.version == NULL ? "" : app->settings.version, "privacy", privacy_json(plan),
         "plan", job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
-        assumptions_json(plan), "warnings", warnings_json(injected_noise), "ledger", ledger);
+        assumptions_json(plan), "warnings", warnings_json(plan, injected_noise), "ledger", ledger);
     char *text = json == NULL ? NULL : certificate_sign(app, json);
     json_decref(json);
     return text;

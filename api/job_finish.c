@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/offline/schedule.h"
 #include "api/app.h"
 #include "api/job_certificate.h"
 #include "api/job_run.h"
@@ -25,7 +26,8 @@ struct finish {
     size_t size;
     char *certificate;
     int64_t units, delta_units; /* to be paid */
-    uint64_t steps;             /* that they pay for */
+    uint64_t steps;             /* noisy ones, that they pay for */
+    bool before;                /* whether they pay for a first stage */
     char *event;
     int64_t now_ms;
 };
@@ -36,26 +38,32 @@ static void set_price(struct finish *finish)
     const struct job_row *job = &run->job;
     finish->units = job->hold_units;
     finish->delta_units = job->hold_delta;
-    finish->steps = run->plan.plan.total_steps;
+    finish->steps = run->plan.plan.privacy.steps;
+    finish->before = true;
     if (finish->ending->policy != NULL || run->resumed) { /* it ran to its end, or may have */
         return;
     }
     if (!run->trained) { /* the data were read at most; no step was taken */
         finish->units = finish->delta_units = 0;
         finish->steps = 0;
+        finish->before = false;
         return;
     }
+    /* A first stage that was begun is paid for as a whole. */
+    const struct dp_sgd_plan *privacy = &run->plan.plan.privacy;
+    const struct schedule schedule = {run->plan.request.seed, run->plan.request.plain_share};
+    uint64_t noisy = schedule_noisy_steps(&schedule, run->step);
     double epsilon = 0;
     int64_t units = 0;
-    bool exact =
-        finish->ending->state == JOB_CANCELLED &&
-        dp_sgd_plan_epsilon_after(&run->plan.plan.privacy, run->step, &epsilon) == DP_SGD_PLAN_OK &&
-        ledger_units_up(epsilon, &units) && units < finish->units;
+    bool exact = finish->ending->state == JOB_CANCELLED &&
+                 dp_sgd_plan_epsilon_after(privacy, noisy, &epsilon) == DP_SGD_PLAN_OK &&
+                 ledger_units_up(epsilon, &units) && units < finish->units;
     if (exact) {
-        finish->steps = run->step;
+        finish->steps = noisy;
         finish->units = units;
         /* Few steps may be (0, delta)-private with a delta that is not 0. */
-        finish->delta_units = run->step > 0 ? finish->delta_units : 0;
+        bool told = noisy > 0 || privacy->before.times > 0;
+        finish->delta_units = told ? finish->delta_units : 0;
     }
 }
 
@@ -147,7 +155,7 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     set_price(&finish);
-    finish.event = job_plan_event(&run->plan, finish.steps);
+    finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
     if (finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish))) {
         status = db_transact(run->db, finish_work, &finish);

@@ -6,12 +6,20 @@
 #include <string.h>
 
 #include "api/event_json.h"
+#include "api/job_stage.h"
 #include "api/json_text.h"
 
 bool job_plan_releases(const struct job_plan *plan)
 {
     return plan->dataset_public || plan->request.mechanism != MECHANISM_NONE ||
            plan->algorithm->result_is_public;
+}
+
+const char *job_plan_unit(const struct job_plan *plan)
+{
+    const struct stage_request *stage = &plan->request.stage;
+    bool logged = stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
+    return logged ? "policy of an expert" : plan->algorithm->privacy_unit;
 }
 
 /* ---- settings */
@@ -90,11 +98,10 @@ static bool parameters_read(const struct algorithm *algorithm, const json_t *jso
     return true;
 }
 
-/* ---- the noisy steps */
+/* ---- the noisy steps, and what was before them */
 
-json_t *job_plan_privacy(const struct job_plan *plan)
+static json_t *steps_json(const struct dp_sgd_plan *p)
 {
-    const struct dp_sgd_plan *p = &plan->plan.privacy;
     return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "steps",
                      (json_int_t)p->steps, "noise_multiplier", json_number(p->noise_multiplier),
                      "sampling_rate", json_number(p->sampling_rate), "clip_norm",
@@ -102,6 +109,18 @@ json_t *job_plan_privacy(const struct job_plan *plan)
                      "nominal_experts", (json_int_t)p->nominal_experts, "delta",
                      json_number(p->delta), "epsilon", json_number(p->epsilon), "epsilon_lower",
                      json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi));
+}
+
+json_t *job_plan_privacy(const struct job_plan *plan)
+{
+    json_t *json = steps_json(&plan->plan.privacy);
+    json_t *stage = job_stage_json(plan);
+    if (json == NULL || stage == NULL || json_object_update(json, stage) != 0) {
+        json_decref(json);
+        json = NULL;
+    }
+    json_decref(stage);
+    return json;
 }
 
 /* What is infinite was written as null. */
@@ -137,7 +156,7 @@ static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
                                 .epsilon_renyi = number_of(json, "epsilon_renyi")};
 }
 
-char *job_plan_event(const struct job_plan *plan, uint64_t steps)
+char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
     struct event noise = {
@@ -147,10 +166,22 @@ char *job_plan_event(const struct job_plan *plan, uint64_t steps)
                          .sampling_rate = p->sampling_rate,
                          .child = &noise,
                          .child_count = 1};
-    struct event run = {
-        .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
+    struct event first = {.kind = EVENT_MECHANISM, .mechanism = p->before.mechanism};
+    struct event parts[2];
+    size_t count = 0;
+    if (before && p->before.times > 0) {
+        parts[count++] = (struct event){.kind = EVENT_SELF_COMPOSED,
+                                        .times = p->before.times,
+                                        .child = &first,
+                                        .child_count = 1};
+    }
+    if (steps > 0) {
+        parts[count++] = (struct event){
+            .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
+    }
     struct event nothing = {.kind = EVENT_NO_OP};
-    json_t *json = event_json(steps > 0 ? &run : &nothing);
+    struct event all = {.kind = EVENT_COMPOSED, .child = parts, .child_count = count};
+    json_t *json = event_json(count > 1 ? &all : count > 0 ? parts : &nothing);
     size_t size;
     char *text = json == NULL ? NULL : json_text_write(json, false, &size);
     json_decref(json);
@@ -252,6 +283,9 @@ static bool read_all(const json_t *json, struct job_plan *out)
     out->request.mechanism = (enum algorithm_mechanism)index;
     request_read(json_object_get(json, "request"), &out->request);
     privacy_read(json_object_get(json, "privacy"), &out->plan.privacy);
+    if (!job_stage_parse(json_object_get(json, "privacy"), out)) {
+        return false;
+    }
     out->plan.total_steps = count_of(json, "total_steps");
     out->dataset_public = json_is_true(json_object_get(json, "public"));
     out->experts_declared = json_is_true(json_object_get(json, "experts_declared"));

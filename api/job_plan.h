@@ -27,16 +27,19 @@ struct job_plan {
  * at all. */
 bool job_plan_releases(const struct job_plan *plan);
 
+/* Whom the job protects: "expert", or "policy of an expert" where logged trajectories are shown. */
+const char *job_plan_unit(const struct job_plan *plan);
+
 /* The settings as the caller would write them, defaults included. New reference; NULL: memory. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 
-/* The noisy steps {"steps","noise_multiplier","sampling_rate",...}, for MECHANISM_DPSGD. New
- * reference. */
+/* The noisy steps {"steps","noise_multiplier","sampling_rate",...} and the first stage, if there is
+ * one (job_stage.h), for private jobs. New reference. */
 json_t *job_plan_privacy(const struct job_plan *plan);
 
-/* The event of a ledger entry, as event_json.h has it: STEPS composed Poisson sampled Gaussians; 0:
- * nothing was done. malloc'ed; NULL: memory. */
-char *job_plan_event(const struct job_plan *plan, uint64_t steps);
+/* The event of a ledger entry, as event_json.h has it: the first stage's, when BEFORE, and STEPS
+ * composed Poisson sampled Gaussians; neither: nothing was done. malloc'ed; NULL: memory. */
+char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before);
 
 /* All of it as text that job_plan_read understands; exact. malloc'ed; NULL: memory. */
 char *job_plan_write(const struct job_plan *plan);

@@ -10,11 +10,11 @@
 #include "api/datasets.h"
 #include "api/environment_choice.h"
 #include "api/fields.h"
+#include "api/job_stage.h"
 
-#define JOB_EPSILON_MAX 1000
-#define EPISODES_MAX    1000
-#define EPISODES        100
-#define EPISODE_STEPS   10000
+#define EPISODES_MAX  1000
+#define EPISODES      100
+#define EPISODE_STEPS 10000
 
 struct members {
     const char *algorithm, *mechanism, *dataset;
@@ -114,11 +114,8 @@ static void read_privacy(struct call *call, const json_t *object, struct algorit
         call_invalid(call, "/privacy", "is required with this mechanism");
         return;
     }
-    const struct field fields[] = {
-        field_positive("epsilon", &out->epsilon, JOB_EPSILON_MAX),
-        field_positive("delta", &out->delta, 1),
-    };
-    if (fields_read(call, object, "/privacy", fields, 2) && out->delta >= 1) {
+    job_stage_read(call, object, out);
+    if (out->delta >= 1) {
         call_invalid(call, "/privacy/delta", "must be below 1");
     }
 }
@@ -302,6 +299,10 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     }
     if (members.dataset != NULL) {
         enum problem problem = read_dataset(call, members.dataset, out);
+        if (problem != PROBLEM_NONE) {
+            return problem;
+        }
+        problem = job_stage_fit(call, &out->dataset, plan);
         if (problem != PROBLEM_NONE) {
             return problem;
         }

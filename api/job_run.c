@@ -14,6 +14,7 @@
 
 #include "api/app.h"
 #include "api/job_complete.h"
+#include "api/job_stage.h"
 #include "api/world_run.h"
 #include "storage/uploads.h"
 
@@ -111,9 +112,10 @@ static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
     return due ? PULSE_SAVE : PULSE_CONTINUE;
 }
 
-static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+/* DB_OK: on disk, and the lease is ours. DB_FULL or DB_RETRY: it is not, and might be later. */
+static enum db_status store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
+                            size_t size)
 {
-    struct job_run *run = context;
     int64_t now = run->app->settings.now_ms();
     const struct job_checkpoint checkpoint = {.id = run->job.id,
                                               .worker = run->control->worker,
@@ -124,19 +126,32 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
                                               .lease_ms = LEASE_MS};
     struct job_lease lease = {0};
     if (left_broken(run)) {
-        return false;
+        return DB_FAILED;
     }
     enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
     if (left_broken(run)) {
-        return false;
+        return DB_FAILED;
     }
     run->saved_ms = now;
     if (status == DB_FULL || status == DB_RETRY) {
-        return true; /* the one before stands; steps that would be lost are run again */
+        return status;
     }
     run->storage_failed = status != DB_OK;
     run->lost = status == DB_OK && !lease.ours;
-    return !run->storage_failed && !run->lost;
+    return run->storage_failed || run->lost ? DB_FAILED : DB_OK;
+}
+
+/* Where the disk is full the checkpoint before stands; steps that would be lost are run again. */
+static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    return store(context, steps_done, bytes, size) != DB_FAILED;
+}
+
+bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    enum db_status status = store(run, steps_done, bytes, size);
+    run->starved = run->starved || status == DB_FULL || status == DB_RETRY;
+    return status == DB_OK;
 }
 
 static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
@@ -226,7 +241,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .show_return = run->plan.algorithm->result_is_public ? note_return : NULL},
     };
     run->trained = true;
-    enum algorithm_status outcome = run->plan.algorithm->train(&training, out_policy, message);
+    enum algorithm_status outcome = job_stage_train(run, &training, out_policy, message);
     free(checkpoint);
     return outcome;
 }
@@ -293,7 +308,7 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
             plays ? train_in_world(run, &policy, &message) : train(run, data, &policy, &message);
         dataset_free(data);
     }
-    run->starved = status == ALGORITHM_NO_MEMORY;
+    run->starved = run->starved || status == ALGORITHM_NO_MEMORY;
     bool over = status != ALGORITHM_PAUSED;
     if (status == ALGORITHM_OK) {
         ending->policy = policy; /* freed with the ending, whatever becomes of it */

@@ -35,7 +35,8 @@ struct job_run {
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */
     bool storage_failed; /* the database does not answer as it should */
-    bool starved;        /* memory ran short: to be tried again when the lease has run out */
+    bool starved; /* memory (or disk for what must be kept) ran short: to be tried again when the
+                     lease has run out */
 };
 
 /* How a job ended, before it is stored. */
@@ -63,6 +64,11 @@ bool job_run_must_stop(struct job_run *run);
 /* While data are loaded, between their pieces: hears of a stop and renews the lease when that is
  * due. False: leave off; the flags say why. */
 bool job_run_goes_on(struct job_run *run);
+
+/* Stores the checkpoint; true only when it is on disk. On false another flag is set: the disk is
+ * full or busy counts as starved, so that the job is tried again when its lease has run out. */
+bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
+                  size_t size);
 
 /* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
  * (lost, stopping, cancelled, storage_failed, starved) says another reason. */

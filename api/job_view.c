@@ -43,7 +43,7 @@ static json_t *privacy_json(const struct job_row *job, const struct job_plan *pl
     double spent = job->epsilon_spent;
     /* Steps that cost less epsilon than can be told from 0 still cost delta. */
     bool paid = over && (spent > 0 || job->step > 0);
-    return json_pack("{s:s, s:o, s:o, s:o}", "unit", plan->algorithm->privacy_unit, "requested",
+    return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested",
                      budget_amount(plan->request.epsilon, plan->request.delta), "reserved",
                      budget_amount(held, held_delta), "spent",
                      budget_amount(spent, paid ? plan->request.delta : 0));

@@ -62,7 +62,7 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
         !ledger_delta_up(privacy->delta, &job->hold_delta)) {
         return call_problem(call, PROBLEM_INFEASIBLE, "The price is too large to be counted.");
     }
-    char *event = job_plan_event(&wish->plan, privacy->steps);
+    char *event = job_plan_event(&wish->plan, privacy->steps, true);
     if (event == NULL) {
         return PROBLEM_INTERNAL_ERROR;
     }
