@@ -102,7 +102,7 @@ const struct algorithm bcq_algorithm = {
     .name = "bcq",
     .summary = "Batch-constrained Q-learning from logged trajectories: the best value among the "
                "actions that the experts are likely to take.",
-    .mechanisms = {[MECHANISM_NONE] = true, [MECHANISM_DPSGD] = true},
+    .mechanisms = OFFLINE_MECHANISMS,
     .needs_dataset = true,
     .privacy_unit = "expert",
     .parameters = specs,

@@ -53,7 +53,7 @@ static enum algorithm_status train(const struct algorithm_run *run, struct polic
 const struct algorithm behaviour_cloning_algorithm = {
     .name = "behaviour_cloning",
     .summary = "A stochastic policy that imitates the experts, from logged trajectories.",
-    .mechanisms = {[MECHANISM_NONE] = true, [MECHANISM_DPSGD] = true},
+    .mechanisms = OFFLINE_MECHANISMS,
     .needs_dataset = true,
     .privacy_unit = "expert",
     .parameters = specs,

@@ -76,7 +76,7 @@ static enum algorithm_status cql_train(const struct algorithm_run *run, struct p
 const struct algorithm cql_algorithm = {
     .name = "cql",
     .summary = "Conservative Q-learning from logged trajectories (double DQN targets).",
-    .mechanisms = {[MECHANISM_NONE] = true, [MECHANISM_DPSGD] = true},
+    .mechanisms = OFFLINE_MECHANISMS,
     .needs_dataset = true,
     .privacy_unit = "expert",
     .parameters = specs,

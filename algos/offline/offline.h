@@ -128,6 +128,13 @@ extern const char *const offline_rate_schedules[];
         "hiv", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1e-9)                                             \
     }
 
+/* What all of them can do: noisy steps, and plain ones on what a first stage released. */
+#define OFFLINE_MECHANISMS                                                                         \
+    {                                                                                              \
+        [MECHANISM_NONE] = true, [MECHANISM_DPSGD] = true, [MECHANISM_SELECTIVE] = true,           \
+        [MECHANISM_CONSENSUS] = true                                                               \
+    }
+
 /* What distinguishes an algorithm before its loss. */
 struct offline_kind {
     const struct parameter_spec *parameters;

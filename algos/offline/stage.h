@@ -12,17 +12,13 @@
 #define TACET_ALGOS_OFFLINE_STAGE_H
 
 #include "algos/algorithm.h"
-#include "algos/offline/expert_voices.h"
-
-struct expert_policies;
 
 struct stage_run {
     const struct algorithm *algorithm;
-    const struct algorithm_run *run; /* its stable is NULL; its checkpoint is that of both stages */
+    const struct algorithm_run *run; /* its stable is NULL; its checkpoint is that of both stages;
+                                        its hooks have experts, who are asked, and cloned, only
+                                        while the first stage is not done */
     const struct env *env;           /* NULL where nothing is played: STABLE_LOGGED */
-    /* The policies of all experts of the data; asked only while the first stage is not done. Any
-     * status but ALGORITHM_OK ends the run. The stage frees them. */
-    enum algorithm_status (*experts)(void *context, struct expert_policies **out);
     /* As hooks.save, but true only when the bytes are on disk. */
     bool (*keep)(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size);
     void *context;

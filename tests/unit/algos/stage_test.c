@@ -63,7 +63,7 @@ static struct dataset *make_data(void)
     return dataset_builder_finish(builder);
 }
 
-/* All push under the pole; the last slot is empty. */
+/* All push under the pole; the last slot has no network and is cloned. */
 static enum algorithm_status experts(void *context, struct expert_policies **out)
 {
     static const float row[4] = {0.02F, 0.1F, 1.0F, 0.5F};
@@ -155,12 +155,11 @@ static void setup(struct fixture *f, enum algorithm_mechanism mechanism)
         .request = &f->request,
         .plan = &f->plan,
         .data = f->data,
-        .hooks = {.context = f, .pulse = pulse, .save = save},
+        .hooks = {.context = f, .pulse = pulse, .save = save, .experts = experts},
     };
     f->stage = (struct stage_run){.algorithm = &cql_algorithm,
                                   .run = &f->run,
                                   .env = &cartpole_env,
-                                  .experts = experts,
                                   .keep = keep,
                                   .context = f};
     fresh_noise(f);
