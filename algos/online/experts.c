@@ -3,8 +3,8 @@
  * Design: after every update the present policy is measured by a few episodes of arg-max play in
  * the world that it is trained in. Each expert of a setting has an aspiration, a return drawn from
  * its own range; the snapshot nearest to it becomes that expert. So the spread of returns is that
- * of the table below, not of how fast PPO happens to learn, and one run gives three experts. The
- * play that is recorded is in the usual world, where each does a little better or worse.
+ * of the population's table, not of how fast PPO happens to learn, and one run gives three experts.
+ * The play that is recorded is in the usual world, where each does a little better or worse.
  *
  * What is drawn from the public seed is kept apart by purpose: see stream(). */
 #include "algos/online/experts.h"
@@ -14,54 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/online/ppo.h"
+#include "algos/online/population.h"
 
-struct expert_population {
-    const char *world;
-    uint32_t variation_count;
-    struct expert_variation variations[EXPERTS_MAX_VARIATIONS];
-    struct {
-        double low, high; /* undiscounted return in STEP_LIMIT steps */
-    } aspiration[EXPERTS_PER_SETTING];
-    uint32_t hidden;     /* width of each of two ReLU layers */
-    uint32_t updates;    /* of WORLDS x STEPS transitions */
-    uint32_t episodes;   /* played to measure a snapshot */
-    uint32_t step_limit; /* of an episode while training and measuring */
-    double learning_rate;
-    double reward_scale; /* inside PPO, so that values are of order 1 to 10 */
-};
-
-/* One line a world. The grids are those of Sharma et al., appendix B.1; the acrobot's second link
- * has a length in its drawing alone, so the first link's is the one that varies. */
-static const struct expert_population table[] = {
-    {
-        .world = "cartpole",
-        .variation_count = 3,
-        .variations = {{"gravity", 8.75, 11.0, 10},
-                       {"force_mag", 9.0, 11.25, 10},
-                       {"masscart", 0.8, 1.25, 10}},
-        .aspiration = {{20, 90}, {90, 160}, {200, 200}},
-        .hidden = 64,
-        .updates = 80,
-        .episodes = 10,
-        .step_limit = 200,
-        .learning_rate = 1e-3,
-        .reward_scale = 1.0,
-    },
-    {
-        .world = "acrobot",
-        .variation_count = 3,
-        .variations = {{"link_length_1", 0.8, 1.2, 10},
-                       {"link_mass_1", 0.9, 1.1, 10},
-                       {"link_mass_2", 0.9, 1.1, 10}},
-        .aspiration = {{-195, -150}, {-150, -105}, {-75, -75}},
-        .hidden = 64,
-        .updates = 160,
-        .episodes = 10,
-        .step_limit = 200,
-        .learning_rate = 1e-3,
-        .reward_scale = 0.1,
-    },
+static const struct expert_population *const table[] = {
+    &cartpole_population,
+    &acrobot_population,
+    &hiv_population,
 };
 
 enum purpose { PURPOSE_ORDER = 1, PURPOSE_TRAIN, PURPOSE_MEASURE, PURPOSE_PLAY };
@@ -75,8 +33,8 @@ static uint64_t stream(enum purpose purpose, uint64_t index)
 const struct expert_population *experts_find(const struct env *env)
 {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (strcmp(table[i].world, env->name) == 0)
-            return &table[i];
+        if (strcmp(table[i]->world, env->name) == 0)
+            return table[i];
     }
     return NULL;
 }
@@ -90,7 +48,7 @@ const struct expert_variation *experts_variations(const struct expert_population
 
 uint32_t experts_episode_steps(const struct expert_population *population)
 {
-    return population->step_limit;
+    return population->settings.step_limit;
 }
 
 /* Where INDEX < SIZE stands in an order of 0 .. SIZE-1 that SEED chooses: a Feistel network on
@@ -141,25 +99,20 @@ void experts_physics(const struct expert_population *population, uint64_t seed, 
     }
 }
 
-static struct ppo_settings settings_of(const struct expert_population *population)
-{
-    struct ppo_settings settings = ppo_defaults();
-    settings.hidden[0] = settings.hidden[1] = population->hidden;
-    settings.activation = MLP_RELU;
-    settings.worlds = 8;
-    settings.steps = 32;
-    settings.step_limit = population->step_limit;
-    settings.reward_scale = population->reward_scale;
-    return settings;
-}
-
 /* The three snapshots so far, and the one in hand. */
 struct snapshots {
+    bool logarithmic;
     double aspiration[EXPERTS_PER_SETTING];
     double distance[EXPERTS_PER_SETTING];
     struct policy *kept[EXPERTS_PER_SETTING];
     struct policy *present;
 };
+
+/* A return where nearness is measured. */
+static double scaled(const struct snapshots *s, double value)
+{
+    return s->logarithmic ? log10(fmax(value, 1.0)) : value;
+}
 
 static void snapshots_clear(struct snapshots *s)
 {
@@ -175,6 +128,9 @@ static bool snapshots_init(struct snapshots *s, const struct expert_population *
     bool complete = s->present != NULL;
     for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
         double low = population->aspiration[k].low, high = population->aspiration[k].high;
+        s->logarithmic = population->logarithmic;
+        low = scaled(s, low);
+        high = scaled(s, high);
         s->aspiration[k] = low < high ? rng_between(rng, low, high) : low;
         s->distance[k] = INFINITY;
         s->kept[k] = policy_new(shape, POLICY_ARGMAX);
@@ -188,7 +144,7 @@ static void keep_nearest(struct snapshots *s, double measured)
 {
     size_t size = mlp_parameter_count(&s->present->shape) * sizeof(float);
     for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
-        double distance = fabs(measured - s->aspiration[k]);
+        double distance = fabs(scaled(s, measured) - s->aspiration[k]);
         if (distance > s->distance[k])
             continue;
         s->distance[k] = distance;
@@ -208,8 +164,8 @@ static bool learn(const struct expert_population *population, struct ppo *ppo,
         if (!ppo_write_policy(ppo, s->present->parameters))
             break; /* it has diverged; what was kept before stands */
         struct policy_evaluation played;
-        if (!policy_evaluate(s->present, env, physics, population->episodes, population->step_limit,
-                             rng_next(measure), &played))
+        if (!policy_evaluate(s->present, env, physics, population->episodes,
+                             population->settings.step_limit, rng_next(measure), &played))
             return false;
         keep_nearest(s, played.mean_return);
     }
@@ -219,13 +175,12 @@ static bool learn(const struct expert_population *population, struct ppo *ppo,
 bool experts_train(const struct expert_population *population, uint64_t seed, uint64_t setting,
                    struct policy *out[EXPERTS_PER_SETTING])
 {
-    struct ppo_settings settings = settings_of(population);
     double physics[ENV_MAX_PARAMETERS];
     experts_physics(population, seed, setting, physics);
     struct rng train, measure;
     rng_seed(&train, seed, stream(PURPOSE_TRAIN, setting));
     rng_seed(&measure, seed, stream(PURPOSE_MEASURE, setting));
-    struct ppo *ppo = ppo_new(&settings, world_of(population), physics, &train);
+    struct ppo *ppo = ppo_new(&population->settings, world_of(population), physics, &train);
     if (!ppo)
         return false;
     struct snapshots s;

@@ -35,7 +35,8 @@ const struct expert_population *experts_find(const struct env *env);
 const struct expert_variation *experts_variations(const struct expert_population *population,
                                                   uint32_t *count);
 
-/* Steps after which an episode of these experts is truncated, unless a caller wants it otherwise. */
+/* Steps after which an episode of these experts is truncated, unless a caller wants it otherwise.
+ */
 uint32_t experts_episode_steps(const struct expert_population *population);
 
 /* Fills parameters[ENV_MAX_PARAMETERS] with the physics of SETTING. Settings 0, 1, ... walk through

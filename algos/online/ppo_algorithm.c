@@ -83,6 +83,15 @@ static const struct parameter_spec specs[P_COUNT] = {
                    "Whether rewards are divided by the deviation of discounted returns."},
 };
 
+/* What suffices in a world, with some to spare: docs/learning.md has the curves. A landing pays off
+ * hundreds of steps after the decisions that led to it, so the lander looks further ahead. */
+static const struct parameter_override overrides[] = {
+    {"cartpole", P_TRANSITIONS, ONE(100000)}, {"acrobot", P_TRANSITIONS, ONE(150000)},
+    {"hiv", P_TRANSITIONS, ONE(200000)},      {"lunar_lander", P_TRANSITIONS, ONE(1000000)},
+    {"lunar_lander", P_ROLLOUT, ONE(128)},    {"lunar_lander", P_DISCOUNT, ONE(0.999)},
+    {"lunar_lander", P_LAMBDA, ONE(0.98)},
+};
+
 static double number(const struct algorithm_request *request, int index)
 {
     return request->parameters.value[index].number[0];
@@ -278,6 +287,8 @@ const struct algorithm ppo_algorithm = {
     .privacy_unit = "",
     .parameters = specs,
     .parameter_count = P_COUNT,
+    .overrides = overrides,
+    .override_count = sizeof overrides / sizeof overrides[0],
     .plan = ppo_plan,
     .train = ppo_train,
 };

@@ -1,0 +1,28 @@
+/* What a population of experts is: a file for each world, and one line in the table of experts.c.
+ * Within algos/online. */
+#ifndef TACET_ALGOS_ONLINE_POPULATION_H
+#define TACET_ALGOS_ONLINE_POPULATION_H
+
+#include "algos/online/experts.h"
+#include "algos/online/ppo.h"
+
+struct expert_population {
+    const char *world;
+    uint32_t variation_count;
+    struct expert_variation variations[EXPERTS_MAX_VARIATIONS];
+    struct {
+        double low, high; /* undiscounted return in settings.step_limit steps */
+    } aspiration[EXPERTS_PER_SETTING];
+    bool logarithmic;  /* returns span orders of size: nearness is that of their logarithms */
+    uint32_t updates;  /* of a roll-out each */
+    uint32_t episodes; /* played to measure a snapshot */
+    double learning_rate;
+    struct ppo_settings settings; /* an episode's limit while training and measuring, too */
+};
+
+extern const struct expert_population cartpole_population;
+extern const struct expert_population acrobot_population;
+extern const struct expert_population hiv_population;
+extern const struct expert_population lunar_lander_population;
+
+#endif

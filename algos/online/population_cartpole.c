@@ -1,0 +1,31 @@
+/* Experts of CartPole, whose gravity, force and mass differ (Sharma et al., appendix B.1). */
+#include "algos/online/population.h"
+
+const struct expert_population cartpole_population = {
+    .world = "cartpole",
+    .variation_count = 3,
+    .variations = {{"gravity", 8.75, 11.0, 10},
+                   {"force_mag", 9.0, 11.25, 10},
+                   {"masscart", 0.8, 1.25, 10}},
+    .aspiration = {{20, 90}, {90, 160}, {200, 200}},
+    .updates = 80,
+    .episodes = 10,
+    .learning_rate = 1e-3,
+    .settings = {.hidden_count = 2,
+                 .hidden = {64, 64},
+                 .activation = MLP_RELU,
+                 .worlds = 8,
+                 .steps = 32,
+                 .epochs = 4,
+                 .minibatch = 128,
+                 .step_limit = 200,
+                 .discount = 0.99,
+                 .lambda = 0.95,
+                 .clip = 0.2,
+                 .entropy_bonus = 0.01,
+                 .value_weight = 0.5,
+                 .max_gradient_norm = 0.5,
+                 .reward_scale = 1.0,
+                 .normalize_observations = false,
+                 .normalize_rewards = false},
+};
