@@ -62,8 +62,9 @@ bool deflate_bytes(enum inflate_encoding encoding, const void *bytes, size_t siz
         free(fresh);
         return false;
     }
-    char *fitting = realloc(fresh, *out_size);
-    *out = fitting != NULL ? fitting : fresh;
+    *out = realloc(fresh, *out_size); /* mostly much smaller than the bound */
+    if (*out == NULL)
+        *out = fresh;
     return true;
 }
 

@@ -1,24 +1,30 @@
 /* A histogram in SVG, by hand.
  *
  * DESIGN. Bins have round edges: their width is a round step that divides the range into at most
- * 30, and the axis begins and ends on one of them, so that no bar stands for half a bin. Colours
+ * 30, and the axis begins and ends on one of them, so that no bar stands for half a bin. Returns
+ * that are all positive and span decades get a logarithmic axis: frame and bins are then in log10,
+ * where place() leads. Colours
  * are those of a style sheet inside the picture, which asks for the reader's scheme; the ground
  * stays that of the page. The random policy and the mean are dashed lines with a label above. */
 #include "server/returns_plot.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 
-#define MAX_BINS 64
-#define WIDTH    720.0
-#define HEIGHT   380.0
-#define LEFT     64.0
-#define RIGHT    20.0
-#define TOP      64.0
-#define BOTTOM   58.0
+#define MAX_BINS         64
+#define WIDTH            720.0
+#define HEIGHT           380.0
+#define LEFT             64.0
+#define RIGHT            20.0
+#define TOP              64.0
+#define BOTTOM           58.0
 
-/* The picture's frame in the units of the data. */
+#define LOGARITHMIC_FROM 100.0 /* the largest return over the least */
+
+/* The picture's frame in the units of place(). */
 struct frame {
+    bool logarithmic;
     double low, high; /* on the axis */
     size_t bins;
     size_t count[MAX_BINS];
@@ -36,6 +42,19 @@ double returns_plot_step(double span, unsigned most)
     return step * 20;
 }
 
+static double place(const struct frame *frame, double x)
+{
+    return frame->logarithmic ? log10(x) : x;
+}
+
+/* What stands at that place; near 0 it is 0, so that no axis shows -1.4e-14. */
+static double value_at(const struct frame *frame, double at, double step)
+{
+    if (frame->logarithmic)
+        return pow(10, at);
+    return fabs(at) < 1e-9 * step ? 0 : at;
+}
+
 static void make_frame(const struct returns_report *report, const double *sorted,
                        struct frame *frame)
 {
@@ -45,15 +64,19 @@ static void make_frame(const struct returns_report *report, const double *sorted
         low -= around;
         high += around;
     }
-    double span_low = fmin(low, report->random), span_high = fmax(high, report->random);
-    double step = returns_plot_step(span_high - span_low, 30);
-    *frame = (struct frame){.low = floor(span_low / step + 1e-9) * step,
-                            .high = ceil(span_high / step - 1e-9) * step};
+    low = fmin(low, report->random);
+    high = fmax(high, report->random);
+    *frame = (struct frame){.logarithmic = low > 0 && high / low >= LOGARITHMIC_FROM};
+    low = place(frame, low);
+    high = place(frame, high);
+    double step = returns_plot_step(high - low, 30);
+    frame->low = floor(low / step + 1e-9) * step;
+    frame->high = ceil(high / step - 1e-9) * step;
     frame->bins = (size_t)llround((frame->high - frame->low) / step);
     assert(frame->bins >= 1 && frame->bins <= MAX_BINS);
     size_t most = 0;
     for (size_t i = 0; i < report->count; i++) {
-        size_t bin = returns_part(sorted[i], frame->low, frame->high, frame->bins);
+        size_t bin = returns_part(place(frame, sorted[i]), frame->low, frame->high, frame->bins);
         frame->count[bin]++;
         most = frame->count[bin] > most ? frame->count[bin] : most;
     }
@@ -61,6 +84,7 @@ static void make_frame(const struct returns_report *report, const double *sorted
     frame->most = ceil((double)most / fmax(tick, 1)) * fmax(tick, 1);
 }
 
+/* X in the units of place(). */
 static double across(const struct frame *frame, double x)
 {
     return LEFT + (x - frame->low) / (frame->high - frame->low) * (WIDTH - LEFT - RIGHT);
@@ -95,12 +119,6 @@ static void write_head(const struct returns_report *report, FILE *out)
             LEFT, report->count, report->world);
 }
 
-/* Where a tick is nearly 0 it is 0: no -1.4e-14 on an axis. */
-static double tidy(double x, double step)
-{
-    return fabs(x) < 1e-9 * step ? 0 : x;
-}
-
 static void write_counts_axis(const struct frame *frame, FILE *out)
 {
     double step = fmax(returns_plot_step(frame->most, 6), 1);
@@ -121,17 +139,19 @@ static void write_returns_axis(const struct frame *frame, const struct returns_r
                                FILE *out)
 {
     double step = returns_plot_step(frame->high - frame->low, 8), base = HEIGHT - BOTTOM;
+    step = frame->logarithmic ? fmax(step, 1) : step; /* whole decades */
     for (double x = ceil(frame->low / step - 1e-9) * step; x <= frame->high + 1e-9 * step;
          x += step)
         fprintf(out,
                 "<line class=\"axis\" x1=\"%.2f\" y1=\"%g\" x2=\"%.2f\" y2=\"%g\"/>"
                 "<text class=\"soft\" x=\"%.2f\" y=\"%g\" text-anchor=\"middle\">%.6g</text>\n",
                 across(frame, x), base, across(frame, x), base + 5, across(frame, x), base + 20,
-                tidy(x, step));
+                value_at(frame, x, step));
     fprintf(out,
             "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">mean return of an expert, episodes of "
-            "at most %u steps</text>\n",
-            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, report->max_steps);
+            "at most %u steps%s</text>\n",
+            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, report->max_steps,
+            frame->logarithmic ? " (logarithmic)" : "");
 }
 
 static void write_bars(const struct frame *frame, FILE *out)
@@ -146,15 +166,15 @@ static void write_bars(const struct frame *frame, FILE *out)
         fprintf(out,
                 "<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">"
                 "<title>%.6g to %.6g: %zu</title></rect>\n",
-                left + 0.75, top, right - left - 1.5, HEIGHT - BOTTOM - top, tidy(from, width),
-                tidy(to, width), frame->count[b]);
+                left + 0.75, top, right - left - 1.5, HEIGHT - BOTTOM - top,
+                value_at(frame, from, width), value_at(frame, to, width), frame->count[b]);
     }
 }
 
 /* A dashed line at X with its label above, on row 0 or 1 so that two near ones stay readable. */
 static void write_mark(const struct frame *frame, double x, const char *label, int row, FILE *out)
 {
-    double at = across(frame, x), y = TOP - 6 - 15 * row;
+    double at = across(frame, place(frame, x)), y = TOP - 6 - 15 * row;
     const char *anchor = at < LEFT + 70 ? "start" : at > WIDTH - RIGHT - 70 ? "end" : "middle";
     fprintf(out,
             "<line class=\"mark\" x1=\"%.2f\" y1=\"%g\" x2=\"%.2f\" y2=\"%g\" "

@@ -9,6 +9,7 @@
 #include "server/cli_experts.h"
 #include "server/expert_crew.h"
 #include "server/expert_lines.h"
+#include "server/progress.h"
 
 static struct expert_request request_for(uint64_t experts)
 {
@@ -86,6 +87,44 @@ Test(expert_crew, fewer_experts_are_the_first_ones)
     whole_clear(&many);
 }
 
+/* What a run that goes on makes is the rest of what one run makes; and the returns are those of the
+ * lines. */
+Test(expert_crew, begins_where_it_is_told)
+{
+    struct expert_request request = request_for(8);
+    struct whole all = all_text(8, 2);
+    struct expert_text text;
+    const char *failure;
+    request.first_setting = 2;
+    struct expert_crew *crew = expert_crew_start(&request, 2);
+    cr_assert(expert_crew_take(crew, &text, &failure));
+    cr_assert_eq(text.experts, 2);
+    cr_assert_eq(memcmp(all.bytes[0] + all.size[0] - text.trajectories_size, text.trajectories,
+                        text.trajectories_size),
+                 0);
+    double sum = 0;
+    char *line = text.trajectories;
+    for (int i = 0; i < 2; i++) { /* the first expert's; CartPole pays 1 a step */
+        char *end = strchr(line, '\n');
+        json_t *json = json_loadb(line, (size_t)(end - line), 0, NULL);
+        sum += (double)json_array_size(json_object_get(json, "rewards"));
+        json_decref(json);
+        line = end + 1;
+    }
+    cr_expect_float_eq(text.returns[0], sum / 2, 1e-12);
+    expert_text_clear(&text);
+    cr_assert_not(expert_crew_take(crew, &text, &failure));
+    cr_assert_null(failure);
+    expert_crew_stop(crew);
+    request.first_setting = 3; /* nothing is left to do */
+    crew = expert_crew_start(&request, 2);
+    cr_assert_not_null(crew);
+    cr_assert_not(expert_crew_take(crew, &text, &failure));
+    cr_assert_null(failure);
+    expert_crew_stop(crew);
+    whole_clear(&all);
+}
+
 Test(expert_crew, stops_before_the_end)
 {
     struct expert_request request = request_for(1000);
@@ -147,14 +186,35 @@ Test(expert_lines, a_policy_is_its_layers)
                      "{\"weight\":[[0,1],[2,3],[4,5]],\"bias\":[6,7,8]},"
                      "{\"weight\":[[9,10,11],[12,13,14]],\"bias\":[15,16]}],"
                      "\"output\":\"argmax\"}}\n");
+    struct expert_policy_text parts;
+    expert_lines_split_policy(bytes, size - 1, &parts);
+    cr_expect_eq(parts.expert_size, 8);
+    cr_expect_eq(strncmp(parts.expert, "e1234567\"", 9), 0);
+    cr_expect_eq(strncmp(parts.network, "{\"activation\"", 13), 0);
+    cr_expect_eq(strncmp(parts.network + parts.network_size, "}\n", 2), 0);
     policy_free(policy);
     free(bytes);
+}
+
+Test(progress, times_are_for_people)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {{0, "0 s"},           {-3, "0 s"},         {59.4, "59 s"},
+                 {59.6, "1 min 00 s"}, {185, "3 min 05 s"}, {3599.7, "1 h 00 min"},
+                 {4800, "1 h 20 min"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[32];
+        progress_time(cases[i].seconds, text);
+        cr_expect_str_eq(text, cases[i].text);
+    }
 }
 
 /* What a call wrote to a descriptor, standard output or error. */
 struct call {
     int status;
-    char said[4096];
+    char said[8192];
 };
 
 static struct call call(int descriptor, int argc, const char *const *argv)
@@ -222,9 +282,10 @@ Test(cli_experts, help_names_every_flag)
 {
     struct call help = call(STDOUT_FILENO, 1, (const char *const[]){"--help"});
     cr_assert_eq(help.status, 0);
-    static const char *const flags[] = {"environment", "experts", "trajectories",
-                                        "max-steps",   "seed",    "min-action-probability",
-                                        "threads",     "output",  "policies"};
+    static const char *const flags[] = {
+        "environment", "experts", "trajectories", "max-steps", "seed",   "min-action-probability",
+        "threads",     "output",  "policies",     "compress",  "upload", "token-file",
+        "dataset",     "epsilon", "seal",         "report",    "plot",   "from"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         cr_assert(strstr(help.said, flags[i]), "%s", flags[i]);
 }

@@ -131,10 +131,10 @@ static size_t experts_in(const char *picture)
 Test(returns_plot, shows_every_expert_whatever_the_returns)
 {
     static const double cases[][5] = {
-        {200, 200, 200, 200, 200},    {0, 0, 0, 0, 0},
-        {-500, -200, -100, -90, -80}, {1e7, 2.5e7, 3e7, 3.1e7, 3.11e7},
-        {-1e-9, 0, 1e-9, 2e-9, 3e-9}, {-3000, 280, 281, 282, 283},
-        {1e-3, 1e-3, 1e-3, 1e-3, 1e9}};
+        {200, 200, 200, 200, 200},     {0, 0, 0, 0, 0},
+        {-500, -200, -100, -90, -80},  {1e7, 2.5e7, 3e7, 3.1e7, 3.11e7},
+        {-1e-9, 0, 1e-9, 2e-9, 3e-9},  {-3000, 280, 281, 282, 283},
+        {1e-3, 1e-3, 1e-3, 1e-3, 1e9}, {1, 10, 50, 99, 100}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double returns[5];
         memcpy(returns, cases[i], sizeof returns);
@@ -149,6 +149,22 @@ Test(returns_plot, shows_every_expert_whatever_the_returns)
     char *picture = picture_of(far, 2, -90); /* the random policy is shown, too */
     cr_expect_eq(experts_in(picture), 2);
     cr_expect_not_null(strstr(picture, ">random -90<"));
+    free(picture);
+}
+
+/* Decades of positive returns are shown by decades. */
+Test(returns_plot, is_logarithmic_where_returns_span_decades)
+{
+    double wide[] = {1e6, 2e7, 3e8, 3e9}, narrow[] = {2, 20, 199};
+    char *picture = picture_of(wide, 4, 5e5);
+    static const char *const ticks[] = {">1e+06<", ">1e+07<", ">1e+08<", ">1e+09<",
+                                        "(logarithmic)"};
+    for (size_t i = 0; i < sizeof ticks / sizeof ticks[0]; i++)
+        cr_expect_not_null(strstr(picture, ticks[i]), "%s", ticks[i]);
+    cr_expect_eq(experts_in(picture), 4);
+    free(picture);
+    picture = picture_of(narrow, 3, 22);
+    cr_expect_null(strstr(picture, "(logarithmic)"));
     free(picture);
 }
 
