@@ -41,6 +41,27 @@ const char *world_fault_text(enum world_fault fault)
     return texts[fault];
 }
 
+static bool equal_parameters(const struct world_parameter_facts *a,
+                             const struct world_parameter_facts *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->unit, b->unit) == 0 &&
+           strcmp(a->meaning, b->meaning) == 0 && a->value == b->value && a->min == b->min &&
+           a->max == b->max;
+}
+
+bool world_facts_equal(const struct world_facts *a, const struct world_facts *b)
+{
+    bool returns = a->random_return == b->random_return ||
+                   (isnan(a->random_return) && isnan(b->random_return));
+    bool equal = returns && a->state_dim == b->state_dim && a->action_count == b->action_count &&
+                 a->max_episode_steps == b->max_episode_steps &&
+                 a->parameter_count == b->parameter_count;
+    for (uint32_t i = 0; equal && i < a->parameter_count; i++) {
+        equal = equal_parameters(&a->parameters[i], &b->parameters[i]);
+    }
+    return equal;
+}
+
 /* ---- questions */
 
 size_t world_json_ask_description(char out[WORLD_QUESTION_MAX])

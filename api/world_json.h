@@ -41,8 +41,7 @@ enum world_fault {
  * nothing of what the program wrote is in it. */
 const char *world_fault_text(enum world_fault fault);
 
-/* A world as its program describes it; zeros behind every text, so that equal worlds are equal
- * bytes. */
+/* A world as its program describes it. */
 struct world_facts {
     uint32_t state_dim, action_count, max_episode_steps, parameter_count;
     double random_return; /* NAN: it did not say */
@@ -51,6 +50,9 @@ struct world_facts {
         char name[32], unit[32], meaning[168];
     } parameters[ENV_MAX_PARAMETERS];
 };
+
+/* The same world, whatever the order and the room in which it was told. */
+bool world_facts_equal(const struct world_facts *a, const struct world_facts *b);
 
 /* ---- questions; each gives its bytes in OUT, newline included */
 

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,7 +79,7 @@ static bool start(struct world_run *run)
         return fail(run, WORLD_NO_MEMORY);
     }
     enum world_fault fault = world_program_start(&run->use, &run->child, facts, detail);
-    if (fault == WORLD_OK && memcmp(facts, &run->program->facts, sizeof *facts) != 0) {
+    if (fault == WORLD_OK && !world_facts_equal(facts, &run->program->facts)) {
         fault = WORLD_CHANGED;
     }
     free(facts);
@@ -89,7 +88,7 @@ static bool start(struct world_run *run)
 
 static bool open_instance(const struct env *env, void *state)
 {
-    struct world_run *run = (struct world_run *)(uintptr_t)env;
+    struct world_run *run = (struct world_run *)env;
     struct instance *instance = state;
     if (run->fault != WORLD_OK || (run->child == NULL && !start(run))) {
         return false;

@@ -18,8 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DESCRIPTORS_MAX 1024 /* of a child; the server's own limit would be too much for select()  \
-                              */
+#define DESCRIPTORS_MAX                                                                            \
+    1024             /* of a child; the server's own limit would be too much for select()          \
+                      */
 #define REAP_MS 5000 /* a killed process that takes longer hangs in the kernel: left alone */
 
 /* ---- pipes */
@@ -143,8 +144,8 @@ static pid_t run_shell(const char *prelude, const char *command, const struct pi
     }
     if (posix_spawn_file_actions_init(&actions) == 0) {
         if (!set_attributes(&attributes) || !set_actions(&actions, pipes) ||
-            posix_spawn(&pid, "/bin/sh", &actions, &attributes, (char *const *)(uintptr_t)arguments,
-                        (char *const *)(uintptr_t)environment) != 0) {
+            posix_spawn(&pid, "/bin/sh", &actions, &attributes, (char *const *)arguments,
+                        (char *const *)environment) != 0) {
             pid = 0;
         }
         posix_spawn_file_actions_destroy(&actions);

@@ -1,5 +1,5 @@
 /* Any bytes as what a world's program answers. The first byte chooses the question; the rest is the
- * line. What is taken is within the contract's bounds, and equal descriptions are equal bytes. */
+ * line. What is taken is within the contract's bounds, and the same line is the same world. */
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -30,7 +30,7 @@ static void check_description(const char *line, size_t size)
     if (fault != WORLD_OK) {
         return;
     }
-    assert(memcmp(&facts, &again, sizeof facts) == 0);
+    assert(world_facts_equal(&facts, &again));
     assert(facts.state_dim >= 1 && facts.state_dim <= ENV_MAX_STATE_DIM);
     assert(facts.action_count >= 2 && facts.action_count <= ENV_MAX_ACTIONS);
     assert(facts.max_episode_steps >= 1 && facts.parameter_count <= ENV_MAX_PARAMETERS);
