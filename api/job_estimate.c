@@ -1,6 +1,7 @@
 /* What a job would cost: planned like a real one, never stored, never charged. */
 #include "api/jobs.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "api/budget.h"
@@ -18,6 +19,54 @@ static bool can_pay(const struct ledger_account *account, const struct dp_sgd_pl
            delta_units <= account->limit_delta - account->spent_delta - account->held_delta;
 }
 
+/* Figures of docs/performance.md, for one core. */
+#define STEP_SECONDS       1.5e-4 /* of a step of a small network */
+#define STEP_WORK          3.5e10 /* multiply-adds a second of a large one */
+#define ADDS_PER_PARAMETER 6.0    /* and example, forward and backward */
+#define CLONE_SECONDS      0.05
+#define CLONE_PARAMETERS   4700.0
+#define ASKING_WORK        1e10 /* multiply-adds a second when all experts are asked at states */
+
+/* The first stage, of experts who are all cloned: the worst of both where some uploaded networks of
+ * that size. */
+static double stage_seconds(const struct job_plan *plan)
+{
+    const struct stage_request *stage = &plan->request.stage;
+    const struct sparse_vector_plan *stable = &plan->plan.stage.stable;
+    double experts = plan->request.nominal_experts, states = 0;
+    if (stage->kind == STAGE_NONE) {
+        return 0;
+    }
+    if (stage->kind == STAGE_CONSENSUS) {
+        states = stage->labels;
+    } else {
+        /* A prefix that all agree on ends there, and a block later it is seen. */
+        uint32_t length = sparse_vector_unanimous_length(stable, plan->request.action_count);
+        states = stage->runs * fmin(stage->max_length, length + 16.0);
+    }
+    return experts * (CLONE_SECONDS + states * CLONE_PARAMETERS / ASKING_WORK);
+}
+
+/* From public sizes alone; null for algorithms that need no dataset. */
+static json_t *running_time(const struct job_wish *wish)
+{
+    const struct job_plan *plan = &wish->plan;
+    if (!wish->feasible || !plan->algorithm->needs_dataset) {
+        return json_null();
+    }
+    int batch = parameters_index(plan->algorithm->parameters, plan->algorithm->parameter_count,
+                                 "batch_size");
+    double rows = batch < 0 ? 0 : plan->request.parameters.value[batch].number[0];
+    rows = rows > 0 ? rows : 128;
+    double work = rows * (double)plan->plan.parameter_count * ADDS_PER_PARAMETER;
+    double training = (double)plan->plan.total_steps * (STEP_SECONDS + work / STEP_WORK);
+    return json_pack("{s:o, s:s}", "seconds", json_number(ceil(training + stage_seconds(plan))),
+                     "basis",
+                     "estimated from public sizes for one core of a common machine, without the "
+                     "queue, the loading of data and the evaluation; experts are taken for "
+                     "behaviour clones");
+}
+
 static json_t *plan_json(const struct job_wish *wish)
 {
     const struct algorithm_plan *plan = &wish->plan.plan;
@@ -25,6 +74,7 @@ static json_t *plan_json(const struct job_wish *wish)
     json_t *json = private ? job_plan_privacy(&wish->plan)
                            : json_pack("{s:I}", "steps", (json_int_t)plan->total_steps);
     if (json != NULL) {
+        json_object_set_new(json, "total_steps", json_integer((json_int_t)plan->total_steps));
         json_object_set_new(json, "parameter_count",
                             json_integer((json_int_t)plan->parameter_count));
     }
@@ -58,9 +108,10 @@ enum problem api_jobs_estimate(struct call *call)
         cost = json_null();
     }
     return call_reply_json(call, 200,
-                           json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "feasible",
+                           json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
                                      (int)(wish->feasible && pays), "reason",
                                      json_text_or_null(reason), "cost", cost, "plan",
                                      wish->feasible ? plan_json(wish) : json_null(), "accounts",
-                                     accounts, "parameters", job_plan_parameters(&wish->plan)));
+                                     accounts, "running_time", running_time(wish), "parameters",
+                                     job_plan_parameters(&wish->plan)));
 }
