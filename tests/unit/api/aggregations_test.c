@@ -178,7 +178,7 @@ Test(aggregations, several_reports_share_epsilon, .init = open_service, .fini = 
     const char *id = make(",\"submissions_per_agent\":3"), *token = fixture_new_token(f, "agent");
     cr_expect_float_eq(scheme_of(id).parameters.epsilon, 5.0 / 3, 1e-8);
     for (int i = 0; i < 3; i++) {
-        char key[8];
+        char key[16];
         snprintf(key, sizeof key, "k%d", i);
         struct response *r = submit(id, token, key, 1, report(id, token, gradient, NULL));
         expect_status(r, 202);
