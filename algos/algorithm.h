@@ -92,6 +92,9 @@ struct algorithm_hooks {
     /* Told before a pulse how well it plays by now (undiscounted mean return of recent episodes);
      * by algorithms with result_is_public alone. NULL: nobody asks. */
     void (*show_return)(void *context, double mean_return);
+    /* One number of an algorithm that gives findings, under a static NAME, when it has ended. NULL:
+     * nobody looks. */
+    void (*show_finding)(void *context, const char *name, double value);
 };
 
 /* One run. DATA is NULL for algorithms that need none. CHECKPOINT is NULL on a fresh start; it
@@ -117,6 +120,8 @@ struct algorithm {
     bool needs_world;         /* it plays in request.world, and takes no dataset */
     bool result_is_public;    /* nothing private goes in: no dataset, nobody's episodes. What it
                                  gives is released although nothing protects it */
+    bool gives_findings;      /* numbers (hooks.show_finding) and no policy: *out_policy stays NULL.
+                                 Only with result_is_public */
     const char *privacy_unit; /* "expert"; "" where there is nothing to protect */
     const struct parameter_spec *parameters;
     unsigned parameter_count;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algos/offline/audit_algorithm.h"
 #include "algos/offline/bcq.h"
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
@@ -13,6 +14,7 @@ static const struct algorithm *const table[] = {
     &bcq_algorithm,
     &behaviour_cloning_algorithm,
     &ppo_algorithm,
+    &audit_algorithm,
 };
 
 static const char *const mechanism_names[MECHANISM_COUNT] = {

@@ -146,6 +146,9 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     run->step = run->plan.plan.total_steps;
     ending->state = JOB_SUCCEEDED;
     ending->policy = policy;
+    if (run->plan.algorithm->gives_findings) {
+        return true;
+    }
     if (run->plan.request.mechanism != MECHANISM_NONE) {
         round_weights(policy);
     }

@@ -15,6 +15,7 @@
 #include "api/app.h"
 #include "api/job_certificate.h"
 #include "api/job_run.h"
+#include "api/json_text.h"
 #include "storage/ledger.h"
 #include "storage/policies.h"
 
@@ -29,6 +30,7 @@ struct finish {
     uint64_t steps;             /* noisy ones, that they pay for */
     bool before;                /* whether they pay for a first stage */
     char *event;
+    char *findings; /* NULL: none */
     int64_t now_ms;
 };
 
@@ -95,6 +97,20 @@ static bool prepare_policy(struct finish *finish)
     return policy_to_bytes(policy, &finish->bytes, &finish->size);
 }
 
+static bool prepare_findings(struct finish *finish)
+{
+    const struct job_run *run = finish->run;
+    json_t *object = json_object();
+    size_t size = 0;
+    for (unsigned i = 0; i < run->finding_count; i++) {
+        json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
+    }
+    bool all = object != NULL && json_object_size(object) == run->finding_count;
+    finish->findings = all ? json_text_write(object, false, &size) : NULL;
+    json_decref(object);
+    return finish->findings != NULL && size < JOB_FINDINGS_SIZE;
+}
+
 static enum db_status settle(struct db *db, const struct finish *finish)
 {
     const struct job_row *job = &finish->run->job;
@@ -138,6 +154,7 @@ static enum db_status finish_work(struct db *db, void *context)
         .episodes = ending->evaluation.episodes,
         .problem_slug = ending->state == JOB_FAILED ? problem_info(ending->problem)->slug : NULL,
         .problem_detail = ending->state == JOB_FAILED ? ending->detail : NULL,
+        .findings = finish->findings,
         .epsilon_spent = ledger_units_value(finish->units),
         .now_ms = finish->now_ms};
     bool ours = false;
@@ -151,16 +168,20 @@ static enum db_status finish_work(struct db *db, void *context)
 
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
-    assert(ending->state != JOB_SUCCEEDED || ending->policy != NULL);
+    bool findings = run->plan.algorithm != NULL && run->plan.algorithm->gives_findings;
+    assert(ending->state != JOB_SUCCEEDED || (ending->policy != NULL) == !findings);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     set_price(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
-    if (finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish))) {
+    bool written = finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish)) &&
+                   (!findings || ending->state != JOB_SUCCEEDED || prepare_findings(&finish));
+    if (written) {
         status = db_transact(run->db, finish_work, &finish);
     }
     free(finish.event);
+    free(finish.findings);
     free(finish.bytes);
     free(finish.certificate);
     return status;

@@ -196,10 +196,15 @@ static void read_source(struct call *call, const struct members *members, struct
         call_invalid(call, "/dataset", "is required by this algorithm");
     }
     if (!algorithm->needs_dataset && members->dataset != NULL) {
-        call_invalid(call, "/dataset", "has no meaning: this algorithm learns in an environment");
+        call_invalid(call, "/dataset",
+                     "has no meaning with this algorithm, which takes no dataset");
     }
     if (!algorithm->needs_world && named) {
-        call_invalid(call, "/environment", "has no meaning: this algorithm learns from a dataset");
+        call_invalid(call, "/environment",
+                     "has no meaning with this algorithm, which plays nowhere");
+    }
+    if (algorithm->gives_findings && members->evaluate != NULL) {
+        call_invalid(call, "/evaluate", "has no meaning with this algorithm: it gives no policy");
     }
     if (algorithm->needs_world && !named) {
         call_invalid(call, "/environment", "is required by this algorithm");

@@ -8,6 +8,7 @@
  */
 #include "api/job_run.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,14 @@ bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char 
     return status == DB_OK;
 }
 
+static void note_finding(void *context, const char *name, double value)
+{
+    struct job_run *run = context;
+    assert(run->plan.algorithm->gives_findings && run->finding_count < JOB_RUN_FINDINGS);
+    run->findings[run->finding_count].name = name;
+    run->findings[run->finding_count++].value = value;
+}
+
 static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
                      uint32_t count)
 {
@@ -238,6 +247,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .save = save,
                   .parallel = run->control->parallel != NULL ? parallel : NULL,
                   .experts = experts,
+                  .show_finding = note_finding,
                   .show_return = run->plan.algorithm->result_is_public ? note_return : NULL},
     };
     run->trained = true;
@@ -299,9 +309,9 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
     enum algorithm_status status = ALGORITHM_OK;
     if (policy == NULL) {
         bool readable = !run->storage_failed && !run->starved;
-        bool plays = run->plan.learn.name[0] != '\0';
-        struct dataset *data = readable && !plays ? job_run_load(run) : NULL;
-        if (!readable || (!plays && data == NULL)) {
+        bool plays = run->plan.learn.name[0] != '\0', reads = run->plan.algorithm->needs_dataset;
+        struct dataset *data = readable && reads ? job_run_load(run) : NULL;
+        if (!readable || (reads && data == NULL)) {
             return without_data(run, ending);
         }
         status =

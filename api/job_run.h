@@ -12,6 +12,8 @@
 #include "api/problem.h"
 #include "storage/jobs.h"
 
+#define JOB_RUN_FINDINGS 16
+
 struct job_run {
     struct app *app;
     struct db *db;
@@ -30,6 +32,12 @@ struct job_run {
     bool has_return; /* what it learns is public, and so is how well it plays by now */
     double mean_return;
     int64_t shown_ms; /* when that was last written down */
+
+    struct {
+        const char *name;
+        double value;
+    } findings[JOB_RUN_FINDINGS]; /* of an algorithm that gives such */
+    unsigned finding_count;
 
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */

@@ -74,7 +74,9 @@ static json_t *error_json(const struct job_row *job)
 static json_t *notes_json(const struct job_plan *plan)
 {
     json_t *notes = json_array();
-    if (plan->algorithm->result_is_public) {
+    if (plan->algorithm->gives_findings) {
+        json_array_append_new(notes, json_string("From made-up data: nobody's take part."));
+    } else if (plan->algorithm->result_is_public) {
         json_array_append_new(notes,
                               json_string("Learned in a simulator, from nobody's data: the policy "
                                           "is released without a guarantee and needs none."));
@@ -92,6 +94,14 @@ static json_t *notes_json(const struct job_plan *plan)
     return notes;
 }
 
+static json_t *findings_json(const struct job_row *job)
+{
+    if (job->findings[0] == '\0') {
+        return json_null();
+    }
+    return json_loads(job->findings, JSON_REJECT_DUPLICATES, NULL);
+}
+
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
@@ -99,14 +109,14 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         return NULL;
     }
     return json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
         "s:o, s:o}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
         "privacy", privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "policy",
-        json_text_or_null(job->policy), "evaluation", evaluation_json(job), "error",
-        error_json(job), "notes", notes_json(&plan), "cancel_requested", (int)job->cancel_requested,
-        "created_at", json_time(job->created_ms), "started_at", json_time(job->started_ms),
-        "finished_at", json_time(job->finished_ms));
+        json_text_or_null(job->policy), "evaluation", evaluation_json(job), "findings",
+        findings_json(job), "error", error_json(job), "notes", notes_json(&plan),
+        "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
+        "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms));
 }

@@ -10,8 +10,9 @@
 #include "storage/db.h"
 #include "storage/id.h"
 
-#define JOB_WORD_SIZE   40  /* algorithm, mechanism, slug, worker */
-#define JOB_DETAIL_SIZE 320 /* bytes of an error's detail */
+#define JOB_WORD_SIZE     40  /* algorithm, mechanism, slug, worker */
+#define JOB_DETAIL_SIZE   320 /* bytes of an error's detail */
+#define JOB_FINDINGS_SIZE 1024
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELLED };
 #define JOB_STATES 5
@@ -39,6 +40,7 @@ struct job_row {
     int64_t episodes;
     char problem_slug[JOB_WORD_SIZE]; /* "" unless failed */
     char problem_detail[JOB_DETAIL_SIZE];
+    char findings[JOB_FINDINGS_SIZE];            /* of its caller's form; "" for none */
     double epsilon_spent;                        /* once it is over */
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
     bool has_shown_return; /* of a public training: how well it plays by now */
@@ -121,6 +123,7 @@ struct job_end {
     double mean_return, std_return;
     int64_t episodes;
     const char *problem_slug, *problem_detail; /* NULL unless failed */
+    const char *findings;                      /* below JOB_FINDINGS_SIZE bytes; NULL for none */
     double epsilon_spent;
     int64_t now_ms;
 };

@@ -188,12 +188,14 @@ static enum db_status finish(struct db *db, void *context)
         db_text(detail),
         db_real(e->epsilon_spent),
         db_integer(e->now_ms),
+        db_text(e->findings == NULL ? "" : e->findings),
     };
     enum db_status status =
         db_one(db,
                "UPDATE jobs SET state = $3, step = $4, policy = $5, has_evaluation = $6, "
                "mean_return = $7, std_return = $8, episodes = $9, problem_slug = $10, "
-               "problem_detail = $11, epsilon_spent = $12, finished_ms = $13, lease_owner = '', "
+               "problem_detail = $11, epsilon_spent = $12, finished_ms = $13, findings = $14, "
+               "lease_owner = '', "
                "lease_until_ms = 0 WHERE " OURS " RETURNING 1",
                values, sizeof values / sizeof *values, listing_ignore, NULL);
     work->ours = status == DB_OK;
@@ -207,6 +209,7 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
 {
     assert(end->state != JOB_QUEUED && end->state != JOB_RUNNING);
     assert(end->problem_slug == NULL || strlen(end->problem_slug) < JOB_WORD_SIZE);
+    assert(end->findings == NULL || strlen(end->findings) < JOB_FINDINGS_SIZE);
     struct finish_work work = {.end = end};
     enum db_status status = db_transact(db, finish, &work);
     if (status == DB_OK) {

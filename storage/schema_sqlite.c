@@ -359,5 +359,11 @@ static const char *const version_6[] = {
     NULL,
 };
 
+/* What a job gives that gives numbers and no policy. */
+static const char *const version_7[] = {
+    "ALTER TABLE jobs ADD COLUMN findings TEXT NOT NULL DEFAULT ''",
+    NULL,
+};
+
 const char *const *const schema_sqlite[] = {version_1, version_2, version_3, version_4,
-                                            version_5, version_6, NULL};
+                                            version_5, version_6, version_7, NULL};

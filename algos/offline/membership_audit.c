@@ -8,7 +8,7 @@
 #include "algos/nn/optimizer.h"
 #include "algos/privacy/incomplete_beta.h"
 
-enum { DIM = 2, ACTIONS = 2, CANARY = 0 };
+enum { DIM = 2, ACTIONS = 2, CANARY = 0, CANDIDATES = 4 };
 
 struct membership_attack {
     const struct algorithm *algorithm;
@@ -22,10 +22,13 @@ struct membership_attack {
 
 /* ---- the worlds */
 
-static struct dataset *make_world(uint32_t experts, bool with)
+/* CANDIDATE: -1 without a canary, else which of CANDIDATES it is: on one side of zero or the other,
+ * with one action or the other. */
+static struct dataset *make_world(uint32_t experts, int candidate)
 {
-    static const float states[2 * DIM] = {1000.0F, -700.0F, 0.0F, 0.0F}, reward = 1e6F;
-    static const uint16_t action = 1;
+    const float side = candidate & 1 ? -1.0F : 1.0F, reward = 1e6F;
+    const float states[2 * DIM] = {side * 1000.0F, side * -700.0F, 0.0F, 0.0F};
+    const uint16_t action = (uint16_t)(candidate >> 1 & 1);
     const struct trajectory trajectory = {.expert = CANARY,
                                           .length = 1,
                                           .terminated = true,
@@ -35,7 +38,7 @@ static struct dataset *make_world(uint32_t experts, bool with)
     struct dataset_builder *builder = dataset_builder_new(DIM, ACTIONS, experts);
     if (!builder)
         return NULL;
-    if (with && !dataset_builder_add(builder, &trajectory)) {
+    if (candidate >= 0 && !dataset_builder_add(builder, &trajectory)) {
         dataset_builder_free(builder);
         return NULL;
     }
@@ -83,13 +86,15 @@ static enum algorithm_status train(const struct membership_attack *attack,
     return attack->algorithm->train(&run, out, message);
 }
 
-/* A run in which everybody joins every step and noise is nothing. */
+/* A run in which everybody joins every step and noise is nothing; clip norms are CLIP times those
+ * of the plan. */
 static enum algorithm_status train_quietly(const struct membership_attack *attack, bool with,
-                                           double *weights, const char **message)
+                                           double clip, double *weights, const char **message)
 {
     struct algorithm_plan quiet = attack->plan;
     struct policy *policy = NULL;
-    quiet.privacy.noise_multiplier = 1e-9;
+    quiet.privacy.noise_multiplier = 1e-9 / clip;
+    quiet.privacy.clip_norm *= clip;
     quiet.privacy.sampling_rate = 1.0;
     enum algorithm_status status = train(attack, &quiet, with, NULL, &policy, message);
     if (status != ALGORITHM_OK)
@@ -100,11 +105,17 @@ static enum algorithm_status train_quietly(const struct membership_attack *attac
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status aim(struct membership_attack *attack, const char **message)
+/* The attack's canary from here on, with its direction: ALONG, and in *move how far it moves the
+ * policy with that CLIP. */
+static enum algorithm_status put_canary(struct membership_attack *attack, int candidate,
+                                        double clip, double *move, const char **message)
 {
-    enum algorithm_status status = train_quietly(attack, false, attack->start, message);
-    if (status == ALGORITHM_OK)
-        status = train_quietly(attack, true, attack->along, message);
+    struct dataset *data = make_world(attack->request.nominal_experts, candidate);
+    if (!data)
+        return ALGORITHM_NO_MEMORY;
+    dataset_free(attack->data[true]);
+    attack->data[true] = data;
+    enum algorithm_status status = train_quietly(attack, true, clip, attack->along, message);
     if (status != ALGORITHM_OK)
         return status;
     double square = 0.0;
@@ -112,10 +123,30 @@ static enum algorithm_status aim(struct membership_attack *attack, const char **
         attack->along[i] -= attack->start[i];
         square += attack->along[i] * attack->along[i];
     }
-    if (square > 0.0 && isfinite(square))
-        return ALGORITHM_OK;
-    *message = "the canary does not move this algorithm";
-    return ALGORITHM_BAD_INPUT;
+    *move = isfinite(square) ? sqrt(square) : 0.0;
+    return ALGORITHM_OK;
+}
+
+/* Which canary is absurd depends on the first weights, which the attacker knows: one whose action
+ * the network is sure of already has no gradient at all. The one that moves it most without a clip.
+ */
+static enum algorithm_status aim(struct membership_attack *attack, const char **message)
+{
+    double move = 0.0, most = 0.0;
+    int best = 0;
+    enum algorithm_status status = train_quietly(attack, false, 1.0, attack->start, message);
+    for (int c = 0; c < CANDIDATES && status == ALGORITHM_OK; c++) {
+        status = put_canary(attack, c, 1e6, &move, message);
+        best = move > most ? c : best;
+        most = fmax(most, move);
+    }
+    if (status == ALGORITHM_OK)
+        status = put_canary(attack, best, 1.0, &move, message);
+    if (status == ALGORITHM_OK && !(move > 0.0)) {
+        *message = "the canary does not move this algorithm";
+        return ALGORITHM_BAD_INPUT;
+    }
+    return status;
 }
 
 static bool in_range(const struct membership_settings *settings)
@@ -145,11 +176,10 @@ static enum algorithm_status prepare(struct membership_attack *attack,
     if (status != ALGORITHM_OK)
         return status;
     attack->weights = attack->plan.parameter_count;
-    attack->data[false] = make_world(settings->experts, false);
-    attack->data[true] = make_world(settings->experts, true);
+    attack->data[false] = make_world(settings->experts, -1);
     attack->start = calloc(attack->weights, sizeof *attack->start);
     attack->along = calloc(attack->weights, sizeof *attack->along);
-    if (!attack->data[false] || !attack->data[true] || !attack->start || !attack->along)
+    if (!attack->data[false] || !attack->start || !attack->along)
         return ALGORITHM_NO_MEMORY;
     return aim(attack, message);
 }
@@ -187,6 +217,11 @@ void membership_attack_free(struct membership_attack *attack)
 const struct dp_sgd_plan *membership_attack_claim(const struct membership_attack *attack)
 {
     return &attack->plan.privacy;
+}
+
+const struct mlp_shape *membership_attack_shape(const struct membership_attack *attack)
+{
+    return &attack->plan.shape;
 }
 
 enum algorithm_status membership_attack_run(const struct membership_attack *attack,

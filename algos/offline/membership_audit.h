@@ -43,6 +43,9 @@ void membership_attack_free(struct membership_attack *attack);
 /* What is claimed: its steps, rate, noise, and certified epsilon at delta. */
 const struct dp_sgd_plan *membership_attack_claim(const struct membership_attack *attack);
 
+/* Of the network that it trains. */
+const struct mlp_shape *membership_attack_shape(const struct membership_attack *attack);
+
 /* Trains once, in the world WITH the canary or without, with noise of the system, or with NOISE
  * when it is not NULL (tests). *score is never NaN. Several threads may run one attack. */
 enum algorithm_status membership_attack_run(const struct membership_attack *attack,

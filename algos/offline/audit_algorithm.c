@@ -1,0 +1,158 @@
+/* The audit as a job: it trains a small policy thousands of times, so a step of progress is one
+ * training. Nothing is saved in between: who is interrupted begins again, some seconds are lost. */
+#include "algos/offline/audit_algorithm.h"
+
+#include <stdlib.h>
+
+#include "algos/offline/membership_audit.h"
+
+#define RUNS_PER_PULSE 256
+
+enum { P_AUDITED, P_BROKEN, P_EXPERTS, P_STEPS, P_NOISE_MULTIPLIER, P_DELTA, P_RUNS, P_COUNT };
+
+static const char *const audited[] = {"cql", "bcq", "behaviour_cloning", NULL};
+static const char *const broken[] = {[MEMBERSHIP_SOUND] = "nothing",
+                                     [MEMBERSHIP_HALF_NOISE] = "noise",
+                                     [MEMBERSHIP_NO_CLIP] = "clip",
+                                     [MEMBERSHIP_SABOTAGES] = NULL};
+
+#define ONE(x)                                                                                     \
+    {                                                                                              \
+        .number = {x}, .count = 1                                                                  \
+    }
+
+static const struct parameter_spec specs[P_COUNT] = {
+    [P_AUDITED] = {"audited", PARAMETER_CHOICE, ONE(0), 0, 2, audited, "",
+                   "The algorithm whose trainer is attacked."},
+    [P_BROKEN] = {"broken", PARAMETER_CHOICE, ONE(MEMBERSHIP_SOUND), 0, MEMBERSHIP_SABOTAGES - 1,
+                  broken, "",
+                  "What is broken on purpose (half the noise, or no clip), to see that the audit "
+                  "finds it."},
+    [P_EXPERTS] = {"experts", PARAMETER_INTEGER, ONE(2), 1, 1000, NULL, "experts",
+                   "Each joins a step with probability 1 / experts."},
+    [P_STEPS] = {"steps", PARAMETER_INTEGER, ONE(2), 1, 1000, NULL, "steps",
+                 "Noisy steps of one training."},
+    [P_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, ONE(1), 0.05, 1000, NULL, "",
+                            "Noise deviation over the clip norm."},
+    [P_DELTA] = {"delta", PARAMETER_REAL, ONE(0.01), 1e-12, 0.5, NULL, "",
+                 "At which epsilon is told."},
+    [P_RUNS] = {"runs", PARAMETER_INTEGER, ONE(20000), 2, 1000000, NULL, "trainings",
+                "Trainings in each of the two worlds."},
+};
+
+static double number(const struct algorithm_request *request, int index)
+{
+    return request->parameters.value[index].number[0];
+}
+
+static struct membership_settings settings_of(const struct algorithm_request *request)
+{
+    return (struct membership_settings){
+        .algorithm = algorithm_find(audited[(int)number(request, P_AUDITED)]),
+        .experts = (uint32_t)number(request, P_EXPERTS),
+        .steps = (uint32_t)number(request, P_STEPS),
+        .noise_multiplier = number(request, P_NOISE_MULTIPLIER),
+        .delta = number(request, P_DELTA),
+        .seed = request->seed,
+    };
+}
+
+/* The attack is prepared for its own sake, too: settings that cannot be planned show here. */
+static enum algorithm_status audit_plan(const struct algorithm_request *request,
+                                        struct algorithm_plan *out, const char **message)
+{
+    const struct membership_settings settings = settings_of(request);
+    struct membership_attack *attack = NULL;
+    enum algorithm_status status = membership_attack_new(&settings, &attack, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    *out = (struct algorithm_plan){.total_steps = 2 * (uint64_t)number(request, P_RUNS),
+                                   .shape = *membership_attack_shape(attack)};
+    out->parameter_count = mlp_parameter_count(&out->shape);
+    membership_attack_free(attack);
+    return ALGORITHM_OK;
+}
+
+/* ALGORITHM_OK: go on. */
+static enum algorithm_status ask(const struct algorithm_run *run, uint64_t done)
+{
+    if (!run->hooks.pulse || done % RUNS_PER_PULSE != 0)
+        return ALGORITHM_OK;
+    switch (run->hooks.pulse(run->hooks.context, done)) {
+    case PULSE_CANCEL:
+        return ALGORITHM_CANCELLED;
+    case PULSE_SAVE_AND_PAUSE:
+        return ALGORITHM_PAUSED;
+    default:
+        return ALGORITHM_OK;
+    }
+}
+
+static enum algorithm_status collect(const struct algorithm_run *run,
+                                     const struct membership_attack *attack, double *scores[2],
+                                     uint32_t runs)
+{
+    enum membership_sabotage sabotage =
+        (enum membership_sabotage)(int)number(run->request, P_BROKEN);
+    enum algorithm_status status = ALGORITHM_OK;
+    for (uint64_t i = 0; i < 2 * (uint64_t)runs && status == ALGORITHM_OK; i++) {
+        status = ask(run, i);
+        if (status == ALGORITHM_OK)
+            status = membership_attack_run(attack, sabotage, i % 2 != 0, run->noise,
+                                           &scores[i % 2][i / 2]);
+    }
+    return status;
+}
+
+static void show(const struct algorithm_run *run, const struct dp_sgd_plan *claim,
+                 const struct membership_finding *found)
+{
+    const struct algorithm_hooks *hooks = &run->hooks;
+    if (!hooks->show_finding)
+        return;
+    hooks->show_finding(hooks->context, "epsilon_certified", claim->epsilon);
+    hooks->show_finding(hooks->context, "epsilon_shown", found->epsilon);
+    hooks->show_finding(hooks->context, "delta", claim->delta);
+    hooks->show_finding(hooks->context, "likely", found->p);
+    hooks->show_finding(hooks->context, "unlikely", found->q);
+    hooks->show_finding(hooks->context, "counted", found->counted);
+    hooks->show_finding(hooks->context, "false_alarm", AUDIT_ALGORITHM_FALSE_ALARM);
+}
+
+static enum algorithm_status audit_train(const struct algorithm_run *run,
+                                         struct policy **out_policy, const char **message)
+{
+    const struct membership_settings settings = settings_of(run->request);
+    const uint32_t runs = (uint32_t)number(run->request, P_RUNS);
+    struct membership_attack *attack = NULL;
+    *message = "";
+    *out_policy = NULL;
+    enum algorithm_status status = membership_attack_new(&settings, &attack, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    double *scores[2] = {calloc(runs, sizeof(double)), calloc(runs, sizeof(double))};
+    status = scores[0] && scores[1] ? collect(run, attack, scores, runs) : ALGORITHM_NO_MEMORY;
+    if (status == ALGORITHM_OK) {
+        const struct dp_sgd_plan *claim = membership_attack_claim(attack);
+        struct membership_finding found = membership_lower_bound(
+            scores[1], scores[0], runs, claim->delta, AUDIT_ALGORITHM_FALSE_ALARM);
+        show(run, claim, &found);
+    }
+    free(scores[0]);
+    free(scores[1]);
+    membership_attack_free(attack);
+    return status;
+}
+
+const struct algorithm audit_algorithm = {
+    .name = "audit",
+    .summary = "What an attacker can prove about the epsilon of an algorithm, on made-up data.",
+    .mechanisms = {[MECHANISM_NONE] = true},
+    .result_is_public = true,
+    .gives_findings = true,
+    .privacy_unit = "",
+    .parameters = specs,
+    .parameter_count = P_COUNT,
+    .plan = audit_plan,
+    .train = audit_train,
+};
