@@ -177,7 +177,8 @@ static bool read_arrays(const struct reader *r, const json_t *item, const json_t
     double *states = start + r->world->start_numbers;
     double *rewards = states + length * r->world->numbers;
     double *drawn = rewards + length;
-    uint32_t *numbers = (uint32_t *)(drawn + (chance ? length * r->world->chance_numbers : 0));
+    void *behind = drawn + (chance ? length * r->world->chance_numbers : 0);
+    uint32_t *numbers = behind;
     bool *terminated = (bool *)(numbers + length), *truncated = terminated + length;
     struct replay_case *c = &out->recorded;
     c->length = length;

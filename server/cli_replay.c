@@ -246,9 +246,11 @@ static int replay_one(const struct options *options, const char *name, struct ta
         goto cleanup;
     }
     results = calloc(file.count, sizeof *results);
-    status = results
-                 ? replay_cases(name, &file, options->given ? &options->tolerance : NULL, results)
-                 : complain(EXIT_FAILED, "out of memory");
+    if (results == NULL) {
+        status = complain(EXIT_FAILED, "out of memory");
+        goto cleanup;
+    }
+    status = replay_cases(name, &file, options->given ? &options->tolerance : NULL, results);
     if (status == 0 && !show(options, name, &file, results, tally))
         status = complain(EXIT_FAILED, "out of memory");
 cleanup:
