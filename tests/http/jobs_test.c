@@ -199,6 +199,38 @@ Test(jobs, a_job_goes_on_after_a_drain_and_after_a_kill)
     http_answer_clear(&audit);
 }
 
+Test(jobs, learning_in_a_world_goes_on_after_a_drain_and_after_a_kill)
+{
+    char path[96], cancel[112], state[16];
+    struct http_answer job =
+        post(202, "/v1/jobs",
+             "{\"algorithm\":\"ppo\",\"environment\":{\"name\":\"cartpole\",\"parameters\":"
+             "{\"gravity\":11}},\"parameters\":{\"transitions\":100000000}}",
+             "a-world");
+    snprintf(path, sizeof path, "/v1/jobs/%s", http_text(&job, "id"));
+    http_answer_clear(&job);
+    wait_past(path, 0, state);
+    restart(SIGTERM, 0);
+    job = get(path);
+    json_t *progress = json_object_get(job.json, "progress");
+    long long saved = json_integer_value(json_object_get(progress, "step"));
+    cr_expect_gt(json_number_value(json_object_get(progress, "mean_return")), 8, "%s", job.body);
+    http_answer_clear(&job);
+    cr_assert_gt(saved, 0);
+    wait_past(path, saved, state);
+    cr_assert_str_eq(state, "running");
+    long long resumed = resumed_at(path + strlen("/v1/jobs/"));
+    cr_expect(resumed > 0 && resumed <= saved, "%lld, and %lld was seen", resumed, saved);
+    restart(SIGKILL, 1000 + SIGKILL);
+    wait_past(path, saved, state);
+    cr_assert_str_eq(state, "running");
+    snprintf(cancel, sizeof cancel, "%s:cancel", path);
+    struct http_answer cancelled = post(200, cancel, NULL, NULL);
+    http_answer_clear(&cancelled);
+    wait_past(path, 1000000000, state);
+    cr_expect_str_eq(state, "cancelled");
+}
+
 Test(jobs, watchers_of_a_running_job_do_not_hold_up_a_drain)
 {
     char dataset[64], path[96], request[512], answer[4096], state[16];
