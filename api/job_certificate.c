@@ -18,6 +18,26 @@ static const char warning_injected[] =
     "NOT PRIVATE: the noise came from a generator whose key was given to it and can be repeated. "
     "Nothing that this certificate says about privacy holds.";
 
+static const char noise_float[] =
+    "Each noisy step's batch is a Poisson sample of the experts at the "
+    "stated rate; the noise is Gaussian and comes from a generator that is secure.";
+static const char noise_exact[] =
+    "Each noisy step's batch is a Poisson sample of the experts at the stated rate; the noise is a "
+    "Gaussian rounded to whole numbers, drawn from a table whose distance from the true law is "
+    "paid for, and comes from a generator that is secure.";
+static const char warning_float[] =
+    "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. The "
+    "weights are rounded to multiples of 2^-20, which is post-processing.";
+static const char warning_exact[] =
+    "Exact arithmetic: every expert's clipped gradient was truncated to a public lattice, whole "
+    "numbers were summed and rounded Gaussian noise was added to them; the proof covers what was "
+    "computed. All that followed, floating point included, is post-processing.";
+
+static bool is_exact(const struct job_plan *plan)
+{
+    return plan->plan.privacy.rounded_draws > 0;
+}
+
 static const char neighbours_policy[] =
     "Two sets of experts are neighbours when one has one policy more. What is protected is an "
     "expert's policy, out of which its trajectories are thought to be drawn afresh; its logged "
@@ -56,12 +76,8 @@ static const char *stage_assumption(const struct job_plan *plan)
 
 static json_t *assumptions_json(const struct job_plan *plan)
 {
-    return json_pack("[s*, s*, s, s, s]",
-                     plan->plan.privacy.steps == 0
-                         ? NULL
-                         : "Each noisy step's batch is a Poisson sample of the experts at the "
-                           "stated rate; the noise is Gaussian and comes from a generator that is "
-                           "secure.",
+    const char *noise = is_exact(plan) ? noise_exact : noise_float;
+    return json_pack("[s*, s*, s, s, s]", plan->plan.privacy.steps == 0 ? NULL : noise,
                      stage_assumption(plan),
                      "The environment, the bounds on episodes and actions, and all settings are "
                      "public and were not derived from the data.",
@@ -72,13 +88,10 @@ static json_t *assumptions_json(const struct job_plan *plan)
 
 static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
 {
+    const char *arithmetic = is_exact(plan) ? warning_exact : warning_float;
     return json_pack(
         "[s*, s*, s*, s, s, s]", injected_noise ? warning_injected : NULL,
-        logged(plan) ? warning_logged : NULL,
-        plan->plan.privacy.steps == 0
-            ? NULL
-            : "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. "
-              "The weights are rounded to multiples of 2^-20, which is post-processing.",
+        logged(plan) ? warning_logged : NULL, plan->plan.privacy.steps == 0 ? NULL : arithmetic,
         "Every job on the dataset is charged; a choice of settings made by looking at results that "
         "were not released is not accounted.",
         "What many experts have in common is meant to be learnt and is not hidden.",

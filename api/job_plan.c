@@ -102,13 +102,14 @@ static bool parameters_read(const struct algorithm *algorithm, const json_t *jso
 
 static json_t *steps_json(const struct dp_sgd_plan *p)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "steps",
+    return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "steps",
                      (json_int_t)p->steps, "noise_multiplier", json_number(p->noise_multiplier),
                      "sampling_rate", json_number(p->sampling_rate), "clip_norm",
                      json_number(p->clip_norm), "batch_size", (json_int_t)p->batch_size,
-                     "nominal_experts", (json_int_t)p->nominal_experts, "delta",
-                     json_number(p->delta), "epsilon", json_number(p->epsilon), "epsilon_lower",
-                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi));
+                     "nominal_experts", (json_int_t)p->nominal_experts, "rounded_draws",
+                     (json_int_t)p->rounded_draws, "delta", json_number(p->delta), "epsilon",
+                     json_number(p->epsilon), "epsilon_lower", json_number(p->epsilon_lower),
+                     "epsilon_renyi", json_number(p->epsilon_renyi));
 }
 
 json_t *job_plan_privacy(const struct job_plan *plan)
@@ -150,6 +151,7 @@ static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
                                 .batch_size = size_of(json, "batch_size"),
                                 .nominal_experts = size_of(json, "nominal_experts"),
                                 .steps = count_of(json, "steps"),
+                                .rounded_draws = count_of(json, "rounded_draws"),
                                 .delta = number_of(json, "delta"),
                                 .epsilon = number_of(json, "epsilon"),
                                 .epsilon_lower = number_of(json, "epsilon_lower"),

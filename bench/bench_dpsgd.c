@@ -133,6 +133,7 @@ struct kind {
     const char *label, *algorithm;
     enum algorithm_mechanism mechanism;
     double interval; /* between copies of the target; 0: there is none */
+    bool exact;
     double rates[TURNS];
 };
 
@@ -151,6 +152,7 @@ static struct algorithm_request request_of(const struct kind *kind, const struct
     set(a, &request, "batch_size", (struct parameter_value){{BATCH}, 1});
     set(a, &request, "steps", (struct parameter_value){{STEPS}, 1});
     set(a, &request, "noise_multiplier", (struct parameter_value){{20}, 1});
+    set(a, &request, "arithmetic", (struct parameter_value){{kind->exact}, 1});
     if (kind->interval > 0)
         set(a, &request, "target_update_interval", (struct parameter_value){{kind->interval}, 1});
     return request;
@@ -167,13 +169,14 @@ static double ratio(const struct kind *of, const struct kind *to)
 int main(void)
 {
     struct kind kinds[] = {
-        {"cql, not private", "cql", MECHANISM_NONE, 1000, {0}},
-        {"cql, dpsgd", "cql", MECHANISM_DPSGD, 1000, {0}},
-        {"cql, not private, no target kept", "cql", MECHANISM_NONE, 100, {0}},
-        {"cql, dpsgd, no target kept", "cql", MECHANISM_DPSGD, 100, {0}},
-        {"bcq, not private", "bcq", MECHANISM_NONE, 1000, {0}},
-        {"bcq, dpsgd", "bcq", MECHANISM_DPSGD, 1000, {0}},
-        {"behaviour_cloning, dpsgd", "behaviour_cloning", MECHANISM_DPSGD, 0, {0}},
+        {"cql, not private", "cql", MECHANISM_NONE, 1000, false, {0}},
+        {"cql, dpsgd", "cql", MECHANISM_DPSGD, 1000, false, {0}},
+        {"cql, not private, no target kept", "cql", MECHANISM_NONE, 100, false, {0}},
+        {"cql, dpsgd, no target kept", "cql", MECHANISM_DPSGD, 100, false, {0}},
+        {"bcq, not private", "bcq", MECHANISM_NONE, 1000, false, {0}},
+        {"bcq, dpsgd", "bcq", MECHANISM_DPSGD, 1000, false, {0}},
+        {"cql, dpsgd, exact arithmetic", "cql", MECHANISM_DPSGD, 1000, true, {0}},
+        {"behaviour_cloning, dpsgd", "behaviour_cloning", MECHANISM_DPSGD, 0, false, {0}},
     };
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     struct dataset *data = make_data();
@@ -190,13 +193,14 @@ int main(void)
     printf("batch %d, hidden (%d, %d), one thread, median of %d turns\n", BATCH, HIDDEN, HIDDEN,
            TURNS);
     double kept = ratio(&kinds[0], &kinds[1]), asked = ratio(&kinds[2], &kinds[3]);
-    double bcq = ratio(&kinds[4], &kinds[5]);
+    double bcq = ratio(&kinds[4], &kinds[5]), exact = ratio(&kinds[1], &kinds[6]);
     for (int k = 0; k < KINDS; k++)
         printf("  %-34s %6.0f steps per CPU second\n", kinds[k].label,
                median(kinds[k].rates, TURNS));
     printf("  a dpsgd step costs %.2f plain ones (no target kept: %.2f; bcq: %.2f; target: at most "
            "1.30)\n",
            kept, asked, bcq);
+    printf("  a step in exact arithmetic costs %.2f in float\n", exact);
     printf("  forward product        %8.1f GFLOP/s (256 x 256 by 256 x 256)\n",
            gflops(matrix_times_transposed, 2 * BATCH, HIDDEN, HIDDEN));
     printf("  backward product       %8.1f GFLOP/s (128 x 256 by 256 x 256)\n",

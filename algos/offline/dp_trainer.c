@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/nn/per_example_lattice.h"
 #include "algos/offline/schedule.h"
 #include "algos/offline/trainer_chunk.h"
 #include "algos/offline/trainer_draw.h"
 #include "algos/offline/trainer_state.h"
+#include "algos/privacy/noise_rounded_gaussian.h"
 #include "algos/privacy/noise_source.h"
 
 /* Multiply-adds between two pulses: some 50 ms on a core. */
@@ -32,6 +34,8 @@ struct trainer {
     struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
                                                 keeping does not pay */
     float *gradient;
+    int64_t *whole;                 /* sums of noisy steps in exact arithmetic; NULL in float */
+    struct rounded_gaussian *table; /* likewise */
     uint64_t fingerprint;
     uint64_t pulse_interval;
 };
@@ -83,13 +87,16 @@ static void update_average(struct trainer *t)
     move_towards(state->average, state->online, state->count, (float)(1.0 - decay));
 }
 
-/* gradient = the sum over the drawn batch. */
-static void sum_batch(struct trainer *t, double clip_norm)
+/* The sum over the drawn batch, in WHOLE numbers, STEPS_PER_UNIT for 1, or in the gradient. */
+static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float steps_per_unit)
 {
     const struct trainer_draw *draw = &t->draw;
     const struct trainer_state *state = &t->state;
     struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
-    memset(t->gradient, 0, state->count * sizeof *t->gradient);
+    if (whole)
+        memset(whole, 0, state->count * sizeof *whole);
+    else
+        memset(t->gradient, 0, state->count * sizeof *t->gradient);
     for (uint32_t first = 0; first < draw->count; first += TRAINER_CHUNK_ROWS) {
         uint32_t left = draw->count - first;
         const struct trainer_examples examples = {
@@ -99,7 +106,11 @@ static void sum_batch(struct trainer *t, double clip_norm)
             .weights = draw->weights + first,
             .clip_norm = clip_norm,
             .cache = cache->data ? cache : NULL};
-        trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient);
+        if (whole)
+            trainer_chunk_add_whole(&t->chunk, &examples, state->online, state->target,
+                                    steps_per_unit, whole);
+        else
+            trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient);
     }
 }
 
@@ -107,7 +118,12 @@ static void noisy_gradient(struct trainer *t)
 {
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;
     trainer_draw_experts(&t->draw, t->settings, plan, t->noise, t->run->data);
-    sum_batch(t, plan->clip_norm);
+    if (t->whole) {
+        sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_scale(plan));
+        dp_sgd_plan_finish_lattice(plan, t->table, t->noise, t->whole, t->state.count, t->gradient);
+        return;
+    }
+    sum_batch(t, plan->clip_norm, NULL, 0.0F);
     dp_sgd_plan_finish_sum(plan, t->noise, t->gradient, t->state.count);
 }
 
@@ -118,7 +134,7 @@ static bool plain_gradient(struct trainer *t)
     if (!data || data->transition_count == 0)
         return false;
     trainer_draw_transitions(&t->draw, t->settings, &t->state.rng, data, !t->private);
-    sum_batch(t, 0.0);
+    sum_batch(t, 0.0, NULL, 0.0F);
     float scale = 1.0F / (float)t->draw.count;
     for (size_t i = 0; i < t->state.count; i++)
         t->gradient[i] *= scale;
@@ -197,6 +213,16 @@ static bool fits(const struct dataset *data, const struct algorithm_request *req
     return data->state_dim == request->state_dim && data->action_count == request->action_count;
 }
 
+/* Whole numbers: one for each weight, from products in a fixed order, and small enough. */
+static bool lattice_fits(const struct dp_sgd_plan *plan, const struct trainer_settings *settings)
+{
+    if (plan->rounded_draws == 0)
+        return true;
+    return settings->fixed_order &&
+           plan->rounded_draws == mlp_parameter_count(&settings->rule.shape) &&
+           plan->noise_multiplier * PER_EXAMPLE_LATTICE_MAX >= ROUNDED_GAUSSIAN_SIGMA;
+}
+
 /* NULL when the run can start, else what is wrong. An empty dataset is an error only without
  * privacy: whether one expert's data are there must not show. */
 static const char *check(const struct algorithm_run *run, const struct trainer_settings *settings)
@@ -212,6 +238,8 @@ static const char *check(const struct algorithm_run *run, const struct trainer_s
         return run->data->transition_count > 0 ? NULL : "the dataset holds no transition";
     if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
         return "the share of plain steps is out of bounds";
+    if (!lattice_fits(&run->plan->privacy, settings))
+        return "the plan does not fit exact arithmetic";
     const struct schedule schedule = {request->seed, request->plain_share};
     return run->plan->privacy.steps == schedule_noisy_steps(&schedule, run->plan->total_steps)
                ? NULL
@@ -225,6 +253,16 @@ static bool open_noise(struct trainer *t)
     t->owns_noise = !t->run->noise;
     t->noise = t->run->noise ? t->run->noise : noise_source_new("sgd");
     return t->noise != NULL;
+}
+
+/* False: no memory. */
+static bool open_lattice(struct trainer *t)
+{
+    if (!t->private || t->run->plan->privacy.rounded_draws == 0)
+        return true;
+    t->whole = calloc(t->state.count, sizeof *t->whole);
+    t->table = rounded_gaussian_new();
+    return t->whole && t->table;
 }
 
 /* False: no memory. */
@@ -262,7 +300,8 @@ static enum algorithm_status prepare(struct trainer *t, const char **message)
     uint64_t interval = PULSE_WORK / (t->state.count * settings->batch_size + 1);
     t->pulse_interval = interval < 1 ? 1 : interval > 1024 ? 1024 : interval;
     t->gradient = calloc(t->state.count, sizeof *t->gradient);
-    return t->gradient && keep_targets(t) && trainer_chunk_init(&t->chunk, settings) &&
+    return t->gradient && open_lattice(t) && keep_targets(t) &&
+                   trainer_chunk_init(&t->chunk, settings) &&
                    trainer_draw_init(&t->draw, run->data->expert_count, settings->batch_size)
                ? ALGORITHM_OK
                : ALGORITHM_NO_MEMORY;
@@ -275,6 +314,8 @@ static void release(struct trainer *t)
     target_cache_clear(&t->cache);
     target_cache_clear(&t->stable_cache);
     free(t->gradient);
+    free(t->whole);
+    rounded_gaussian_free(t->table);
     if (t->owns_noise)
         noise_source_free(t->noise);
     trainer_state_clear(&t->state);

@@ -13,6 +13,7 @@
 const char *const offline_activations[] = {"relu", "tanh", NULL};
 const char *const offline_optimizers[] = {"sgd", "adam", NULL};
 const char *const offline_rate_schedules[] = {"constant", "linear", "cosine", NULL};
+const char *const offline_arithmetics[] = {"float", "exact", NULL};
 
 double offline_number(const struct algorithm_request *request, unsigned index)
 {
@@ -114,6 +115,8 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
         .batch_size = batch_size(request),
         .nominal_experts = request->nominal_experts,
         .steps = schedule_noisy_steps(&schedule, plan->total_steps),
+        .rounded_draws =
+            offline_number(request, OFFLINE_ARITHMETIC) > 0 ? plan->parameter_count : 0,
         .delta = request->delta,
     };
     enum algorithm_status first = plan_stage(request, plan, message);
@@ -178,6 +181,7 @@ static struct trainer_settings settings_of(const struct offline_kind *kind,
         .full_weight_transitions = (uint64_t)offline_number(request, OFFLINE_FULL_WEIGHT),
         .weight_power = offline_number(request, OFFLINE_WEIGHT_POWER),
         .batch_size = batch_size(request),
+        .fixed_order = run->plan->privacy.rounded_draws > 0,
     };
     if (kind->learns_values) {
         settings.rule.target_outputs = request->action_count;

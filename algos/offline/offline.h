@@ -30,6 +30,7 @@ enum offline_parameter {
     OFFLINE_FULL_WEIGHT,
     OFFLINE_WEIGHT_POWER,
     OFFLINE_INPUT_SCALE,
+    OFFLINE_ARITHMETIC,
     OFFLINE_COMMON_COUNT,
     /* Of those that learn values. */
     OFFLINE_REWARD_SCALE = OFFLINE_COMMON_COUNT,
@@ -42,6 +43,7 @@ enum offline_parameter {
 extern const char *const offline_activations[];
 extern const char *const offline_optimizers[];
 extern const char *const offline_rate_schedules[];
+extern const char *const offline_arithmetics[]; /* float, exact */
 
 #define OFFLINE_ONE(x)                                                                             \
     {                                                                                              \
@@ -98,7 +100,10 @@ extern const char *const offline_rate_schedules[];
         "Power of that weight: 0 weighs experts alike, 1 weighs transitions alike, more trusts "   \
         "experts with long episodes."},                                                            \
     [OFFLINE_INPUT_SCALE] = {"input_scale", PARAMETER_REAL, OFFLINE_ONE(10), 1e-6, 1e6, NULL, "",  \
-        "Factor of every number of a state, public; of order 1 they suit the network."}
+        "Factor of every number of a state, public; of order 1 they suit the network."},  \
+    [OFFLINE_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, OFFLINE_ONE(0), 0, 1,                  \
+        offline_arithmetics, "", "Of noisy steps: float is fast, and no theorem covers its last "  \
+        "bits; exact sums whole numbers, for which there is a proof."}
 
 /* More rows, of those that learn values. */
 #define OFFLINE_VALUE_PARAMETERS                                                                   \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algos/nn/per_example.h"
+#include "algos/nn/per_example_lattice.h"
 
 bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings)
 {
@@ -121,8 +122,9 @@ static void find_factors(struct trainer_chunk *chunk, const struct trainer_examp
         chunk->factor[i] *= examples->weights[i];
 }
 
-void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                       const float *online, const float *target, float *gradient)
+/* Up to the errors of every layer and what they are to be multiplied by. */
+static void find_gradients(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                           const float *online, const float *target)
 {
     uint32_t rows = examples->count;
     assert(rows <= TRAINER_CHUNK_ROWS && (!chunk->target || target));
@@ -133,6 +135,21 @@ void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_example
     else
         batch_backward(chunk->online, online, rows);
     find_factors(chunk, examples);
-    per_example_scale(chunk->online, rows, chunk->factor);
-    batch_gradient_add(chunk->online, rows, gradient);
+}
+
+void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                       const float *online, const float *target, float *gradient)
+{
+    find_gradients(chunk, examples, online, target);
+    per_example_scale(chunk->online, examples->count, chunk->factor);
+    batch_gradient_add(chunk->online, examples->count, gradient);
+}
+
+void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                             const float *online, const float *target, float steps_per_unit,
+                             int64_t *sum)
+{
+    assert(chunk->settings->fixed_order && examples->clip_norm > 0.0);
+    find_gradients(chunk, examples, online, target);
+    per_example_lattice_add(chunk->online, examples->count, chunk->factor, steps_per_unit, sum);
 }

@@ -39,4 +39,10 @@ void trainer_chunk_clear(struct trainer_chunk *chunk);
 void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
                        const float *online, const float *target, float *gradient);
 
+/* The same in whole numbers, STEPS_PER_UNIT for 1 (algos/nn/per_example_lattice.h). The settings
+ * must ask for fixed_order, and the examples for a clip. */
+void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                             const float *online, const float *target, float steps_per_unit,
+                             int64_t *sum);
+
 #endif

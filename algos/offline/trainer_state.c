@@ -98,6 +98,7 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
         plan->privacy.sampling_rate,
         plan->privacy.noise_multiplier,
         plan->privacy.batch_size,
+        (double)plan->privacy.rounded_draws,
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         hash = mix(hash, numbers[i]);

@@ -24,4 +24,17 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
 /* Writes the three epsilons of a valid plan: INTERVAL and the Renyi figure. */
 void dp_sgd_accounting_fill(struct dp_sgd_plan *plan, const struct privacy_interval *interval);
 
+/* How the figures of noise of the true law at two deltas bound those of draws from the table at
+ * plan->delta. */
+struct dp_sgd_allowance {
+    double delta_above; /* the upper figure is asked for at this, and gets EPSILON more */
+    double delta_below; /* the lower one at this, and gets EPSILON less */
+    double epsilon;
+};
+struct dp_sgd_allowance dp_sgd_lattice_allowance(const struct dp_sgd_plan *plan);
+
+/* Whether EPSILON, the upper figure with the allowance, leaves its share of delta enough for the
+ * draws that the table may get wrong. */
+bool dp_sgd_lattice_fits(const struct dp_sgd_plan *plan, double epsilon);
+
 #endif

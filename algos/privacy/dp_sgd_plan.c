@@ -51,15 +51,13 @@ static bool all_plain(const struct composition *run)
     return true;
 }
 
-enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *plan,
-                                                   const struct pld_effort *effort,
-                                                   struct privacy_interval *out)
+static enum dp_sgd_plan_status figure_at(const struct composition *run, double delta,
+                                         const struct pld_effort *effort,
+                                         struct privacy_interval *out)
 {
-    struct composition_part parts[2];
-    struct composition run = run_of(plan, parts);
     enum accountant_status status =
-        all_plain(&run) ? accountant_gdp.epsilon(&run, plan->delta, out)
-                        : accountant_pld_figure(&run, PLD_EPSILON, plan->delta, effort, out);
+        all_plain(run) ? accountant_gdp.epsilon(run, delta, out)
+                       : accountant_pld_figure(run, PLD_EPSILON, delta, effort, out);
     switch (status) {
     case ACCOUNTANT_OK:
         return DP_SGD_PLAN_OK;
@@ -72,6 +70,29 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
         break;
     }
     return DP_SGD_PLAN_BAD;
+}
+
+enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *plan,
+                                                   const struct pld_effort *effort,
+                                                   struct privacy_interval *out)
+{
+    struct composition_part parts[2];
+    struct composition run = run_of(plan, parts);
+    if (plan->rounded_draws == 0)
+        return figure_at(&run, plan->delta, effort, out);
+    const struct dp_sgd_allowance allowance = dp_sgd_lattice_allowance(plan);
+    struct privacy_interval above, below;
+    enum dp_sgd_plan_status status = figure_at(&run, allowance.delta_above, effort, &above);
+    if (status == DP_SGD_PLAN_OK)
+        status = figure_at(&run, allowance.delta_below, effort, &below);
+    if (status != DP_SGD_PLAN_OK)
+        return status;
+    const struct privacy_interval figure = {.lower = fmax(0.0, below.lower - allowance.epsilon),
+                                            .upper = above.upper + allowance.epsilon};
+    if (!dp_sgd_lattice_fits(plan, figure.upper))
+        return DP_SGD_PLAN_INFEASIBLE;
+    *out = figure;
+    return DP_SGD_PLAN_OK;
 }
 
 /* At the best order; INFINITY where the curve overflows. */

@@ -23,6 +23,10 @@ struct dp_sgd_plan {
     uint32_t nominal_experts;       /* public */
     uint64_t steps;                 /* noisy steps; may be 0 with a release before */
     struct composition_part before; /* released before the steps; times 0: nothing */
+    uint64_t
+        rounded_draws; /* 0: noise in float. Else exact arithmetic: whole numbers are summed and
+                          each step adds so many draws of the rounded Gaussian, whose distance
+                          from the true law every figure pays for (dp_sgd_lattice.c) */
     double delta;
     double epsilon; /* certified upper bound at delta: privacy-loss distribution, or the closed form
                        of plain Gaussians where sampling_rate is 1 */
@@ -66,5 +70,16 @@ uint32_t dp_sgd_plan_draw_batch(const struct dp_sgd_plan *plan, struct noise_sou
 /* Adds the step's noise to the clipped SUM[count] and divides by the nominal batch. */
 void dp_sgd_plan_finish_sum(const struct dp_sgd_plan *plan, struct noise_source *noise, float *sum,
                             uint64_t count);
+
+/* Exact arithmetic. A clipped gradient is multiplied by this, which puts the clip norm at just
+ * below ROUNDED_GAUSSIAN_SIGMA / noise_multiplier, and each coordinate is truncated toward zero
+ * (algos/nn/per_example_lattice.h). */
+float dp_sgd_plan_lattice_scale(const struct dp_sgd_plan *plan);
+
+/* Adds the step's rounded Gaussians to the SUM[count] of whole numbers (TABLE: of
+ * rounded_gaussian_new) and gives OUT[count], what dp_sgd_plan_finish_sum gives in float. */
+void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan,
+                                const struct rounded_gaussian *table, struct noise_source *noise,
+                                int64_t *sum, uint64_t count, float *out);
 
 #endif

@@ -65,7 +65,8 @@ static void compare_clipping(const char *name)
     kit.plan.privacy.clip_norm = clip;
     kit_gradient(&kit, data, sum);
     for (size_t i = 0; i < count; i++)
-        cr_assert_float_eq(sum[i], expected[i], 1e-5, "%s: weight %zu: %g, %g", name, i, sum[i], expected[i]);
+        cr_assert_float_eq(sum[i], expected[i], 1e-5, "%s: weight %zu: %g, %g", name, i, sum[i],
+                           expected[i]);
     dataset_free(data);
 }
 
@@ -129,11 +130,12 @@ static struct policy *train_in_parts(const struct kit *kit, const struct dataset
 }
 
 static void interrupt(const char *name, enum algorithm_mechanism mechanism, double optimizer,
-                      double polyak)
+                      double polyak, double arithmetic)
 {
     struct kit kit;
     kit_init(&kit, name, mechanism, EXPERTS);
     kit_set(&kit, "optimizer", optimizer);
+    kit_set(&kit, "arithmetic", arithmetic);
     kit_set(&kit, "momentum", polyak > 0.0 ? 0.0 : 0.9);
     kit_set(&kit, "learning_rate", 1e-3);
     kit_set(&kit, "rate_schedule", RATE_COSINE);
@@ -156,11 +158,69 @@ Test(offline_algorithms, interrupted_runs_end_where_whole_ones_do)
 {
     for (int i = 0; i < ALGORITHMS; i++) {
         for (int mechanism = MECHANISM_NONE; mechanism <= MECHANISM_DPSGD; mechanism++) {
-            interrupt(algorithms[i], (enum algorithm_mechanism)mechanism, OPTIMIZER_SGD, 0.0);
-            interrupt(algorithms[i], (enum algorithm_mechanism)mechanism, OPTIMIZER_SGD, 0.01);
-            interrupt(algorithms[i], (enum algorithm_mechanism)mechanism, OPTIMIZER_ADAM, 0.0);
+            interrupt(algorithms[i], (enum algorithm_mechanism)mechanism, OPTIMIZER_SGD, 0.0, 0);
+            interrupt(algorithms[i], (enum algorithm_mechanism)mechanism, OPTIMIZER_SGD, 0.01, 0);
+            interrupt(algorithms[i], (enum algorithm_mechanism)mechanism, OPTIMIZER_ADAM, 0.0, 0);
         }
+        interrupt(algorithms[i], MECHANISM_DPSGD, OPTIMIZER_ADAM, 0.0, 1);
     }
+}
+
+/* ---- exact arithmetic */
+
+static void settings_exact(struct kit *kit, const char *name, double arithmetic)
+{
+    kit_init(kit, name, MECHANISM_DPSGD, EXPERTS);
+    kit_set(kit, "arithmetic", arithmetic);
+    kit_set(kit, "optimizer", OPTIMIZER_SGD);
+    kit_set(kit, "momentum", 0);
+    kit_set(kit, "batch_size", EXPERTS);
+    kit_set(kit, "average_decay", 0);
+    kit_set(kit, "steps", 1);
+    kit_set(kit, "learning_rate", 1);
+    kit_plan(kit);
+    kit->plan.privacy.noise_multiplier = 0.05;
+    kit->plan.privacy.clip_norm = 0.1;
+}
+
+/* One step with little noise: float and exact arithmetic give the same sum but for noise, of which
+ * both have 0.05 * 0.1 on each of 9 experts' shares. Six deviations of the difference. */
+Test(offline_algorithms, exact_arithmetic_sums_the_same_gradients)
+{
+    for (int i = 0; i < ALGORITHMS; i++) {
+        struct kit kit;
+        settings_exact(&kit, algorithms[i], 0);
+        struct dataset *data = one_each(4);
+        struct policy *real = kit_train(&kit, data, 1);
+        settings_exact(&kit, algorithms[i], 1);
+        cr_assert_eq(kit.plan.privacy.rounded_draws, kit.plan.parameter_count);
+        struct policy *whole = kit_train(&kit, data, 1);
+        double most = 6.0 * sqrt(2.0) * 0.05 * 0.1 / EXPERTS * 10.0; /* times input_scale */
+        bool equal = true;
+        for (size_t w = 0; w < kit.plan.parameter_count; w++) {
+            cr_assert_float_eq(real->parameters[w], whole->parameters[w], most, "%s: weight %zu",
+                               algorithms[i], w);
+            equal = equal && real->parameters[w] == whole->parameters[w];
+        }
+        cr_assert_not(equal);
+        policy_free(real);
+        policy_free(whole);
+        dataset_free(data);
+    }
+}
+
+Test(offline_algorithms, exact_arithmetic_asks_for_a_plan_that_pays_for_it)
+{
+    struct kit kit;
+    settings_exact(&kit, "cql", 1);
+    struct dataset *data = kit_data(EXPERTS, 4);
+    const struct algorithm_run run = {.request = &kit.request, .plan = &kit.plan, .data = data};
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    kit.plan.privacy.rounded_draws--;
+    cr_assert_eq(kit.algorithm->train(&run, &policy, &message), ALGORITHM_BAD_INPUT);
+    cr_assert_str_eq(message, "the plan does not fit exact arithmetic");
+    dataset_free(data);
 }
 
 /* ---- broken data, and what a step limit means */

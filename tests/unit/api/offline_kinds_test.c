@@ -76,3 +76,27 @@ Test(offline_kinds, each_has_its_own_parameters)
     }
     fixture_close(f);
 }
+
+/* A word that the warnings or assumptions of POLICY's certificate have, or not. */
+static bool certificate_says(struct fixture *f, const char *policy, const char *word)
+{
+    struct response *r =
+        fixture_get(f, "steward", domain_path("/v1/policies/%s/certificate", policy));
+    expect_status(r, 200);
+    return strstr(r->body, word) != NULL;
+}
+
+Test(offline_kinds, certificate_names_the_arithmetic)
+{
+    struct fixture *f = fixture_open();
+    struct response *real = trained(f, "cql", "");
+    struct response *whole = trained(f, "bcq", ",\"arithmetic\":\"exact\"");
+    const char *policy = response_text(real, "/policy");
+    cr_expect(certificate_says(f, policy, "no theorem covers its last bits"));
+    cr_expect_not(certificate_says(f, policy, "Exact arithmetic"));
+    policy = response_text(whole, "/policy");
+    cr_expect(certificate_says(f, policy, "Exact arithmetic"));
+    cr_expect(certificate_says(f, policy, "Gaussian rounded to whole numbers"));
+    cr_expect_not(certificate_says(f, policy, "no theorem covers its last bits"));
+    fixture_close(f);
+}
