@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/q_shelf.h"
 #include "api/teacher_shelf.h"
 
 struct app *api_open(const struct api_settings *settings)
@@ -20,7 +21,8 @@ struct app *api_open(const struct api_settings *settings)
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
     app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
     app->teachers = teacher_shelf_new();
-    if (app->secret_key == NULL || app->teachers == NULL) {
+    app->q_releases = q_shelf_new();
+    if (app->secret_key == NULL || app->teachers == NULL || app->q_releases == NULL) {
         api_close(app);
         return NULL;
     }
@@ -37,6 +39,7 @@ void api_close(struct app *app)
         return;
     }
     teacher_shelf_free(app->teachers);
+    q_shelf_free(app->q_releases);
     sodium_free(app->secret_key); /* wipes it */
     free(app);
 }

@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 
+struct q_shelf;
 struct teacher_shelf;
 
 struct app {
@@ -16,7 +17,8 @@ struct app {
     unsigned char public_key[32];   /* Ed25519 */
     unsigned char *secret_key;      /* 64 bytes of guarded memory */
     char key_id[17];                /* of the public key: 16 hex digits of its hash */
-    struct teacher_shelf *teachers; /* has a lock of its own */
+    struct teacher_shelf *teachers; /* has a lock of its own, as the next */
+    struct q_shelf *q_releases;
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "storage/policies.h"
+#include "storage/q_releases.h"
 
 static enum problem reply_certificate(struct call *call, const char *id, char *text)
 {
@@ -20,6 +21,21 @@ static enum problem reply_certificate(struct call *call, const char *id, char *t
     return call_reply_bytes(call, 200, "application/json", text, strlen(text));
 }
 
+/* Of a released Q-function: released it is, so everyone may read it. */
+static enum problem release_certificate(struct call *call)
+{
+    char id[ID_SIZE], owner[ID_SIZE], *text = NULL;
+    enum db_status status =
+        q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
+    if (status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0) {
+        return reply_certificate(call, id, text);
+    }
+    free(text);
+    return status == DB_OK || status == DB_NONE
+               ? call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.")
+               : call_db(call, status);
+}
+
 enum problem api_certificates_get(struct call *call)
 {
     struct certificate_row certificate = {.text = NULL};
@@ -27,6 +43,9 @@ enum problem api_certificates_get(struct call *call)
     enum db_status status = certificates_find(call->db, call_parameter(call, "id"), &certificate);
     if (status == DB_OK) {
         status = policies_find(call->db, certificate.policy, &policy);
+    }
+    if (status == DB_NONE && certificate.text == NULL) {
+        return release_certificate(call);
     }
     if (status != DB_OK && status != DB_NONE) {
         free(certificate.text);

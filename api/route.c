@@ -16,6 +16,7 @@
 #include "api/jobs.h"
 #include "api/pages.h"
 #include "api/policies.h"
+#include "api/q_releases.h"
 #include "api/queries.h"
 #include "api/rollouts.h"
 #include "api/teachers.h"
@@ -90,6 +91,14 @@ static const struct route routes[] = {
     {"POST", "/v1/teachers/{id}/queries", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_queries_ask, "Asks for a noisy answer and pays for it."},
     {"POST", "/v1/teachers/{id}/queries:estimate", POOL, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
     {"POST", "/v1/teachers/{id}/rollouts", BATCH, ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."},
+
+    /* q_releases.h */
+    {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_q_releases_list, "Lists released Q-functions."},
+    {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
+    {"DELETE", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_q_releases_end, "Erases the key of a release: it answers no more."},
+    {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
+    {"POST", "/v1/q-releases/{id}/queries", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS, BODY_JSON, "", NULL, api_q_releases_query, "Gives the released values of states; free, and always the same."},
+    {"POST", "/v1/q-releases/{id}/actions", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS, BODY_JSON, "", NULL, api_q_releases_actions, "Gives the best released action of states; free."},
 
     /* aggregations.h */
     {"POST", "/v1/aggregations", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_aggregations_prepare, api_aggregations_create, "Begins a collection of locally private reports."},

@@ -365,5 +365,29 @@ static const char *const version_7[] = {
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {version_1, version_2, version_3, version_4,
-                                            version_5, version_6, version_7, NULL};
+/* Released Q-functions. The sealed text is ciphertext; ending a release erases it. */
+static const char *const version_8[] = {
+    "CREATE TABLE q_releases ("
+    " id TEXT NOT NULL PRIMARY KEY,"
+    " owner TEXT NOT NULL,"
+    " name TEXT NOT NULL,"
+    " environment TEXT NOT NULL,"
+    " dataset TEXT NOT NULL,"
+    " job TEXT NOT NULL,"
+    " certificate TEXT NOT NULL UNIQUE,"
+    " terms TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL,"
+    " ended_ms INTEGER NOT NULL,"
+    " sealed BLOB NOT NULL,"
+    " certificate_text TEXT NOT NULL) STRICT",
+    "CREATE INDEX q_releases_by_time ON q_releases (created_ms, id)",
+    "CREATE TRIGGER q_releases_stay BEFORE DELETE ON q_releases"
+    " BEGIN SELECT RAISE(ABORT, 'what was released is never forgotten'); END",
+    "CREATE TRIGGER q_releases_end_once BEFORE UPDATE ON q_releases WHEN OLD.ended_ms <> 0"
+    " OR NEW.ended_ms = 0 OR NEW.terms <> OLD.terms OR length(NEW.sealed) <> 0"
+    " BEGIN SELECT RAISE(ABORT, 'a release never changes, and ends once'); END",
+    NULL,
+};
+
+const char *const *const schema_sqlite[] = {version_1, version_2, version_3, version_4, version_5,
+                                            version_6, version_7, version_8, NULL};

@@ -1,0 +1,311 @@
+/* Showing, asking and ending released Q-functions.
+ *
+ * DESIGN. An answer is a function of the release alone: nothing is drawn, debited or stored, so
+ * asking is a read, and a crash has nothing to lose. Ending erases the sealed text first; what a
+ * thread still holds answers at most the calls that have begun. */
+#include "api/q_releases.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "api/page.h"
+#include "api/q_shelf.h"
+#include "api/q_terms_json.h"
+#include "api/sealed.h"
+
+enum db_status q_release_store(const struct app *app, struct db *db, struct q_release_row *row,
+                               const struct q_release *release, const char *certificate_text)
+{
+    unsigned char *secret = NULL, *sealed = NULL;
+    size_t size = 0, sealed_size = 0;
+    json_t *json = q_terms_json(q_release_terms(release));
+    enum db_status status = DB_FAILED;
+    row->terms = json == NULL ? NULL : json_text_write(json, false, &size);
+    json_decref(json);
+    if (row->terms == NULL || !q_release_to_bytes(release, &secret, &size)) {
+        goto cleanup;
+    }
+    if (sealed_close(app, row->id, secret, size, &sealed, &sealed_size)) {
+        status = q_releases_insert(db, row, sealed, sealed_size, certificate_text);
+    }
+    sodium_memzero(secret, size);
+    free(secret);
+    free(sealed);
+cleanup:
+    q_release_row_done(row);
+    return status;
+}
+
+/* ---- showing */
+
+static json_t *release_json(const struct q_release_row *row)
+{
+    json_t *terms = json_loads(row->terms, 0, NULL);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "id", row->id, "name", row->name,
+                  "state", row->ended_ms == 0 ? "open" : "ended", "environment",
+                  json_text_or_null(row->environment), "dataset", json_text_or_null(row->dataset),
+                  "job", row->job, "certificate", row->certificate, "created_at",
+                  json_time(row->created_ms), "ended_at", json_time(row->ended_ms));
+    if (json == NULL || terms == NULL || json_object_update_missing(json, terms) != 0) {
+        json_decref(json);
+        json = NULL;
+    }
+    json_decref(terms);
+    return json;
+}
+
+static bool list_one(void *page, const struct q_release_row *row)
+{
+    return page_add(page, release_json(row), row->id);
+}
+
+enum problem api_q_releases_list(struct call *call)
+{
+    struct page page;
+    enum problem problem = page_read(call, &page);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
+    enum db_status status =
+        q_releases_list(call->db, owner, page.after, page.limit, list_one, &page);
+    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+}
+
+static void free_row(void *row)
+{
+    q_release_row_done(row);
+}
+
+static enum problem unknown(struct call *call)
+{
+    return call_problem(call, PROBLEM_NOT_FOUND, "There is no such release.");
+}
+
+/* The release that {id} names, when the caller may know of it: its steward, and every student as
+ * long as it answers. Lives as long as the call. */
+static enum problem release_of_call(struct call *call, struct q_release_row **out)
+{
+    struct q_release_row *row = arena_array(&call->arena, 1, sizeof *row);
+    if (row == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    enum db_status status = q_releases_find(call->db, call_parameter(call, "id"), row);
+    if (status != DB_OK) {
+        return status == DB_NONE ? unknown(call) : call_db(call, status);
+    }
+    if (!call_defer(call, free_row, row)) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    bool owner = strcmp(row->owner, call->caller.id) == 0;
+    if (!owner && (call_is(call, ROLE_STEWARD) || row->ended_ms != 0)) {
+        return unknown(call);
+    }
+    *out = row;
+    return PROBLEM_NONE;
+}
+
+enum problem api_q_releases_get(struct call *call)
+{
+    struct q_release_row *row = NULL;
+    enum problem problem = release_of_call(call, &row);
+    return problem == PROBLEM_NONE ? call_reply_json(call, 200, release_json(row)) : problem;
+}
+
+enum problem api_q_releases_certificate(struct call *call)
+{
+    struct q_release_row *row = NULL;
+    char id[ID_SIZE], owner[ID_SIZE], *text = NULL;
+    if (!call_is(call, ROLE_AUDITOR)) {
+        enum problem problem = release_of_call(call, &row);
+        if (problem != PROBLEM_NONE) {
+            return problem;
+        }
+    }
+    enum db_status status =
+        q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
+    if (status != DB_OK) {
+        free(text);
+        return status == DB_NONE ? unknown(call) : call_db(call, status);
+    }
+    call_header(call, "ETag", "\"%s\"", id);
+    call_header(call, "Cache-Control", "private, max-age=86400");
+    return call_reply_bytes(call, 200, "application/json", text, strlen(text));
+}
+
+enum problem api_q_releases_end(struct call *call)
+{
+    struct q_release_row *row = NULL;
+    enum problem problem = release_of_call(call, &row);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    enum db_status status = q_releases_end(call->db, row->id, call->now_ms);
+    if (status != DB_OK) {
+        return status == DB_NONE ? call_problem(call, PROBLEM_CONFLICT, "It has ended before.")
+                                 : call_db(call, status);
+    }
+    q_shelf_drop(call->app, row->id);
+    return call_reply_empty(call, 204);
+}
+
+/* ---- asking */
+
+struct question {
+    struct call *call;
+    const struct q_release *release;
+    const struct q_terms *terms;
+    double *states; /* count x state_dim */
+    size_t count;
+};
+
+struct loan {
+    const struct app *app;
+    const struct q_release *release;
+};
+
+static void give_back(void *context)
+{
+    struct loan *loan = context;
+    q_shelf_return(loan->app, loan->release);
+}
+
+static enum problem borrow(struct question *q)
+{
+    struct call *call = q->call;
+    struct q_release_row *row = NULL;
+    struct loan *loan = arena_array(&call->arena, 1, sizeof *loan);
+    if (loan == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    if (call_is(call, ROLE_STEWARD)) { /* students may ask all: only stewards need a look */
+        enum problem problem = release_of_call(call, &row);
+        if (problem != PROBLEM_NONE) {
+            return problem;
+        }
+    }
+    enum db_status status =
+        q_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &q->release);
+    if (status != DB_OK) {
+        return status == DB_NONE ? unknown(call) : call_db(call, status);
+    }
+    *loan = (struct loan){call->app, q->release};
+    q->terms = q_release_terms(q->release);
+    return call_defer(call, give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
+}
+
+static enum problem read_states(struct question *q)
+{
+    struct call *call = q->call;
+    json_t *list = NULL;
+    const struct field fields[] = {
+        field_array("states", &list, 1, call->app->settings.max_states_per_query)};
+    if (!fields_read(call, call->body, "", fields, 1)) {
+        return PROBLEM_VALIDATION;
+    }
+    q->count = json_array_size(list);
+    q->states = arena_array(&call->arena, q->count * q->terms->state_dim, sizeof *q->states);
+    if (q->states == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    for (size_t i = 0; i < q->count; i++) {
+        char at[64];
+        snprintf(at, sizeof at, "/states/%zu", i);
+        (void)fields_numbers(call, json_array_get(list, i), at, q->states + i * q->terms->state_dim,
+                             q->terms->state_dim, true);
+    }
+    return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
+}
+
+/* VALUES[actions] at state I; false: the fault is in the call. */
+static bool answer(const struct question *q, size_t i, double *values)
+{
+    uint32_t at = 0;
+    const double *state = q->states + i * q->terms->state_dim;
+    if (q_release_values(q->release, state, values, &at) == Q_ANSWERED) {
+        return true;
+    }
+    char pointer[80];
+    snprintf(pointer, sizeof pointer, "/states/%zu/%u", i, at);
+    call_invalid(q->call, pointer, "is outside of the declared bounds [%g, %g]", q->terms->low[at],
+                 q->terms->high[at]);
+    return false;
+}
+
+static enum problem ask(struct question *q)
+{
+    enum problem problem = borrow(q);
+    return problem == PROBLEM_NONE ? read_states(q) : problem;
+}
+
+static json_t *values_json(const double *values, uint32_t count)
+{
+    json_t *list = json_array();
+    for (uint32_t a = 0; list != NULL && a < count; a++) {
+        if (json_array_append_new(list, json_number(values[a])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+enum problem api_q_releases_query(struct call *call)
+{
+    struct question q = {.call = call};
+    enum problem problem = ask(&q);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    json_t *all = call_own(call, json_array());
+    for (size_t i = 0; i < q.count; i++) {
+        double values[ENV_MAX_ACTIONS];
+        if (answer(&q, i, values) &&
+            json_array_append_new(all, values_json(values, q.terms->action_count)) != 0) {
+            return PROBLEM_INTERNAL_ERROR;
+        }
+    }
+    if (call_error_count(call) > 0) {
+        return PROBLEM_VALIDATION;
+    }
+    return call_reply_json(call, 200, json_pack("{s:O}", "values", all));
+}
+
+static json_int_t best(const double *values, uint32_t count)
+{
+    uint32_t action = 0;
+    for (uint32_t a = 1; a < count; a++) {
+        action = values[a] > values[action] ? a : action;
+    }
+    return action;
+}
+
+enum problem api_q_releases_actions(struct call *call)
+{
+    struct question q = {.call = call};
+    enum problem problem = ask(&q);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    json_t *actions = call_own(call, json_array()), *all = call_own(call, json_array());
+    for (size_t i = 0; i < q.count; i++) {
+        double values[ENV_MAX_ACTIONS];
+        if (!answer(&q, i, values)) {
+            continue;
+        }
+        if (json_array_append_new(actions, json_integer(best(values, q.terms->action_count))) ||
+            json_array_append_new(all, values_json(values, q.terms->action_count))) {
+            return PROBLEM_INTERNAL_ERROR;
+        }
+    }
+    if (call_error_count(call) > 0) {
+        return PROBLEM_VALIDATION;
+    }
+    return call_reply_json(call, 200, json_pack("{s:O, s:O}", "actions", actions, "values", all));
+}

@@ -1,0 +1,22 @@
+/* Released Q-functions: paid for once, asked for ever. The same state gives the same values, today,
+ * after a restart, from any replica. */
+#ifndef TACET_API_Q_RELEASES_H
+#define TACET_API_Q_RELEASES_H
+
+#include "algos/release/q_release.h"
+#include "api/call.h"
+#include "storage/q_releases.h"
+
+enum problem api_q_releases_list(struct call *call);        /* GET /v1/q-releases */
+enum problem api_q_releases_get(struct call *call);         /* GET /v1/q-releases/{id} */
+enum problem api_q_releases_end(struct call *call);         /* DELETE /v1/q-releases/{id} */
+enum problem api_q_releases_certificate(struct call *call); /* GET .../certificate */
+enum problem api_q_releases_query(struct call *call);       /* POST .../queries */
+enum problem api_q_releases_actions(struct call *call);     /* POST .../actions */
+
+/* Stores RELEASE under ROW, whose id, owner, names, job and certificate are filled in; its terms
+ * are written here. Inside the transaction that settles the price. DB_FAILED: memory too. */
+enum db_status q_release_store(const struct app *app, struct db *db, struct q_release_row *row,
+                               const struct q_release *release, const char *certificate_text);
+
+#endif

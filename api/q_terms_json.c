@@ -1,0 +1,110 @@
+/* Terms out and in. */
+#include "api/q_terms_json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "api/json_text.h"
+
+static bool set(json_t *json, const char *name, json_t *value)
+{
+    return json_object_set_new(json, name, value) == 0;
+}
+
+static json_t *bounds_json(const struct q_terms *t)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < t->state_dim; i++) {
+        json_t *one = json_pack("[o, o]", json_number(t->low[i]), json_number(t->high[i]));
+        if (json_array_append_new(list, one) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static bool add_form(json_t *json, const struct q_terms *t)
+{
+    switch (t->form) {
+    case Q_FORM_PATH:
+        return set(json, "value_limit", json_number(t->value_limit)) &&
+               set(json, "lipschitz", json_number(t->lipschitz)) &&
+               set(json, "kernel",
+                   json_pack("{s:s, s:o}", "name", "exponential", "beta", json_number(t->beta))) &&
+               set(json, "bits", json_integer(t->bits)) &&
+               set(json, "knot_bits", json_integer(t->knot_bits));
+    case Q_FORM_FEATURES:
+        return set(json, "radius", json_number(t->value_limit)) &&
+               set(json, "features", json_integer(t->features)) &&
+               set(json, "seed", json_integer((json_int_t)t->seed));
+    case Q_FORM_GRID:
+        return set(json, "value_limit", json_number(t->value_limit)) &&
+               set(json, "nodes", json_integer(t->knot_bits));
+    }
+    return false;
+}
+
+json_t *q_terms_json(const struct q_terms *t)
+{
+    json_t *json =
+        json_pack("{s:s, s:I, s:I, s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "form",
+                  q_form_name(t->form), "state_dim", (json_int_t)t->state_dim, "action_count",
+                  (json_int_t)t->action_count, "bounds", bounds_json(t), "outside",
+                  t->clamps ? "clamp" : "refuse", "shards", (json_int_t)t->shards, "sensitivity",
+                  json_number(t->sensitivity), "sigma", json_number(t->sigma), "mu",
+                  json_number(t->mu), "noise_to_range", json_number(t->noise_to_range));
+    if (json == NULL || !add_form(json, t)) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+static double real(const json_t *json, const char *name)
+{
+    const json_t *value = json_object_get(json, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static uint32_t whole(const json_t *json, const char *name)
+{
+    json_int_t value = json_integer_value(json_object_get(json, name));
+    return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+bool q_terms_read(const json_t *json, struct q_terms *out)
+{
+    const char *form = json_string_value(json_object_get(json, "form"));
+    const char *outside = json_string_value(json_object_get(json, "outside"));
+    int number = form == NULL ? -1 : q_form_find(form);
+    const json_t *bounds = json_object_get(json, "bounds");
+    *out = (struct q_terms){.state_dim = whole(json, "state_dim"),
+                            .action_count = whole(json, "action_count"),
+                            .shards = whole(json, "shards"),
+                            .bits = whole(json, "bits"),
+                            .features = whole(json, "features"),
+                            .sensitivity = real(json, "sensitivity"),
+                            .sigma = real(json, "sigma"),
+                            .mu = real(json, "mu"),
+                            .noise_to_range = real(json, "noise_to_range")};
+    if (number < 0 || outside == NULL || json_array_size(bounds) != out->state_dim ||
+        out->state_dim > ENV_MAX_STATE_DIM) {
+        return false;
+    }
+    out->form = (enum q_form)number;
+    out->clamps = strcmp(outside, "clamp") == 0;
+    for (uint32_t i = 0; i < out->state_dim; i++) {
+        const json_t *one = json_array_get(bounds, i);
+        out->low[i] = json_number_value(json_array_get(one, 0));
+        out->high[i] = json_number_value(json_array_get(one, 1));
+    }
+    out->value_limit = real(json, number == Q_FORM_FEATURES ? "radius" : "value_limit");
+    out->knot_bits = whole(json, number == Q_FORM_GRID ? "nodes" : "knot_bits");
+    out->seed = (uint64_t)json_integer_value(json_object_get(json, "seed"));
+    if (number == Q_FORM_PATH) {
+        out->lipschitz = real(json, "lipschitz");
+        out->beta = real(json_object_get(json, "kernel"), "beta");
+    }
+    return true;
+}

@@ -1,0 +1,238 @@
+/* Released Q-functions over the whole service: terms, values that stay through a second service on
+ * the same database, actions, bounds, the end; and nothing secret in what is stored. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/q_releases.h"
+#include "api/sealed.h"
+#include "tests/unit/api/domain.h"
+
+static struct fixture *f;
+
+static void open_service(void)
+{
+    f = fixture_open();
+}
+
+static void close_service(void)
+{
+    fixture_close(f);
+}
+
+enum { KNOTS = 9 };
+static const uint8_t key[GAUSSIAN_PATH_KEY_BYTES] = {7, 7, 7, 1, 2, 3, 250, 249, 248, 9, 9, 9, 8};
+static const struct q_terms terms = {.form = Q_FORM_PATH,
+                                     .state_dim = 1,
+                                     .action_count = 2,
+                                     .low = {-1.0},
+                                     .high = {3.0},
+                                     .shards = 100,
+                                     .value_limit = 1.0,
+                                     .lipschitz = 4.0,
+                                     .bits = 20,
+                                     .knot_bits = 3,
+                                     .beta = 4.0,
+                                     .sensitivity = 0.05,
+                                     .sigma = 0.1,
+                                     .mu = 0.5,
+                                     .noise_to_range = 0.1};
+static double mean[KNOTS * 2];
+
+struct storing {
+    struct q_release_row row;
+    const struct q_release *release;
+};
+
+static enum db_status store(struct db *db, void *context)
+{
+    struct storing *storing = context;
+    return q_release_store(fixture_app(f), db, &storing->row, storing->release,
+                           "{\"kind\":\"test\"}");
+}
+
+/* Stores a release of the steward, as a job would; the local twin is the caller's. */
+static struct q_release *make(char id[ID_SIZE])
+{
+    for (int i = 0; i < KNOTS * 2; i++)
+        mean[i] = 0.123456789 + 0.01 * i;
+    struct q_release *release = q_release_path(&terms, mean, key);
+    cr_assert_not_null(release);
+    struct storing storing = {.row = {.name = "one", .job = "job_x", .created_ms = 5},
+                              .release = release};
+    id_new("qre_", storing.row.id);
+    id_new("crt_", storing.row.certificate);
+    snprintf(storing.row.owner, ID_SIZE, "%s", fixture_client(f, "steward"));
+    memcpy(id, storing.row.id, ID_SIZE);
+    cr_assert_eq(db_transact(fixture_db(f), store, &storing), DB_OK, "%s",
+                 db_last_error(fixture_db(f)));
+    return release;
+}
+
+static struct response *ask(const char *role, const char *id, const char *what, const char *body)
+{
+    return fixture_post(f, role, domain_path("/v1/q-releases/%s/%s", id, what), body);
+}
+
+Test(q_releases, answer_what_the_release_says, .init = open_service, .fini = close_service)
+{
+    char id[ID_SIZE];
+    struct q_release *release = make(id);
+    static const double states[] = {-1.0, 0.1, 2.999, 3.0};
+    struct response *first = ask("student", id, "queries", "{\"states\":[[-1],[0.1],[2.999],[3]]}");
+    expect_status(first, 200);
+    for (int i = 0; i < 4; i++) {
+        double values[2];
+        cr_assert_eq(q_release_values(release, &states[i], values, NULL), Q_ANSWERED);
+        for (int a = 0; a < 2; a++) {
+            char at[40];
+            snprintf(at, sizeof at, "/values/%d/%d", i, a);
+            cr_expect_eq(response_number(first, at), values[a]);
+        }
+    }
+    /* Again, in another order, as another role. */
+    struct response *again = ask("steward", id, "queries", "{\"states\":[[0.1],[-1]]}");
+    expect_status(again, 200);
+    cr_expect_eq(response_number(again, "/values/0/0"), response_number(first, "/values/1/0"));
+    cr_expect_eq(response_number(again, "/values/1/1"), response_number(first, "/values/0/1"));
+    struct response *acts = ask("student", id, "actions", "{\"states\":[[0.1]]}");
+    expect_status(acts, 200);
+    bool second = response_number(acts, "/values/0/1") > response_number(acts, "/values/0/0");
+    cr_expect_eq(response_number(acts, "/actions/0"), second);
+    cr_expect_eq(response_number(acts, "/values/0/0"), response_number(first, "/values/1/0"));
+    q_release_free(release);
+}
+
+Test(q_releases, show_their_terms_and_no_secret, .init = open_service, .fini = close_service)
+{
+    char id[ID_SIZE];
+    q_release_free(make(id));
+    struct response *r = fixture_get(f, "steward", domain_path("/v1/q-releases/%s", id));
+    expect_status(r, 200);
+    cr_expect_str_eq(response_text(r, "/form"), "path");
+    cr_expect_str_eq(response_text(r, "/outside"), "refuse");
+    cr_expect_str_eq(response_text(r, "/kernel/name"), "exponential");
+    cr_expect_eq(response_number(r, "/kernel/beta"), 4);
+    cr_expect_eq(response_number(r, "/bounds/0/0"), -1);
+    cr_expect_eq(response_number(r, "/sigma"), 0.1);
+    cr_expect_eq(response_number(r, "/bits"), 20);
+    r = fixture_get(f, "student", "/v1/q-releases");
+    cr_expect_eq(json_array_size(response_at(r, "/items")), 1);
+    r = fixture_get(f, "auditor", domain_path("/v1/q-releases/%s/certificate", id));
+    expect_status(r, 200);
+    cr_expect_str_eq(r->body, "{\"kind\":\"test\"}");
+    r = fixture_get(f, "steward", domain_path("/v1/q-releases/%s", id));
+    r = fixture_get(f, "agent",
+                    domain_path("/v1/certificates/%s", response_text(r, "/certificate")));
+    expect_status(r, 200);
+    /* Neither the key nor a noise-free value is anywhere in the database's files. */
+    char wal[200];
+    snprintf(wal, sizeof wal, "%s-wal", fixture_path(f));
+    const char *const paths[] = {fixture_path(f), wal};
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(paths[i], "rb");
+        if (file == NULL)
+            continue;
+        static unsigned char bytes[8 << 20];
+        size_t size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        cr_expect_null(memmem(bytes, size, key, sizeof key));
+        cr_expect_null(memmem(bytes, size, &mean[3], sizeof mean[3]));
+    }
+}
+
+Test(q_releases, odd_questions_get_clear_answers, .init = open_service, .fini = close_service)
+{
+    char id[ID_SIZE];
+    q_release_free(make(id));
+    static const char *const bad[][2] = {
+        {"{\"states\":[[0],[3.01]]}", "/states/1/0"},
+        {"{\"states\":[[-1.0001]]}", "/states/0/0"},
+        {"{\"states\":[[0,1]]}", "/states/0"},
+        {"{\"states\":[[]]}", "/states/0"},
+        {"{\"states\":[0]}", "/states/0"},
+        {"{\"states\":[[\"x\"]]}", "/states/0/0"},
+        {"{\"states\":[]}", "/states"},
+        {"{\"states\":[[0]],\"more\":1}", "/more"},
+        {"{}", "/states"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        expect_invalid(ask("student", id, "queries", bad[i][0]), bad[i][1]);
+        expect_invalid(ask("student", id, "actions", bad[i][0]), bad[i][1]);
+    }
+    static const char *const no_json[] = {"{\"states\":[[NaN]]}", "{\"states\":[[1e999]]}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct response *r = ask("student", id, "queries", no_json[i]);
+        cr_expect(r->status == 400 || r->status == 422, "%d", r->status);
+    }
+    struct response *zero = ask("student", id, "queries", "{\"states\":[[0.0],[-0.0]]}");
+    expect_status(zero, 200);
+    cr_expect_eq(response_number(zero, "/values/0/0"), response_number(zero, "/values/1/0"));
+    /* One state more than a request may have. */
+    char *many = malloc(20000);
+    cr_assert_not_null(many);
+    strcpy(many, "{\"states\":[[0]");
+    for (int i = 0; i < 1024; i++)
+        strcat(many, ",[0]");
+    strcat(many, "]}");
+    expect_invalid(ask("student", id, "queries", many), "/states");
+    free(many);
+    expect_problem(ask("agent", id, "queries", "{\"states\":[[0]]}"), "forbidden");
+    expect_problem(ask(NULL, id, "queries", "{\"states\":[[0]]}"), "unauthorized");
+    expect_problem(ask("student", "qre_none", "queries", "{\"states\":[[0]]}"), "not-found");
+}
+
+Test(q_releases, end_for_ever, .init = open_service, .fini = close_service)
+{
+    char id[ID_SIZE];
+    q_release_free(make(id));
+    const char *path = domain_path("/v1/q-releases/%s", id);
+    expect_status(ask("student", id, "queries", "{\"states\":[[0]]}"), 200);
+    expect_problem(fixture_delete(f, "student", path), "forbidden");
+    /* Another steward knows nothing of it. */
+    const struct ask stranger = {
+        .method = "DELETE", .path = path, .token = fixture_new_token(f, "steward")};
+    expect_problem(fixture_ask(f, &stranger), "not-found");
+    expect_status(fixture_delete(f, "steward", path), 204);
+    expect_problem(ask("student", id, "queries", "{\"states\":[[0]]}"), "not-found");
+    expect_problem(ask("steward", id, "actions", "{\"states\":[[0]]}"), "not-found");
+    expect_problem(fixture_get(f, "student", path), "not-found");
+    expect_problem(fixture_delete(f, "steward", path), "conflict");
+    struct response *r = fixture_get(f, "steward", path);
+    expect_status(r, 200);
+    cr_expect_str_eq(response_text(r, "/state"), "ended");
+    void *sealed = NULL;
+    size_t size = 0;
+    cr_expect_eq(q_releases_sealed(fixture_db(f), id, &sealed, &size), DB_NONE);
+}
+
+/* What one service sealed another with the same key opens, for that id alone; no other key does. */
+Test(q_releases, secrets_are_bound, .init = open_service, .fini = close_service)
+{
+    static const unsigned char secret[] = "the key of a path";
+    unsigned char *sealed = NULL;
+    size_t size = 0, opened = 0;
+    struct app *app = fixture_app(f);
+    cr_assert(sealed_close(app, "qre_a", secret, sizeof secret, &sealed, &size));
+    cr_expect_null(memmem(sealed, size, secret, sizeof secret - 1));
+    unsigned char *again = sealed_open(app, "qre_a", sealed, size, &opened);
+    cr_assert_not_null(again);
+    cr_expect_eq(opened, sizeof secret);
+    cr_expect_arr_eq(again, secret, sizeof secret);
+    sodium_free(again);
+    cr_expect_null(sealed_open(app, "qre_b", sealed, size, &opened));
+    for (size_t i = 0; i < size; i++) {
+        sealed[i] ^= 1;
+        cr_expect_null(sealed_open(app, "qre_a", sealed, size, &opened));
+        sealed[i] ^= 1;
+    }
+    cr_expect_null(sealed_open(app, "qre_a", sealed, 10, &opened));
+    app->secret_key[0] ^= 1;
+    cr_expect_null(sealed_open(app, "qre_a", sealed, size, &opened));
+    app->secret_key[0] ^= 1;
+    free(sealed);
+}
