@@ -16,7 +16,7 @@
 #define WIDTH            720.0
 #define HEIGHT           380.0
 #define LEFT             64.0
-#define RIGHT            20.0
+#define RIGHT            32.0
 #define TOP              64.0
 #define BOTTOM           58.0
 
