@@ -21,7 +21,7 @@ $(BENCH_OUT)/curves: $(BENCH_OUT)/bench/curves.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
 
-CURVES ?= cartpole acrobot hiv
+CURVES ?= cartpole acrobot hiv lunar_lander
 .PHONY: curves
 curves: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/curves

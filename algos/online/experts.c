@@ -20,6 +20,7 @@ static const struct expert_population *const table[] = {
     &cartpole_population,
     &acrobot_population,
     &hiv_population,
+    &lunar_lander_population,
 };
 
 enum purpose { PURPOSE_ORDER = 1, PURPOSE_TRAIN, PURPOSE_MEASURE, PURPOSE_PLAY };
