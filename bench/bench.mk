@@ -27,6 +27,22 @@ curves: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/curves
 	@for world in $(CURVES); do $(BENCH_OUT)/curves $$world || exit 1; echo; done
 
+# Expert-level private offline learning beside published figures: docs/results/offline.md. Resumable; hours with the defaults.
+OFFLINE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/offline/*.c))
+$(BENCH_OUT)/reproduce_offline: $(OFFLINE_OBJECTS) $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(OFFLINE_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+OFFLINE         ?=
+OFFLINE_EXPERTS ?= 3000
+OFFLINE_RUN      = $(BENCH_OUT)/reproduce_offline --experts $(OFFLINE_EXPERTS)
+.PHONY: reproduce-offline
+reproduce-offline: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_offline
+	@mkdir -p $(BUILD)/experts docs/results
+	@$(OFFLINE_RUN) --cache $(BUILD)/experts --results docs/results/offline.tsv $(OFFLINE)
+	@$(OFFLINE_RUN) --results docs/results/offline.tsv --report docs/results
+
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
 

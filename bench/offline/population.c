@@ -1,0 +1,208 @@
+/* Training with a cache, and play.
+ *
+ * The cache is a file of records: the length of a policy's bytes in decimal and a newline, then the
+ * bytes (algos/policy.h: they carry a checksum). A setting's experts are appended together; what a
+ * killed run left half written is cut off and made again. */
+#include "bench/offline/population.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "algos/online/experts.h"
+
+#define RANDOM_EPISODES 100
+#define RECORD_MAX      (1u << 26)
+
+/* The caps of the published protocol: 1000 steps in CartPole, 200 in Acrobot, 50 in HIV. */
+static uint32_t evaluation_steps(const struct env *env)
+{
+    static const struct {
+        const char *world;
+        uint32_t steps;
+    } caps[] = {{"cartpole", 1000}, {"acrobot", 200}, {"hiv", 50}};
+    for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
+        if (strcmp(caps[i].world, env->name) == 0)
+            return caps[i].steps;
+    }
+    return env->max_episode_steps;
+}
+
+/* ---- the networks */
+
+static struct policy *read_record(FILE *file)
+{
+    unsigned long size = 0;
+    if (fscanf(file, "%lu", &size) != 1 || fgetc(file) != '\n' || size == 0 || size > RECORD_MAX)
+        return NULL;
+    unsigned char *bytes = malloc(size);
+    struct policy *policy = NULL;
+    if (bytes && fread(bytes, 1, size, file) == size)
+        policy = policy_from_bytes(bytes, size);
+    free(bytes);
+    return policy;
+}
+
+static bool write_record(FILE *file, const struct policy *policy)
+{
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (!policy_to_bytes(policy, &bytes, &size))
+        return false;
+    bool good = fprintf(file, "%zu\n", size) > 0 && fwrite(bytes, 1, size, file) == size;
+    free(bytes);
+    return good;
+}
+
+/* Whole settings from the cache; gives how many, and leaves FILE behind the last of them. */
+static uint32_t read_cache(FILE *file, uint32_t settings, struct policy **out)
+{
+    for (uint32_t s = 0; s < settings; s++) {
+        long start = ftell(file);
+        struct policy **three = out + (size_t)s * EXPERTS_PER_SETTING;
+        for (int k = 0; k < EXPERTS_PER_SETTING; k++)
+            three[k] = read_record(file);
+        if (three[0] && three[1] && three[2])
+            continue;
+        for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
+            policy_free(three[k]);
+            three[k] = NULL;
+        }
+        if (fseek(file, start, SEEK_SET) != 0 || ftruncate(fileno(file), start) != 0)
+            return UINT32_MAX;
+        return s;
+    }
+    return settings;
+}
+
+static bool train(const struct env *env, uint32_t settings, const char *cache, struct policy **out)
+{
+    const struct expert_population *kind = experts_find(env);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.experts", cache, env->name);
+    FILE *file = fopen(path, "a+b");
+    if (!kind || !file || fseek(file, 0, SEEK_SET) != 0) {
+        fprintf(stderr, "%s: %s\n", path, kind ? "cannot be written" : "no such population");
+        if (file)
+            fclose(file);
+        return false;
+    }
+    uint32_t s = read_cache(file, settings, out);
+    bool good = s != UINT32_MAX;
+    for (; good && s < settings; s++) {
+        struct policy **three = out + (size_t)s * EXPERTS_PER_SETTING;
+        good = experts_train(kind, POPULATION_SEED, s, three);
+        for (int k = 0; good && k < EXPERTS_PER_SETTING; k++)
+            good = write_record(file, three[k]);
+        good = good && fflush(file) == 0;
+        if (good && (s + 1) % 100 == 0)
+            fprintf(stderr, "%s: %u of %u settings trained\n", env->name, s + 1, settings);
+    }
+    if (fclose(file) != 0 || !good) {
+        fprintf(stderr, "%s: cannot be written, or no memory\n", path);
+        return false;
+    }
+    return true;
+}
+
+/* ---- play */
+
+static struct dataset *play(const struct population *p)
+{
+    struct expert_episode episode;
+    struct dataset_builder *builder =
+        dataset_builder_new(p->env->state_dim, p->env->action_count, p->experts);
+    bool good = builder && expert_episode_init(&episode, p->env, p->episode_steps);
+    for (uint32_t e = 0; good && e < p->experts; e++) {
+        struct rng rng;
+        expert_rng(&rng, POPULATION_SEED, e);
+        for (uint32_t t = 0; good && t < p->trajectories; t++) {
+            good = expert_play(&episode, p->policies[e], POPULATION_FLOOR, &rng);
+            episode.trajectory.expert = e;
+            good = good && dataset_builder_add(builder, &episode.trajectory);
+        }
+    }
+    if (builder)
+        expert_episode_clear(&episode);
+    if (good)
+        return dataset_builder_finish(builder);
+    dataset_builder_free(builder);
+    return NULL;
+}
+
+/* A network of zeros prefers nothing. */
+static bool measure_random(struct population *p)
+{
+    const struct mlp_shape shape = {
+        .input = p->env->state_dim, .layer_count = 1, .width = {p->env->action_count}};
+    double physics[ENV_MAX_PARAMETERS];
+    struct policy_evaluation played;
+    struct policy *policy = policy_new(&shape, POLICY_SOFTMAX);
+    env_defaults(p->env, physics);
+    bool good = policy && policy_evaluate(policy, p->env, physics, RANDOM_EPISODES,
+                                          p->evaluation_steps, 1, &played);
+    policy_free(policy);
+    p->random_return = good ? played.mean_return : 0.0;
+    return good;
+}
+
+struct population *population_load(const char *world, uint32_t experts, uint32_t trajectories,
+                                   const char *cache)
+{
+    const struct env *env = env_find(world);
+    if (!env) {
+        fprintf(stderr, "%s: no such world\n", world);
+        return NULL;
+    }
+    uint32_t settings = (experts + EXPERTS_PER_SETTING - 1) / EXPERTS_PER_SETTING;
+    struct population *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->policies = calloc((size_t)settings * EXPERTS_PER_SETTING, sizeof(struct policy *));
+    p->env = env;
+    p->experts = settings * EXPERTS_PER_SETTING; /* until all are loaded: what is to be freed */
+    p->trajectories = trajectories;
+    p->evaluation_steps = evaluation_steps(env);
+    p->episode_steps = experts_find(env) ? experts_episode_steps(experts_find(env)) : 0;
+    bool good = p->policies && train(env, settings, cache, p->policies);
+    for (; good && p->experts > experts; p->experts--)
+        policy_free(p->policies[p->experts - 1]);
+    good = good && measure_random(p);
+    p->data = good ? play(p) : NULL;
+    if (p->data)
+        return p;
+    fprintf(stderr, "%s: no population\n", world);
+    population_free(p);
+    return NULL;
+}
+
+void population_free(struct population *p)
+{
+    if (!p)
+        return;
+    for (uint32_t e = 0; p->policies && e < p->experts; e++)
+        policy_free(p->policies[e]);
+    free(p->policies);
+    dataset_free(p->data);
+    free(p);
+}
+
+struct expert_policies *population_policies(const struct population *p)
+{
+    struct expert_policies *all =
+        expert_policies_new(p->experts, p->env->state_dim, p->env->action_count, POPULATION_FLOOR);
+    for (uint32_t e = 0; all && e < p->experts; e++) {
+        const struct policy *from = p->policies[e];
+        struct policy *copy = policy_new(&from->shape, from->output);
+        if (copy)
+            memcpy(copy->parameters, from->parameters,
+                   mlp_parameter_count(&from->shape) * sizeof(float));
+        if (!copy || !expert_policies_take(all, e, copy)) {
+            policy_free(copy);
+            expert_policies_free(all);
+            all = NULL;
+        }
+    }
+    return all;
+}

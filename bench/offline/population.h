@@ -1,0 +1,37 @@
+/* A population of experts and its data, as `tacet experts` makes them, for measurements. The
+ * trained networks are kept in a file; trajectories are played again, which is quick and gives the
+ * same bytes. */
+#ifndef TACET_BENCH_OFFLINE_POPULATION_H
+#define TACET_BENCH_OFFLINE_POPULATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algos/data/dataset.h"
+#include "algos/offline/expert_policies.h"
+#include "algos/policy.h"
+#include "envs/env.h"
+
+#define POPULATION_FLOOR 0.02 /* probability of every action but the best */
+#define POPULATION_SEED  1
+
+struct population {
+    const struct env *env;
+    uint32_t experts, trajectories;
+    uint32_t episode_steps;    /* longest trajectory in the data */
+    uint32_t evaluation_steps; /* longest episode when a policy is judged */
+    struct policy **policies;  /* experts */
+    struct dataset *data;
+    double random_return; /* mean of 100 episodes of at most evaluation_steps with random actions */
+};
+
+/* Loads the networks from CACHE/NAME.experts, and trains and adds those that are missing; then
+ * plays. NULL after a line on standard error. */
+struct population *population_load(const char *world, uint32_t experts, uint32_t trajectories,
+                                   const char *cache);
+void population_free(struct population *population);
+
+/* Copies of the networks, mixed to the floor; the caller frees them. NULL: no memory. */
+struct expert_policies *population_policies(const struct population *population);
+
+#endif

@@ -1,0 +1,15 @@
+/* Tables and plots from the file of results. */
+#ifndef TACET_BENCH_OFFLINE_REPORT_H
+#define TACET_BENCH_OFFLINE_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Writes DIRECTORY/offline-tables.md and an SVG for each world and algorithm that has cells of
+ * EXPERTS experts in the file RESULTS. A cell is the mean over seeds of the return above random
+ * play, as a fraction of the mean non-private run's, with a 95 % interval of Student's t over
+ * seeds, in which the non-private runs' own spread counts too. False after a line on standard
+ * error. */
+bool report_write(const char *results, uint32_t experts, const char *directory);
+
+#endif
