@@ -14,6 +14,7 @@
 #define STAGE_STEPS_MAX 10000
 #define STAGE_RUNS      25
 #define STAGE_LABELS    2000
+#define STAGE_ROUNDS    4
 
 static const char *const sources[] = {"rollouts", "logged", NULL};
 static const char *const accountings[] = {"sharp", "paper", NULL};
@@ -80,7 +81,7 @@ static void read_selective(struct call *call, const json_t *privacy, struct algo
 
 static void read_consensus(struct call *call, const json_t *privacy, struct algorithm_request *out)
 {
-    int64_t labels = STAGE_LABELS, max_length = 0;
+    int64_t labels = STAGE_LABELS, max_length = 0, rounds = STAGE_ROUNDS;
     json_t *consensus = NULL;
     struct stage_request stage = {
         .kind = STAGE_CONSENSUS, .epsilon_share = 1, .delta_share = 1, .explore = 0.1};
@@ -93,12 +94,14 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
         field_optional(field_integer("labels", &labels, 1, CONSENSUS_MAX_LABELS)),
         field_optional(field_integer("max_length", &max_length, 1, STAGE_STEPS_MAX)),
         field_optional(field_number("explore", &stage.explore, 0, 0.9)),
+        field_optional(field_integer("rounds", &rounds, 1, 1000)),
     };
     (void)fields_read(call, privacy, "/privacy", fields, 3);
     if (consensus != NULL) {
-        (void)fields_read(call, consensus, "/privacy/consensus", inner, 3);
+        (void)fields_read(call, consensus, "/privacy/consensus", inner, 4);
     }
     stage.labels = (uint32_t)labels;
+    stage.rounds = (uint32_t)rounds;
     stage.max_length = (uint32_t)max_length;
     out->plain_share = 1;
     out->stage = stage;
@@ -228,12 +231,12 @@ static json_t *consensus_json(const struct job_plan *plan)
     const struct stage_request *request = &plan->request.stage;
     const struct consensus_plan *p = &plan->plan.stage.consensus;
     return json_pack(
-        "{s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "labels", (json_int_t)p->labels,
-        "max_length", (json_int_t)request->max_length, "explore", json_number(request->explore),
-        "sensitivity", json_number(p->sensitivity), "noise_multiplier",
-        json_number(p->noise_multiplier), "noise", json_number(p->noise), "lattice_scale",
-        (json_int_t)p->lattice_scale, "epsilon_share", json_number(request->epsilon_share),
-        "delta_share", json_number(request->delta_share));
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "labels", (json_int_t)p->labels,
+        "rounds", (json_int_t)request->rounds, "max_length", (json_int_t)request->max_length,
+        "explore", json_number(request->explore), "sensitivity", json_number(p->sensitivity),
+        "noise_multiplier", json_number(p->noise_multiplier), "noise", json_number(p->noise),
+        "lattice_scale", (json_int_t)p->lattice_scale, "epsilon_share",
+        json_number(request->epsilon_share), "delta_share", json_number(request->delta_share));
 }
 
 json_t *job_stage_json(const struct job_plan *plan)
@@ -311,6 +314,7 @@ static bool parse_consensus(const json_t *json, struct job_plan *out)
                                .labels = (uint32_t)integer_of(json, "labels"),
                                .max_length = (uint32_t)integer_of(json, "max_length"),
                                .explore = number_of(json, "explore"),
+                               .rounds = (uint32_t)integer_of(json, "rounds"),
                                .epsilon_share = number_of(json, "epsilon_share"),
                                .delta_share = number_of(json, "delta_share")};
     const struct consensus_plan plan = {.labels = out->request.stage.labels,
@@ -322,7 +326,7 @@ static bool parse_consensus(const json_t *json, struct job_plan *out)
                                             (uint64_t)integer_of(json, "lattice_scale")};
     out->plan.stage.consensus = plan;
     return plan.labels > 0 && plan.lattice_scale > 0 && plan.noise_multiplier > 0 &&
-           out->request.stage.max_length > 0;
+           out->request.stage.max_length > 0 && out->request.stage.rounds > 0;
 }
 
 bool job_stage_parse(const json_t *json, struct job_plan *out)

@@ -216,3 +216,28 @@ void dataset_free(struct dataset *dataset)
     free(dataset->expert_transitions);
     free(dataset);
 }
+
+bool dataset_each_trajectory(const struct dataset *dataset,
+                             bool (*each)(void *context, const struct trajectory *trajectory),
+                             void *context)
+{
+    const uint64_t *row = dataset->state_row;
+    for (uint32_t e = 0; e < dataset->expert_count; e++) {
+        uint64_t end = dataset->expert_transitions[e + 1];
+        for (uint64_t at = dataset->expert_transitions[e], next; at < end; at = next) {
+            for (next = at + 1; next < end && row[next] == row[next - 1] + 1;)
+                next++;
+            bool terminated = dataset->terminated[next - 1];
+            const struct trajectory one = {.expert = e,
+                                           .length = (uint32_t)(next - at),
+                                           .terminated = terminated,
+                                           .truncated = !terminated,
+                                           .states = dataset->states + row[at] * dataset->state_dim,
+                                           .actions = dataset->actions + at,
+                                           .rewards = dataset->rewards + at};
+            if (!each(context, &one))
+                return false;
+        }
+    }
+    return true;
+}

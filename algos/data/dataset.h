@@ -33,4 +33,10 @@ void dataset_builder_free(struct dataset_builder *builder);
 struct dataset *dataset_builder_finish(struct dataset_builder *builder);
 void dataset_free(struct dataset *dataset);
 
+/* Shows all trajectories that have a step, expert by expert, as borrowed views. EACH may stop by
+ * false, which is then the result. */
+bool dataset_each_trajectory(const struct dataset *dataset,
+                             bool (*each)(void *context, const struct trajectory *trajectory),
+                             void *context);
+
 #endif

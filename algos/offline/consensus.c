@@ -1,7 +1,8 @@
 /* Labels and the episodes that ask for them.
  *
  * DESIGN. Reading the experts' weights is what a label costs, so CONSENSUS_LANES episodes go on
- * side by side and all of them that need a label are answered in one pass over the experts.
+ * side by side and all of them that need a label are answered in one pass over the experts. The
+ * student is a behaviour clone (expert_clones.h) of what was released, as if it were an expert's.
  *
  * Arithmetic. Policies are whole numbers of 2^-16, centred by |A| w - 2^16, summed as integers and
  * noised by round(N(0, s^2)): the sum is a whole number, so what is released is the continuous
@@ -13,8 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/offline/expert_clones.h"
 #include "algos/privacy/noise.h"
 #include "algos/privacy/noise_lattice.h"
+
+/* Of the steps after the first round that are not explored. */
+#define STUDENT_SHARE 0.5
 
 /* ---- labels */
 
@@ -72,7 +77,9 @@ struct party {
     float *asked; /* states of this round */
     double *scratch;
     int64_t *sums;
-    uint32_t left; /* labels */
+    uint32_t left;          /* labels */
+    uint32_t round;         /* that is being played, from 0 */
+    struct policy *student; /* NULL in the first round */
     struct dataset_builder *released;
 };
 
@@ -100,8 +107,7 @@ static bool start(const struct party *p, struct lane *lane)
 static bool hand_over(struct party *p, uint32_t number, bool terminated)
 {
     struct lane *lane = &p->lane[number];
-    const struct trajectory labelled = {.expert = number,
-                                        .length = lane->length,
+    const struct trajectory labelled = {.length = lane->length,
                                         .terminated = terminated,
                                         .truncated = !terminated,
                                         .states = lane->states,
@@ -115,7 +121,23 @@ static bool hand_over(struct party *p, uint32_t number, bool terminated)
     return true;
 }
 
-/* Chooses every lane's action: explores, or asks while labels are left. */
+/* Whether the lane's step is to be labelled; when not, its action. */
+static bool wants_label(struct party *p, struct lane *lane)
+{
+    const struct expert_voices *voices = p->run->voices;
+    const float *state = lane->states + lane->length * voices->state_dim;
+    float values[ENV_MAX_ACTIONS];
+    bool explores = rng_uniform(&lane->rng) < p->run->explore;
+    if (!explores && p->student && rng_uniform(&lane->rng) < STUDENT_SHARE &&
+        policy_values(p->student, state, values)) {
+        lane->action = policy_best_action(values, voices->action_count);
+        return false;
+    }
+    lane->action = rng_below(&lane->rng, voices->action_count);
+    return !explores;
+}
+
+/* Chooses every lane's action: asks, while labels are left, or does without. */
 static void choose(struct party *p)
 {
     const struct expert_voices *voices = p->run->voices;
@@ -123,10 +145,8 @@ static void choose(struct party *p)
     size_t dim = voices->state_dim;
     for (uint32_t i = 0; i < CONSENSUS_LANES; i++) {
         struct lane *lane = &p->lane[i];
-        lane->labelled = asked < p->left && rng_uniform(&lane->rng) >= p->run->explore;
-        if (!lane->labelled)
-            lane->action = rng_below(&lane->rng, actions);
-        else
+        lane->labelled = wants_label(p, lane) && asked < p->left;
+        if (lane->labelled)
             memcpy(p->asked + dim * asked++, lane->states + lane->length * dim,
                    dim * sizeof *p->asked);
     }
@@ -163,20 +183,54 @@ static enum algorithm_status step(struct party *p, uint32_t number)
     return start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
 }
 
+static bool add_again(void *context, const struct trajectory *one)
+{
+    return dataset_builder_add(context, one);
+}
+
+/* A student of all labels so far. What was released goes on being collected. */
+static enum algorithm_status learn(struct party *p)
+{
+    const struct expert_voices *voices = p->run->voices;
+    const struct clone_settings settings = clone_defaults();
+    struct dataset *so_far = dataset_builder_finish(p->released);
+    p->released = dataset_builder_new(voices->state_dim, voices->action_count, 1);
+    bool good = so_far && p->released && dataset_each_trajectory(so_far, add_again, p->released);
+    if (good && so_far->transition_count > 0) {
+        policy_free(p->student);
+        p->student = expert_clone(&settings, so_far, 0, 0.0, p->run->seed);
+        good = p->student != NULL;
+    }
+    dataset_free(so_far);
+    return good ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+}
+
+static enum algorithm_status one_step(struct party *p)
+{
+    if (p->run->goes_on && !p->run->goes_on(p->run->context))
+        return ALGORITHM_CANCELLED;
+    enum algorithm_status status = ALGORITHM_OK;
+    choose(p);
+    for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
+        status = step(p, i);
+    return status;
+}
+
 static enum algorithm_status play(struct party *p)
 {
     const struct consensus_run *run = p->run;
+    uint32_t labels = run->plan->labels;
     enum algorithm_status status = ALGORITHM_OK;
-    while (status == ALGORITHM_OK && p->left > 0) {
-        if (run->goes_on && !run->goes_on(run->context))
-            return ALGORITHM_CANCELLED;
-        choose(p);
-        for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
-            status = step(p, i);
-    }
-    for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++) {
-        if (!hand_over(p, i, false))
-            status = ALGORITHM_NO_MEMORY;
+    for (p->round = 0; status == ALGORITHM_OK && p->round < run->rounds; p->round++) {
+        uint64_t end = (uint64_t)labels * (p->round + 1) / run->rounds;
+        if (p->round > 0 && labels - p->left < end)
+            status = learn(p);
+        while (status == ALGORITHM_OK && labels - p->left < end)
+            status = one_step(p);
+        for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++) {
+            if (!hand_over(p, i, false))
+                status = ALGORITHM_NO_MEMORY;
+        }
     }
     return status;
 }
@@ -201,7 +255,7 @@ static enum algorithm_status open_all(struct party *p)
     p->asked = calloc((size_t)CONSENSUS_LANES * voices->state_dim, sizeof *p->asked);
     p->scratch = calloc((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * actions, sizeof *p->scratch);
     p->sums = calloc(CONSENSUS_LANES * actions, sizeof *p->sums);
-    p->released = dataset_builder_new(voices->state_dim, voices->action_count, CONSENSUS_LANES);
+    p->released = dataset_builder_new(voices->state_dim, voices->action_count, 1);
     if (!p->asked || !p->scratch || !p->sums || !p->released)
         return ALGORITHM_NO_MEMORY;
     env_defaults(p->run->env, p->parameters);
@@ -223,6 +277,7 @@ static void close_all(struct party *p)
     free(p->scratch);
     free(p->sums);
     dataset_builder_free(p->released);
+    policy_free(p->student);
     free(p);
 }
 
@@ -230,7 +285,7 @@ enum algorithm_status consensus_release(const struct consensus_run *run,
                                         struct dataset **out_released, const char **message)
 {
     assert(run->plan->action_count == run->voices->action_count && run->max_length > 0);
-    assert(run->explore >= 0.0 && run->explore < 1.0);
+    assert(run->explore >= 0.0 && run->explore < 1.0 && run->rounds > 0);
     *message = "";
     if (run->env->state_dim != run->voices->state_dim ||
         run->env->action_count != run->voices->action_count) {

@@ -1,10 +1,13 @@
 /* Consensus labels: at public states, what the experts together would do.
  *
  * At a state s the sum over experts of pi_i(.|s) - 1/|A| gets Gaussian noise; the action with the
- * largest noisy sum is the label, and is played. The states come from playing these very labels in
- * Tacet's world, with a public share of uniformly random actions between them, after which the
- * labels show how to come back (Laskey et al. 2017, "DART"); so every state is a function of labels
- * released before and of public coins, and the whole is an adaptive composition of Gaussians.
+ * largest noisy sum is the label, and is played. The states come from playing in Tacet's world: in
+ * the first round these very labels, later by turns labels and a student, a small network that has
+ * learned from the labels so far (Ross, Gordon and Bagnell 2011, "DAgger"), with a public share of
+ * uniformly random actions between them, after which labels show how to come back (Laskey et al.
+ * 2017, "DART"). So every state is a function of labels released before and of public coins, and
+ * the whole is an adaptive composition of Gaussians. Where noise is large the student, which
+ * averages over labels, finds better states than single labels do.
  * Unit: one expert, added or removed. It needs no floor under probabilities, no threshold and no
  * logged trajectory. Proof and price: docs/privacy.md, "Consensus labels".
  *
@@ -26,6 +29,8 @@ struct consensus_run {
     const struct env *env; /* with its default parameters */
     uint32_t max_length;   /* steps of an episode */
     double explore;        /* share of steps whose action is uniformly random and bears no label */
+    uint32_t rounds;       /* at least 1; between two of them the student learns */
+    uint64_t seed;         /* public: the student's first weights and coins */
     struct noise_source *noise;
     bool (*goes_on)(void *context); /* asked before each round of labels; NULL, or false: stop */
     void *context;
@@ -40,8 +45,8 @@ void consensus_sums(const struct consensus_plan *plan, const struct expert_voice
                     double *scratch, int64_t *sums);
 
 /* ALGORITHM_OK: *OUT_RELEASED has exactly plan->labels transitions, each with its label as action,
- * what the world gave for it and the next state; those that follow one another are one trajectory.
- * The caller frees it. Else as stable_prefix_release. */
+ * what the world gave for it and the next state; those that follow one another are one trajectory
+ * of the one slot. The caller frees it. Else as stable_prefix_release. */
 enum algorithm_status consensus_release(const struct consensus_run *run,
                                         struct dataset **out_released, const char **message);
 

@@ -331,32 +331,26 @@ enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
     return status;
 }
 
+struct rest {
+    struct dataset_builder *builder;
+    uint32_t expert;
+    uint64_t number;
+};
+
+static bool keep_rest(void *context, const struct trajectory *one)
+{
+    struct rest *rest = context;
+    rest->number = one->expert == rest->expert ? rest->number + 1 : 0;
+    rest->expert = one->expert;
+    return stable_prefix_uses(rest->number) || dataset_builder_add(rest->builder, one);
+}
+
 struct dataset *stable_prefix_rest(const struct dataset *data)
 {
-    struct dataset_builder *builder =
-        dataset_builder_new(data->state_dim, data->action_count, data->expert_count);
-    bool good = builder != NULL;
-    for (uint32_t e = 0; e < data->expert_count; e++) {
-        uint64_t first = data->expert_transitions[e], end = data->expert_transitions[e + 1];
-        uint64_t number = 0;
-        for (uint64_t at = first, next; good && at < end; at = next, number++) {
-            for (next = at + 1; next < end && !starts(data, first, next);)
-                next++;
-            if (stable_prefix_uses(number))
-                continue;
-            const struct trajectory kept = {.expert = e,
-                                            .length = (uint32_t)(next - at),
-                                            .terminated = data->terminated[next - 1],
-                                            .truncated = !data->terminated[next - 1],
-                                            .states = data->states +
-                                                      data->state_row[at] * data->state_dim,
-                                            .actions = data->actions + at,
-                                            .rewards = data->rewards + at};
-            good = dataset_builder_add(builder, &kept);
-        }
-    }
-    if (good)
-        return dataset_builder_finish(builder);
-    dataset_builder_free(builder);
+    struct rest rest = {.expert = UINT32_MAX};
+    rest.builder = dataset_builder_new(data->state_dim, data->action_count, data->expert_count);
+    if (rest.builder && dataset_each_trajectory(data, keep_rest, &rest))
+        return dataset_builder_finish(rest.builder);
+    dataset_builder_free(rest.builder);
     return NULL;
 }

@@ -69,6 +69,8 @@ static enum algorithm_status release_with(struct stages *s, const struct expert_
                                             .env = s->stage->env,
                                             .max_length = request->max_length,
                                             .explore = request->explore,
+                                            .rounds = request->rounds,
+                                            .seed = run->request->seed,
                                             .noise = noise,
                                             .goes_on = goes_on,
                                             .context = s};

@@ -92,6 +92,8 @@ static const char *problem(const struct stage_request *request, uint32_t nominal
         return "the first stage's shares of the budget must be above 0 and at most 1";
     if (request->max_length < 1)
         return "max_length must be at least 1";
+    if (request->kind == STAGE_CONSENSUS && request->rounds < 1)
+        return "rounds must be at least 1";
     if (!(request->explore >= 0.0 && request->explore < 1.0))
         return "explore must be at least 0 and below 1";
     return NULL;

@@ -36,7 +36,8 @@ struct stage_request {
     enum sparse_vector_accounting accounting;
     /* STAGE_CONSENSUS */
     uint32_t labels;
-    double explore; /* share of steps that are random and bear no label */
+    double explore;  /* share of steps that are random and bear no label */
+    uint32_t rounds; /* of labels, between which a student learns to choose states */
 };
 
 struct stage_plan {

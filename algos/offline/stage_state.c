@@ -39,6 +39,7 @@ uint64_t stage_fingerprint(const struct algorithm_run *run)
                               request->runs,
                               request->labels,
                               request->explore,
+                              request->rounds,
                               plan->stable.request.min_probability,
                               (double)plan->stable.lattice.threshold,
                               (double)plan->stable.lattice.threshold_scale,
@@ -49,37 +50,13 @@ uint64_t stage_fingerprint(const struct algorithm_run *run)
     return hash;
 }
 
-/* Calls EACH with the trajectories of DATA, in order. */
-static void each_trajectory(const struct dataset *data,
-                            void (*each)(void *context, const struct trajectory *one),
-                            void *context)
-{
-    for (uint32_t e = 0; e < data->expert_count; e++) {
-        uint64_t end = data->expert_transitions[e + 1];
-        for (uint64_t at = data->expert_transitions[e], next; at < end; at = next) {
-            for (next = at + 1;
-                 next < end && data->state_row[next] == data->state_row[next - 1] + 1;)
-                next++;
-            const struct trajectory one = {.expert = e,
-                                           .length = (uint32_t)(next - at),
-                                           .terminated = data->terminated[next - 1],
-                                           .truncated = !data->terminated[next - 1],
-                                           .states =
-                                               data->states + data->state_row[at] * data->state_dim,
-                                           .actions = data->actions + at,
-                                           .rewards = data->rewards + at};
-            each(context, &one);
-        }
-    }
-}
-
 struct writing {
     uint32_t state_dim, trajectories;
     size_t size;
     unsigned char *at; /* NULL: only counts */
 };
 
-static void write_one(void *context, const struct trajectory *one)
+static bool write_one(void *context, const struct trajectory *one)
 {
     struct writing *writing = context;
     size_t size = trajectory_record_size(one->length, writing->state_dim);
@@ -89,6 +66,7 @@ static void write_one(void *context, const struct trajectory *one)
         trajectory_record_write(one, writing->state_dim, writing->at);
         writing->at += size;
     }
+    return true;
 }
 
 static size_t padded(size_t size)
@@ -100,7 +78,7 @@ bool stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
                           unsigned char **out_bytes, size_t *out_size)
 {
     struct writing writing = {.state_dim = released->state_dim};
-    each_trajectory(released, write_one, &writing);
+    (void)dataset_each_trajectory(released, write_one, &writing);
     const struct header header = {.magic = MAGIC,
                                   .version = VERSION,
                                   .fingerprint = fingerprint,
@@ -115,7 +93,7 @@ bool stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
         return false;
     memcpy(bytes, &header, sizeof header);
     writing.at = bytes + sizeof header;
-    each_trajectory(released, write_one, &writing);
+    (void)dataset_each_trajectory(released, write_one, &writing);
     uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
     memcpy(bytes + end, &checksum, sizeof checksum);
     *out_bytes = bytes;

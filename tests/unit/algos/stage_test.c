@@ -142,7 +142,8 @@ static void setup(struct fixture *f, enum algorithm_mechanism mechanism)
         .max_length = 50,
         .runs = 5,
         .min_probability = 0.02,
-        .labels = 300};
+        .labels = 300,
+        .rounds = 2};
     parameters_defaults(cql_algorithm.parameters, cql_algorithm.parameter_count,
                         &f->request.parameters);
     set(f, "hidden", 8);
