@@ -12,6 +12,7 @@
 #include "algos/parameters.h"
 #include "algos/policy.h"
 #include "algos/privacy/dp_sgd_plan.h"
+#include "algos/release/q_release.h"
 #include "envs/env.h"
 
 enum algorithm_mechanism {
@@ -19,9 +20,10 @@ enum algorithm_mechanism {
     MECHANISM_DPSGD,     /* expert-level DP-SGD */
     MECHANISM_SELECTIVE, /* stable prefixes, then plain steps on them and noisy ones on the data */
     MECHANISM_CONSENSUS, /* consensus labels, then plain steps on them */
+    MECHANISM_GAUSSIAN_PROCESS, /* plain training on shards of experts, noise on their mean */
     MECHANISM_COUNT
 };
-/* "none", "dpsgd", "selective_dpsgd", "consensus" and back; -1 when unknown. */
+/* "none", "dpsgd", "selective_dpsgd", "consensus", "gaussian_process" and back; -1 when unknown. */
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
 int algorithm_mechanism_find(const char *name);
 
@@ -60,6 +62,8 @@ struct algorithm_request {
 struct algorithm_plan {
     struct dp_sgd_plan privacy; /* of everything: a first stage's price is in it */
     struct stage_plan stage;
+    struct q_terms release; /* of algorithms with gives_q_release; privacy is then one Gaussian
+                               release of noise sigma / sensitivity */
     uint64_t total_steps;
     struct mlp_shape shape;
     uint64_t parameter_count;
@@ -95,6 +99,9 @@ struct algorithm_hooks {
     /* One number of an algorithm that gives findings, under a static NAME, when it has ended. NULL:
      * nobody looks. */
     void (*show_finding)(void *context, const char *name, double value);
+    /* Takes over what an algorithm with gives_q_release has made, once, at its end. NULL: nobody
+     * wants it. */
+    void (*give_release)(void *context, struct q_release *release, bool injected_noise);
 };
 
 /* One run. DATA is NULL for algorithms that need none. CHECKPOINT is NULL on a fresh start; it
@@ -122,6 +129,7 @@ struct algorithm {
                                  gives is released although nothing protects it */
     bool gives_findings;      /* numbers (hooks.show_finding) and no policy: *out_policy stays NULL.
                                  Only with result_is_public */
+    bool gives_q_release;     /* a released Q-function (hooks.give_release) and no policy */
     const char *privacy_unit; /* "expert"; "" where there is nothing to protect */
     const struct parameter_spec *parameters;
     unsigned parameter_count;

@@ -22,6 +22,7 @@ static const char *const mechanism_names[MECHANISM_COUNT] = {
     [MECHANISM_DPSGD] = "dpsgd",
     [MECHANISM_SELECTIVE] = "selective_dpsgd",
     [MECHANISM_CONSENSUS] = "consensus",
+    [MECHANISM_GAUSSIAN_PROCESS] = "gaussian_process",
 };
 
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism)

@@ -45,7 +45,8 @@ static enum parameter_problem check_number(const struct parameter_spec *spec, do
 {
     if (!isfinite(number))
         return PARAMETER_NOT_FINITE;
-    if (spec->type != PARAMETER_REAL && number != floor(number))
+    bool real = spec->type == PARAMETER_REAL || spec->type == PARAMETER_REAL_LIST;
+    if (!real && number != floor(number))
         return PARAMETER_NOT_INTEGER;
     if (spec->type == PARAMETER_CHOICE) {
         bool known = number >= 0 && number < choice_count(spec);
@@ -55,11 +56,17 @@ static enum parameter_problem check_number(const struct parameter_spec *spec, do
     return inside ? PARAMETER_FITS : PARAMETER_OUT_OF_RANGE;
 }
 
+unsigned parameters_most(enum parameter_type type)
+{
+    if (type == PARAMETER_INTEGER_LIST)
+        return PARAMETER_LIST_MAX;
+    return type == PARAMETER_REAL_LIST ? PARAMETER_REALS_MAX : 1;
+}
+
 enum parameter_problem parameters_check(const struct parameter_spec *spec,
                                         const struct parameter_value *value)
 {
-    unsigned most = spec->type == PARAMETER_INTEGER_LIST ? PARAMETER_LIST_MAX : 1;
-    if (value->count < 1 || value->count > most)
+    if (value->count < 1 || value->count > parameters_most(spec->type))
         return PARAMETER_BAD_COUNT;
     for (unsigned i = 0; i < value->count; i++) {
         enum parameter_problem problem = check_number(spec, value->number[i]);

@@ -6,18 +6,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PARAMETERS_MAX     32
-#define PARAMETER_LIST_MAX 7 /* hidden layers: MLP_MAX_LAYERS - 1 */
+#define PARAMETERS_MAX      32
+#define PARAMETER_LIST_MAX  7  /* hidden layers: MLP_MAX_LAYERS - 1 */
+#define PARAMETER_REALS_MAX 16 /* coordinates of a state: ENV_MAX_STATE_DIM */
 
 enum parameter_type {
     PARAMETER_REAL,
     PARAMETER_INTEGER,
     PARAMETER_INTEGER_LIST, /* 1 .. PARAMETER_LIST_MAX integers, e.g. hidden layer widths */
+    PARAMETER_REAL_LIST,    /* 1 .. PARAMETER_REALS_MAX numbers, e.g. one for each coordinate */
     PARAMETER_CHOICE,       /* one of choices[], stored as its index */
 };
 
 struct parameter_value {
-    double number[PARAMETER_LIST_MAX];
+    double number[PARAMETER_REALS_MAX];
     unsigned count; /* 1 unless a list */
 };
 
@@ -49,6 +51,9 @@ struct parameter_override {
 /* Puts those of WORLD (NULL or any other name: none) over the VALUES. */
 void parameters_override(const struct parameter_override *overrides, unsigned count,
                          const char *world, struct parameter_values *values);
+
+/* How many numbers a value of that type may have: 1 unless it is a list. */
+unsigned parameters_most(enum parameter_type type);
 
 /* Index of NAME in the table, or -1. */
 int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name);

@@ -15,6 +15,8 @@ static const char *type_name(enum parameter_type type)
         return "integer";
     case PARAMETER_INTEGER_LIST:
         return "integers";
+    case PARAMETER_REAL_LIST:
+        return "numbers";
     case PARAMETER_CHOICE:
         break;
     }
@@ -26,7 +28,7 @@ static json_t *value_json(const struct parameter_spec *spec, const struct parame
     if (spec->type == PARAMETER_CHOICE) {
         return json_string(spec->choices[(int)value->number[0]]);
     }
-    if (spec->type != PARAMETER_INTEGER_LIST) {
+    if (parameters_most(spec->type) == 1) {
         return json_number(value->number[0]);
     }
     json_t *list = json_array();

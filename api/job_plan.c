@@ -29,10 +29,14 @@ static json_t *value_json(const struct parameter_spec *spec, const struct parame
     switch (spec->type) {
     case PARAMETER_CHOICE:
         return json_string(spec->choices[(size_t)value->number[0]]);
-    case PARAMETER_INTEGER_LIST: {
+    case PARAMETER_INTEGER_LIST:
+    case PARAMETER_REAL_LIST: {
+        bool whole = spec->type == PARAMETER_INTEGER_LIST;
         json_t *list = json_array();
         for (unsigned i = 0; i < value->count; i++) {
-            json_array_append_new(list, json_integer((json_int_t)value->number[i]));
+            double number = value->number[i];
+            json_array_append_new(list,
+                                  whole ? json_integer((json_int_t)number) : json_number(number));
         }
         return list;
     }
@@ -73,9 +77,9 @@ static bool value_read(const struct parameter_spec *spec, const json_t *json,
         }
         return false;
     }
-    if (spec->type == PARAMETER_INTEGER_LIST) {
+    if (parameters_most(spec->type) > 1) {
         size_t count = json_array_size(json);
-        for (size_t i = 0; i < count && count <= PARAMETER_LIST_MAX; i++) {
+        for (size_t i = 0; i < count && count <= parameters_most(spec->type); i++) {
             out->number[i] = json_number_value(json_array_get(json, i));
         }
         out->count = (unsigned)count;

@@ -41,7 +41,8 @@ static struct field parameter_field(const struct parameter_spec *spec,
         slot->choice = (int)usual->number[0];
         return field_choice(spec->name, &slot->choice, spec->choices);
     case PARAMETER_INTEGER_LIST:
-        return field_array(spec->name, &slot->list, 1, PARAMETER_LIST_MAX);
+    case PARAMETER_REAL_LIST:
+        return field_array(spec->name, &slot->list, 1, parameters_most(spec->type));
     case PARAMETER_REAL:
         break;
     }
@@ -60,8 +61,8 @@ static void read_list(struct call *call, const struct parameter_spec *spec, cons
         if (!json_is_number(item) || parameters_check(spec, &one) != PARAMETER_FITS) {
             char pointer[96];
             snprintf(pointer, sizeof pointer, "/parameters/%s/%u", spec->name, i);
-            call_invalid(call, pointer, "must be an integer from %.0f to %.0f", spec->min,
-                         spec->max);
+            const char *kind = spec->type == PARAMETER_INTEGER_LIST ? "an integer" : "a number";
+            call_invalid(call, pointer, "must be %s from %.0f to %.0f", kind, spec->min, spec->max);
         }
     }
 }
@@ -86,7 +87,7 @@ static void read_parameters(struct call *call, const struct algorithm *algorithm
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
         const struct parameter_spec *spec = &algorithm->parameters[i];
         struct parameter_value *value = &out->value[i];
-        if (spec->type == PARAMETER_INTEGER_LIST) {
+        if (parameters_most(spec->type) > 1) {
             if (slots[i].list != NULL) {
                 read_list(call, spec, slots[i].list, value);
             }

@@ -214,6 +214,7 @@ void dataset_free(struct dataset *dataset)
     free(dataset->rewards);
     free(dataset->terminated);
     free(dataset->expert_transitions);
+    free(dataset->expert_keys);
     free(dataset);
 }
 

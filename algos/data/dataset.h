@@ -19,6 +19,8 @@ struct dataset {
     float *rewards;      /* transition */
     uint8_t *terminated; /* transition: 1 when s' is terminal (truncation is not termination) */
     uint64_t *expert_transitions; /* expert_count + 1 bounds: expert e owns [e], [e+1) */
+    uint64_t *expert_keys; /* who each expert is, whatever its place: a hash of its identity alone;
+                              malloc'ed and set by whoever knows names, else NULL */
 };
 
 /* Collects trajectories in any order. EXPERT_COUNT slots; an expert may stay without data. */

@@ -25,7 +25,7 @@ Test(words, the_catalogue_of_algorithms_is_the_table_that_validates)
             json_t *one = json_array_get(parameters, p);
             const struct parameter_spec *spec = &all[i]->parameters[p];
             bool choice = spec->type == PARAMETER_CHOICE;
-            bool list = spec->type == PARAMETER_INTEGER_LIST;
+            bool list = parameters_most(spec->type) > 1;
             json_t *value = json_object_get(one, "default");
             cr_expect_str_eq(json_string_value(json_object_get(one, "name")), spec->name);
             cr_expect_eq(json_is_array(json_object_get(one, "choices")), choice);

@@ -1,0 +1,398 @@
+/* Training on shards.
+ *
+ * DESIGN. A few shards are trained side by side, each in slices of some pulses: the trainer of a
+ * shard is paused, its checkpoint kept in memory, and between two slices the caller's own pulse is
+ * asked on the caller's thread. So a long training renews its lease and hears of a stop, and hooks
+ * are never called from two threads. A shard's data are a dataset of its own that borrows the
+ * states. */
+#include "algos/offline/shards.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/data/checksum.h"
+
+#define AT_A_TIME        8
+#define PULSES_OF_SLICE  16 /* of some 50 ms each */
+#define CHECKPOINT_MAGIC UINT32_C(0x48535354)
+
+/* splitmix64's finaliser (Steele, Lea and Flood 2014): keys are hashes already, this mixes in the
+ * seed. */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+uint32_t shards_place(uint64_t key, uint64_t seed, uint32_t count)
+{
+    assert(count > 0);
+    uint64_t high = mix(key ^ mix(seed)) >> 32;
+    return (uint32_t)(high * count >> 32);
+}
+
+/* ---- one shard's data */
+
+struct part {
+    struct dataset data; /* states are borrowed unless STAND_IN is there */
+    float *stand_in;     /* states of a shard without data: it is trained on nothing's data */
+};
+
+static void part_clear(struct part *part)
+{
+    free(part->data.state_row);
+    free(part->data.actions);
+    free(part->data.rewards);
+    free(part->data.terminated);
+    free(part->data.expert_transitions);
+    free(part->stand_in);
+    *part = (struct part){.stand_in = NULL};
+}
+
+static bool part_room(struct part *part, uint64_t transitions, uint32_t experts)
+{
+    struct dataset *d = &part->data;
+    d->state_row = calloc(transitions, sizeof *d->state_row);
+    d->actions = calloc(transitions, sizeof *d->actions);
+    d->rewards = calloc(transitions, sizeof *d->rewards);
+    d->terminated = calloc(transitions, sizeof *d->terminated);
+    d->expert_transitions = calloc((size_t)experts + 1, sizeof *d->expert_transitions);
+    d->transition_count = transitions;
+    d->expert_count = experts;
+    return d->state_row && d->actions && d->rewards && d->terminated && d->expert_transitions;
+}
+
+/* One step from zero to zero, so that an empty shard takes as long as another. */
+static bool part_stand_in(struct part *part)
+{
+    part->stand_in = calloc((size_t)2 * part->data.state_dim, sizeof *part->stand_in);
+    if (!part->stand_in || !part_room(part, 1, 1))
+        return false;
+    part->data.states = part->stand_in;
+    part->data.terminated[0] = 1;
+    part->data.expert_transitions[1] = 1;
+    part->data.trajectory_count = 1;
+    return true;
+}
+
+static void append_expert(struct dataset *d, const struct dataset *from, uint32_t expert,
+                          uint32_t place, uint64_t at)
+{
+    uint64_t first = from->expert_transitions[expert];
+    uint64_t count = from->expert_transitions[expert + 1] - first;
+    memcpy(d->state_row + at, from->state_row + first, count * sizeof *d->state_row);
+    memcpy(d->actions + at, from->actions + first, count * sizeof *d->actions);
+    memcpy(d->rewards + at, from->rewards + first, count * sizeof *d->rewards);
+    memcpy(d->terminated + at, from->terminated + first, count * sizeof *d->terminated);
+    d->expert_transitions[place + 1] = at + count;
+    for (uint64_t t = 0; t < count; t++)
+        d->trajectory_count +=
+            t == 0 || from->state_row[first + t] != from->state_row[first + t - 1] + 1;
+}
+
+/* False: no memory. Free with part_clear, also then. */
+static bool part_fill(struct part *part, const struct shards *shards, const struct dataset *all,
+                      uint32_t shard)
+{
+    uint64_t transitions = 0, seed = shards->request.seed;
+    uint32_t experts = 0;
+    *part = (struct part){.data = {.state_dim = all->state_dim, .action_count = all->action_count}};
+    for (uint32_t e = 0; e < all->expert_count; e++) {
+        if (shards_place(all->expert_keys[e], seed, shards->count) != shard)
+            continue;
+        experts++;
+        transitions += all->expert_transitions[e + 1] - all->expert_transitions[e];
+    }
+    if (transitions == 0)
+        return part_stand_in(part);
+    if (!part_room(part, transitions, experts))
+        return false;
+    part->data.states = all->states;
+    uint32_t place = 0;
+    for (uint32_t e = 0; e < all->expert_count; e++) {
+        if (shards_place(all->expert_keys[e], seed, shards->count) != shard)
+            continue;
+        append_expert(&part->data, all, e, place, part->data.expert_transitions[place]);
+        place++;
+    }
+    return true;
+}
+
+/* ---- one shard's training, in slices */
+
+struct fit {
+    const struct algorithm *algorithm;
+    struct algorithm_request request;
+    const struct algorithm_plan *plan;
+    struct part part;
+    unsigned pulses; /* of this slice */
+    uint64_t steps;
+    unsigned char *checkpoint;
+    size_t checkpoint_size;
+    bool saved; /* in this slice */
+    bool over;
+    bool starved;
+    struct policy *policy; /* NULL with OVER: none was learned */
+};
+
+static enum algorithm_pulse fit_pulse(void *context, uint64_t steps_done)
+{
+    struct fit *fit = context;
+    fit->steps = steps_done;
+    return ++fit->pulses >= PULSES_OF_SLICE ? PULSE_SAVE_AND_PAUSE : PULSE_CONTINUE;
+}
+
+static bool fit_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    struct fit *fit = context;
+    unsigned char *copy = malloc(size > 0 ? size : 1);
+    if (!copy)
+        return false;
+    memcpy(copy, bytes, size);
+    free(fit->checkpoint);
+    fit->checkpoint = copy;
+    fit->checkpoint_size = size;
+    fit->steps = steps_done;
+    fit->saved = true;
+    return true;
+}
+
+static void fit_slice(void *what, uint32_t i)
+{
+    struct fit *fit = (struct fit *)what + i;
+    if (fit->over || fit->starved)
+        return;
+    const struct algorithm_run run = {
+        .request = &fit->request,
+        .plan = fit->plan,
+        .data = &fit->part.data,
+        .checkpoint = fit->saved ? fit->checkpoint : NULL,
+        .checkpoint_size = fit->saved ? fit->checkpoint_size : 0,
+        .hooks = {.context = fit, .pulse = fit_pulse, .save = fit_save}};
+    const char *message = NULL;
+    fit->pulses = 0;
+    enum algorithm_status status = fit->algorithm->train(&run, &fit->policy, &message);
+    fit->starved = status == ALGORITHM_NO_MEMORY || (status == ALGORITHM_PAUSED && !fit->saved);
+    fit->over = status != ALGORITHM_PAUSED;
+}
+
+static void fit_clear(struct fit *fit)
+{
+    part_clear(&fit->part);
+    policy_free(fit->policy);
+    free(fit->checkpoint);
+    *fit = (struct fit){.policy = NULL};
+}
+
+/* ---- all of them */
+
+struct training {
+    const struct shards *shards;
+    const struct algorithm_run *run;
+    struct algorithm_plan plan; /* of one shard */
+    uint32_t done;              /* shards */
+    struct fit fit[AT_A_TIME];
+    uint32_t count; /* of fits */
+};
+
+/* What of a request belongs to one shard. */
+static struct algorithm_request request_of(const struct shards *shards)
+{
+    struct algorithm_request request = shards->request;
+    request.mechanism = MECHANISM_NONE;
+    request.epsilon = request.delta = request.plain_share = 0.0;
+    request.stage = (struct stage_request){.kind = STAGE_NONE};
+    return request;
+}
+
+enum algorithm_status shards_plan(const struct shards *shards, uint64_t *out_steps,
+                                  struct mlp_shape *out_shape, const char **message)
+{
+    struct algorithm_plan plan;
+    const struct algorithm_request request = request_of(shards);
+    assert(shards->algorithm->needs_dataset && shards->algorithm->mechanisms[MECHANISM_NONE]);
+    assert(shards->count >= 1 && shards->count <= SHARDS_MAX);
+    enum algorithm_status status = shards->algorithm->plan(&request, &plan, message);
+    if (status == ALGORITHM_OK) {
+        *out_steps = plan.total_steps * shards->count;
+        *out_shape = plan.shape;
+    }
+    return status;
+}
+
+/* The checkpoint: eight words, what is kept padded to words, a checksum. */
+struct head {
+    uint32_t magic, count, done, unused;
+    uint64_t seed, kept_size;
+};
+
+static size_t padded(size_t size)
+{
+    return (size + 7) / 8 * 8;
+}
+
+static bool save(struct training *t, uint64_t steps)
+{
+    const struct shards *shards = t->shards;
+    const struct algorithm_hooks *hooks = &t->run->hooks;
+    const struct head head = {.magic = CHECKPOINT_MAGIC,
+                              .count = shards->count,
+                              .done = t->done,
+                              .seed = shards->request.seed,
+                              .kept_size = shards->kept_size};
+    size_t body = sizeof head + padded(shards->kept_size);
+    unsigned char *bytes = calloc(1, body + sizeof(uint64_t));
+    if (!bytes || !hooks->save) {
+        free(bytes);
+        return false;
+    }
+    memcpy(bytes, &head, sizeof head);
+    memcpy(bytes + sizeof head, shards->kept, shards->kept_size);
+    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, body);
+    memcpy(bytes + body, &checksum, sizeof checksum);
+    bool saved = hooks->save(hooks->context, steps, bytes, body + sizeof checksum);
+    memset(bytes, 0, body);
+    free(bytes);
+    return saved;
+}
+
+static bool restore(struct training *t)
+{
+    const struct shards *shards = t->shards;
+    const struct algorithm_run *run = t->run;
+    struct head head;
+    size_t body = sizeof head + padded(shards->kept_size);
+    uint64_t checksum;
+    if (run->checkpoint_size != body + sizeof checksum)
+        return false;
+    memcpy(&head, run->checkpoint, sizeof head);
+    memcpy(&checksum, run->checkpoint + body, sizeof checksum);
+    if (head.magic != CHECKPOINT_MAGIC || head.count != shards->count ||
+        head.done > shards->count || head.seed != shards->request.seed ||
+        head.kept_size != shards->kept_size ||
+        checksum != checksum_words(CHECKSUM_START, run->checkpoint, body))
+        return false;
+    t->done = head.done;
+    memcpy(shards->kept, run->checkpoint + sizeof head, shards->kept_size);
+    return true;
+}
+
+/* ALGORITHM_OK: go on. */
+static enum algorithm_status ask(struct training *t, uint64_t in_flight)
+{
+    const struct algorithm_hooks *hooks = &t->run->hooks;
+    uint64_t steps = t->done * t->plan.total_steps;
+    enum algorithm_pulse pulse =
+        hooks->pulse ? hooks->pulse(hooks->context, steps + in_flight) : PULSE_CONTINUE;
+    switch (pulse) {
+    case PULSE_CONTINUE:
+        break;
+    case PULSE_SAVE:
+        return save(t, steps) ? ALGORITHM_OK : ALGORITHM_PAUSED;
+    case PULSE_SAVE_AND_PAUSE:
+        (void)save(t, steps);
+        return ALGORITHM_PAUSED;
+    case PULSE_CANCEL:
+        return ALGORITHM_CANCELLED;
+    }
+    return ALGORITHM_OK;
+}
+
+static bool begin(struct training *t)
+{
+    const struct shards *shards = t->shards;
+    uint32_t left = shards->count - t->done;
+    t->count = left < AT_A_TIME ? left : AT_A_TIME;
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct fit *fit = &t->fit[i];
+        *fit = (struct fit){.algorithm = shards->algorithm, .plan = &t->plan};
+        fit->request = request_of(shards);
+        fit->request.seed += t->done + i;
+        if (!part_fill(&fit->part, shards, t->run->data, t->done + i))
+            return false;
+    }
+    return true;
+}
+
+/* Trains the fits to their ends. */
+static enum algorithm_status train_some(struct training *t)
+{
+    const struct algorithm_hooks *hooks = &t->run->hooks;
+    uint32_t over = 0;
+    while (over < t->count) {
+        uint64_t in_flight = 0;
+        for (uint32_t i = 0; i < t->count; i++)
+            in_flight += t->fit[i].steps;
+        enum algorithm_status status = ask(t, in_flight);
+        if (status != ALGORITHM_OK)
+            return status;
+        if (hooks->parallel)
+            hooks->parallel(hooks->context, fit_slice, t->fit, t->count);
+        else
+            for (uint32_t i = 0; i < t->count; i++)
+                fit_slice(t->fit, i);
+        over = 0;
+        for (uint32_t i = 0; i < t->count; i++) {
+            if (t->fit[i].starved)
+                return ALGORITHM_NO_MEMORY;
+            over += t->fit[i].over;
+        }
+    }
+    return ALGORITHM_OK;
+}
+
+static enum algorithm_status hand_over(struct training *t)
+{
+    const struct shards *shards = t->shards;
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct fit *fit = &t->fit[i];
+        const struct policy *policy = fit->part.stand_in ? NULL : fit->policy;
+        if (!shards->take(shards->context, t->done + i, policy))
+            return ALGORITHM_NO_MEMORY;
+    }
+    t->done += t->count;
+    return ALGORITHM_OK;
+}
+
+static enum algorithm_status train_all(struct training *t)
+{
+    enum algorithm_status status = ALGORITHM_OK;
+    while (status == ALGORITHM_OK && t->done < t->shards->count) {
+        status = begin(t) ? train_some(t) : ALGORITHM_NO_MEMORY;
+        if (status == ALGORITHM_OK)
+            status = hand_over(t);
+        for (uint32_t i = 0; i < t->count; i++)
+            fit_clear(&t->fit[i]);
+    }
+    return status;
+}
+
+enum algorithm_status shards_train(const struct shards *shards, const struct algorithm_run *run,
+                                   const char **message)
+{
+    uint64_t steps;
+    struct mlp_shape shape;
+    assert(run->data && run->data->expert_keys);
+    *message = "";
+    enum algorithm_status status = shards_plan(shards, &steps, &shape, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    struct training *t = calloc(1, sizeof *t);
+    if (!t)
+        return ALGORITHM_NO_MEMORY;
+    t->shards = shards;
+    t->run = run;
+    const struct algorithm_request request = request_of(shards);
+    status = shards->algorithm->plan(&request, &t->plan, message);
+    if (status == ALGORITHM_OK && run->checkpoint && !restore(t)) {
+        *message = "the checkpoint is damaged or of another run";
+        status = ALGORITHM_BAD_CHECKPOINT;
+    }
+    if (status == ALGORITHM_OK)
+        status = train_all(t);
+    free(t);
+    return status;
+}

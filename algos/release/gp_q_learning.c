@@ -1,0 +1,253 @@
+/* Training on shards, forcing each function into the class, and the release.
+ *
+ * DESIGN. What is kept of the shards is one sum of vectors: values at knots or nodes, or
+ * coefficients. Each is inside of the class before it is added, whatever network it came from, and
+ * one that is missing counts as zero; so the mean moves by at most what the plan says when one
+ * expert does. Nothing is drawn before all shards are in. */
+#include "algos/release/gp_q_learning.h"
+
+#include <assert.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/offline/shards.h"
+#include "algos/privacy/gaussian_process_features.h"
+#include "algos/privacy/noise_source.h"
+#include "algos/release/knots.h"
+#include "algos/release/relu_features.h"
+#include "envs/rng.h"
+
+#define RIDGE          1e-7
+#define POINTS_STREAM  1 /* of the public seed: the features have their own */
+#define POINTS_MINIMUM 1024
+
+struct making {
+    const struct q_terms *terms;
+    size_t count;    /* numbers of one shard's function */
+    double *sum;     /* of all so far */
+    double *one;     /* of this shard */
+    double *scratch; /* knots */
+    size_t points;   /* where shards' functions are looked at: points x state_dim, of the cube */
+    double *point;
+    double *target; /* points x actions: features */
+    struct relu_features features;
+};
+
+/* ---- where functions are looked at */
+
+static size_t count_of(const struct q_terms *t, size_t points)
+{
+    return t->form == Q_FORM_FEATURES ? (size_t)t->features * t->action_count
+                                      : points * t->action_count;
+}
+
+static size_t points_of(const struct q_terms *t)
+{
+    size_t points = 1;
+    if (t->form == Q_FORM_PATH)
+        return ((size_t)1 << t->knot_bits) + 1;
+    if (t->form == Q_FORM_FEATURES)
+        return 4 * (size_t)t->features > POINTS_MINIMUM ? 4 * (size_t)t->features : POINTS_MINIMUM;
+    for (uint32_t i = 0; i < t->state_dim; i++)
+        points *= t->knot_bits;
+    return points;
+}
+
+/* Knots and nodes in their order, last coordinate fastest; else uniform points from a public seed.
+ */
+static void place_points(struct making *m)
+{
+    const struct q_terms *t = m->terms;
+    struct rng rng;
+    rng_seed(&rng, t->seed, POINTS_STREAM);
+    for (size_t k = 0; k < m->points; k++) {
+        size_t rest = k;
+        for (uint32_t i = t->state_dim; i-- > 0;) {
+            double *x = &m->point[k * t->state_dim + i];
+            if (t->form == Q_FORM_FEATURES) {
+                *x = rng_uniform(&rng);
+            } else if (t->form == Q_FORM_PATH) {
+                *x = ldexp((double)k, -(int)t->knot_bits);
+            } else {
+                *x = (double)(rest % t->knot_bits) / (t->knot_bits - 1.0);
+                rest /= t->knot_bits;
+            }
+        }
+    }
+}
+
+static bool making_init(struct making *m, const struct q_terms *terms)
+{
+    *m = (struct making){.terms = terms, .points = points_of(terms)};
+    m->count = count_of(terms, m->points);
+    m->sum = calloc(m->count, sizeof *m->sum);
+    m->one = calloc(m->count, sizeof *m->one);
+    m->scratch = calloc(m->points, sizeof *m->scratch);
+    m->point = calloc(m->points * terms->state_dim, sizeof *m->point);
+    m->target = calloc(m->points * terms->action_count, sizeof *m->target);
+    if (!m->sum || !m->one || !m->scratch || !m->point || !m->target)
+        return false;
+    place_points(m);
+    return terms->form != Q_FORM_FEATURES ||
+           relu_features_init(&m->features, terms->state_dim, terms->features, terms->seed);
+}
+
+static void wipe(double *numbers, size_t count)
+{
+    if (numbers)
+        sodium_memzero(numbers, count * sizeof *numbers);
+    free(numbers);
+}
+
+static void making_clear(struct making *m)
+{
+    wipe(m->sum, m->count);
+    wipe(m->one, m->count);
+    wipe(m->target, m->points * m->terms->action_count);
+    free(m->scratch);
+    free(m->point);
+    relu_features_clear(&m->features);
+}
+
+/* ---- one shard */
+
+/* OUT[points x actions]: what the policy says; numbers that are none stay so. */
+static void look(const struct making *m, const struct policy *policy, double *out)
+{
+    const struct q_terms *t = m->terms;
+    float state[ENV_MAX_STATE_DIM], values[2 * ENV_MAX_ACTIONS];
+    for (size_t k = 0; k < m->points; k++) {
+        for (uint32_t i = 0; i < t->state_dim; i++)
+            state[i] =
+                (float)(t->low[i] + m->point[k * t->state_dim + i] * (t->high[i] - t->low[i]));
+        bool finite = policy_values(policy, state, values);
+        for (uint32_t a = 0; a < t->action_count; a++)
+            out[k * t->action_count + a] = finite ? (double)values[a] : (double)NAN;
+    }
+}
+
+static double clamped(double x, double limit)
+{
+    return isnan(x) ? 0.0 : fmin(fmax(x, -limit), limit);
+}
+
+static bool take(void *context, uint32_t shard, const struct policy *policy)
+{
+    struct making *m = context;
+    const struct q_terms *t = m->terms;
+    (void)shard;
+    if (!policy)
+        return true; /* the function 0 */
+    if (t->form == Q_FORM_FEATURES) {
+        look(m, policy, m->target);
+        for (size_t k = 0; k < m->points * t->action_count; k++)
+            m->target[k] = clamped(m->target[k], 1e6 * t->value_limit);
+        relu_features_fit(&m->features, m->point, m->target, m->points, t->action_count, RIDGE,
+                          m->one);
+        gaussian_features_project(m->one, m->count, t->value_limit);
+    } else {
+        look(m, policy, m->one);
+        const struct lipschitz_class class = {t->lipschitz, t->value_limit};
+        if (t->form == Q_FORM_PATH)
+            knots_enforce(m->one, t->knot_bits, t->action_count, &class, m->scratch);
+        else
+            for (size_t k = 0; k < m->count; k++)
+                m->one[k] = clamped(m->one[k], t->value_limit);
+    }
+    for (size_t k = 0; k < m->count; k++)
+        m->sum[k] += m->one[k];
+    return true;
+}
+
+/* ---- the release */
+
+/* NULL: no memory. The only place where noise is drawn. */
+static struct q_release *release(struct making *m, struct noise_source *noise)
+{
+    const struct q_terms *t = m->terms;
+    for (size_t k = 0; k < m->count; k++)
+        m->one[k] = m->sum[k] / t->shards;
+    if (t->form == Q_FORM_PATH) {
+        uint8_t key[GAUSSIAN_PATH_KEY_BYTES];
+        noise_bytes(noise, key, sizeof key);
+        struct q_release *path = q_release_path(t, m->one, key);
+        sodium_memzero(key, sizeof key);
+        return path;
+    }
+    gaussian_features_release(noise, m->one, m->count, t->value_limit, t->sigma, m->one);
+    if (t->form == Q_FORM_GRID)
+        return q_release_grid(t, m->one);
+    return q_release_features(
+        t, relu_features_policy(&m->features, t->low, t->high, m->one, t->action_count));
+}
+
+static enum algorithm_status finish(struct making *m, const struct algorithm_run *run)
+{
+    struct noise_source *own = run->noise ? NULL : noise_source_new("gaussian process");
+    struct noise_source *noise = run->noise ? run->noise : own;
+    if (!noise)
+        return ALGORITHM_NO_RANDOMNESS;
+    bool injected = noise_source_is_injected(noise);
+    struct q_release *made = release(m, noise);
+    noise_source_free(own);
+    if (!made)
+        return ALGORITHM_NO_MEMORY;
+    if (run->hooks.give_release)
+        run->hooks.give_release(run->hooks.context, made, injected);
+    else
+        q_release_free(made);
+    return ALGORITHM_OK;
+}
+
+static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct policy **out_policy,
+                                        const char **message)
+{
+    struct shards shards;
+    struct making making;
+    *out_policy = NULL;
+    *message = "";
+    if (!run->data || run->data->state_dim != run->request->state_dim ||
+        run->data->action_count != run->request->action_count || !run->data->expert_keys) {
+        *message = "the dataset's dimensions are not those of the request";
+        return ALGORITHM_BAD_INPUT;
+    }
+    enum algorithm_status status = ALGORITHM_NO_MEMORY;
+    if (making_init(&making, &run->plan->release)) {
+        gp_q_shards(run->request, &shards);
+        shards.take = take;
+        shards.context = &making;
+        shards.kept = making.sum;
+        shards.kept_size = making.count * sizeof *making.sum;
+        status = shards_train(&shards, run, message);
+    }
+    if (status == ALGORITHM_OK)
+        status = finish(&making, run);
+    making_clear(&making);
+    return status;
+}
+
+/* States of known worlds, with room for what untrained policies reach. */
+static const struct parameter_override overrides[] = {
+    {"cartpole", GP_Q_LOW, {{-2.4, -3, -0.21, -3}, 4}},
+    {"cartpole", GP_Q_HIGH, {{2.4, 3, 0.21, 3}, 4}},
+    {"acrobot", GP_Q_LOW, {{-1, -1, -1, -1, -13, -29}, 6}},
+    {"acrobot", GP_Q_HIGH, {{1, 1, 1, 1, 13, 29}, 6}},
+};
+
+const struct algorithm gp_q_learning_algorithm = {
+    .name = "gp_q_learning",
+    .summary = "Q-functions learned on shards of experts; their mean under Gaussian-process noise "
+               "is released and may be asked for ever.",
+    .mechanisms = {[MECHANISM_GAUSSIAN_PROCESS] = true},
+    .needs_dataset = true,
+    .gives_q_release = true,
+    .privacy_unit = "expert",
+    .parameters = gp_q_parameters,
+    .parameter_count = GP_Q_COUNT,
+    .overrides = overrides,
+    .override_count = sizeof overrides / sizeof overrides[0],
+    .plan = gp_q_plan,
+    .train = gp_q_train,
+};

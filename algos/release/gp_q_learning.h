@@ -1,0 +1,59 @@
+/* gp_q_learning: a Q-function for each shard of experts, learned without privacy, each forced into
+ * a public class; their mean plus Gaussian noise is released, to be asked for ever. Unit: one
+ * expert, added, removed or with other data. The theorem is in
+ * algos/privacy/gaussian_process_plan.h (form path), gaussian_process_features.h (features); a grid
+ * is that with values for coefficients. The training does not enter the guarantee: all of it could
+ * be replaced.
+ *
+ * Source: Wang and Hegde 2019, whose own guarantee does not hold (docs/privacy.md); Hall, Rinaldo
+ * and Wasserman 2013; Nissim, Raskhodnikova and Smith 2007. */
+#ifndef TACET_ALGOS_RELEASE_GP_Q_LEARNING_H
+#define TACET_ALGOS_RELEASE_GP_Q_LEARNING_H
+
+#include "algos/algorithm.h"
+
+extern const struct algorithm gp_q_learning_algorithm;
+
+/* Where the parameters stand in its table. The first ones are those of the base algorithm of the
+ * same names. */
+enum gp_q_parameter {
+    GP_Q_HIDDEN,
+    GP_Q_ACTIVATION,
+    GP_Q_LEARNING_RATE,
+    GP_Q_BATCH_SIZE,
+    GP_Q_STEPS,
+    GP_Q_AVERAGE_DECAY,
+    GP_Q_INPUT_SCALE,
+    GP_Q_REWARD_SCALE,
+    GP_Q_TARGET_INTERVAL,
+    GP_Q_HUBER,
+    GP_Q_ALPHA,
+    GP_Q_BASE_COUNT,
+    GP_Q_BASE = GP_Q_BASE_COUNT,
+    GP_Q_FORM,
+    GP_Q_LOW,
+    GP_Q_HIGH,
+    GP_Q_OUTSIDE,
+    GP_Q_SHARDS,
+    GP_Q_VALUE_LIMIT,
+    GP_Q_LIPSCHITZ,
+    GP_Q_BITS,
+    GP_Q_KNOT_BITS,
+    GP_Q_RADIUS,
+    GP_Q_FEATURES,
+    GP_Q_NODES,
+    GP_Q_COUNT
+};
+extern const struct parameter_spec gp_q_parameters[GP_Q_COUNT]; /* gp_q_parameters.c */
+
+struct shards;
+
+/* The base algorithm, and in *OUT what it is asked to do with each of so many shards (take and kept
+ * are left NULL). */
+void gp_q_shards(const struct algorithm_request *request, struct shards *out);
+
+/* struct algorithm.plan. */
+enum algorithm_status gp_q_plan(const struct algorithm_request *request, struct algorithm_plan *out,
+                                const char **message);
+
+#endif
