@@ -13,17 +13,21 @@
 #include "algos/policy.h"
 #include "algos/privacy/dp_sgd_plan.h"
 #include "algos/release/q_release.h"
+#include "algos/statement.h"
 #include "envs/env.h"
 
 enum algorithm_mechanism {
     MECHANISM_NONE,      /* no privacy; the result is never released when the data are private */
-    MECHANISM_DPSGD,     /* expert-level DP-SGD */
+    MECHANISM_DPSGD,     /* clipped gradients and Gaussian noise; the unit is the algorithm's */
     MECHANISM_SELECTIVE, /* stable prefixes, then plain steps on them and noisy ones on the data */
     MECHANISM_CONSENSUS, /* consensus labels, then plain steps on them */
     MECHANISM_GAUSSIAN_PROCESS, /* plain training on shards of experts, noise on their mean */
+    MECHANISM_LDP_OBSERVATIONS, /* the learner sees noised observations alone */
+    MECHANISM_LOCAL_REPORTS,    /* the learner sees agents' randomised gradients alone */
     MECHANISM_COUNT
 };
-/* "none", "dpsgd", "selective_dpsgd", "consensus", "gaussian_process" and back; -1 when unknown. */
+/* "none", "dpsgd", "selective_dpsgd", "consensus", "gaussian_process", "ldp_observations",
+ * "local_reports" and back; -1 when unknown. */
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
 int algorithm_mechanism_find(const char *name);
 
@@ -94,7 +98,7 @@ struct algorithm_hooks {
      * _PAUSED, _CANCELLED, _BAD_DATA or _NO_MEMORY. NULL where no expert has a network. */
     enum algorithm_status (*experts)(void *context, struct expert_policies **out);
     /* Told before a pulse how well it plays by now (undiscounted mean return of recent episodes);
-     * by algorithms with result_is_public alone. NULL: nobody asks. */
+     * by algorithms with result_is_public and MECHANISM_NONE alone. NULL: nobody asks. */
     void (*show_return)(void *context, double mean_return);
     /* One number of an algorithm that gives findings, under a static NAME, when it has ended. NULL:
      * nobody looks. */
@@ -125,8 +129,9 @@ struct algorithm {
     bool mechanisms[MECHANISM_COUNT];
     bool needs_dataset;
     bool needs_world;         /* it plays in request.world, and takes no dataset */
-    bool result_is_public;    /* nothing private goes in: no dataset, nobody's episodes. What it
-                                 gives is released although nothing protects it */
+    bool result_is_public;    /* it plays in a public world, with nobody's data: what MECHANISM_NONE
+                                 gives is released although nothing protects it. With another
+                                 mechanism its episodes stand for people's */
     bool gives_findings;      /* numbers (hooks.show_finding) and no policy: *out_policy stays NULL.
                                  Only with result_is_public */
     bool gives_q_release;     /* a released Q-function (hooks.give_release) and no policy */
@@ -140,6 +145,11 @@ struct algorithm {
      * ALGORITHM_BAD_INPUT *message is a static sentence. */
     enum algorithm_status (*plan)(const struct algorithm_request *request,
                                   struct algorithm_plan *out, const char **message);
+
+    /* What a certificate says of a private run in the world of that name; request->world may be
+     * NULL by then. NULL: it protects experts, in the words of api/job_certificate.c. */
+    void (*describe)(const struct algorithm_request *request, const struct algorithm_plan *plan,
+                     const char *world, struct statement *out);
 
     /* Trains; on ALGORITHM_OK *out_policy is the caller's. Messages as above, never derived from
      * private data. */

@@ -8,13 +8,11 @@
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
 #include "algos/online/ppo_algorithm.h"
+#include "algos/online/reinforce.h"
 
 static const struct algorithm *const table[] = {
-    &cql_algorithm,
-    &bcq_algorithm,
-    &behaviour_cloning_algorithm,
-    &ppo_algorithm,
-    &audit_algorithm,
+    &cql_algorithm, &bcq_algorithm,   &behaviour_cloning_algorithm,
+    &ppo_algorithm, &audit_algorithm, &reinforce_algorithm,
 };
 
 static const char *const mechanism_names[MECHANISM_COUNT] = {
@@ -23,6 +21,8 @@ static const char *const mechanism_names[MECHANISM_COUNT] = {
     [MECHANISM_SELECTIVE] = "selective_dpsgd",
     [MECHANISM_CONSENSUS] = "consensus",
     [MECHANISM_GAUSSIAN_PROCESS] = "gaussian_process",
+    [MECHANISM_LDP_OBSERVATIONS] = "ldp_observations",
+    [MECHANISM_LOCAL_REPORTS] = "local_reports",
 };
 
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism)

@@ -74,8 +74,22 @@ static const char *stage_assumption(const struct job_plan *plan)
                  "function of its own data alone.";
 }
 
+/* FIRST (or NULL), then the sentences of LIST. */
+static json_t *sentences_json(const char *first, const char *const list[STATEMENT_SENTENCES])
+{
+    json_t *json = first == NULL ? json_array() : json_pack("[s]", first);
+    for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i] != NULL; i++) {
+        json_array_append_new(json, json_string(list[i]));
+    }
+    return json;
+}
+
 static json_t *assumptions_json(const struct job_plan *plan)
 {
+    struct statement own;
+    if (job_plan_statement(plan, &own)) {
+        return sentences_json(NULL, own.assumptions);
+    }
     const char *noise = is_exact(plan) ? noise_exact : noise_float;
     return json_pack("[s*, s*, s, s, s]", plan->plan.privacy.steps == 0 ? NULL : noise,
                      stage_assumption(plan),
@@ -88,6 +102,10 @@ static json_t *assumptions_json(const struct job_plan *plan)
 
 static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
 {
+    struct statement own;
+    if (job_plan_statement(plan, &own)) {
+        return sentences_json(injected_noise ? warning_injected : NULL, own.warnings);
+    }
     const char *arithmetic = is_exact(plan) ? warning_exact : warning_float;
     return json_pack(
         "[s*, s*, s*, s, s, s]", injected_noise ? warning_injected : NULL,
@@ -137,11 +155,13 @@ static const char *neighbours_of(const struct job_plan *plan)
 static json_t *privacy_json(const struct job_plan *plan)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
+    struct statement own;
+    bool has_own = job_plan_statement(plan, &own);
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", job_plan_unit(plan),
-                     "neighbours", neighbours_of(plan), "epsilon", json_number(p->epsilon), "delta",
-                     json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
-                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
-                     accountant_of(plan));
+                     "neighbours", has_own ? own.neighbours : neighbours_of(plan), "epsilon",
+                     json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
+                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
+                     "accountant", has_own ? own.accountant : accountant_of(plan));
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
@@ -150,9 +170,10 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
     json_t *ledger =
         json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id,
-        "policy", policy, "job", job->id, "dataset", job->dataset, "algorithm", job->algorithm,
-        "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version",
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id,
+        "policy", policy, "job", job->id, "dataset", json_text_or_null(job->dataset), "environment",
+        json_text_or_null(plan->learn.name), "algorithm", job->algorithm, "mechanism",
+        job->mechanism, "issued_at", json_time(now_ms), "software_version",
         app->settings.version == NULL ? "" : app->settings.version, "privacy", privacy_json(plan),
         "plan", job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
         assumptions_json(plan), "warnings", warnings_json(plan, injected_noise), "ledger", ledger);

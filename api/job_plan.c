@@ -15,8 +15,22 @@ bool job_plan_releases(const struct job_plan *plan)
            plan->algorithm->result_is_public;
 }
 
+bool job_plan_statement(const struct job_plan *plan, struct statement *out)
+{
+    *out = (struct statement){0};
+    if (plan->algorithm->describe == NULL || plan->request.mechanism == MECHANISM_NONE) {
+        return false;
+    }
+    plan->algorithm->describe(&plan->request, &plan->plan, plan->learn.name, out);
+    return true;
+}
+
 const char *job_plan_unit(const struct job_plan *plan)
 {
+    struct statement statement;
+    if (job_plan_statement(plan, &statement)) {
+        return statement.unit;
+    }
     const struct stage_request *stage = &plan->request.stage;
     bool logged = stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
     return logged ? "policy of an expert" : plan->algorithm->privacy_unit;
@@ -116,15 +130,41 @@ static json_t *steps_json(const struct dp_sgd_plan *p)
                      "epsilon_renyi", json_number(p->epsilon_renyi));
 }
 
+static json_t *figure_json(const struct statement_figure *figure)
+{
+    if (figure->count == 0) {
+        return json_number(figure->value[0]);
+    }
+    json_t *list = json_array();
+    for (unsigned i = 0; i < figure->count; i++) {
+        json_array_append_new(list, json_number(figure->value[i]));
+    }
+    return list;
+}
+
+static json_t *figures_json(const struct job_plan *plan)
+{
+    struct statement statement;
+    json_t *json = json_object();
+    (void)job_plan_statement(plan, &statement);
+    for (unsigned i = 0; i < statement.figure_count; i++) {
+        const struct statement_figure *figure = &statement.figures[i];
+        json_object_set_new(json, figure->name, figure_json(figure));
+    }
+    return json;
+}
+
 json_t *job_plan_privacy(const struct job_plan *plan)
 {
     json_t *json = steps_json(&plan->plan.privacy);
-    json_t *stage = job_stage_json(plan);
-    if (json == NULL || stage == NULL || json_object_update(json, stage) != 0) {
+    json_t *stage = job_stage_json(plan), *figures = figures_json(plan);
+    if (json == NULL || stage == NULL || figures == NULL || json_object_update(json, stage) != 0 ||
+        json_object_update(json, figures) != 0) {
         json_decref(json);
         json = NULL;
     }
     json_decref(stage);
+    json_decref(figures);
     return json;
 }
 

@@ -27,14 +27,19 @@ struct job_plan {
  * at all. */
 bool job_plan_releases(const struct job_plan *plan);
 
-/* Whom the job protects: "expert", or "policy of an expert" where logged trajectories are shown. */
+/* What the job's algorithm itself says of its privacy; false, with nothing in *OUT: it protects
+ * experts, or nobody. */
+bool job_plan_statement(const struct job_plan *plan, struct statement *out);
+
+/* Whom the job protects: "expert", "policy of an expert" where logged trajectories are shown, or
+ * what the algorithm says. */
 const char *job_plan_unit(const struct job_plan *plan);
 
 /* The settings as the caller would write them, defaults included. New reference; NULL: memory. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 
-/* The noisy steps {"steps","noise_multiplier","sampling_rate",...} and the first stage, if there is
- * one (job_stage.h), for private jobs. New reference. */
+/* The noisy steps {"steps","noise_multiplier","sampling_rate",...}, the first stage, if there is
+ * one (job_stage.h), and the algorithm's own figures, for private jobs. New reference. */
 json_t *job_plan_privacy(const struct job_plan *plan);
 
 /* The event of a ledger entry, as event_json.h has it: the first stage's, when BEFORE, and STEPS

@@ -153,7 +153,9 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
 static bool read_mechanism(struct call *call, const char *name, struct job_plan *out)
 {
     const struct algorithm *algorithm = out->algorithm;
-    int usual = algorithm->mechanisms[MECHANISM_DPSGD] ? MECHANISM_DPSGD : MECHANISM_NONE;
+    int usual = algorithm->mechanisms[MECHANISM_DPSGD]           ? MECHANISM_DPSGD
+                : algorithm->mechanisms[MECHANISM_LOCAL_REPORTS] ? MECHANISM_LOCAL_REPORTS
+                                                                 : MECHANISM_NONE;
     int index = name != NULL ? algorithm_mechanism_find(name) : usual;
     if (index < 0 || !algorithm->mechanisms[index]) {
         char list[96] = "";

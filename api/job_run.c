@@ -236,6 +236,9 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
     }
     run->saved_ms = run->app->settings.now_ms();
+    /* Returns of episodes that somebody is promised protection of are nobody's to see. */
+    bool public =
+        run->plan.algorithm->result_is_public && run->plan.request.mechanism == MECHANISM_NONE;
     const struct algorithm_run training = {
         .request = &run->plan.request,
         .plan = &run->plan.plan,
@@ -248,7 +251,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .parallel = run->control->parallel != NULL ? parallel : NULL,
                   .experts = experts,
                   .show_finding = note_finding,
-                  .show_return = run->plan.algorithm->result_is_public ? note_return : NULL},
+                  .show_return = public ? note_return : NULL},
     };
     run->trained = true;
     enum algorithm_status outcome = job_stage_train(run, &training, out_policy, message);

@@ -114,11 +114,13 @@ void job_stage_read(struct call *call, const json_t *privacy, struct algorithm_r
     } else if (out->mechanism == MECHANISM_CONSENSUS) {
         read_consensus(call, privacy, out);
     } else {
+        /* Reports are of pure epsilon: a delta buys nothing. */
+        bool pure = out->mechanism == MECHANISM_LOCAL_REPORTS;
         const struct field fields[] = {
             field_positive("epsilon", &out->epsilon, JOB_EPSILON_MAX),
             field_positive("delta", &out->delta, 1),
         };
-        (void)fields_read(call, privacy, "/privacy", fields, 2);
+        (void)fields_read(call, privacy, "/privacy", fields, pure ? 1 : 2);
     }
 }
 

@@ -31,15 +31,16 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
     return json;
 }
 
-/* Requested is what was asked for, reserved what is held now, spent what it has cost. */
+/* Requested is what was asked for, reserved what is held now on an account, spent what it has cost
+ * (where there is no account: those whose episodes are thought of). */
 static json_t *privacy_json(const struct job_row *job, const struct job_plan *plan)
 {
     if (plan->request.mechanism == MECHANISM_NONE) {
         return json_null();
     }
-    bool over = job_is_over(job);
-    double held = over ? 0 : ledger_units_value(job->hold_units);
-    double held_delta = over ? 0 : ledger_delta_value(job->hold_delta);
+    bool over = job_is_over(job), holds = !over && job->account[0] != '\0';
+    double held = !holds ? 0 : ledger_units_value(job->hold_units);
+    double held_delta = !holds ? 0 : ledger_delta_value(job->hold_delta);
     double spent = job->epsilon_spent;
     /* Steps that cost less epsilon than can be told from 0 still cost delta. */
     bool paid = over && (spent > 0 || job->step > 0);
@@ -76,6 +77,11 @@ static json_t *notes_json(const struct job_plan *plan)
     json_t *notes = json_array();
     if (plan->algorithm->gives_findings) {
         json_array_append_new(notes, json_string("From made-up data: nobody's take part."));
+    } else if (plan->algorithm->result_is_public && plan->request.mechanism != MECHANISM_NONE) {
+        json_array_append_new(notes,
+                              json_string("Its episodes were simulated here and no account is "
+                                          "debited: epsilon is what such a run costs people whose "
+                                          "episodes they stand for."));
     } else if (plan->algorithm->result_is_public) {
         json_array_append_new(notes,
                               json_string("Learned in a simulator, from nobody's data: the policy "

@@ -50,18 +50,24 @@ static enum problem check_dataset(struct call *call, const struct job_wish *wish
     return PROBLEM_NONE;
 }
 
-/* Reserves the price of JOB on the dataset's account, where it has one. */
+/* Reserves the price of JOB on the dataset's account, where it has one. A job that plays in a world
+ * has none to debit; its price is kept with it, to be told. */
 static enum problem hold_price(struct call *call, const struct job_wish *wish, struct job_row *job)
 {
     const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
-    if (wish->plan.request.mechanism == MECHANISM_NONE || wish->dataset.account[0] == '\0') {
+    bool plays = wish->dataset.id[0] == '\0';
+    if (wish->plan.request.mechanism == MECHANISM_NONE ||
+        (!plays && wish->dataset.account[0] == '\0')) {
         return PROBLEM_NONE;
     }
-    memcpy(job->account, wish->dataset.account, ID_SIZE);
     if (!ledger_units_up(privacy->epsilon, &job->hold_units) ||
         !ledger_delta_up(privacy->delta, &job->hold_delta)) {
         return call_problem(call, PROBLEM_INFEASIBLE, "The price is too large to be counted.");
     }
+    if (plays) {
+        return PROBLEM_NONE;
+    }
+    memcpy(job->account, wish->dataset.account, ID_SIZE);
     char *event = job_plan_event(&wish->plan, privacy->steps, true);
     if (event == NULL) {
         return PROBLEM_INTERNAL_ERROR;

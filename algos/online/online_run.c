@@ -1,0 +1,181 @@
+/* Pulses, checkpoints and results of loops that learn in a world. */
+#include "algos/online/online_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/data/checksum.h"
+
+enum { MAGIC = 0x4c4e4f54, VERSION = 1 };
+
+struct header {
+    uint32_t magic, version;
+    uint64_t fingerprint, updates, optimizer_step, count, vectors;
+};
+_Static_assert(sizeof(struct header) == 48, "no padding in the byte form");
+
+static uint64_t mix(uint64_t hash, double number)
+{
+    return checksum_words(hash, &number, sizeof number);
+}
+
+uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_count)
+{
+    const struct algorithm_request *request = run->request;
+    uint64_t hash = checksum_words(CHECKSUM_START, &request->seed, sizeof request->seed);
+    for (unsigned i = 0; i < parameter_count; i++) {
+        const struct parameter_value *value = &request->parameters.value[i];
+        hash = mix(hash, value->count);
+        hash = checksum_words(hash, value->number, value->count * sizeof *value->number);
+    }
+    const double numbers[] = {request->mechanism, request->epsilon, request->delta,
+                              run->plan->privacy.noise_multiplier, (double)run->plan->total_steps};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        hash = mix(hash, numbers[i]);
+    for (const char *c = request->world->name; *c != '\0'; c++)
+        hash = mix(hash, *c);
+    return checksum_words(hash, request->world_parameters,
+                          request->world->parameter_count * sizeof *request->world_parameters);
+}
+
+static unsigned vectors_of(const struct online_memory *memory)
+{
+    unsigned n = 0;
+    while (n < ONLINE_VECTORS && memory->vector[n] != NULL)
+        n++;
+    return n;
+}
+
+static size_t body_size(const struct online_memory *memory)
+{
+    return (vectors_of(memory) * memory->count * sizeof(float) + 7) & ~(size_t)7;
+}
+
+bool online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
+                     unsigned char **out_bytes, size_t *out_size)
+{
+    const struct header header = {
+        .magic = MAGIC,
+        .version = VERSION,
+        .fingerprint = fingerprint,
+        .updates = *memory->updates,
+        .optimizer_step = memory->optimizer_step ? *memory->optimizer_step : 0,
+        .count = memory->count,
+        .vectors = vectors_of(memory),
+    };
+    size_t end = sizeof header + body_size(memory), vector = memory->count * sizeof(float);
+    unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
+    if (!bytes)
+        return false;
+    memcpy(bytes, &header, sizeof header);
+    for (unsigned i = 0; i < header.vectors; i++)
+        memcpy(bytes + sizeof header + i * vector, memory->vector[i], vector);
+    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
+    memcpy(bytes + end, &checksum, sizeof checksum);
+    *out_bytes = bytes;
+    *out_size = end + sizeof checksum;
+    return true;
+}
+
+bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint, uint64_t total,
+                       const unsigned char *bytes, size_t size)
+{
+    struct header header;
+    uint64_t checksum;
+    size_t end = sizeof header + body_size(memory), vector = memory->count * sizeof(float);
+    if (!bytes || size != end + sizeof checksum)
+        return false;
+    memcpy(&header, bytes, sizeof header);
+    memcpy(&checksum, bytes + end, sizeof checksum);
+    if (header.magic != MAGIC || header.version != VERSION || header.fingerprint != fingerprint ||
+        header.count != memory->count || header.vectors != vectors_of(memory) ||
+        header.updates > total || checksum != checksum_words(CHECKSUM_START, bytes, end))
+        return false;
+    *memory->updates = header.updates;
+    if (memory->optimizer_step)
+        *memory->optimizer_step = header.optimizer_step;
+    for (unsigned i = 0; i < header.vectors; i++)
+        memcpy(memory->vector[i], bytes + sizeof header + i * vector, vector);
+    return true;
+}
+
+static enum algorithm_status save(const struct algorithm_run *run, uint64_t fingerprint,
+                                  const struct online_memory *memory)
+{
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (!online_to_bytes(memory, fingerprint, &bytes, &size))
+        return ALGORITHM_NO_MEMORY;
+    bool saved =
+        run->hooks.save && run->hooks.save(run->hooks.context, *memory->updates, bytes, size);
+    free(bytes);
+    return saved ? ALGORITHM_OK : ALGORITHM_PAUSED;
+}
+
+enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fingerprint,
+                                   const struct online_memory *memory)
+{
+    if (!run->hooks.pulse)
+        return ALGORITHM_OK;
+    enum algorithm_status status = ALGORITHM_OK;
+    switch (run->hooks.pulse(run->hooks.context, *memory->updates)) {
+    case PULSE_CONTINUE:
+        return ALGORITHM_OK;
+    case PULSE_SAVE:
+        return save(run, fingerprint, memory);
+    case PULSE_SAVE_AND_PAUSE:
+        status = save(run, fingerprint, memory);
+        return status == ALGORITHM_OK ? ALGORITHM_PAUSED : status;
+    case PULSE_CANCEL:
+        break;
+    }
+    return ALGORITHM_CANCELLED;
+}
+
+enum algorithm_status online_policy(const struct mlp_shape *shape, const float *parameters,
+                                    struct policy **out, const char **message)
+{
+    size_t count = mlp_parameter_count(shape);
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(parameters[i])) {
+            *message = "the weights grew without bound; a smaller learning rate helps";
+            return ALGORITHM_BAD_INPUT;
+        }
+    }
+    struct policy *policy = policy_new(shape, POLICY_SOFTMAX);
+    if (!policy)
+        return ALGORITHM_NO_MEMORY;
+    memcpy(policy->parameters, parameters, count * sizeof *parameters);
+    *out = policy;
+    return ALGORITHM_OK;
+}
+
+const char *online_request_problem(const struct algorithm_request *request,
+                                   const struct parameter_spec *specs, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (parameters_check(&specs[i], &request->parameters.value[i]) != PARAMETER_FITS)
+            return "a parameter is out of its bounds";
+    }
+    if (!request->world)
+        return "a world to play in is needed";
+    return request->world->action_count < 2 ? "a world with two actions at least is needed" : NULL;
+}
+
+enum algorithm_status online_plan_status(enum dp_sgd_plan_status status, const char **message)
+{
+    switch (status) {
+    case DP_SGD_PLAN_OK:
+        return ALGORITHM_OK;
+    case DP_SGD_PLAN_INFEASIBLE:
+        *message = "no noise fits the privacy budget";
+        return ALGORITHM_INFEASIBLE;
+    case DP_SGD_PLAN_NO_MEMORY:
+        return ALGORITHM_NO_MEMORY;
+    case DP_SGD_PLAN_BAD:
+        break;
+    }
+    *message = "epsilon, delta or noise_multiplier is out of bounds";
+    return ALGORITHM_BAD_INPUT;
+}

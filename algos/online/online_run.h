@@ -1,0 +1,49 @@
+/* What a learning loop in a world does between its updates: ask the caller, write a checkpoint,
+ * begin from one. For loops whose memory is some vectors of floats and two counts. */
+#ifndef TACET_ALGOS_ONLINE_ONLINE_RUN_H
+#define TACET_ALGOS_ONLINE_ONLINE_RUN_H
+
+#include "algos/algorithm.h"
+
+#define ONLINE_VECTORS 3
+
+/* Views of a loop's memory. Noise generators are not in it: a run that goes on draws afresh, and
+ * what was lost was never shown. */
+struct online_memory {
+    uint64_t *updates;             /* done */
+    uint64_t *optimizer_step;      /* or NULL */
+    size_t count;                  /* floats in each vector */
+    float *vector[ONLINE_VECTORS]; /* the first NULL ends them */
+};
+
+/* What the run is, as one number, from its public settings: a checkpoint of another is refused. */
+uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_count);
+
+/* What the caller wants after *memory->updates, having saved what is to be saved; ALGORITHM_OK to
+ * go on. */
+enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fingerprint,
+                                   const struct online_memory *memory);
+
+/* The byte form, little endian: u32 magic "TONL", u32 version 1, u64 fingerprint, u64 updates, u64
+ * optimiser steps, u64 count, u64 vectors, the vectors (a word of padding when odd), u64 checksum
+ * of all before. The caller frees *out_bytes; false: no memory. */
+bool online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
+                     unsigned char **out_bytes, size_t *out_size);
+
+/* Fills MEMORY from it. False, with it as it was: damage, another run, more than TOTAL updates. */
+bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint, uint64_t total,
+                       const unsigned char *bytes, size_t size);
+
+/* A softmax policy of the PARAMETERS, which are copied. ALGORITHM_BAD_INPUT with *message: they are
+ * not finite. */
+enum algorithm_status online_policy(const struct mlp_shape *shape, const float *parameters,
+                                    struct policy **out, const char **message);
+
+/* NULL when the request's parameters fit SPECS and its world is there, else a sentence. */
+const char *online_request_problem(const struct algorithm_request *request,
+                                   const struct parameter_spec *specs, unsigned count);
+
+/* What a search for a private plan ended in, and the words for it. */
+enum algorithm_status online_plan_status(enum dp_sgd_plan_status status, const char **message);
+
+#endif
