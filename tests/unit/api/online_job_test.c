@@ -1,0 +1,134 @@
+/* Jobs of private learners that play in a world: what they cost, say and show. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "storage/ledger_verify.h"
+#include "tests/unit/api/domain.h"
+
+#define WORLD      ",\"environment\":\"cartpole\""
+#define SMALL      ",\"parameters\":{\"hidden\":[8],\"episodes\":20,\"episodes_per_update\":2}"
+#define PRICE      ",\"privacy\":{\"epsilon\":2,\"delta\":1e-5}"
+#define REIN(rest) "{\"algorithm\":\"reinforce\"" WORLD rest "}"
+
+Test(online_job, refuses_what_it_cannot_be)
+{
+    static const char *const cases[][2] = {
+        {REIN(""), "/privacy"}, /* dpsgd is usual */
+        {REIN(",\"mechanism\":\"none\"" PRICE), "/privacy"},
+        {REIN(",\"mechanism\":\"selective_dpsgd\"" PRICE), "/mechanism"},
+        {REIN(",\"mechanism\":\"local_reports\"" PRICE), "/mechanism"},
+        {REIN(",\"privacy\":{\"epsilon\":2}"), "/privacy/delta"},
+        {REIN(",\"privacy\":{\"epsilon\":2,\"delta\":1}"), "/privacy/delta"},
+        {REIN(",\"privacy\":{\"epsilon\":0,\"delta\":1e-5}"), "/privacy/epsilon"},
+        {REIN(PRICE ",\"dataset\":\"ds_1\""), "/dataset"},
+        {REIN(PRICE ",\"parameters\":{\"clip_norm\":0}"), "/parameters/clip_norm"},
+        {REIN(PRICE ",\"parameters\":{\"episodes\":0}"), "/parameters/episodes"},
+        {"{\"algorithm\":\"reinforce\"" PRICE "}", "/environment"},
+    };
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", cases[i][0]), cases[i][1]);
+    }
+    /* Noise that is asked for and does not suffice. */
+    expect_problem(fixture_post(f, "steward", "/v1/jobs",
+                                REIN(PRICE ",\"parameters\":{\"noise_multiplier\":0.1}")),
+                   "infeasible");
+    fixture_close(f);
+}
+
+Test(online_job, an_episode_is_protected_whatever_the_number_of_updates)
+{
+    struct fixture *f = fixture_open();
+    struct response *few = fixture_post(f, "steward", "/v1/jobs:estimate", REIN(PRICE SMALL));
+    expect_status(few, 200);
+    struct response *many = fixture_post(f, "steward", "/v1/jobs:estimate",
+                                         REIN(PRICE ",\"parameters\":{\"episodes\":100000}"));
+    cr_assert(json_is_true(response_at(few, "/feasible")));
+    cr_expect_eq(response_number(few, "/cost/epsilon"), response_number(many, "/cost/epsilon"));
+    cr_expect_eq(response_number(few, "/plan/updates"), 10);
+    cr_expect_eq(response_number(many, "/plan/episodes"), 100000);
+    cr_expect_eq(response_number(few, "/plan/uses_of_an_episode"), 1);
+    cr_expect_eq(json_array_size(response_at(few, "/accounts")), 0);
+
+    struct response *job = domain_run(
+        f, REIN(PRICE SMALL ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":3}"));
+    cr_expect_str_eq(response_text(job, "/mechanism"), "dpsgd");
+    cr_expect_str_eq(response_text(job, "/privacy/unit"), "episode");
+    cr_expect_eq(response_number(job, "/privacy/reserved/epsilon"), 0);
+    double spent = response_number(job, "/privacy/spent/epsilon");
+    cr_expect(spent > 1.98 && spent <= 2, "%g", spent);
+    cr_expect_eq(response_number(job, "/privacy/spent/delta"), 1e-5);
+    cr_expect_eq(response_number(job, "/evaluation/episodes"), 3);
+    cr_expect_null(response_at(job, "/progress/mean_return")); /* of protected episodes */
+    cr_expect_eq(json_array_size(response_at(job, "/notes")), 1);
+    const char *id = response_text(job, "/policy");
+    struct response *c = fixture_get(f, "steward", domain_path("/v1/policies/%s/certificate", id));
+    expect_status(c, 200);
+    cr_expect_str_eq(response_text(c, "/privacy/unit"), "episode");
+    cr_expect_str_eq(response_text(c, "/environment"), "cartpole");
+    cr_expect(json_is_null(response_at(c, "/dataset")));
+    cr_expect(json_is_null(response_at(c, "/ledger/account")));
+    cr_expect(strstr(response_text(c, "/privacy/neighbours"), "one episode is removed") != NULL);
+    cr_expect_gt(response_number(c, "/plan/epsilon_replaced"), 4);
+    cr_expect(strstr(response_text(c, "/assumptions/0"), "no account is debited") != NULL);
+    expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", id)), 200);
+    struct ledger_report report;
+    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
+    cr_expect_eq(report.fault_count, 0);
+    fixture_close(f);
+}
+
+Test(online_job, an_observation_is_protected_and_the_episodes_price_is_told)
+{
+    struct fixture *f = fixture_open();
+    struct response *job = domain_run(f, REIN(",\"mechanism\":\"ldp_observations\"" PRICE SMALL));
+    cr_expect_str_eq(response_text(job, "/privacy/unit"), "observation");
+    struct response *c = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    cr_expect_str_eq(response_text(c, "/privacy/unit"), "observation");
+    double deviation = response_number(c, "/plan/noise_deviation");
+    cr_expect(deviation > 3.98 && deviation < 4.0, "%g", deviation); /* the table's 3.99 */
+    cr_expect_eq(response_number(c, "/plan/observations_per_episode"), 500);
+    cr_expect_gt(response_number(c, "/plan/epsilon_episode"), 50);
+    cr_expect_eq(response_number(c, "/plan/observation_high/0"), 2.4);
+    fixture_close(f);
+}
+
+Test(online_job, without_a_mechanism_nothing_is_promised)
+{
+    struct fixture *f = fixture_open();
+    struct response *job = domain_run(f, REIN(",\"mechanism\":\"none\"" SMALL));
+    cr_expect(json_is_null(response_at(job, "/privacy")));
+    cr_expect_geq(response_number(job, "/progress/mean_return"), 8);
+    expect_problem(
+        fixture_get(f, "steward",
+                    domain_path("/v1/policies/%s/certificate", response_text(job, "/policy"))),
+        "not-found");
+    fixture_close(f);
+}
+
+static bool stop_at_once(void *context)
+{
+    bool *asked = context, stop = *asked;
+    *asked = true;
+    return stop;
+}
+
+Test(online_job, pauses_and_goes_on)
+{
+    struct fixture *f = fixture_open();
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", REIN(PRICE SMALL));
+    expect_status(made, 202);
+    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    bool asked = false;
+    cr_assert_eq(domain_turn(f, "w", stop_at_once, &asked), API_JOB_PAUSED);
+    cr_expect_str_eq(response_text(fixture_get(f, "steward", path), "/state"), "running");
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", path);
+    cr_expect_str_eq(response_text(job, "/state"), "succeeded");
+    cr_expect_gt(response_number(job, "/privacy/spent/epsilon"), 1.98);
+    fixture_close(f);
+}
