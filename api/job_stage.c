@@ -9,6 +9,7 @@
 #include "api/app.h"
 #include "api/fields.h"
 #include "api/json_text.h"
+#include "api/world_program.h"
 
 #define JOB_EPSILON_MAX 1000
 #define STAGE_STEPS_MAX 10000
@@ -165,6 +166,13 @@ static enum problem fit_world(struct call *call, const struct dataset_row *datas
         return call_invalid(call, stable ? "/privacy/stable/source" : "/mechanism",
                             "needs a dataset of a world that this server can play: \"environment\" "
                             "when the dataset was made");
+    }
+    /* What is played there is not yet what may be seen: steps of single experts that nothing will
+     * release, and labels that a crash would draw anew. A program would see them. */
+    if (worlds_program(call->app->settings.worlds, world) != NULL) {
+        return call_invalid(call, stable ? "/privacy/stable/source" : "/mechanism",
+                            "needs a dataset of a world that is built in: a program would see what "
+                            "experts do before it is released");
     }
     if (world->action_count < 2) {
         return call_invalid(call, "/mechanism", "needs a world with two actions at least");

@@ -46,6 +46,11 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
         if (world == NULL) {
             return ALGORITHM_NO_MEMORY;
         }
+        if (world_run_is_program(world)) {
+            world_run_close(world);
+            *message = "experts are played in no world that is a program";
+            return ALGORITHM_BAD_INPUT;
+        }
         both.env = world_run_env(world);
     }
     enum algorithm_status status = stage_train(&both, out_policy, message);

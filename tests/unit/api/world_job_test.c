@@ -124,6 +124,34 @@ Test(world_job, a_world_of_other_dimensions_is_refused_when_it_is_asked_for)
     close_all(f);
 }
 
+/* What single experts do before it is released, and labels that may be drawn anew, are not for
+ * programs to see. */
+Test(world_job, experts_are_played_in_no_program)
+{
+    struct fixture *f = open_with("seven=" SHELL_SEVEN, 60);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/datasets",
+                     "{\"name\":\"d\",\"environment\":\"seven\",\"min_action_probability\":0.4,"
+                     "\"max_episode_steps\":30,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    char *lines = domain_lines(40, 12);
+    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
+    free(lines);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    static const char *const cases[][2] = {{"selective_dpsgd", "/privacy/stable/source"},
+                                           {"consensus", "/mechanism"}};
+    for (size_t i = 0; i < 2; i++) {
+        const char *body = domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"%s\",\"dataset\":"
+                                       "\"%s\",\"privacy\":{\"epsilon\":60,\"delta\":1e-3}}",
+                                       cases[i][0], id);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs", body), cases[i][1]);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", body), cases[i][1]);
+    }
+    cr_expect_eq(spent(f, id), 0);
+    close_all(f);
+}
+
 static void expect_break(const char *line, unsigned answer_s, const char *why)
 {
     struct fixture *f = open_with(line, answer_s);
