@@ -15,7 +15,7 @@
 #define STAGE_STEPS_MAX 10000
 #define STAGE_RUNS      25
 #define STAGE_LABELS    2000
-#define STAGE_ROUNDS    4
+#define STAGE_ROUNDS    1
 
 static const char *const sources[] = {"rollouts", "logged", NULL};
 static const char *const accountings[] = {"sharp", "paper", NULL};

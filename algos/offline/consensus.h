@@ -6,8 +6,8 @@
  * learned from the labels so far (Ross, Gordon and Bagnell 2011, "DAgger"), with a public share of
  * uniformly random actions between them, after which labels show how to come back (Laskey et al.
  * 2017, "DART"). So every state is a function of labels released before and of public coins, and
- * the whole is an adaptive composition of Gaussians. Where noise is large the student, which
- * averages over labels, finds better states than single labels do.
+ * the whole is an adaptive composition of Gaussians. A student averages over labels and keeps
+ * nearer to what it can do; labels far from there may say more, so that rounds do not always help.
  * Unit: one expert, added or removed. It needs no floor under probabilities, no threshold and no
  * logged trajectory. Proof and price: docs/privacy.md, "Consensus labels".
  *
