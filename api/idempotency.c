@@ -22,14 +22,26 @@ static crypto_generichash_state *body_hash(struct call *call)
     return (crypto_generichash_state *)(void *)call->body_hash;
 }
 
+/* Where the call brings its key: the header, or for some routes a member of the body. */
+static const char *find_key(const struct call *call)
+{
+    const char *key = call_request_header(call, "Idempotency-Key");
+    if (key == NULL && (call->route->flags & ROUTE_KEY_OR_ID)) {
+        key = json_string_value(json_object_get(call->body, "id"));
+    }
+    return key;
+}
+
 enum problem idempotency_key(struct call *call, const char **out_key)
 {
+    unsigned flags = call->route->flags;
     *out_key = NULL;
-    const char *key = call_request_header(call, "Idempotency-Key");
+    const char *key = find_key(call);
     if (key == NULL) {
-        return call->route->flags & ROUTE_KEY_REQUIRED
+        return flags & (ROUTE_KEY_REQUIRED | ROUTE_KEY_OR_ID)
                    ? call_problem(call, PROBLEM_IDEMPOTENCY_KEY_REQUIRED,
-                                  "Send Idempotency-Key with a fresh value, such as a UUID.")
+                                  "Send Idempotency-Key with a fresh value, such as a UUID%s.",
+                                  flags & ROUTE_KEY_OR_ID ? ", or the member id" : "")
                    : PROBLEM_NONE;
     }
     size_t length = strlen(key);

@@ -10,8 +10,9 @@
 
 #include "api/call.h"
 
-/* Looks at the Idempotency-Key header: PROBLEM_NONE, or the key is missing where the route needs
- * one or malformed. *out_key is the key, NULL when there is none or the route changes nothing. */
+/* Looks at the Idempotency-Key header, or with ROUTE_KEY_OR_ID at the parsed body: PROBLEM_NONE, or
+ * the key is missing where the route needs one or malformed. *out_key is the key, NULL when there
+ * is none or the route changes nothing. */
 enum problem idempotency_key(struct call *call, const char **out_key);
 
 /* Begins the running hash of a streamed body; call_read adds to it. */

@@ -71,6 +71,10 @@ static json_t *problem_document(const struct problem_info *info, const struct re
     }
     const char *detail = says->detail == NULL ? info->explanation : says->detail;
     bool good = json_object_set_new(document, "detail", json_string(detail)) == 0;
+    /* Clients of the Open Inference Protocol look for this member. */
+    if (says->instance != NULL && strncmp(says->instance, "/v2/", 4) == 0) {
+        good = json_object_set_new(document, "error", json_string(detail)) == 0 && good;
+    }
     /* A path with bytes that are not UTF-8 cannot stand in JSON and is left out. */
     json_t *instance = says->instance == NULL ? NULL : json_string(says->instance);
     if (instance != NULL) {

@@ -13,6 +13,7 @@
 #include "api/environments.h"
 #include "api/experts.h"
 #include "api/health.h"
+#include "api/inference.h"
 #include "api/jobs.h"
 #include "api/pages.h"
 #include "api/policies.h"
@@ -91,6 +92,14 @@ static const struct route routes[] = {
     {"POST", "/v1/teachers/{id}/queries", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_queries_ask, "Asks for a noisy answer and pays for it."},
     {"POST", "/v1/teachers/{id}/queries:estimate", POOL, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
     {"POST", "/v1/teachers/{id}/rollouts", BATCH, ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."},
+
+    /* inference.h */
+    {"GET", "/v2", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_server, "Open Inference Protocol: what this server is."},
+    {"GET", "/v2/health/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_live, "Open Inference Protocol: answers as long as the process runs."},
+    {"GET", "/v2/health/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_ready, "Open Inference Protocol: says whether requests will be served."},
+    {"GET", "/v2/models/{id}", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model, "Open Inference Protocol: the tensors of a teacher."},
+    {"GET", "/v2/models/{id}/ready", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model_ready, "Open Inference Protocol: says that a teacher is there."},
+    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID, BODY_JSON, "", NULL, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
 
     /* q_releases.h */
     {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_q_releases_list, "Lists released Q-functions."},

@@ -269,9 +269,11 @@ static enum problem serve(struct call *call)
                             "This endpoint answers application/json.");
     }
     const char *key = NULL;
+    bool in_body = route->flags & ROUTE_KEY_OR_ID;
     if ((problem = check_query(call)) != PROBLEM_NONE ||
-        (problem = idempotency_key(call, &key)) != PROBLEM_NONE ||
-        (problem = read_body(call)) != PROBLEM_NONE) {
+        (!in_body && (problem = idempotency_key(call, &key)) != PROBLEM_NONE) ||
+        (problem = read_body(call)) != PROBLEM_NONE ||
+        (in_body && (problem = idempotency_key(call, &key)) != PROBLEM_NONE)) {
         return problem;
     }
     return run(call, key);

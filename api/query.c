@@ -1,0 +1,216 @@
+/* A question's way to its answer.
+ *
+ * DESIGN. The order of a charged call: check, debit, draw, store, reply. Debit and stored answer
+ * are one transaction that serve.c wraps around this handler; the noise is drawn in memory between
+ * them and is gone when the transaction fails. A batch of states is one debit: whole or refused.
+ * Tens of thousands of these run in a second, so the teacher comes from the shelf and nothing is
+ * computed twice. */
+#include "api/query.h"
+
+#include <string.h>
+
+#include "api/app.h"
+#include "api/budget.h"
+#include "api/query_event.h"
+#include "api/rollouts.h"
+#include "api/states_json.h"
+#include "api/teachers.h"
+
+/* Multiply-adds of one query, a few milliseconds: it holds up every call of its commit. */
+#define QUERY_WORK_MAX 20000000
+
+/* ---- the teacher */
+
+static void give_back(void *context)
+{
+    struct query *query = context;
+    teacher_shelf_return(query->call->app->teachers, query->teacher);
+}
+
+static enum problem find_teacher(struct query *query)
+{
+    struct call *call = query->call;
+    enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db,
+                                                 call_parameter(call, "id"), &query->teacher);
+    if (status == DB_OK && !call_defer(call, give_back, query)) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    bool may = false;
+    if (status == DB_OK && call_is(call, ROLE_STEWARD)) {
+        may = strcmp(query->teacher->row.owner, call->caller.id) == 0;
+    } else if (status == DB_OK) {
+        status = teacher_may_ask(call->db, &query->teacher->row, call->caller.id, &may);
+    }
+    if (status == DB_NONE || (status == DB_OK && !may)) {
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
+    }
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+}
+
+enum problem query_start(struct call *call, struct query **out)
+{
+    struct query *query = arena_array(&call->arena, 1, sizeof *query);
+    if (query == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    query->call = call;
+    *out = query;
+    return find_teacher(query);
+}
+
+/* ---- the request */
+
+uint32_t query_states_max(const struct query *query)
+{
+    size_t parameters = mlp_parameter_count(&query->teacher->policy->shape);
+    size_t most = parameters < QUERY_WORK_MAX ? QUERY_WORK_MAX / parameters : 1;
+    uint32_t limit = query->call->app->settings.max_states_per_query;
+    return most < limit ? (uint32_t)most : limit;
+}
+
+bool query_read_states(struct query *query, const json_t *states)
+{
+    struct call *call = query->call;
+    uint32_t limit = call->app->settings.max_states_per_query, most = query_states_max(query);
+    if (most < limit && json_array_size(states) > most) {
+        call_invalid(call, "/states", "must be at most %u states for a network of %zu parameters",
+                     most, mlp_parameter_count(&query->teacher->policy->shape));
+        return false;
+    }
+    query->count = states_read(call, states, "/states", query->teacher->policy->shape.input, most,
+                               &query->states);
+    return query->count > 0;
+}
+
+enum problem query_set_price(struct query *query)
+{
+    struct call *call = query->call;
+    const struct shelved_teacher *t = query->teacher;
+    double most = rollout_concentration(&t->row, query->standing.rollout),
+           least = 1 / t->row.min_probability;
+    double wished = query->wished_concentration;
+    if (wished > 0 && most == 0) {
+        return call_invalid(call, "/concentration", "is not a setting of \"%s\"", t->row.mechanism);
+    }
+    if (wished > most) {
+        return call_invalid(call, "/concentration", "must be at most %g, the teacher's now", most);
+    }
+    if (wished > 0 && wished * t->row.min_probability < 1) {
+        return call_invalid(call, "/concentration",
+                            "must be at least %g: less would cost as much and say less", least);
+    }
+    query->concentration = wished > 0 ? wished : most;
+    struct filter_price price = t->price;
+    if ((query->concentration != t->row.concentration &&
+         !teacher_price(&t->teacher, query->concentration, t->row.renyi_order, t->row.delta_share,
+                        &price)) ||
+        !ledger_units_times(price.units, query->count, &query->cost.units) ||
+        !ledger_units_times(price.delta_units, query->count, &query->cost.delta_units)) {
+        return call_invalid(call, "", "has a price that is too large to be counted");
+    }
+    return PROBLEM_NONE;
+}
+
+/* ---- paying */
+
+/* Refuses before anything changes what would cost more than the caller wished to pay. */
+static enum problem check_cost(struct query *query)
+{
+    struct call *call = query->call;
+    struct ledger_account account;
+    if (query->max_epsilon <= 0) {
+        return PROBLEM_NONE;
+    }
+    enum db_status status = ledger_find(call->db, query->standing.account, &account);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    double cost = budget_epsilon_added(&account, account.spent_units, query->cost.units);
+    if (cost > query->max_epsilon) {
+        return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
+                            "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
+                            cost, query->max_epsilon);
+    }
+    return PROBLEM_NONE;
+}
+
+static enum problem pay(struct query *query)
+{
+    struct call *call = query->call;
+    const struct filter_price *cost = &query->cost;
+    char event[QUERY_EVENT_SIZE];
+    query_event_write(query->teacher, query->count, query->concentration, event);
+    const struct ledger_charge charge = {
+        .prices = {{query->standing.account, cost->units, cost->delta_units},
+                   {query->teacher->row.account, cost->units, cost->delta_units}},
+        .count = 2,
+        .client = call->caller.id,
+        .resource = query->id,
+        .event = event,
+        .now_ms = call->now_ms};
+    struct ledger_outcome outcome;
+    enum db_status status = ledger_debit(call->db, &charge, &outcome);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (outcome.verdict != LEDGER_OK) {
+        return budget_refused(call, &outcome);
+    }
+    query->account = outcome.parts[0].account;
+    return PROBLEM_NONE;
+}
+
+/* ---- drawing */
+
+static bool draw(struct query *query, double *answers)
+{
+    struct teacher_shelf *shelf = query->call->app->teachers;
+    const struct shelved_teacher *t = query->teacher;
+    struct noise_source *noise = teacher_shelf_take_noise(shelf);
+    if (noise == NULL) {
+        return false;
+    }
+    bool good = true;
+    for (uint32_t i = 0; i < query->count && good; i++) {
+        good = teacher_answer(&t->teacher, t->policy, query->concentration, noise,
+                              query->states + (size_t)i * t->policy->shape.input,
+                              answers + (size_t)i * t->teacher.actions);
+    }
+    teacher_shelf_give_noise(shelf, noise);
+    return good;
+}
+
+enum problem query_settle(struct query *query, struct query_answer *out)
+{
+    struct call *call = query->call;
+    const struct shelved_teacher *t = query->teacher;
+    uint32_t actions = t->teacher.actions;
+    double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
+    if (answers == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    teacher_shelf_query_id(call->app->teachers, query->id);
+    enum problem problem = check_cost(query);
+    if (problem != PROBLEM_NONE || (problem = pay(query)) != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!draw(query, answers)) {
+        return call_problem(call, PROBLEM_INTERNAL_ERROR,
+                            "No answer could be drawn. Nothing was charged.");
+    }
+    *out = (struct query_answer){
+        .id = query->id,
+        .probabilities = answers,
+        .actions = actions,
+        .count = query->count,
+        .batch = query->batch,
+        .concentration = query->concentration,
+        .sigma = t->row.sigma,
+        .error_radius =
+            query->concentration == t->row.concentration
+                ? t->error_radius
+                : teacher_error_radius(&t->teacher, query->concentration, TEACHER_RADIUS_BETA),
+        .account = &query->account,
+        .cost = query->cost};
+    return PROBLEM_NONE;
+}
