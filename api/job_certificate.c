@@ -84,6 +84,10 @@ static json_t *sentences_json(const char *first, const char *const list[STATEMEN
     return json;
 }
 
+static const char sweep_assumption[] =
+    "The policy is the best of several tries by its play in a public world; plan.tries has all of "
+    "them, and all were charged in one composition.";
+
 static json_t *assumptions_json(const struct job_plan *plan)
 {
     struct statement own;
@@ -91,8 +95,8 @@ static json_t *assumptions_json(const struct job_plan *plan)
         return sentences_json(NULL, own.assumptions);
     }
     const char *noise = is_exact(plan) ? noise_exact : noise_float;
-    return json_pack("[s*, s*, s, s, s]", plan->plan.privacy.steps == 0 ? NULL : noise,
-                     stage_assumption(plan),
+    return json_pack("[s*, s*, s*, s, s, s]", plan->plan.privacy.steps == 0 ? NULL : noise,
+                     plan->try_count > 0 ? sweep_assumption : NULL, stage_assumption(plan),
                      "The environment, the bounds on episodes and actions, and all settings are "
                      "public and were not derived from the data.",
                      plan->experts_declared ? "The declared number of experts is public."

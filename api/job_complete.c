@@ -18,8 +18,7 @@
 
 #define LEASE_EVALUATE_MS 300000 /* one block of episodes may be long */
 
-/* Onto the public grid of released weights. */
-static void round_weights(struct policy *policy)
+void job_complete_round(struct policy *policy)
 {
     size_t count = mlp_parameter_count(&policy->shape);
     for (size_t i = 0; i < count; i++) {
@@ -107,38 +106,60 @@ void job_complete_unevaluated(struct job_run *run, struct policy *policy, const 
     ending->evaluated = false;
 }
 
-/* False: to be stopped. */
-static bool evaluate(struct job_run *run, struct policy *policy, struct job_ending *ending)
+enum job_score job_complete_score(struct job_run *run, const struct job_plan *plan,
+                                  const struct policy *policy, struct policy_evaluation *out,
+                                  char why[JOB_DETAIL_SIZE])
 {
     const struct worlds *worlds = run->app->settings.worlds;
-    const struct env *world = worlds_find(worlds, run->plan.evaluate.name);
+    const struct env *world = worlds_find(worlds, plan->evaluate.name);
     if (world == NULL) {
-        job_complete_unevaluated(run, policy, "this server has no such world any more", ending);
-        return true;
+        snprintf(why, JOB_DETAIL_SIZE, "this server has no such world any more");
+        return JOB_SCORE_UNKNOWN;
     }
     struct world_run *playing = world_run_open(worlds, world, go_on, run);
     if (playing == NULL) {
         run->starved = true;
-        return false;
+        return JOB_SCORE_STOPPED;
     }
-    ending->evaluated =
-        job_evaluate(&run->plan, world_run_env(playing), policy, go_on, run, &ending->evaluation);
+    bool played = job_evaluate(plan, world_run_env(playing), policy, go_on, run, out);
     enum world_fault fault = world_run_fault(playing);
     world_run_close(playing);
-    if (ending->evaluated) {
-        return true;
+    if (played) {
+        return JOB_SCORE_FOUND;
     }
     if (run->lost || run->cancelled || run->storage_failed || run->stopping) {
-        return false;
+        return JOB_SCORE_STOPPED;
     }
-    char why[200];
-    snprintf(why, sizeof why, "the world's program %s", world_fault_text(fault));
-    job_complete_unevaluated(run, policy,
-                             fault != WORLD_OK ? why
-                                               : "the policy does not fit the world, its outputs "
-                                                 "are not finite there, or memory was short",
-                             ending);
-    return true;
+    if (fault != WORLD_OK) {
+        snprintf(why, JOB_DETAIL_SIZE, "the world's program %s", world_fault_text(fault));
+    } else {
+        snprintf(why, JOB_DETAIL_SIZE,
+                 "the policy does not fit the world, its outputs are not "
+                 "finite there, or memory was short");
+    }
+    return JOB_SCORE_UNKNOWN;
+}
+
+/* False: to be stopped. */
+static bool evaluate(struct job_run *run, struct policy *policy, struct job_ending *ending)
+{
+    char why[JOB_DETAIL_SIZE];
+    enum job_score score = job_complete_score(run, &run->plan, policy, &ending->evaluation, why);
+    ending->evaluated = score == JOB_SCORE_FOUND;
+    if (score == JOB_SCORE_UNKNOWN) {
+        job_complete_unevaluated(run, policy, why, ending);
+    }
+    return score != JOB_SCORE_STOPPED;
+}
+
+/* Every try was judged already, and the policy rounded. */
+static void complete_sweep(struct job_run *run, struct policy *policy, struct job_ending *ending)
+{
+    ending->evaluated = run->best_known;
+    ending->evaluation = run->best_played;
+    if (!run->best_known) {
+        job_complete_unevaluated(run, policy, "no try of the sweep could be played", ending);
+    }
 }
 
 bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
@@ -149,8 +170,12 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     if (run->plan.algorithm->gives_findings) {
         return true;
     }
+    if (run->plan.try_count > 0) {
+        complete_sweep(run, policy, ending);
+        return true;
+    }
     if (run->plan.request.mechanism != MECHANISM_NONE) {
-        round_weights(policy);
+        job_complete_round(policy);
     }
     if (run->plan.evaluate.name[0] == '\0' || !job_plan_releases(&run->plan)) {
         return true;

@@ -5,6 +5,20 @@
 
 #include "api/job_run.h"
 
+/* Rounds the weights onto the public grid of what is released. */
+void job_complete_round(struct policy *policy);
+
+/* Plays POLICY, which is on disk, as PLAN has it evaluated. UNKNOWN: it cannot be played, and *WHY
+ * is a clause. STOPPED: lost, stopping, cancelled, storage_failed or starved says why. */
+enum job_score {
+    JOB_SCORE_FOUND,
+    JOB_SCORE_UNKNOWN,
+    JOB_SCORE_STOPPED,
+};
+enum job_score job_complete_score(struct job_run *run, const struct job_plan *plan,
+                                  const struct policy *policy, struct policy_evaluation *out,
+                                  char why[JOB_DETAIL_SIZE]);
+
 /* Fills ENDING with POLICY, which stays the caller's, and its evaluation. The job has failed, with
  * its policy, when the evaluation that was asked for cannot be had. False: to be stopped without an
  * end (lost, stopping, cancelled, storage_failed or starved says why). */

@@ -15,6 +15,7 @@
 #include "api/app.h"
 #include "api/job_certificate.h"
 #include "api/job_run.h"
+#include "api/job_sweep.h"
 #include "api/json_text.h"
 #include "storage/ledger.h"
 #include "storage/policies.h"
@@ -57,7 +58,7 @@ static void set_price(struct finish *finish)
     uint64_t noisy = schedule_noisy_steps(&schedule, run->step);
     double epsilon = 0;
     int64_t units = 0;
-    bool exact = finish->ending->state == JOB_CANCELLED &&
+    bool exact = finish->ending->state == JOB_CANCELLED && run->plan.try_count == 0 &&
                  dp_sgd_plan_epsilon_after(privacy, noisy, &epsilon) == DP_SGD_PLAN_OK &&
                  ledger_units_up(epsilon, &units) && units < finish->units;
     if (exact) {
@@ -100,12 +101,13 @@ static bool prepare_policy(struct finish *finish)
 static bool prepare_findings(struct finish *finish)
 {
     const struct job_run *run = finish->run;
-    json_t *object = json_object();
+    bool sweep = run->plan.try_count > 0;
+    json_t *object = sweep ? job_sweep_findings(run) : json_object();
     size_t size = 0;
     for (unsigned i = 0; i < run->finding_count; i++) {
         json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
     }
-    bool all = object != NULL && json_object_size(object) == run->finding_count;
+    bool all = object != NULL && (sweep || json_object_size(object) == run->finding_count);
     finish->findings = all ? json_text_write(object, false, &size) : NULL;
     json_decref(object);
     return finish->findings != NULL && size < JOB_FINDINGS_SIZE;
@@ -169,6 +171,7 @@ static enum db_status finish_work(struct db *db, void *context)
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
     bool findings = run->plan.algorithm != NULL && run->plan.algorithm->gives_findings;
+    bool shows = findings || run->plan.try_count > 0;
     assert(ending->state != JOB_SUCCEEDED || (ending->policy != NULL) == !findings);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
@@ -176,7 +179,7 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
     bool written = finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish)) &&
-                   (!findings || ending->state != JOB_SUCCEEDED || prepare_findings(&finish));
+                   (!shows || ending->state != JOB_SUCCEEDED || prepare_findings(&finish));
     if (written) {
         status = db_transact(run->db, finish_work, &finish);
     }

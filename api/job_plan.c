@@ -3,9 +3,9 @@
 #include "api/job_plan.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "api/event_json.h"
 #include "api/job_stage.h"
 #include "api/json_text.h"
 
@@ -154,8 +154,24 @@ static json_t *figures_json(const struct job_plan *plan)
     return json;
 }
 
+static json_t *tries_privacy(const struct job_plan *plan)
+{
+    const struct dp_sgd_plan *p = &plan->plan.privacy;
+    json_t *tries = json_array();
+    for (uint32_t t = 0; t < plan->try_count; t++) {
+        json_array_append_new(tries, job_plan_privacy(&plan->tries[t]));
+    }
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "steps", (json_int_t)p->steps, "delta",
+                     json_number(p->delta), "epsilon", json_number(p->epsilon), "epsilon_lower",
+                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
+                     "tries", tries);
+}
+
 json_t *job_plan_privacy(const struct job_plan *plan)
 {
+    if (plan->try_count > 0) {
+        return tries_privacy(plan);
+    }
     json_t *json = steps_json(&plan->plan.privacy);
     json_t *stage = job_stage_json(plan), *figures = figures_json(plan);
     if (json == NULL || stage == NULL || figures == NULL || json_object_update(json, stage) != 0 ||
@@ -200,38 +216,6 @@ static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
                                 .epsilon = number_of(json, "epsilon"),
                                 .epsilon_lower = number_of(json, "epsilon_lower"),
                                 .epsilon_renyi = number_of(json, "epsilon_renyi")};
-}
-
-char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before)
-{
-    const struct dp_sgd_plan *p = &plan->plan.privacy;
-    struct event noise = {
-        .kind = EVENT_MECHANISM,
-        .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1, p->noise_multiplier}}};
-    struct event step = {.kind = EVENT_POISSON_SAMPLED,
-                         .sampling_rate = p->sampling_rate,
-                         .child = &noise,
-                         .child_count = 1};
-    struct event first = {.kind = EVENT_MECHANISM, .mechanism = p->before.mechanism};
-    struct event parts[2];
-    size_t count = 0;
-    if (before && p->before.times > 0) {
-        parts[count++] = (struct event){.kind = EVENT_SELF_COMPOSED,
-                                        .times = p->before.times,
-                                        .child = &first,
-                                        .child_count = 1};
-    }
-    if (steps > 0) {
-        parts[count++] = (struct event){
-            .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
-    }
-    struct event nothing = {.kind = EVENT_NO_OP};
-    struct event all = {.kind = EVENT_COMPOSED, .child = parts, .child_count = count};
-    json_t *json = event_json(count > 1 ? &all : count > 0 ? parts : &nothing);
-    size_t size;
-    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
-    json_decref(json);
-    return text;
 }
 
 /* ---- all of it */
@@ -300,23 +284,32 @@ static json_t *evaluate_json(const struct job_plan *plan)
     return json;
 }
 
-char *job_plan_write(const struct job_plan *plan)
+static json_t *plan_json(const struct job_plan *plan)
 {
-    json_t *json = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o}", "algorithm",
+    json_t *tries = json_array();
+    for (uint32_t t = 0; t < plan->try_count; t++) {
+        json_array_append_new(tries, plan_json(&plan->tries[t]));
+    }
+    return json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o}", "algorithm",
         plan->algorithm->name, "mechanism", algorithm_mechanism_name(plan->request.mechanism),
         "request", request_json(&plan->request), "parameters", job_plan_parameters(plan), "privacy",
         job_plan_privacy(plan), "shape", shape_json(&plan->plan.shape), "total_steps",
         (json_int_t)plan->plan.total_steps, "public", (int)plan->dataset_public, "experts_declared",
         (int)plan->experts_declared, "evaluate", evaluate_json(plan), "learn",
-        world_json(&plan->learn));
+        world_json(&plan->learn), "tries", tries);
+}
+
+char *job_plan_write(const struct job_plan *plan)
+{
+    json_t *json = plan_json(plan);
     size_t size;
     char *text = json == NULL ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return text;
 }
 
-static bool read_all(const json_t *json, struct job_plan *out)
+static bool read_one(const json_t *json, struct job_plan *out)
 {
     const char *algorithm = json_string_value(json_object_get(json, "algorithm"));
     const char *mechanism = json_string_value(json_object_get(json, "mechanism"));
@@ -350,12 +343,48 @@ static bool read_all(const json_t *json, struct job_plan *out)
                            &out->request.parameters);
 }
 
+/* The tries of a sweep are plans without tries. */
+static bool read_tries(const json_t *array, struct job_plan *out)
+{
+    size_t count = json_array_size(array);
+    if (count == 0) {
+        return true;
+    }
+    if (count > JOB_SWEEP_MAX) {
+        return false;
+    }
+    out->try_count = (uint32_t)count;
+    out->tries = calloc(count, sizeof *out->tries);
+    if (out->tries == NULL) {
+        return false;
+    }
+    for (size_t t = 0; t < count; t++) {
+        if (!read_one(json_array_get(array, t), &out->tries[t])) {
+            job_plan_clear(out);
+            return false;
+        }
+    }
+    return true;
+}
+
+void job_plan_clear(struct job_plan *plan)
+{
+    free(plan->tries);
+    plan->tries = NULL;
+    plan->try_count = 0;
+}
+
 bool job_plan_read(const char *text, struct job_plan *out, bool *out_unparsed)
 {
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    bool good = json != NULL && read_all(json, out);
+    bool good =
+        json != NULL && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
+    bool no_room = json != NULL && !good && out->try_count > 0;
+    if (no_room) {
+        out->try_count = 0;
+    }
     if (out_unparsed != NULL) {
-        *out_unparsed = json == NULL;
+        *out_unparsed = json == NULL || no_room;
     }
     json_decref(json);
     return good;

@@ -10,6 +10,8 @@
 #include "algos/algorithm.h"
 #include "api/job_world.h"
 
+#define JOB_SWEEP_MAX 64 /* tries of a sweep */
+
 struct job_plan {
     const struct algorithm *algorithm;
     struct algorithm_request request;
@@ -21,7 +23,16 @@ struct job_plan {
                                   while it runs, and NULL in a plan that was read */
     struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
+
+    /* A sweep (job_sweep.h): whole plans, in their order, and PLAN then has their sums and what
+     * they cost together. 0: none. Owned, for job_plan_clear, in a plan that was read; borrowed in
+     * one that is being made. */
+    struct job_plan *tries;
+    uint32_t try_count;
 };
+
+/* Frees what a plan that was read owns. */
+void job_plan_clear(struct job_plan *plan);
 
 /* True when what the job gives may leave: trained under DP, on public data, or on nothing private
  * at all. */
@@ -39,7 +50,8 @@ const char *job_plan_unit(const struct job_plan *plan);
 json_t *job_plan_parameters(const struct job_plan *plan);
 
 /* The noisy steps {"steps","noise_multiplier","sampling_rate",...}, the first stage, if there is
- * one (job_stage.h), and the algorithm's own figures, for private jobs. New reference. */
+ * one (job_stage.h), and the algorithm's own figures, for private jobs; of a sweep the price and
+ * all its tries. New reference. */
 json_t *job_plan_privacy(const struct job_plan *plan);
 
 /* The event of a ledger entry, as event_json.h has it: the first stage's, when BEFORE, and STEPS
@@ -49,9 +61,10 @@ char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before);
 /* All of it as text that job_plan_read understands; exact. malloc'ed; NULL: memory. */
 char *job_plan_write(const struct job_plan *plan);
 
-/* False when TEXT is not what job_plan_write wrote, or names what this program does not have, or
- * when memory ran short. *OUT_UNPARSED (or NULL): it was no JSON, which for a text that was stored
- * means that memory ran short (Jansson cannot tell the two apart). */
+/* On success OUT is for job_plan_clear. False when TEXT is not what job_plan_write wrote, or names
+ * what this program does not have, or when memory ran short. *OUT_UNPARSED (or NULL): it was no
+ * JSON, which for a text that was stored means that memory ran short (Jansson cannot tell the two
+ * apart). */
 bool job_plan_read(const char *text, struct job_plan *out, bool *out_unparsed);
 
 #endif

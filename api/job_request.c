@@ -10,7 +10,9 @@
 #include "api/datasets.h"
 #include "api/environment_choice.h"
 #include "api/fields.h"
+#include "api/job_parameters.h"
 #include "api/job_stage.h"
+#include "api/job_sweep.h"
 
 #define EPISODES_MAX  1000
 #define EPISODES      100
@@ -18,87 +20,8 @@
 
 struct members {
     const char *algorithm, *mechanism, *dataset;
-    json_t *environment, *privacy, *parameters, *evaluate;
+    json_t *environment, *privacy, *parameters, *evaluate, *sweep;
 };
-
-/* ---- the algorithm's parameters, by its table */
-
-struct slot {
-    double number;
-    int64_t integer;
-    int choice;
-    json_t *list;
-};
-
-static struct field parameter_field(const struct parameter_spec *spec,
-                                    const struct parameter_value *usual, struct slot *slot)
-{
-    switch (spec->type) {
-    case PARAMETER_INTEGER:
-        slot->integer = (int64_t)usual->number[0];
-        return field_integer(spec->name, &slot->integer, (int64_t)spec->min, (int64_t)spec->max);
-    case PARAMETER_CHOICE:
-        slot->choice = (int)usual->number[0];
-        return field_choice(spec->name, &slot->choice, spec->choices);
-    case PARAMETER_INTEGER_LIST:
-    case PARAMETER_REAL_LIST:
-        return field_array(spec->name, &slot->list, 1, parameters_most(spec->type));
-    case PARAMETER_REAL:
-        break;
-    }
-    slot->number = usual->number[0];
-    return field_number(spec->name, &slot->number, spec->min, spec->max);
-}
-
-static void read_list(struct call *call, const struct parameter_spec *spec, const json_t *list,
-                      struct parameter_value *out)
-{
-    out->count = (unsigned)json_array_size(list);
-    for (unsigned i = 0; i < out->count; i++) {
-        const json_t *item = json_array_get(list, i);
-        out->number[i] = json_number_value(item);
-        struct parameter_value one = {.number = {out->number[i]}, .count = 1};
-        if (!json_is_number(item) || parameters_check(spec, &one) != PARAMETER_FITS) {
-            char pointer[96];
-            snprintf(pointer, sizeof pointer, "/parameters/%s/%u", spec->name, i);
-            const char *kind = spec->type == PARAMETER_INTEGER_LIST ? "an integer" : "a number";
-            call_invalid(call, pointer, "must be %s from %.0f to %.0f", kind, spec->min, spec->max);
-        }
-    }
-}
-
-/* What OBJECT leaves out has the default of WORLD (NULL: of any). */
-static void read_parameters(struct call *call, const struct algorithm *algorithm, const char *world,
-                            const json_t *object, struct parameter_values *out)
-{
-    algorithm_defaults(algorithm, world, out);
-    if (object == NULL) {
-        return;
-    }
-    struct slot slots[PARAMETERS_MAX] = {{0}};
-    struct field fields[PARAMETERS_MAX];
-    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        fields[i] =
-            field_optional(parameter_field(&algorithm->parameters[i], &out->value[i], &slots[i]));
-    }
-    if (!fields_read(call, object, "/parameters", fields, algorithm->parameter_count)) {
-        return;
-    }
-    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        const struct parameter_spec *spec = &algorithm->parameters[i];
-        struct parameter_value *value = &out->value[i];
-        if (parameters_most(spec->type) > 1) {
-            if (slots[i].list != NULL) {
-                read_list(call, spec, slots[i].list, value);
-            }
-        } else if (spec->type == PARAMETER_REAL) {
-            value->number[0] = slots[i].number;
-        } else {
-            value->number[0] =
-                spec->type == PARAMETER_INTEGER ? (double)slots[i].integer : slots[i].choice;
-        }
-    }
-}
 
 /* ---- the other members */
 
@@ -222,7 +145,8 @@ static void read_source(struct call *call, const struct members *members, struct
     }
 }
 
-static bool read_members(struct call *call, struct members *members, struct job_plan *out)
+static bool read_members(struct call *call, struct members *members, struct job_plan *out,
+                         struct job_sweep *out_sweep)
 {
     *members = (struct members){0};
     const struct field fields[] = {
@@ -233,6 +157,7 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
         field_optional(field_object("evaluate", &members->evaluate)),
+        field_optional(field_object("sweep", &members->sweep)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
     if (members->algorithm == NULL) {
@@ -249,9 +174,12 @@ static bool read_members(struct call *call, struct members *members, struct job_
         read_privacy(call, members->privacy, &out->request);
     }
     const struct env *world = out->request.world;
-    read_parameters(call, out->algorithm, world == NULL ? NULL : world->name, members->parameters,
-                    &out->request.parameters);
+    job_parameters_read(call, "/parameters", out->algorithm, world == NULL ? NULL : world->name,
+                        members->parameters, &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
+    if (members->sweep != NULL && known) {
+        job_sweep_read(call, members->sweep, members->parameters, out, out_sweep);
+    }
     return good && call_error_count(call) == 0;
 }
 
@@ -300,9 +228,10 @@ static enum problem check_evaluation(struct call *call, const struct job_plan *p
 enum problem job_wish_read(struct call *call, struct job_wish *out)
 {
     struct members members;
+    struct job_sweep sweep = {0};
     *out = (struct job_wish){0};
     struct job_plan *plan = &out->plan;
-    if (!read_members(call, &members, plan)) {
+    if (!read_members(call, &members, plan, &sweep)) {
         return PROBLEM_VALIDATION;
     }
     if (members.dataset != NULL) {
@@ -315,8 +244,8 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
             return problem;
         }
         /* Faultless by now; the world, which the dataset names, may have defaults of its own. */
-        read_parameters(call, plan->algorithm, out->dataset.environment, members.parameters,
-                        &plan->request.parameters);
+        job_parameters_read(call, "/parameters", plan->algorithm, out->dataset.environment,
+                            members.parameters, &plan->request.parameters);
     }
     enum problem unfit = check_evaluation(call, plan);
     if (unfit != PROBLEM_NONE) {
@@ -326,7 +255,8 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     randombytes_buf(&plan->request.seed, sizeof plan->request.seed);
     plan->request.seed >>= 11;
     const char *message = NULL;
-    switch (plan->algorithm->plan(&plan->request, &plan->plan, &message)) {
+    switch (sweep.tries > 0 ? job_sweep_plan(call, &sweep, plan, &message)
+                            : plan->algorithm->plan(&plan->request, &plan->plan, &message)) {
     case ALGORITHM_OK:
         out->feasible = true;
         return PROBLEM_NONE;

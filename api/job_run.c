@@ -16,6 +16,7 @@
 #include "api/app.h"
 #include "api/job_complete.h"
 #include "api/job_stage.h"
+#include "api/job_sweep.h"
 #include "api/world_run.h"
 #include "storage/uploads.h"
 
@@ -254,7 +255,9 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .show_return = public ? note_return : NULL},
     };
     run->trained = true;
-    enum algorithm_status outcome = job_stage_train(run, &training, out_policy, message);
+    enum algorithm_status outcome = run->plan.try_count > 0
+                                        ? job_sweep_train(run, &training, out_policy, message)
+                                        : job_stage_train(run, &training, out_policy, message);
     free(checkpoint);
     return outcome;
 }
@@ -448,6 +451,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     }
     enum api_job_turn turn = over ? end_job(&run, &ending, out_note) : pause_job(&run, out_note);
     policy_free(ending.policy);
+    job_plan_clear(&run.plan);
     job_done(&run.job);
     return turn;
 }

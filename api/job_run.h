@@ -39,6 +39,11 @@ struct job_run {
     } findings[JOB_RUN_FINDINGS]; /* of an algorithm that gives such */
     unsigned finding_count;
 
+    uint32_t best_try; /* of a sweep that was gone through, with its evaluation if there is one */
+    bool best_known;
+    struct policy_evaluation best_played;
+    double try_scores[JOB_SWEEP_MAX]; /* NAN: none */
+
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */

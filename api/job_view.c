@@ -5,6 +5,7 @@
 
 #include "api/budget.h"
 #include "api/job_plan.h"
+#include "api/job_sweep.h"
 #include "api/json_text.h"
 
 bool job_is_over(const struct job_row *job)
@@ -114,15 +115,18 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
     if (!job_plan_read(job->plan, &plan, NULL)) {
         return NULL;
     }
-    return json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
+    json_t *sweep = job_sweep_json(&plan);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
         "s:o, s:o}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
-        "privacy", privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "policy",
-        json_text_or_null(job->policy), "evaluation", evaluation_json(job), "findings",
-        findings_json(job), "error", error_json(job), "notes", notes_json(&plan),
+        "privacy", privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "sweep",
+        sweep, "policy", json_text_or_null(job->policy), "evaluation", evaluation_json(job),
+        "findings", findings_json(job), "error", error_json(job), "notes", notes_json(&plan),
         "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
         "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms));
+    job_plan_clear(&plan);
+    return json;
 }

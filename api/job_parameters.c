@@ -1,0 +1,82 @@
+/* Parameters as callers write them, by the tables of algorithms. */
+#include "api/job_parameters.h"
+
+#include <stdio.h>
+
+#include "api/fields.h"
+
+struct slot {
+    double number;
+    int64_t integer;
+    int choice;
+    json_t *list;
+};
+
+static struct field parameter_field(const struct parameter_spec *spec,
+                                    const struct parameter_value *usual, struct slot *slot)
+{
+    switch (spec->type) {
+    case PARAMETER_INTEGER:
+        slot->integer = (int64_t)usual->number[0];
+        return field_integer(spec->name, &slot->integer, (int64_t)spec->min, (int64_t)spec->max);
+    case PARAMETER_CHOICE:
+        slot->choice = (int)usual->number[0];
+        return field_choice(spec->name, &slot->choice, spec->choices);
+    case PARAMETER_INTEGER_LIST:
+    case PARAMETER_REAL_LIST:
+        return field_array(spec->name, &slot->list, 1, parameters_most(spec->type));
+    case PARAMETER_REAL:
+        break;
+    }
+    slot->number = usual->number[0];
+    return field_number(spec->name, &slot->number, spec->min, spec->max);
+}
+
+static void read_list(struct call *call, const char *place, const struct parameter_spec *spec,
+                      const json_t *list, struct parameter_value *out)
+{
+    out->count = (unsigned)json_array_size(list);
+    for (unsigned i = 0; i < out->count; i++) {
+        const json_t *item = json_array_get(list, i);
+        out->number[i] = json_number_value(item);
+        struct parameter_value one = {.number = {out->number[i]}, .count = 1};
+        if (!json_is_number(item) || parameters_check(spec, &one) != PARAMETER_FITS) {
+            char pointer[96];
+            snprintf(pointer, sizeof pointer, "%s/%s/%u", place, spec->name, i);
+            const char *kind = spec->type == PARAMETER_INTEGER_LIST ? "an integer" : "a number";
+            call_invalid(call, pointer, "must be %s from %.0f to %.0f", kind, spec->min, spec->max);
+        }
+    }
+}
+
+void job_parameters_read(struct call *call, const char *place, const struct algorithm *algorithm,
+                         const char *world, const json_t *object, struct parameter_values *out)
+{
+    algorithm_defaults(algorithm, world, out);
+    if (object == NULL) {
+        return;
+    }
+    struct slot slots[PARAMETERS_MAX] = {{0}};
+    struct field fields[PARAMETERS_MAX];
+    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
+        fields[i] =
+            field_optional(parameter_field(&algorithm->parameters[i], &out->value[i], &slots[i]));
+    }
+    if (!fields_read(call, object, place, fields, algorithm->parameter_count)) {
+        return;
+    }
+    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
+        const struct parameter_spec *spec = &algorithm->parameters[i];
+        struct parameter_value *value = &out->value[i];
+        if (parameters_most(spec->type) > 1) {
+            if (slots[i].list != NULL) {
+                read_list(call, place, spec, slots[i].list, value);
+            }
+        } else if (spec->type == PARAMETER_REAL) {
+            value->number[0] = slots[i].number;
+        } else {
+            value->number[0] =
+                spec->type == PARAMETER_INTEGER ? (double)slots[i].integer : slots[i].choice;
+        }
+    }
+}

@@ -1,0 +1,53 @@
+/* What a plan's steps are to an accountant. */
+#include "api/event_json.h"
+#include "api/job_plan.h"
+#include "api/json_text.h"
+
+static json_t *event_of(const struct job_plan *plan, uint64_t steps, bool before)
+{
+    const struct dp_sgd_plan *p = &plan->plan.privacy;
+    struct event noise = {
+        .kind = EVENT_MECHANISM,
+        .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1, p->noise_multiplier}}};
+    struct event step = {.kind = EVENT_POISSON_SAMPLED,
+                         .sampling_rate = p->sampling_rate,
+                         .child = &noise,
+                         .child_count = 1};
+    struct event first = {.kind = EVENT_MECHANISM, .mechanism = p->before.mechanism};
+    struct event parts[2];
+    size_t count = 0;
+    if (before && p->before.times > 0) {
+        parts[count++] = (struct event){.kind = EVENT_SELF_COMPOSED,
+                                        .times = p->before.times,
+                                        .child = &first,
+                                        .child_count = 1};
+    }
+    if (steps > 0) {
+        parts[count++] = (struct event){
+            .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
+    }
+    struct event nothing = {.kind = EVENT_NO_OP};
+    struct event all = {.kind = EVENT_COMPOSED, .child = parts, .child_count = count};
+    return event_json(count > 1 ? &all : count > 0 ? parts : &nothing);
+}
+
+/* All that a sweep's tries may do. */
+static json_t *event_of_tries(const struct job_plan *plan)
+{
+    json_t *events = json_array();
+    for (uint32_t t = 0; t < plan->try_count; t++) {
+        const struct job_plan *one = &plan->tries[t];
+        json_array_append_new(events, event_of(one, one->plan.privacy.steps, true));
+    }
+    return json_pack("{s:s, s:o}", "type", "ComposedDpEvent", "events", events);
+}
+
+char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before)
+{
+    bool tries = plan->try_count > 0 && steps > 0;
+    json_t *json = tries ? event_of_tries(plan) : event_of(plan, steps, before);
+    size_t size;
+    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    json_decref(json);
+    return text;
+}

@@ -1,0 +1,333 @@
+/* A sweep at work, and its JSON.
+ *
+ * DESIGN. The checkpoint of the job is a head (which try, what each scored, the best policy so far
+ * and the one that waits to be judged) followed by the present try's own checkpoint. A finished
+ * policy is on disk before it is played: what judges it, which may be a program, sees no policy
+ * that could be drawn again. */
+#include "api/job_sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/data/checksum.h"
+#include "api/json_text.h"
+
+#define MAGIC UINT32_C(0x50575354) /* "TSWP" */
+
+struct head {
+    uint32_t magic, at, best, has_best;
+    uint64_t best_size, waiting_size;
+    uint64_t best_episodes, best_known;
+    double best_mean, best_deviation;
+    double scores[JOB_SWEEP_MAX]; /* NAN: none */
+    uint64_t checksum;            /* of all before and of both policies */
+};
+
+struct sweep {
+    struct job_run *run;
+    const struct algorithm_run *training;
+    struct head head;
+    unsigned char *best, *waiting; /* policies' bytes */
+    uint64_t steps_before;         /* of tries that are over */
+    const char *reason;            /* why the last try gave no policy */
+};
+
+/* ---- the checkpoint */
+
+static size_t padded(uint64_t size)
+{
+    return (size_t)(size + 3) & ~(size_t)3;
+}
+
+static uint64_t head_checksum(const struct head *head, const unsigned char *policies, size_t size)
+{
+    uint64_t sum = checksum_words(CHECKSUM_START, head, offsetof(struct head, checksum));
+    return checksum_words(sum, policies, size);
+}
+
+/* Head, policies, then SIZE BYTES of the trainer's. The caller frees it; NULL: memory. */
+static unsigned char *write_state(struct sweep *s, const unsigned char *bytes, size_t size,
+                                  size_t *out_size)
+{
+    size_t best = padded(s->head.best_size), waiting = padded(s->head.waiting_size);
+    *out_size = sizeof s->head + best + waiting + size;
+    unsigned char *all = calloc(1, *out_size);
+    if (all == NULL) {
+        return NULL;
+    }
+    unsigned char *policies = all + sizeof s->head;
+    if (s->best != NULL) {
+        memcpy(policies, s->best, s->head.best_size);
+    }
+    if (s->waiting != NULL) {
+        memcpy(policies + best, s->waiting, s->head.waiting_size);
+    }
+    if (size > 0) {
+        memcpy(policies + best + waiting, bytes, size);
+    }
+    s->head.checksum = head_checksum(&s->head, policies, best + waiting);
+    memcpy(all, &s->head, sizeof s->head);
+    return all;
+}
+
+static bool take_bytes(const unsigned char *from, uint64_t size, unsigned char **out)
+{
+    *out = size > 0 ? malloc(size) : NULL;
+    if (*out != NULL) {
+        memcpy(*out, from, size);
+    }
+    return size == 0 || *out != NULL;
+}
+
+/* ALGORITHM_OK: *OUT_USED bytes of the checkpoint are not the trainer's. */
+static enum algorithm_status read_state(struct sweep *s, size_t *out_used)
+{
+    const struct algorithm_run *training = s->training;
+    struct head head;
+    *out_used = 0;
+    if (training->checkpoint == NULL) {
+        return ALGORITHM_OK;
+    }
+    if (training->checkpoint_size < sizeof head) {
+        return ALGORITHM_BAD_CHECKPOINT;
+    }
+    memcpy(&head, training->checkpoint, sizeof head);
+    size_t room = training->checkpoint_size - sizeof head;
+    if (head.magic != MAGIC || head.at >= s->run->plan.try_count || head.best_size > room ||
+        head.waiting_size > room || padded(head.best_size) + padded(head.waiting_size) > room) {
+        return ALGORITHM_BAD_CHECKPOINT;
+    }
+    const unsigned char *policies = training->checkpoint + sizeof head;
+    size_t best = padded(head.best_size), both = best + padded(head.waiting_size);
+    if (head_checksum(&head, policies, both) != head.checksum) {
+        return ALGORITHM_BAD_CHECKPOINT;
+    }
+    if (!take_bytes(policies, head.best_size, &s->best) ||
+        !take_bytes(policies + best, head.waiting_size, &s->waiting)) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    s->head = head;
+    *out_used = sizeof head + both;
+    return ALGORITHM_OK;
+}
+
+/* ---- one try */
+
+static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
+{
+    struct sweep *s = context;
+    const struct algorithm_hooks *hooks = &s->training->hooks;
+    return hooks->pulse(hooks->context, s->steps_before + steps_done);
+}
+
+static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    struct sweep *s = context;
+    const struct algorithm_hooks *hooks = &s->training->hooks;
+    size_t all_size;
+    unsigned char *all = write_state(s, bytes, size, &all_size);
+    bool saved =
+        all != NULL && hooks->save(hooks->context, s->steps_before + steps_done, all, all_size);
+    free(all);
+    return saved;
+}
+
+static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
+                     uint32_t count)
+{
+    const struct sweep *s = context;
+    const struct algorithm_hooks *hooks = &s->training->hooks;
+    hooks->parallel(hooks->context, work, what, count);
+}
+
+/* Puts the trained policy where it waits, and that on disk. */
+static enum algorithm_status keep(struct sweep *s, struct policy *policy)
+{
+    size_t size, all_size;
+    job_complete_round(policy);
+    if (!policy_to_bytes(policy, &s->waiting, &size)) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    s->head.waiting_size = size;
+    unsigned char *all = write_state(s, NULL, 0, &all_size);
+    if (all == NULL) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    uint64_t steps = s->steps_before + s->run->plan.tries[s->head.at].plan.total_steps;
+    bool kept = job_run_keep(s->run, steps, all, all_size);
+    free(all);
+    return kept ? ALGORITHM_OK : ALGORITHM_PAUSED;
+}
+
+/* USED bytes of the checkpoint are not this try's. A try that cannot be trained, which may follow
+ * from its settings, is one that scores nothing. */
+static enum algorithm_status train_try(struct sweep *s, size_t used)
+{
+    const struct job_plan *plan = &s->run->plan.tries[s->head.at];
+    const struct algorithm_hooks *hooks = &s->training->hooks;
+    struct algorithm_run run = *s->training;
+    bool continued = used > 0 && run.checkpoint_size > used;
+    run.request = &plan->request;
+    run.plan = &plan->plan;
+    run.checkpoint = continued ? s->training->checkpoint + used : NULL;
+    run.checkpoint_size = continued ? s->training->checkpoint_size - used : 0;
+    run.hooks = (struct algorithm_hooks){.context = s,
+                                         .pulse = hooks->pulse == NULL ? NULL : pulse,
+                                         .save = hooks->save == NULL ? NULL : save,
+                                         .parallel = hooks->parallel == NULL ? NULL : parallel};
+    struct policy *policy = NULL;
+    enum algorithm_status status = plan->algorithm->train(&run, &policy, &s->reason);
+    if (status == ALGORITHM_OK) {
+        status = keep(s, policy);
+    } else if (status == ALGORITHM_BAD_INPUT) {
+        status = ALGORITHM_OK;
+    }
+    policy_free(policy);
+    return status;
+}
+
+/* Plays the policy that waits; the better one of it and the best so far stays. */
+static enum algorithm_status judge(struct sweep *s)
+{
+    struct policy_evaluation played = {0};
+    char why[JOB_DETAIL_SIZE];
+    struct policy *policy = policy_from_bytes(s->waiting, s->head.waiting_size);
+    if (policy == NULL) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    enum job_score score =
+        job_complete_score(s->run, &s->run->plan.tries[s->head.at], policy, &played, why);
+    policy_free(policy);
+    if (score == JOB_SCORE_STOPPED) {
+        if (s->run->starved) {
+            return ALGORITHM_NO_MEMORY;
+        }
+        return s->run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_PAUSED;
+    }
+    bool scored = score == JOB_SCORE_FOUND && isfinite(played.mean_return);
+    double *scores = s->head.scores;
+    bool better = scored && !(s->head.best_known && s->head.best_mean >= played.mean_return);
+    scores[s->head.at] = scored ? played.mean_return : (double)NAN;
+    if (better || !s->head.has_best) {
+        free(s->best);
+        s->best = s->waiting;
+        s->head.best_size = s->head.waiting_size;
+        s->head.best = s->head.at;
+        s->head.has_best = 1;
+        s->head.best_known = scored;
+        s->head.best_mean = played.mean_return;
+        s->head.best_deviation = played.std_return;
+        s->head.best_episodes = played.episodes;
+    } else {
+        free(s->waiting);
+    }
+    s->waiting = NULL;
+    s->head.waiting_size = 0;
+    return ALGORITHM_OK;
+}
+
+/* ---- all tries */
+
+static enum algorithm_status go_through(struct sweep *s, size_t used)
+{
+    const struct job_plan *plan = &s->run->plan;
+    enum algorithm_status status = ALGORITHM_OK;
+    for (uint32_t t = 0; t < s->head.at; t++) {
+        s->steps_before += plan->tries[t].plan.total_steps;
+    }
+    while (status == ALGORITHM_OK && s->head.at < plan->try_count) {
+        s->head.scores[s->head.at] = NAN;
+        if (s->waiting == NULL) {
+            status = train_try(s, used);
+        }
+        if (status == ALGORITHM_OK && s->waiting != NULL) {
+            status = judge(s);
+        }
+        if (status == ALGORITHM_OK) {
+            s->steps_before += plan->tries[s->head.at++].plan.total_steps;
+        }
+        used = 0;
+    }
+    return status;
+}
+
+static enum algorithm_status finish(struct sweep *s, struct policy **out_policy)
+{
+    struct job_run *run = s->run;
+    if (!s->head.has_best) {
+        return ALGORITHM_BAD_INPUT;
+    }
+    *out_policy = policy_from_bytes(s->best, s->head.best_size);
+    run->best_try = s->head.best;
+    run->best_known = s->head.best_known != 0;
+    run->best_played = (struct policy_evaluation){.mean_return = s->head.best_mean,
+                                                  .std_return = s->head.best_deviation,
+                                                  .episodes = (uint32_t)s->head.best_episodes};
+    run->plan.request.parameters = run->plan.tries[s->head.best].request.parameters;
+    memcpy(run->try_scores, s->head.scores, sizeof run->try_scores);
+    return *out_policy == NULL ? ALGORITHM_NO_MEMORY : ALGORITHM_OK;
+}
+
+enum algorithm_status job_sweep_train(struct job_run *run, const struct algorithm_run *training,
+                                      struct policy **out_policy, const char **message)
+{
+    struct sweep s = {.run = run, .training = training, .head = {.magic = MAGIC}, .reason = ""};
+    size_t used;
+    enum algorithm_status status = read_state(&s, &used);
+    if (status == ALGORITHM_OK) {
+        status = go_through(&s, used);
+    }
+    if (status == ALGORITHM_OK) {
+        status = finish(&s, out_policy);
+    }
+    *message = s.reason;
+    free(s.best);
+    free(s.waiting);
+    return status;
+}
+
+/* ---- JSON */
+
+static bool same(const struct parameter_value *a, const struct parameter_value *b)
+{
+    return a->count == b->count && memcmp(a->number, b->number, a->count * sizeof *a->number) == 0;
+}
+
+static bool is_swept(const struct job_plan *plan, unsigned index)
+{
+    const struct parameter_value *first = &plan->tries[0].request.parameters.value[index];
+    for (uint32_t t = 1; t < plan->try_count; t++) {
+        if (!same(first, &plan->tries[t].request.parameters.value[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+json_t *job_sweep_json(const struct job_plan *plan)
+{
+    if (plan->try_count == 0) {
+        return json_null();
+    }
+    json_t *tries = json_array();
+    for (uint32_t t = 0; t < plan->try_count; t++) {
+        json_t *all = job_plan_parameters(&plan->tries[t]);
+        for (unsigned i = 0; i < plan->algorithm->parameter_count; i++) {
+            if (!is_swept(plan, i)) {
+                json_object_del(all, plan->algorithm->parameters[i].name);
+            }
+        }
+        json_array_append_new(tries, json_pack("{s:o}", "parameters", all));
+    }
+    return json_pack("{s:o}", "tries", tries);
+}
+
+json_t *job_sweep_findings(const struct job_run *run)
+{
+    json_t *scores = json_array();
+    for (uint32_t t = 0; t < run->plan.try_count; t++) {
+        json_array_append_new(scores, json_number(run->try_scores[t]));
+    }
+    return json_pack("{s:I, s:o}", "best", (json_int_t)run->best_try, "mean_returns", scores);
+}

@@ -1,0 +1,213 @@
+/* What a sweep is asked to be, and its joint price. */
+#include <math.h>
+#include <string.h>
+
+#include "algos/privacy/privacy_report.h"
+#include "api/fields.h"
+#include "api/job_parameters.h"
+#include "api/job_sweep.h"
+
+#define CLOSE_ENOUGH 0.98 /* of the budget */
+#define LOOKS_MAX    10   /* at a share for each try */
+
+/* ---- the lists */
+
+static void read_axis(struct call *call, const char *name, const json_t *list,
+                      const struct algorithm *algorithm, struct job_sweep_axis *out)
+{
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count < 1 || count > JOB_SWEEP_MAX) {
+        call_invalid(call, "/sweep", "%s must be a list of 1 to %d values", name, JOB_SWEEP_MAX);
+        return;
+    }
+    out->values = arena_array(&call->arena, count, sizeof *out->values);
+    for (size_t i = 0; out->values != NULL && i < count; i++) {
+        struct parameter_values one;
+        json_t *object = json_pack("{s:O}", name, json_array_get(list, i));
+        if (object == NULL || json_is_null(json_array_get(list, i))) {
+            call_invalid(call, "/sweep", "%s must not hold null", name);
+            json_decref(object);
+            return;
+        }
+        job_parameters_read(call, "/sweep", algorithm, NULL, object, &one);
+        out->values[i] = one.value[out->parameter];
+        json_decref(object);
+    }
+    out->count = out->values == NULL ? 0 : (unsigned)count;
+}
+
+static void check_setting(struct call *call, const struct job_plan *plan)
+{
+    const struct algorithm *algorithm = plan->algorithm;
+    bool gives_policy = !algorithm->gives_findings && !algorithm->gives_q_release;
+    if (plan->request.mechanism != MECHANISM_DPSGD || !algorithm->needs_dataset ||
+        algorithm->describe != NULL || !gives_policy) {
+        call_invalid(call, "/sweep",
+                     "needs mechanism \"dpsgd\" and an algorithm that learns a policy from a "
+                     "dataset");
+    }
+    if (plan->evaluate.name[0] == '\0') {
+        call_invalid(call, "/sweep",
+                     "needs \"evaluate\": the tries are compared by playing them in a public "
+                     "world, never by the data");
+    }
+}
+
+void job_sweep_read(struct call *call, const json_t *object, const json_t *parameters,
+                    const struct job_plan *plan, struct job_sweep *out)
+{
+    const struct algorithm *algorithm = plan->algorithm;
+    const char *name;
+    json_t *list;
+    *out = (struct job_sweep){.tries = 1};
+    check_setting(call, plan);
+    json_object_foreach((json_t *)object, name, list)
+    {
+        int index = parameters_index(algorithm->parameters, algorithm->parameter_count, name);
+        if (index < 0 || out->axis_count == PARAMETERS_MAX) {
+            call_invalid(call, "/sweep", "names what is no parameter of %s", algorithm->name);
+            continue;
+        }
+        if (json_object_get(parameters, name) != NULL) {
+            call_invalid(call, "/sweep", "%s stands among the parameters, too", name);
+        }
+        struct job_sweep_axis *axis = &out->axes[out->axis_count++];
+        axis->parameter = (unsigned)index;
+        read_axis(call, name, list, algorithm, axis);
+        out->tries *= axis->count;
+        out->tries = out->tries > JOB_SWEEP_MAX ? JOB_SWEEP_MAX + 1 : out->tries;
+    }
+    if (out->axis_count == 0) {
+        call_invalid(call, "/sweep", "must name a parameter and its values");
+    } else if (out->tries > JOB_SWEEP_MAX) {
+        call_invalid(call, "/sweep", "must not ask for more than %d tries", JOB_SWEEP_MAX);
+    }
+}
+
+/* ---- the price */
+
+static void place_try(const struct job_sweep *sweep, const struct job_plan *plan, unsigned number,
+                      struct job_plan *out)
+{
+    *out = *plan;
+    out->tries = NULL;
+    out->try_count = 0;
+    /* Other first weights for each, as K jobs would have. JSON's integers are exact to 2^53. */
+    out->request.seed = (plan->request.seed + number) & ((UINT64_C(1) << 53) - 1);
+    for (unsigned a = sweep->axis_count; a-- > 0;) {
+        const struct job_sweep_axis *axis = &sweep->axes[a];
+        out->request.parameters.value[axis->parameter] = axis->values[number % axis->count];
+        number /= axis->count;
+    }
+}
+
+/* The figures of all tries in one distribution. */
+static enum algorithm_status price_together(struct job_plan *plan)
+{
+    struct composition all = {0};
+    struct privacy_interval figure;
+    enum composition_status status = COMPOSITION_OK;
+    for (uint32_t t = 0; t < plan->try_count && status == COMPOSITION_OK; t++) {
+        const struct dp_sgd_plan *p = &plan->tries[t].plan.privacy;
+        const struct mechanism step = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                                       .gaussian = {p->sampling_rate, p->noise_multiplier}};
+        status = composition_add(&all, &step, p->steps);
+    }
+    enum accountant_status priced = ACCOUNTANT_NO_MEMORY;
+    if (status == COMPOSITION_OK) {
+        priced = privacy_report_accountant(&all)->epsilon(&all, plan->request.delta, &figure);
+    }
+    if (priced == ACCOUNTANT_OK && isfinite(figure.upper)) {
+        struct privacy_interval renyi;
+        bool known = accountant_renyi.epsilon(&all, plan->request.delta, &renyi) == ACCOUNTANT_OK;
+        plan->plan.privacy.epsilon = figure.upper;
+        plan->plan.privacy.epsilon_lower = figure.lower;
+        plan->plan.privacy.epsilon_renyi = known ? renyi.upper : (double)INFINITY;
+        composition_clear(&all);
+        return ALGORITHM_OK;
+    }
+    composition_clear(&all);
+    return priced == ACCOUNTANT_NO_MEMORY ? ALGORITHM_NO_MEMORY : ALGORITHM_INFEASIBLE;
+}
+
+/* Plans every try for EPSILON alone, and prices all. */
+static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, const char **message)
+{
+    struct algorithm_plan *sum = &plan->plan;
+    *sum = (struct algorithm_plan){.privacy = {.delta = plan->request.delta}};
+    for (uint32_t t = 0; t < plan->try_count; t++) {
+        struct job_plan *one = &plan->tries[t];
+        one->request.epsilon = epsilon;
+        enum algorithm_status status = plan->algorithm->plan(&one->request, &one->plan, message);
+        if (status != ALGORITHM_OK) {
+            return status;
+        }
+        if (t == 0) {
+            sum->privacy.sampling_rate = one->plan.privacy.sampling_rate;
+        }
+        /* What price_together does not know. */
+        if (one->plan.privacy.rounded_draws > 0 || one->plan.privacy.before.times > 0) {
+            *message = "a sweep needs arithmetic \"float\"";
+            return ALGORITHM_BAD_INPUT;
+        }
+        sum->total_steps += one->plan.total_steps;
+        sum->privacy.steps += one->plan.privacy.steps;
+        if (one->plan.parameter_count > sum->parameter_count) {
+            sum->parameter_count = one->plan.parameter_count;
+            sum->shape = one->plan.shape;
+        }
+    }
+    return price_together(plan);
+}
+
+/* Looks for the largest share whose joint price the budget pays: between an equal part for each try
+ * and the whole. What is taken in the end was itself certified to cost at most the budget. */
+static enum algorithm_status find_share(struct job_plan *plan, const char **message)
+{
+    double budget = plan->request.epsilon;
+    double low = budget / plan->try_count * (1 - 1e-9), high = budget;
+    double share = fmin(high, fmax(low, budget / sqrt(plan->try_count)));
+    double best = 0;
+    for (int look = 0; look < LOOKS_MAX && high > low * (1 + 1e-3); look++) {
+        enum algorithm_status status = plan_all(plan, share, message);
+        if (status != ALGORITHM_OK && status != ALGORITHM_INFEASIBLE) {
+            return status;
+        }
+        double price = plan->plan.privacy.epsilon;
+        bool pays = status == ALGORITHM_OK && price <= budget;
+        if (pays && price >= CLOSE_ENOUGH * budget) {
+            return ALGORITHM_OK;
+        }
+        if (pays) {
+            best = low = share;
+        } else if (status == ALGORITHM_OK) {
+            high = share;
+        } else {
+            low = share; /* not even a step for so little */
+        }
+        share = status == ALGORITHM_OK ? share * 0.99 * budget / price : (low + high) / 2;
+        share = share > low && share < high ? share : (low + high) / 2;
+    }
+    /* The last that was seen to pay, or the least there is. */
+    enum algorithm_status status = plan_all(plan, best > 0 ? best : low, message);
+    if (status == ALGORITHM_OK && plan->plan.privacy.epsilon > budget) {
+        *message = "the budget cannot pay for all tries of the sweep together";
+        return ALGORITHM_INFEASIBLE;
+    }
+    return status;
+}
+
+enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *sweep,
+                                     struct job_plan *plan, const char **message)
+{
+    struct job_plan *tries = arena_array(&call->arena, sweep->tries, sizeof *tries);
+    if (tries == NULL) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    for (unsigned t = 0; t < sweep->tries; t++) {
+        place_try(sweep, plan, t, &tries[t]);
+    }
+    plan->tries = tries;
+    plan->try_count = sweep->tries;
+    return find_share(plan, message);
+}
