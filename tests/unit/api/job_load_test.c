@@ -127,5 +127,6 @@ Test(job_load, the_lease_is_renewed_between_networks)
     run.control = &(const struct api_job_control){.worker = "another"};
     cr_assert_null(job_run_load_experts(&run));
     cr_assert(run.lost);
+    job_done(&run.job);
     fixture_close(f);
 }
