@@ -165,7 +165,7 @@ static enum algorithm_status step(struct party *p, uint32_t number)
     double observation[ENV_MAX_STATE_DIM];
     struct env_outcome outcome =
         p->run->env->step(lane->state, p->parameters, lane->action, &lane->rng, observation);
-    if (outcome.failed || !isfinite(outcome.reward))
+    if (outcome.failed || !isfinite((float)outcome.reward))
         return ALGORITHM_BAD_INPUT;
     if (lane->labelled) {
         lane->actions[lane->length] = (uint16_t)lane->action;

@@ -54,7 +54,6 @@ struct release {
         struct rng rng;
     } play;
     struct dataset_builder *released;
-    bool broken;
 };
 
 static size_t state_dim(const struct release *r)
@@ -64,15 +63,16 @@ static size_t state_dim(const struct release *r)
 
 /* ---- a trajectory of the drawn expert's policy */
 
-static bool put_state(struct release *r, const double *observation)
+/* Puts the state after STEPS steps; false: it is none. */
+static bool put_state(struct release *r, uint32_t steps, const double *observation)
 {
-    float *state = r->walk.states + r->walk.length * state_dim(r);
+    float *state = r->walk.states + steps * state_dim(r);
     for (size_t i = 0; i < state_dim(r); i++) {
         state[i] = (float)observation[i];
         if (!isfinite(state[i]))
-            r->broken = true;
+            return false;
     }
-    return !r->broken;
+    return true;
 }
 
 /* The world's own coins may be public; the expert and its actions are drawn from the noise. */
@@ -81,8 +81,8 @@ static bool begin_rollout(struct release *r)
     double observation[ENV_MAX_STATE_DIM];
     rng_seed(&r->play.rng, noise_u64(r->run->noise), 0);
     const struct env *env = r->run->env;
-    r->broken = !env->reset(r->play.state, r->play.parameters, &r->play.rng, observation);
-    return !r->broken && put_state(r, observation);
+    return env->reset(r->play.state, r->play.parameters, &r->play.rng, observation) &&
+           put_state(r, 0, observation);
 }
 
 static uint32_t draw_action(struct release *r, const float *state)
@@ -97,7 +97,9 @@ static uint32_t draw_action(struct release *r, const float *state)
     return noise_categorical(r->run->noise, wide, voices->action_count);
 }
 
-static bool extend_rollout(struct release *r, uint32_t to)
+/* A step that the world cannot take ends the walk before it, as if that were how the world is: were
+ * it an error, the job's end would tell of actions that nothing releases. */
+static void extend_rollout(struct release *r, uint32_t to)
 {
     struct walk *walk = &r->walk;
     const struct env *env = r->run->env;
@@ -106,19 +108,16 @@ static bool extend_rollout(struct release *r, uint32_t to)
         uint32_t action = draw_action(r, walk->states + walk->length * state_dim(r));
         struct env_outcome outcome =
             env->step(r->play.state, r->play.parameters, action, &r->play.rng, observation);
-        if (outcome.failed || !isfinite(outcome.reward)) {
-            r->broken = true;
-            return false;
+        float reward = (float)outcome.reward;
+        if (outcome.failed || !isfinite(reward) || !put_state(r, walk->length + 1, observation)) {
+            walk->over = true;
+            return;
         }
         walk->actions[walk->length] = (uint16_t)action;
-        walk->rewards[walk->length] = (float)outcome.reward;
-        walk->length++;
-        if (!put_state(r, observation))
-            return false;
+        walk->rewards[walk->length++] = reward;
         walk->terminated = outcome.terminated;
         walk->over = outcome.terminated;
     }
-    return true;
 }
 
 /* ---- or one that was uploaded */
@@ -214,8 +213,8 @@ static enum algorithm_status stable_length(struct release *r, uint32_t *out)
         uint32_t to = most - stable < STEPS_AT_ONCE ? most : stable + STEPS_AT_ONCE;
         if (!goes_on(r))
             status = ALGORITHM_CANCELLED;
-        else if (run->source == STABLE_ROLLOUTS && !extend_rollout(r, to))
-            status = ALGORITHM_BAD_INPUT;
+        else if (run->source == STABLE_ROLLOUTS)
+            extend_rollout(r, to);
         to = to < r->walk.length ? to : r->walk.length;
         if (status != ALGORITHM_OK || stable == to)
             break;
@@ -321,7 +320,7 @@ enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
     for (uint32_t i = 0; status == ALGORITHM_OK && i < runs; i++)
         status = one_run(&r, i);
     if (status == ALGORITHM_BAD_INPUT)
-        *message = "the world broke while an expert was played in it";
+        *message = "the world gave no state to start from";
     if (status == ALGORITHM_OK) {
         *out_released = dataset_builder_finish(r.released);
         r.released = NULL;

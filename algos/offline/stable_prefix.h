@@ -35,8 +35,10 @@ struct stable_prefix_run {
 
 /* ALGORITHM_OK: *OUT_RELEASED has the prefixes, each a trajectory of an expert slot of its own
  * (there are COUNT, those of empty prefixes have nothing); the caller frees it. Else
- * ALGORITHM_CANCELLED (GOES_ON said so), ALGORITHM_BAD_INPUT (the world broke, or is of other sizes
- * than the voices; *message) or ALGORITHM_NO_MEMORY, and nothing was released. */
+ * ALGORITHM_CANCELLED (GOES_ON said so), ALGORITHM_BAD_INPUT (the world has no start, or is of
+ * other sizes than the voices; *message) or ALGORITHM_NO_MEMORY, and nothing was released. A step
+ * that the world cannot take is no error, which would tell of the actions that led there: it ends
+ * the walk. */
 enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
                                             struct dataset **out_released, const char **message);
 

@@ -363,6 +363,52 @@ Test(stable_prefix, long_trajectories_of_experts_who_agree)
     dataset_free(released);
 }
 
+/* A world that breaks after an action which only some experts take, and one whose state or reward
+ * is then no number: the release is no error, and what came before the break is released. */
+static struct env_outcome fragile_step(void *state, const double *parameters, unsigned action,
+                                       struct rng *rng, double *observation)
+{
+    struct play *play = state;
+    struct env_outcome outcome = tiny_step(state, parameters, action, rng, observation);
+    if (play->steps < 3 || action == 0)
+        return outcome;
+    if (play->length == 10)
+        outcome.failed = true;
+    else if (play->length == 11)
+        outcome.reward = 1e300;
+    else
+        observation[0] = (double)NAN;
+    return outcome;
+}
+
+Test(stable_prefix, a_world_that_breaks_ends_the_walk_and_not_the_job)
+{
+    const struct sparse_vector_plan plan = plan_of(60, 8, -1000.0, 0.01); /* all is stable */
+    struct crowd crowd;
+    mixed_crowd(&crowd, 9, 0.5, 0.0, 3);
+    for (int length = 10; length <= 12; length++) {
+        struct env fragile = TINY(length);
+        fragile.step = fragile_step;
+        struct noise_source *noise = noise_of((uint8_t)length);
+        struct dataset *released = release(&crowd, &fragile, &plan, noise);
+        cr_assert_eq(released->expert_count, 60);
+        unsigned cut = 0;
+        for (uint32_t e = 0; e < 60; e++) {
+            uint64_t first = released->expert_transitions[e];
+            uint64_t end = released->expert_transitions[e + 1];
+            cr_assert(end - first >= 2 && end - first <= 8, "%d", (int)(end - first));
+            for (uint64_t t = first; t < end; t++) {
+                cr_assert_eq(released->terminated[t], 0);
+                cr_assert(t - first < 2 || released->actions[t] == 0);
+            }
+            cut += end - first == 2;
+        }
+        cr_assert(cut > 10 && cut < 50, "%u", cut); /* half of them; false alarm below 1e-6 */
+        dataset_free(released);
+        noise_source_free(noise);
+    }
+}
+
 Test(stable_prefix, no_voice_is_no_error_and_gives_nothing)
 {
     struct crowd crowd;
