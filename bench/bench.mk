@@ -35,12 +35,12 @@ $(BENCH_OUT)/reproduce_offline: $(OFFLINE_OBJECTS) $(BENCH_ROOMS)
 
 OFFLINE         ?=
 OFFLINE_EXPERTS ?= 3000
-OFFLINE_RUN      = $(BENCH_OUT)/reproduce_offline --experts $(OFFLINE_EXPERTS)
+OFFLINE_RUN      = $(BENCH_OUT)/reproduce_offline
 .PHONY: reproduce-offline
 reproduce-offline: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_offline
 	@mkdir -p $(BUILD)/experts docs/results
-	@$(OFFLINE_RUN) --cache $(BUILD)/experts --results docs/results/offline.tsv $(OFFLINE)
+	@$(OFFLINE_RUN) --experts $(OFFLINE_EXPERTS) --cache $(BUILD)/experts --results docs/results/offline.tsv $(OFFLINE)
 	@$(OFFLINE_RUN) --results docs/results/offline.tsv --report docs/results
 
 .PHONY: bench-programs

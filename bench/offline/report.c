@@ -11,6 +11,7 @@
 
 #define METHODS  5
 #define EPSILONS 4
+#define SIZES    8 /* numbers of experts */
 
 static const char *const methods[METHODS] = {"none", "dpsgd", "selective", "selective_paper",
                                              "consensus"};
@@ -131,7 +132,7 @@ static void write_table(FILE *out, const struct results *all, uint32_t experts, 
 {
     struct estimate plain = estimate_of(all, experts, world, algorithm, "none", 0);
     double cpu = plain.cpu_seconds;
-    fprintf(out, "### %s, %s\n\n", world, algorithm);
+    fprintf(out, "## %s, %s, %" PRIu32 " experts\n\n", world, algorithm, experts);
     fprintf(out, "Random play %.1f; not private %.1f, %u seed%s.\n\n", plain.random, plain.mean,
             plain.count, plain.count == 1 ? "" : "s");
     fprintf(out, "| | ε = 2.5 | 5 | 7.5 | 10 |\n|---|---|---|---|---|\n");
@@ -151,8 +152,8 @@ static void write_table(FILE *out, const struct results *all, uint32_t experts, 
         fprintf(out, "\n");
     }
     write_published(out, world, algorithm);
-    fprintf(out, "\n%.0f s of CPU time together.\n\n![%s, %s](offline-%s-%s.svg)\n\n", cpu, world,
-            algorithm, world, algorithm);
+    fprintf(out, "\n%.0f s of CPU time together.\n\n![%s, %s](offline-%s-%s-%" PRIu32 ".svg)\n\n",
+            cpu, world, algorithm, world, algorithm, experts);
 }
 
 /* ---- the plot: fraction over epsilon, a line for each method */
@@ -231,7 +232,8 @@ static bool write_plot(const struct results *all, uint32_t experts, const char *
                        const char *algorithm, const char *directory)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/offline-%s-%s.svg", directory, world, algorithm);
+    snprintf(path, sizeof path, "%s/offline-%s-%s-%" PRIu32 ".svg", directory, world, algorithm,
+             experts);
     struct estimate plain = estimate_of(all, experts, world, algorithm, "none", 0);
     FILE *out = fopen(path, "w");
     if (!out) {
@@ -245,7 +247,42 @@ static bool write_plot(const struct results *all, uint32_t experts, const char *
     return fclose(out) == 0;
 }
 
-bool report_write(const char *path, uint32_t experts, const char *directory)
+/* Numbers of experts that WORLD has a non-private run of, growing; gives how many. */
+static unsigned sizes_of(const struct results *all, const char *world, const char *algorithm,
+                         uint32_t sizes[SIZES])
+{
+    unsigned count = 0;
+    uint32_t last = 0;
+    while (count < SIZES) {
+        uint32_t next = UINT32_MAX;
+        for (size_t i = 0; i < all->count; i++) {
+            const struct result *r = &all->all[i];
+            if (strcmp(r->world, world) == 0 && strcmp(r->algorithm, algorithm) == 0 &&
+                strcmp(r->method, "none") == 0 && strcmp(r->options, "-") == 0 &&
+                r->experts > last && r->experts < next)
+                next = r->experts;
+        }
+        if (next == UINT32_MAX)
+            break;
+        sizes[count++] = last = next;
+    }
+    return count;
+}
+
+static bool write_all(FILE *out, const struct results *all, const char *world,
+                      const char *algorithm, const char *directory)
+{
+    uint32_t sizes[SIZES];
+    bool good = true;
+    unsigned count = sizes_of(all, world, algorithm, sizes);
+    for (unsigned i = 0; good && i < count; i++) {
+        write_table(out, all, sizes[i], world, algorithm);
+        good = write_plot(all, sizes[i], world, algorithm, directory);
+    }
+    return good;
+}
+
+bool report_write(const char *path, const char *directory)
 {
     static const char *const worlds[] = {"cartpole", "acrobot", "lunar_lander", "hiv"};
     static const char *const algorithms[] = {"cql", "bcq"};
@@ -259,14 +296,12 @@ bool report_write(const char *path, uint32_t experts, const char *directory)
     }
     FILE *out = fopen(name, "w");
     bool good = out != NULL;
+    if (good)
+        fprintf(out, "# Tables of the offline reproduction\n\nWritten by `make reproduce-offline` "
+                     "from offline.tsv; [offline.md](offline.md) says what the numbers are.\n\n");
     for (int w = 0; good && w < 4; w++) {
-        for (int a = 0; good && a < 2; a++) {
-            struct estimate plain = estimate_of(&all, experts, worlds[w], algorithms[a], "none", 0);
-            if (plain.count == 0)
-                continue;
-            write_table(out, &all, experts, worlds[w], algorithms[a]);
-            good = write_plot(&all, experts, worlds[w], algorithms[a], directory);
-        }
+        for (int a = 0; good && a < 2; a++)
+            good = write_all(out, &all, worlds[w], algorithms[a], directory);
     }
     if (out && fclose(out) != 0)
         good = false;

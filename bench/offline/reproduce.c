@@ -262,6 +262,6 @@ int main(int argc, char **argv)
         return 2;
     }
     if (o.report)
-        return report_write(o.results, o.experts, o.report) ? 0 : 1;
+        return report_write(o.results, o.report) ? 0 : 1;
     return run(&o) ? 0 : 1;
 }
