@@ -7,12 +7,15 @@
 #include "algos/offline/bcq.h"
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
+#include "algos/online/dqn.h"
+#include "algos/online/pgc_a3c.h"
 #include "algos/online/ppo_algorithm.h"
 #include "algos/online/reinforce.h"
 
 static const struct algorithm *const table[] = {
-    &cql_algorithm, &bcq_algorithm,   &behaviour_cloning_algorithm,
-    &ppo_algorithm, &audit_algorithm, &reinforce_algorithm,
+    &cql_algorithm, &bcq_algorithm,     &behaviour_cloning_algorithm,
+    &ppo_algorithm, &audit_algorithm,   &reinforce_algorithm,
+    &dqn_algorithm, &pgc_a3c_algorithm,
 };
 
 static const char *const mechanism_names[MECHANISM_COUNT] = {

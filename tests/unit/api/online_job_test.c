@@ -110,6 +110,63 @@ Test(online_job, without_a_mechanism_nothing_is_promised)
     fixture_close(f);
 }
 
+Test(online_job, a_fixed_buffer_protects_transitions_or_users)
+{
+    static const char *const words[][2] = {{"transition", "one transition"}, {"user", "one user"}};
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < 2; i++) {
+        char body[400];
+        snprintf(body, sizeof body,
+                 "{\"algorithm\":\"dqn\"" WORLD PRICE
+                 ",\"parameters\":{\"hidden\":[8],\"buffer\":200,\"steps\":20,"
+                 "\"batch_size\":20,\"unit\":\"%s\"}}",
+                 words[i][0]);
+        struct response *job = domain_run(f, body);
+        cr_expect_str_eq(response_text(job, "/privacy/unit"), words[i][0]);
+        cr_expect_gt(response_number(job, "/privacy/spent/epsilon"), 1.9);
+        struct response *c =
+            fixture_get(f, "steward",
+                        domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+        expect_status(c, 200);
+        cr_expect(strstr(response_text(c, "/privacy/neighbours"), words[i][1]) != NULL);
+        cr_expect_eq(response_number(c, "/plan/sampling_rate"), 0.1);
+        cr_expect_eq(response_number(c, "/plan/expected_uses_of_a_slot"), 2);
+    }
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                "{\"algorithm\":\"dqn\"" WORLD PRICE
+                                ",\"parameters\":{\"unit\":\"expert\"}}"),
+                   "/parameters/unit");
+    fixture_close(f);
+}
+
+Test(online_job, simulated_agents_have_an_epsilon_each_and_no_delta)
+{
+    struct fixture *f = fixture_open();
+    struct response *job =
+        domain_run(f, "{\"algorithm\":\"pgc_a3c\"" WORLD ",\"privacy\":{\"epsilon\":3},"
+                      "\"parameters\":{\"agents\":200,\"buffer\":20}}");
+    cr_expect_str_eq(response_text(job, "/mechanism"), "local_reports");
+    cr_expect_str_eq(response_text(job, "/privacy/unit"), "agent");
+    double spent = response_number(job, "/privacy/spent/epsilon");
+    cr_expect(spent > 2.9 && spent <= 3, "%g", spent);
+    cr_expect_eq(response_number(job, "/privacy/spent/delta"), 0);
+    struct response *c = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    expect_status(c, 200);
+    cr_expect_eq(response_number(c, "/plan/agents"), 200);
+    cr_expect_eq(response_number(c, "/plan/reports_per_agent"), 1);
+    cr_expect(strstr(response_text(c, "/assumptions/0"), "simulated") != NULL);
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                "{\"algorithm\":\"pgc_a3c\"" WORLD
+                                ",\"privacy\":{\"epsilon\":3,\"delta\":1e-5}}"),
+                   "/privacy/delta");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                "{\"algorithm\":\"pgc_a3c\"" WORLD
+                                ",\"privacy\":{\"epsilon\":41}}"),
+                   "/parameters");
+    fixture_close(f);
+}
+
 static bool stop_at_once(void *context)
 {
     bool *asked = context, stop = *asked;

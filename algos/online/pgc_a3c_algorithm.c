@@ -1,0 +1,271 @@
+/* Private gradient collection as a job. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/online/online_run.h"
+#include "algos/online/pgc_a3c.h"
+#include "algos/privacy/noise.h"
+
+#define MAX_STEPS 10000
+#define RECENT    0.99 /* memory of the mean return that is shown */
+
+enum {
+    P_RANDOMISER,
+    P_AGENTS,
+    P_BUFFER,
+    P_HIDDEN,
+    P_LEARNING_RATE,
+    P_DISCOUNT,
+    P_VALUE_WEIGHT,
+    P_ENTROPY_WEIGHT,
+    P_EXPLORATION,
+    P_DECAY,
+    P_CLIP,
+    P_PROJECTION_CLIP,
+    P_SPREAD,
+    P_STEP_LIMIT,
+    P_COUNT
+};
+
+static const char *const randomisers[] = {"privunit", "half_sphere", "laplace",
+                                          "projected_random_sign", NULL};
+
+#define ONE(x)                                                                                     \
+    {                                                                                              \
+        .number = {x}, .count = 1                                                                  \
+    }
+
+static const struct parameter_spec specs[P_COUNT] = {
+    [P_RANDOMISER] = {"randomiser", PARAMETER_CHOICE, ONE(0), 0, 3, randomisers, "",
+                      "What agents do to their gradients; for local_reports."},
+    [P_AGENTS] = {"agents", PARAMETER_INTEGER, ONE(20000), 1, 10000000, NULL, "agents",
+                  "Simulated agents, each with one episode and one report; rounded up to whole "
+                  "buffers."},
+    [P_BUFFER] = {"buffer", PARAMETER_INTEGER, ONE(100), 1, 100000, NULL, "reports",
+                  "Reports of one update."},
+    [P_HIDDEN] = {"hidden", PARAMETER_INTEGER, ONE(16), 1, ACTOR_CRITIC_MAX_HIDDEN, NULL, "units",
+                  "Width of the shared layer; every parameter costs noise."},
+    [P_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, ONE(0.5), 1e-7, 1e6, NULL, "",
+                         "Step size."},
+    [P_DISCOUNT] = {"discount", PARAMETER_REAL, ONE(0.99), 0, 1, NULL, "",
+                    "Worth of a reward one step later."},
+    [P_VALUE_WEIGHT] = {"value_weight", PARAMETER_REAL, ONE(0.5), 0, 1e6, NULL, "",
+                        "Weight of the critic's squared error."},
+    [P_ENTROPY_WEIGHT] = {"entropy_weight", PARAMETER_REAL, ONE(0.01), 0, 1e6, NULL, "",
+                          "Weight of the actor's entropy."},
+    [P_EXPLORATION] = {"exploration", PARAMETER_REAL, ONE(0.5), 0, 1, NULL, "",
+                       "Share of uniformly random actions at the start."},
+    [P_DECAY] = {"exploration_decay", PARAMETER_REAL, ONE(1.0 / 1800), 0, 1, NULL, "",
+                 "What that share loses with every report."},
+    [P_CLIP] = {"clip", PARAMETER_REAL, ONE(1), 1e-6, 1e6, NULL, "",
+                "Bound of a gradient's norm: the 2-norm for privunit and half_sphere, else the "
+                "1-norm; for local_reports."},
+    [P_PROJECTION_CLIP] = {"projection_clip", PARAMETER_REAL, ONE(0), 0, 1e6, NULL, "",
+                           "Of projected_random_sign: bound of one projection; 0: sqrt(3) clip."},
+    [P_SPREAD] = {"gravity_spread", PARAMETER_REAL, ONE(0), 0, 100, NULL, "m/s^2",
+                  "Agents draw their gravity from the world's less this, itself, and more."},
+    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, ONE(200), 0, MAX_STEPS, NULL, "steps",
+                      "Episodes are cut off there; 0: the usual limit of the world."},
+};
+
+static const struct parameter_override overrides[] = {{"cartpole", P_SPREAD, ONE(0.1)}};
+
+static double number(const struct algorithm_request *request, int index)
+{
+    return request->parameters.value[index].number[0];
+}
+
+static struct actor_critic net_of(const struct algorithm_request *request)
+{
+    return (struct actor_critic){request->world->state_dim, (uint32_t)number(request, P_HIDDEN),
+                                 request->world->action_count};
+}
+
+/* NULL and a scheme, or what is wrong. */
+static const char *scheme_of(const struct algorithm_request *request, struct local_scheme *out)
+{
+    const struct actor_critic net = net_of(request);
+    const char *name = randomisers[(int)number(request, P_RANDOMISER)];
+    const struct local_parameters parameters = {.dimension = (uint32_t)actor_critic_count(&net),
+                                                .epsilon = request->epsilon,
+                                                .clip = number(request, P_CLIP),
+                                                .projection_clip =
+                                                    number(request, P_PROJECTION_CLIP)};
+    return local_scheme_make(local_mechanism_find(name), &parameters, out);
+}
+
+static const char *spread_problem(const struct algorithm_request *request)
+{
+    double spread = number(request, P_SPREAD);
+    int gravity = env_parameter_index(request->world, "gravity");
+    if (spread <= 0.0)
+        return NULL;
+    if (gravity < 0)
+        return "gravity_spread must be 0: this world has no gravity";
+    const struct env_parameter *bounds = &request->world->parameters[gravity];
+    double value = request->world_parameters[gravity];
+    return value - spread < bounds->min || value + spread > bounds->max
+               ? "gravity_spread leaves the bounds of the world's gravity"
+               : NULL;
+}
+
+static enum algorithm_status pgc_plan(const struct algorithm_request *request,
+                                      struct algorithm_plan *out, const char **message)
+{
+    struct algorithm_plan plan = {0};
+    struct local_scheme scheme;
+    *message = online_request_problem(request, specs, P_COUNT);
+    if (!*message)
+        *message = spread_problem(request);
+    if (*message)
+        return ALGORITHM_BAD_INPUT;
+    *message = "";
+    const struct actor_critic net = net_of(request);
+    plan.shape = (struct mlp_shape){.input = net.input,
+                                    .layer_count = 2,
+                                    .width = {net.hidden, net.actions},
+                                    .activation = MLP_RELU};
+    plan.parameter_count = mlp_parameter_count(&plan.shape);
+    plan.total_steps = (uint64_t)ceil(number(request, P_AGENTS) / number(request, P_BUFFER));
+    if (request->mechanism == MECHANISM_LOCAL_REPORTS) {
+        const char *problem = scheme_of(request, &scheme);
+        if (problem) {
+            *message = problem;
+            return ALGORITHM_BAD_INPUT;
+        }
+        uint32_t buffer = (uint32_t)number(request, P_BUFFER);
+        plan.privacy = (struct dp_sgd_plan){.sampling_rate = 1.0,
+                                            .clip_norm = number(request, P_CLIP),
+                                            .batch_size = buffer,
+                                            .nominal_experts = buffer,
+                                            .steps = 1,
+                                            .epsilon = scheme.epsilon,
+                                            .epsilon_renyi = scheme.epsilon};
+    }
+    *out = plan;
+    return ALGORITHM_OK;
+}
+
+static void pgc_describe(const struct algorithm_request *request, const struct algorithm_plan *plan,
+                         const char *world, struct statement *out)
+{
+    (void)world;
+    out->unit = "agent";
+    out->neighbours = "Local: whatever one agent did, its report is nearly as likely as that of an "
+                      "agent who did anything else, to whoever reads it.";
+    out->accountant = "the randomiser's own bound, without delta; every agent reports once, so the "
+                      "figure does not grow with their number. No lower figure is claimed";
+    statement_add(out->assumptions, "The agents were simulated here, in this process: each stands "
+                                    "for a person who randomises the gradient on a machine of its "
+                                    "own, and no account is debited for it.");
+    statement_add(out->assumptions, "An agent sends one report, and nothing else of its episode "
+                                    "leaves it.");
+    statement_number(out, "updates", (double)plan->total_steps);
+    statement_number(out, "agents", (double)plan->total_steps * number(request, P_BUFFER));
+    statement_number(out, "reports_per_agent", 1);
+}
+
+/* ---- the run */
+
+struct shown {
+    double weight, mean;
+};
+
+static void note(void *context, double score)
+{
+    struct shown *shown = context;
+    shown->weight = RECENT * shown->weight + (1.0 - RECENT);
+    shown->mean = RECENT * shown->mean + (1.0 - RECENT) * score;
+}
+
+static enum algorithm_status learn(const struct algorithm_run *run, struct pgc *pgc,
+                                   const char **message)
+{
+    uint64_t fingerprint = online_fingerprint(run, P_COUNT);
+    const struct online_memory memory = {
+        .updates = &pgc->updates, .count = pgc->count, .vector = {pgc->parameters}};
+    struct shown shown = {0};
+    bool shows = !pgc->settings.private && run->hooks.show_return;
+    if (run->checkpoint && !online_from_bytes(&memory, fingerprint, run->plan->total_steps,
+                                              run->checkpoint, run->checkpoint_size)) {
+        *message = "the checkpoint is damaged or of another run";
+        return ALGORITHM_BAD_CHECKPOINT;
+    }
+    enum algorithm_status status = ALGORITHM_OK;
+    while (status == ALGORITHM_OK && pgc->updates < run->plan->total_steps) {
+        if (!pgc_update(pgc, shows ? note : NULL, &shown)) {
+            *message = "the world broke, or the network's outputs are not finite";
+            return ALGORITHM_BAD_INPUT;
+        }
+        if (pgc->updates == run->plan->total_steps)
+            break;
+        if (shows)
+            run->hooks.show_return(run->hooks.context, shown.mean / shown.weight);
+        status = online_pulse(run, fingerprint, &memory);
+    }
+    return status;
+}
+
+static enum algorithm_status pgc_train(const struct algorithm_run *run, struct policy **out_policy,
+                                       const char **message)
+{
+    const struct algorithm_request *request = run->request;
+    double limit = number(request, P_STEP_LIMIT);
+    struct pgc_settings settings = {
+        .net = net_of(request),
+        .loss = {number(request, P_DISCOUNT), number(request, P_VALUE_WEIGHT),
+                 number(request, P_ENTROPY_WEIGHT)},
+        .exploration = {number(request, P_EXPLORATION), number(request, P_DECAY)},
+        .private = request->mechanism == MECHANISM_LOCAL_REPORTS,
+        .buffer = (uint32_t)number(request, P_BUFFER),
+        .max_steps =
+            (uint32_t)fmin(limit > 0.0 ? limit : request->world->max_episode_steps, MAX_STEPS),
+        .learning_rate = number(request, P_LEARNING_RATE),
+        .gravity_spread = number(request, P_SPREAD),
+        .seed = request->seed,
+        .world = request->world,
+        .physics = request->world_parameters,
+    };
+    *message = "";
+    if (settings.private) {
+        *message = scheme_of(request, &settings.scheme);
+        if (*message)
+            return ALGORITHM_BAD_INPUT;
+        *message = "";
+        settings.noise = run->noise ? run->noise : noise_source_new("pgc_a3c");
+        if (!settings.noise)
+            return ALGORITHM_NO_RANDOMNESS;
+    }
+    struct pgc pgc;
+    enum algorithm_status status = pgc_init(&pgc, &settings) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    if (status == ALGORITHM_OK)
+        status = learn(run, &pgc, message);
+    if (status == ALGORITHM_OK) {
+        *out_policy = actor_critic_policy(&settings.net, pgc.parameters);
+        status = *out_policy ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    }
+    if (status == ALGORITHM_OK)
+        (*out_policy)->injected_noise = settings.noise && noise_source_is_injected(settings.noise);
+    pgc_clear(&pgc);
+    if (settings.noise != run->noise)
+        noise_source_free(settings.noise);
+    return status;
+}
+
+const struct algorithm pgc_a3c_algorithm = {
+    .name = "pgc_a3c",
+    .summary = "Locally private gradient collection with simulated agents, for reproduction; an "
+               "agent is protected.",
+    .mechanisms = {[MECHANISM_NONE] = true, [MECHANISM_LOCAL_REPORTS] = true},
+    .needs_world = true,
+    .result_is_public = true,
+    .privacy_unit = "agent",
+    .parameters = specs,
+    .parameter_count = P_COUNT,
+    .overrides = overrides,
+    .override_count = sizeof overrides / sizeof overrides[0],
+    .plan = pgc_plan,
+    .describe = pgc_describe,
+    .train = pgc_train,
+};
