@@ -89,6 +89,12 @@ struct dataset *job_run_load(struct job_run *run)
 
 /* ---- networks */
 
+bool job_networks_fit(int64_t count, int64_t bytes)
+{
+    const int64_t most = (int64_t)JOB_NETWORKS_MAX_BYTES, beside = (int64_t)sizeof(struct policy);
+    return count <= most / beside && bytes <= most - count * beside;
+}
+
 struct loading_experts {
     struct job_run *run;
     struct expert_policies *policies;

@@ -94,6 +94,10 @@ struct dataset *job_run_load(struct job_run *run);
 #define JOB_NETWORKS_MAX_BYTES ((size_t)1 << 30)
 struct expert_policies *job_run_load_experts(struct job_run *run);
 
+/* Whether COUNT networks of so many stored BYTES can be loaded so: asked before a job is taken on,
+ * for one that ends for it has to pay. */
+bool job_networks_fit(int64_t count, int64_t bytes);
+
 /* Stores the end, the policy with its certificate, and the settlement of the hold, in one
  * transaction. DB_NONE: the lease was lost and nothing was stored. */
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending);

@@ -180,6 +180,23 @@ static enum problem fit_world(struct call *call, const struct dataset_row *datas
     return PROBLEM_NONE;
 }
 
+/* A job whose networks do not fit into memory would find out when it has to be paid for. */
+static enum problem fit_networks(struct call *call, const struct dataset_row *dataset)
+{
+    int64_t count = 0, bytes = 0;
+    enum db_status status = datasets_policies_size(call->db, dataset->id, &count, &bytes);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (!job_networks_fit(count, bytes)) {
+        return call_invalid(call, "/dataset",
+                            "has policies of more than %zu MiB together, which such a job must "
+                            "hold in memory",
+                            JOB_NETWORKS_MAX_BYTES >> 20);
+    }
+    return PROBLEM_NONE;
+}
+
 enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
                            struct job_plan *plan)
 {
@@ -206,6 +223,10 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
                             "has a min_action_probability of %g: stable prefixes need one above 0 "
                             "and at most 1 / action_count",
                             stage->min_probability);
+    }
+    enum problem problem = fit_networks(call, dataset);
+    if (problem != PROBLEM_NONE) {
+        return problem;
     }
     return played ? fit_world(call, dataset, plan) : fit_logged(call, dataset, stage);
 }

@@ -94,6 +94,10 @@ enum db_status datasets_put_policy(struct db *db, const struct expert_policy *po
 enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t number,
                                    void **out_bytes, size_t *out_size);
 
+/* How many policies there are, and their bytes together. */
+enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
+                                      int64_t *out_bytes);
+
 /* Shows every policy in order of expert; BYTES are borrowed and 8-byte aligned. EACH may stop by
  * false, and may use DB. */
 typedef bool expert_policy_fn(void *context, uint32_t number, const void *bytes, size_t size);

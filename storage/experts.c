@@ -185,6 +185,29 @@ static enum db_status keep_policy(void *context, const struct db_row *row)
 }
 
 /* A statement for each, so that EACH may write (a heartbeat) without a snapshot being open. */
+struct policies_size {
+    int64_t *count, *bytes;
+};
+
+static enum db_status see_size(void *context, const struct db_row *row)
+{
+    const struct policies_size *size = context;
+    *size->count = db_row_integer(row, 0);
+    *size->bytes = db_row_integer(row, 1);
+    return DB_OK;
+}
+
+enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
+                                      int64_t *out_bytes)
+{
+    struct policies_size size = {out_count, out_bytes};
+    struct db_value values[] = {db_text(dataset)};
+    return db_one(db,
+                  "SELECT count(*), coalesce(sum(length(bytes)), 0) FROM expert_policies "
+                  "WHERE dataset = $1",
+                  values, 1, see_size, &size);
+}
+
 enum db_status datasets_policies(struct db *db, const char *dataset, expert_policy_fn *each,
                                  void *context)
 {

@@ -130,3 +130,15 @@ Test(job_load, the_lease_is_renewed_between_networks)
     job_done(&run.job);
     fixture_close(f);
 }
+
+/* What is said to fit is what the loader takes, which counts each network with what holds it. */
+Test(job_load, networks_that_do_not_fit_are_known_before)
+{
+    const int64_t most = (int64_t)JOB_NETWORKS_MAX_BYTES;
+    cr_assert(job_networks_fit(0, 0) && job_networks_fit(3000, 3000 * INT64_C(270000)));
+    cr_assert(!job_networks_fit(5000, 5000 * INT64_C(270000)));
+    cr_assert(!job_networks_fit(1, most) && !job_networks_fit(most, most));
+    cr_assert(!job_networks_fit(INT64_MAX, 0) && !job_networks_fit(0, INT64_MAX));
+    cr_assert(job_networks_fit(1, most - (int64_t)sizeof(struct policy)));
+    cr_assert(!job_networks_fit(1, most - (int64_t)sizeof(struct policy) + 1));
+}

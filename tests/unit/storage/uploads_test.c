@@ -412,6 +412,11 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     cr_assert_eq(put("e4", "cli_a", "four"), DATASET_EXPERTS_LIMIT);
     cr_assert_eq(datasets_policies(f.db, "ds_a", see_policy, text), DB_OK);
     cr_assert_str_eq(text, "0=uno;1=two;");
+    int64_t count = 9, all = 9;
+    cr_assert_eq(datasets_policies_size(f.db, "ds_a", &count, &all), DB_OK);
+    cr_assert(count == 2 && all == 6);
+    cr_assert_eq(datasets_policies_size(f.db, "ds_none", &count, &all), DB_OK);
+    cr_assert(count == 0 && all == 0);
     text[0] = '\0';
     cr_assert_eq(datasets_experts(f.db, "ds_a", 1, 9, see_expert, text), DB_OK);
     cr_assert_str_eq(text, "1:e2:cli_b:1;2:e3:cli_a:0;");
