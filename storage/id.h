@@ -8,7 +8,8 @@
 #define NAME_SIZE 201 /* bytes of a short text: names of at most 200 bytes */
 
 /* Kinds in use: cli_ clients, ds_ datasets, upl_ uploads, job_ jobs, pol_ policies, tch_ teachers,
- * acc_ ledger accounts, crt_ certificates, qry_ queries, agg_ aggregations, qre_ released Q-functions. */
+ * acc_ ledger accounts, crt_ certificates, qry_ queries, agg_ aggregations, qre_ released
+ * Q-functions. */
 
 /* PREFIX (with its underscore, at most 8 bytes) and 20 characters of Crockford's base 32, drawn
  * from the system's generator (libsodium, which the program has initialised). */

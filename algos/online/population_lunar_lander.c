@@ -1,6 +1,6 @@
 /* Experts of LunarLander, whose gravity, wind and turbulence differ (Sharma et al., appendix B.1).
- * Trained from scratch, each in five CPU seconds; episodes end at 500 steps, which a landing does not
- * need and hovering would fill. */
+ * Trained from scratch, each in five CPU seconds; episodes end at 500 steps, which a landing does
+ * not need and hovering would fill. */
 #include "algos/online/population.h"
 
 const struct expert_population lunar_lander_population = {
