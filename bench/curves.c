@@ -1,11 +1,15 @@
 /* Learning curves of PPO: make curves, or build/release/curves WORLD [SEEDS] [PARAMETER=VALUE ...].
  * Trains with the parameters that a job would have in that world, from SEEDS seeds (5), and plays
  * the policy of every twentieth of the way in EPISODES episodes of new start states. Prints median
- * and quartiles of the mean returns over the seeds, and the CPU time so far, likewise. */
+ * and quartiles of the mean returns over the seeds, and the CPU time so far, likewise. Every seed
+ * is a process of its own, so that the clock of a process tells its CPU time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "algos/online/ppo_algorithm.h"
 #include "algos/policy.h"
@@ -70,6 +74,29 @@ static bool train(const struct algorithm_request *request, const struct algorith
     return good;
 }
 
+/* All seeds side by side; POINTS is memory that children share. False: one of them failed. */
+static bool train_all(const struct algorithm_request *request, const struct algorithm_plan *plan,
+                      struct point (*points)[POINTS], int seeds)
+{
+    int begun = 0, good = 0;
+    for (; begun < seeds; begun++) {
+        pid_t child = fork();
+        if (child < 0)
+            break;
+        if (child == 0) {
+            struct algorithm_request mine = *request;
+            mine.seed = (uint64_t)begun + 1;
+            _exit(train(&mine, plan, points[begun]) ? 0 : 1);
+        }
+    }
+    for (int i = 0; i < begun; i++) {
+        int status;
+        if (wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            good++;
+    }
+    return good == seeds;
+}
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -132,7 +159,6 @@ static bool set_parameter(const char *text, struct parameter_values *values)
 
 int main(int count, char **words)
 {
-    static struct point points[SEEDS_MAX][POINTS];
     struct algorithm_request request = {.mechanism = MECHANISM_NONE};
     request.world = count > 1 ? env_find(words[1]) : NULL;
     int seeds = count > 2 ? atoi(words[2]) : SEEDS;
@@ -148,11 +174,12 @@ int main(int count, char **words)
     const char *message = NULL;
     if (ppo_algorithm.plan(&request, &plan, &message) != ALGORITHM_OK)
         return fail(message);
-    for (int s = 0; s < seeds; s++) {
-        request.seed = (uint64_t)s + 1;
-        if (!train(&request, &plan, points[s]))
-            return fail("the training ended early");
-    }
+    struct point(*points)[POINTS] = mmap(NULL, sizeof *points * SEEDS_MAX, PROT_READ | PROT_WRITE,
+                                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (points == MAP_FAILED)
+        return fail("no memory");
+    if (!train_all(&request, &plan, points, seeds))
+        return fail("the training ended early");
     print(request.world->name, points, seeds);
     return 0;
 }
