@@ -8,25 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A setting that is not ours to vary: a number, a text, or true or false. */
+/* A setting that is not ours to vary: a number, or true or false. */
 struct fixed {
     const char *world, *name;
     double number;
-    const char *text;
     bool is_flag; /* then NUMBER is 0 or 1 */
 };
 
 static const struct fixed FIXED[] = {
-    {"cartpole", "tau", 0.02, NULL, false},
-    {"cartpole", "theta_threshold_radians", 12 * 2 * M_PI / 360, NULL, false},
-    {"cartpole", "x_threshold", 2.4, NULL, false},
-    {"cartpole", "kinematics_integrator", 0, "euler", false},
-    {"cartpole", "sutton_barto_reward", 0, NULL, true},
-    {"acrobot", "dt", 0.2, NULL, false},
-    {"acrobot", "max_vel_1", 4 * M_PI, NULL, false},
-    {"acrobot", "max_vel_2", 9 * M_PI, NULL, false},
-    {"acrobot", "torque_noise_max", 0, NULL, false},
-    {"lunar_lander", "continuous", 0, NULL, true},
+    {"cartpole", "tau", 0.02, false},
+    {"cartpole", "theta_threshold_radians", 12 * 2 * M_PI / 360, false},
+    {"cartpole", "x_threshold", 2.4, false},
+    {"acrobot", "dt", 0.2, false},
+    {"acrobot", "max_vel_1", 4 * M_PI, false},
+    {"acrobot", "max_vel_2", 9 * M_PI, false},
+    {"acrobot", "torque_noise_max", 0, false},
+    {"lunar_lander", "continuous", 0, true},
 };
 
 static bool is_number(const json_t *value, double wanted)
@@ -40,8 +37,6 @@ static bool is_fixed(const char *world, const char *name, const json_t *value)
         const struct fixed *f = &FIXED[i];
         if (strcmp(f->world, world) != 0 || strcmp(f->name, name) != 0)
             continue;
-        if (f->text)
-            return json_is_string(value) && strcmp(json_string_value(value), f->text) == 0;
         return f->is_flag ? json_is_boolean(value) && json_is_true(value) == (f->number != 0.0)
                           : is_number(value, f->number);
     }
@@ -53,11 +48,23 @@ static double *parameter(const struct env *env, double *parameters, const char *
     return &parameters[env_parameter_index(env, name)];
 }
 
-/* What the cart pole's other numbers make of these two. */
+/* A text that turns PARAMETER off or on; false: it is neither. */
+static bool read_words(const json_t *value, const char *off, const char *on, double *parameter)
+{
+    if (!json_is_string(value))
+        return false;
+    *parameter = strcmp(json_string_value(value), on) == 0 ? 1.0 : 0.0;
+    return *parameter == 1.0 || strcmp(json_string_value(value), off) == 0;
+}
+
+/* The integrator, and two numbers that follow from the others. */
 static bool read_cartpole(const char *name, const json_t *value, const struct env *env,
                           double *parameters)
 {
     double pole = *parameter(env, parameters, "masspole");
+    if (strcmp(name, "kinematics_integrator") == 0)
+        return read_words(value, "euler", "semi-implicit euler",
+                          parameter(env, parameters, "semi_implicit"));
     if (strcmp(name, "total_mass") == 0)
         return is_number(value, pole + *parameter(env, parameters, "masscart"));
     return strcmp(name, "polemass_length") == 0 &&
@@ -72,11 +79,8 @@ static bool read_acrobot(const char *name, const json_t *value, const struct env
     if (strcmp(name, "avail_torque") == 0)
         return json_array_size(value) == 3 && is_number(json_array_get(value, 0), -1.0) &&
                is_number(json_array_get(value, 1), 0.0) && is_number(json_array_get(value, 2), 1.0);
-    if (strcmp(name, "book_or_nips") != 0 || !json_is_string(value))
-        return false;
-    bool book = strcmp(json_string_value(value), "book") == 0;
-    *parameter(env, parameters, "centrifugal") = book ? 1.0 : 0.0;
-    return book || strcmp(json_string_value(value), "nips") == 0;
+    return strcmp(name, "book_or_nips") == 0 &&
+           read_words(value, "nips", "book", parameter(env, parameters, "centrifugal"));
 }
 
 /* Without wind its powers mean nothing. */
@@ -119,6 +123,17 @@ static bool refuse(const char *name, const json_t *value, char *reason, size_t s
     return false;
 }
 
+/* A parameter's value: a number within its bounds; true and false are 1 and 0 of a switch. */
+static bool read_parameter(const struct env_parameter *p, const json_t *value, double *out)
+{
+    bool is_switch = json_is_boolean(value) && p->min == 0.0 && p->max == 1.0;
+    double number = is_switch ? (double)json_is_true(value) : json_number_value(value);
+    if (!(is_switch || json_is_number(value)) || !(number >= p->min && number <= p->max))
+        return false;
+    *out = number;
+    return true;
+}
+
 bool replay_settings_read(const struct replay_world *world, const json_t *params,
                           struct replay_case *out, char *reason, size_t size)
 {
@@ -131,13 +146,8 @@ bool replay_settings_read(const struct replay_world *world, const json_t *params
     json_object_foreach(object, name, value)
     {
         int index = env_parameter_index(env, name);
-        double number = json_number_value(value);
-        if (index < 0)
-            continue;
-        const struct env_parameter *p = &env->parameters[index];
-        if (!json_is_number(value) || !(number >= p->min && number <= p->max))
+        if (index >= 0 && !read_parameter(&env->parameters[index], value, &out->parameters[index]))
             return refuse(name, value, reason, size);
-        out->parameters[index] = number;
     }
     json_object_foreach(object, name, value)
     {

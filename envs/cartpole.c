@@ -4,7 +4,8 @@
  *   temp      = (f + masspole l theta_dot^2 sin theta) / M
  *   theta_acc = (g sin theta - cos theta temp) / (l (4/3 - masspole cos^2 theta / M))
  *   x_acc     = temp - masspole l theta_acc cos theta / M
- * then one explicit Euler step of 0.02 s: old velocities move the positions.
+ * then one Euler step of 0.02 s: old velocities move the positions, or, where semi_implicit is 1,
+ * new ones.
  *
  * The order of operations below is the reference's and keeps its bits: an upright pole doubles a
  * rounding difference every nine steps. Unlike there, a changed cart mass changes the total mass.
@@ -19,7 +20,16 @@
 
 #include "envs/lanes.h"
 
-enum { GRAVITY, FORCE_MAG, MASSCART, MASSPOLE, LENGTH, PARAMETER_COUNT };
+enum {
+    GRAVITY,
+    FORCE_MAG,
+    MASSCART,
+    MASSPOLE,
+    LENGTH,
+    SEMI_IMPLICIT,
+    SUTTON_BARTO_REWARD,
+    PARAMETER_COUNT
+};
 
 static const struct env_parameter parameter_table[PARAMETER_COUNT] = {
     [GRAVITY] = {"gravity", 9.8, 0.1, 100.0, "m/s^2", "acceleration of free fall"},
@@ -27,6 +37,12 @@ static const struct env_parameter parameter_table[PARAMETER_COUNT] = {
     [MASSCART] = {"masscart", 1.0, 0.01, 100.0, "kg", "mass of the cart"},
     [MASSPOLE] = {"masspole", 0.1, 0.001, 100.0, "kg", "mass of the pole"},
     [LENGTH] = {"length", 0.5, 0.01, 100.0, "m", "half the length of the pole"},
+    [SEMI_IMPLICIT] = {"semi_implicit", 0.0, 0.0, 1.0, "1",
+                       "part of a step's change of velocity that moves the positions in that very "
+                       "step: 1 is the semi-implicit Euler method"},
+    [SUTTON_BARTO_REWARD] = {"sutton_barto_reward", 0.0, 0.0, 1.0, "1",
+                             "taken from every reward of 1, twice in the step that falls: 1 as in "
+                             "the book of Sutton and Barto, 0 until the fall and then -1"},
 };
 
 #define TAU             0.02 /* s, one step */
@@ -84,11 +100,25 @@ LANES_INLINE lanes_mask move(struct poles *s, const lanes parameters[PARAMETER_C
                       (length * (4.0 / 3.0 - masspole * (cosine * cosine) / total_mass));
     lanes x_acc = temp - polemass_length * theta_acc * cosine / total_mass;
 
-    s->x = s->x + TAU * s->x_dot;
-    s->x_dot = s->x_dot + TAU * x_acc;
-    s->theta = s->theta + TAU * s->theta_dot;
-    s->theta_dot = s->theta_dot + TAU * theta_acc;
+    lanes x_gain = TAU * x_acc, theta_gain = TAU * theta_acc;
+    lanes x_speed = s->x_dot, theta_speed = s->theta_dot;
+    if (__builtin_expect(lanes_any(parameters[SEMI_IMPLICIT] > 0.0), 0)) {
+        /* Never in the usual world, whose positions need not wait for the accelerations. By 1 the
+         * product is exact, so that both methods keep the reference's bits. */
+        x_speed = x_speed + parameters[SEMI_IMPLICIT] * x_gain;
+        theta_speed = theta_speed + parameters[SEMI_IMPLICIT] * theta_gain;
+    }
+    s->x = s->x + TAU * x_speed;
+    s->x_dot = s->x_dot + x_gain;
+    s->theta = s->theta + TAU * theta_speed;
+    s->theta_dot = s->theta_dot + theta_gain;
     return (lanes_abs(s->x) > X_THRESHOLD) | (lanes_abs(s->theta) > THETA_THRESHOLD);
+}
+
+LANES_INLINE lanes reward(const lanes parameters[PARAMETER_COUNT], lanes_mask fallen)
+{
+    lanes less = parameters[SUTTON_BARTO_REWARD];
+    return 1.0 - lanes_select(fallen, 2.0 * less, less);
 }
 
 /* One pole is four that are alike: the same code, so the same bits. */
@@ -107,7 +137,7 @@ static struct env_outcome cartpole_step(void *memory, const double *parameters, 
     lanes_mask fallen = move(&s, p, lanes_all(force));
     *state = (struct cartpole_state){s.x[0], s.x_dot[0], s.theta[0], s.theta_dot[0]};
     observe(state, observation);
-    return (struct env_outcome){.reward = 1.0, .terminated = fallen[0] != 0};
+    return (struct env_outcome){.reward = reward(p, fallen)[0], .terminated = fallen[0] != 0};
 }
 
 static void cartpole_step_lanes(const struct env_lanes *l, size_t groups)
@@ -128,7 +158,7 @@ static void cartpole_step_lanes(const struct env_lanes *l, size_t groups)
         lanes_store(state + THETA * l->stride, s.theta);
         lanes_store(state + THETA_DOT * l->stride, s.theta_dot);
         lanes_store_rows(l->observations + 4 * i, 4, s.x, s.x_dot, s.theta, s.theta_dot);
-        lanes_store(l->rewards + i, lanes_all(1.0));
+        lanes_store(l->rewards + i, reward(p, fallen));
         lanes_store_flags(l->terminated + i, fallen);
     }
 }

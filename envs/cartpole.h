@@ -13,7 +13,8 @@ struct cartpole_state {
     double theta_dot; /* rad/s */
 };
 
-/* Two actions: 0 pushes left, 1 right. Reward 1 for every step, the terminating one included. */
+/* Two actions: 0 pushes left, 1 right. Reward 1 for every step, the terminating one included,
+ * unless sutton_barto_reward is set. */
 extern const struct env cartpole_env;
 
 #endif

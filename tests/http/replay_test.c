@@ -15,7 +15,7 @@ static const struct {
     const char *file, *environment;
     size_t agree, not_compared;
 } RECORDINGS[] = {
-    {GOLDEN "cartpole.json", "cartpole", 15, 2},
+    {GOLDEN "cartpole.json", "cartpole", 17, 0},
     {GOLDEN "acrobot.json", "acrobot", 14, 0},
     {GOLDEN "hiv.json", "hiv", 14, 0},
     {GOLDEN "lunar_lander.json", "lunar_lander", 14, 0},
@@ -71,8 +71,7 @@ Test(replay, all_files_at_once_are_told_in_lines)
                            RECORDINGS[2].file, RECORDINGS[3].file, NULL),
                  0);
     static const char *const told[] = {
-        "57 cases agree, 0 differ, 2 not compared\n",
-        "sutton_barto_reward true: not a setting of this world\n",
+        "59 cases agree, 0 differ, 0 not compared\n",
         "65 steps  largest error 0  rewards agree  flags agree\n",
     };
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
