@@ -53,6 +53,7 @@ struct algorithm_request {
     uint32_t nominal_experts; /* public number of experts; unused for MECHANISM_NONE */
     double plain_share; /* part of a private run's steps that are plain ones on the released stable
                            set (algos/offline/schedule.h); 0: all are noisy */
+    bool force;         /* a Q-release whose noise exceeds its range is wanted all the same */
     struct stage_request stage; /* what is released before the training; STAGE_NONE: nothing */
     uint64_t seed;              /* initial weights and other public coins */
 

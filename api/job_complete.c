@@ -13,6 +13,7 @@
 #include "algos/privacy/noise_continuous.h"
 #include "api/app.h"
 #include "api/job_evaluate.h"
+#include "api/job_release.h"
 #include "api/world_run.h"
 #include "storage/datasets.h"
 
@@ -98,9 +99,9 @@ void job_complete_unevaluated(struct job_run *run, struct policy *policy, const 
                               struct job_ending *ending)
 {
     snprintf(run->detail, sizeof run->detail,
-             "The policy is trained, paid for and kept: see the member policy. Only its evaluation "
-             "is missing: %s.",
-             why);
+             "The policy is trained, paid for and kept: see the member %s. Only its evaluation is "
+             "missing: %s.",
+             run->release == NULL ? "policy" : "q_release", why);
     job_ending_fail(ending, PROBLEM_EVALUATION_FAILED, run->detail);
     ending->policy = policy;
     ending->evaluated = false;
@@ -121,7 +122,8 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
         run->starved = true;
         return JOB_SCORE_STOPPED;
     }
-    bool played = job_evaluate(plan, world_run_env(playing), policy, go_on, run, out);
+    const struct job_player player = {.policy = policy, .release = run->release};
+    bool played = job_evaluate(plan, world_run_env(playing), &player, go_on, run, out);
     enum world_fault fault = world_run_fault(playing);
     world_run_close(playing);
     if (played) {
@@ -174,11 +176,12 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
         complete_sweep(run, policy, ending);
         return true;
     }
-    if (run->plan.request.mechanism != MECHANISM_NONE) {
+    if (run->plan.request.mechanism != MECHANISM_NONE && run->release == NULL) {
         job_complete_round(policy);
     }
     if (run->plan.evaluate.name[0] == '\0' || !job_plan_releases(&run->plan)) {
         return true;
     }
-    return keep(run, policy) && evaluate(run, policy, ending);
+    bool kept = run->release == NULL ? keep(run, policy) : job_release_keep(run);
+    return kept && evaluate(run, policy, ending);
 }

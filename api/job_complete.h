@@ -19,9 +19,10 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
                                   const struct policy *policy, struct policy_evaluation *out,
                                   char why[JOB_DETAIL_SIZE]);
 
-/* Fills ENDING with POLICY, which stays the caller's, and its evaluation. The job has failed, with
- * its policy, when the evaluation that was asked for cannot be had. False: to be stopped without an
- * end (lost, stopping, cancelled, storage_failed or starved says why). */
+/* Fills ENDING with POLICY (NULL where run->release took its place), which stays the caller's, and
+ * its evaluation. The job has failed, with its policy, when the evaluation that was asked for
+ * cannot be had. False: to be stopped without an end (lost, stopping, cancelled, storage_failed or
+ * starved says why). */
 bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending);
 
 /* The rounded policy that an earlier worker kept before it evaluated, for policy_free; NULL: there

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/budget.h"
+#include "api/job_release.h"
 #include "api/job_request.h"
 #include "api/json_text.h"
 #include "storage/ledger.h"
@@ -98,7 +99,10 @@ enum problem api_jobs_estimate(struct call *call)
         json_array_append_new(accounts, budget_json(&account));
         pays = wish->feasible && can_pay(&account, privacy);
     }
+    bool drowns = wish->feasible && job_release_drowns(&wish->plan);
     const char *reason = !wish->feasible ? wish->why_not
+                         : drowns        ? "the noise exceeds the range of the values (see "
+                                           "plan/release/noise_to_range): more shards, or privacy/force"
                          : !pays         ? "the dataset's budget cannot pay for it"
                                          : NULL;
     json_t *cost = wish->feasible && private ? budget_amount(privacy->epsilon, privacy->delta)
@@ -109,7 +113,7 @@ enum problem api_jobs_estimate(struct call *call)
     }
     return call_reply_json(call, 200,
                            json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
-                                     (int)(wish->feasible && pays), "reason",
+                                     (int)(wish->feasible && !drowns && pays), "reason",
                                      json_text_or_null(reason), "cost", cost, "plan",
                                      wish->feasible ? plan_json(wish) : json_null(), "accounts",
                                      accounts, "running_time", running_time(wish), "parameters",

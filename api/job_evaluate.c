@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "algos/release/q_play.h"
+
 #define PUBLIC_SEED UINT64_C(20260101)
 #define BLOCK_WORK  4e8 /* multiply-adds of network and world in one block */
 
@@ -13,8 +15,20 @@ static uint32_t block_size(const struct job_plan *plan, const struct env *world)
     return episodes < 1 ? 1 : episodes > 1000 ? 1000 : (uint32_t)episodes;
 }
 
-bool job_evaluate(const struct job_plan *plan, const struct env *world, const struct policy *policy,
-                  bool (*between)(void *context), void *context, struct policy_evaluation *out)
+static bool play(const struct job_plan *plan, const struct env *world, const double *parameters,
+                 const struct job_player *player, uint32_t count, uint32_t done,
+                 struct policy_evaluation *out)
+{
+    uint32_t steps = plan->max_episode_steps;
+    uint64_t seed = PUBLIC_SEED + done;
+    return player->release != NULL
+               ? q_release_evaluate(player->release, world, parameters, count, steps, seed, out)
+               : policy_evaluate(player->policy, world, parameters, count, steps, seed, out);
+}
+
+bool job_evaluate(const struct job_plan *plan, const struct env *world,
+                  const struct job_player *player, bool (*between)(void *context), void *context,
+                  struct policy_evaluation *out)
 {
     double parameters[ENV_MAX_PARAMETERS];
     double mean = 0, squares = 0; /* of the deviations */
@@ -25,9 +39,7 @@ bool job_evaluate(const struct job_plan *plan, const struct env *world, const st
     while (done < plan->episodes) {
         uint32_t left = plan->episodes - done, count = left < block ? left : block;
         struct policy_evaluation part;
-        if (!between(context) ||
-            !policy_evaluate(policy, world, parameters, count, plan->max_episode_steps,
-                             PUBLIC_SEED + done, &part)) {
+        if (!between(context) || !play(plan, world, parameters, player, count, done, &part)) {
             return false;
         }
         double difference = part.mean_return - mean, total = (double)done + count;

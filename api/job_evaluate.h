@@ -7,10 +7,17 @@
 #include "algos/policy.h"
 #include "api/job_plan.h"
 
+/* What plays: one of the two. */
+struct job_player {
+    const struct policy *policy;
+    const struct q_release *release;
+};
+
 /* Plays the episodes that PLAN asks for in WORLD, in blocks of about a second, each from its own
  * public seed. BETWEEN is asked before every block; false ends it. False: ended, or no evaluation
  * could be had. */
-bool job_evaluate(const struct job_plan *plan, const struct env *world, const struct policy *policy,
-                  bool (*between)(void *context), void *context, struct policy_evaluation *out);
+bool job_evaluate(const struct job_plan *plan, const struct env *world,
+                  const struct job_player *player, bool (*between)(void *context), void *context,
+                  struct policy_evaluation *out);
 
 #endif

@@ -14,6 +14,7 @@
 #include "algos/offline/schedule.h"
 #include "api/app.h"
 #include "api/job_certificate.h"
+#include "api/job_release.h"
 #include "api/job_run.h"
 #include "api/job_sweep.h"
 #include "api/json_text.h"
@@ -27,6 +28,7 @@ struct finish {
     unsigned char *bytes;
     size_t size;
     char *certificate;
+    struct job_release release; /* where run->release is there */
     int64_t units, delta_units; /* to be paid */
     uint64_t steps;             /* noisy ones, that they pay for */
     bool before;                /* whether they pay for a first stage */
@@ -43,7 +45,8 @@ static void set_price(struct finish *finish)
     finish->delta_units = job->hold_delta;
     finish->steps = run->plan.plan.privacy.steps;
     finish->before = true;
-    if (finish->ending->policy != NULL || run->resumed) { /* it ran to its end, or may have */
+    if (finish->ending->policy != NULL || run->release != NULL ||
+        run->resumed) { /* it ran to its end, or may have */
         return;
     }
     if (!run->trained) { /* the data were read at most; no step was taken */
@@ -144,12 +147,22 @@ static enum db_status finish_work(struct db *db, void *context)
     if (status != DB_OK) {
         return status == DB_NONE ? DB_FAILED : status;
     }
+    if (run->release != NULL) {
+        status = job_release_store(db, run, &finish->release);
+    }
+    if (status != DB_OK) {
+        return status;
+    }
+    const char *policy = ending->policy != NULL       ? finish->row.id
+                         : finish->release.has_policy ? finish->release.policy.id
+                                                      : NULL;
     const struct job_end end = {
         .id = run->job.id,
         .worker = run->control->worker,
         .state = ending->state,
         .step = (int64_t)(ending->state == JOB_SUCCEEDED ? run->plan.plan.total_steps : run->step),
-        .policy = ending->policy == NULL ? NULL : finish->row.id,
+        .policy = policy,
+        .q_release = run->release == NULL ? NULL : finish->release.row.id,
         .has_evaluation = ending->evaluated,
         .mean_return = ending->evaluation.mean_return,
         .std_return = ending->evaluation.std_return,
@@ -172,14 +185,18 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
 {
     bool findings = run->plan.algorithm != NULL && run->plan.algorithm->gives_findings;
     bool shows = findings || run->plan.try_count > 0;
-    assert(ending->state != JOB_SUCCEEDED || (ending->policy != NULL) == !findings);
+    bool releases = run->plan.algorithm != NULL && run->plan.algorithm->gives_q_release;
+    assert(ending->state != JOB_SUCCEEDED || (ending->policy != NULL) == !(findings || releases));
+    assert(ending->state != JOB_SUCCEEDED || (run->release != NULL) == releases);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     set_price(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
-    bool written = finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish)) &&
-                   (!shows || ending->state != JOB_SUCCEEDED || prepare_findings(&finish));
+    bool written =
+        finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish)) &&
+        (run->release == NULL || job_release_prepare(run, finish.now_ms, &finish.release)) &&
+        (!shows || ending->state != JOB_SUCCEEDED || prepare_findings(&finish));
     if (written) {
         status = db_transact(run->db, finish_work, &finish);
     }
@@ -187,5 +204,6 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     free(finish.findings);
     free(finish.bytes);
     free(finish.certificate);
+    job_release_clear(&finish.release);
     return status;
 }

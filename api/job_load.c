@@ -5,7 +5,10 @@
  * checked when it came: bytes that are no trajectory or no network, other sizes, or an expert who
  * is not the dataset's mean that the database was damaged, and the job ends by one and the same
  * sentence. */
+#include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "api/job_run.h"
 #include "storage/datasets.h"
@@ -60,6 +63,43 @@ static bool load_chunk(void *context, const void *bytes, size_t size, const uint
     return loading->good;
 }
 
+struct loading_keys {
+    uint64_t *keys;
+    uint32_t count, seen;
+};
+
+/* Names are each owner's own, so owner and name together are who it is. */
+static bool load_key(void *context, const struct expert_row *expert)
+{
+    struct loading_keys *loading = context;
+    unsigned char hash[crypto_generichash_BYTES_MIN];
+    char text[ID_SIZE + DATASET_EXPERT_SIZE];
+    int size = snprintf(text, sizeof text, "%s\n%s", expert->owner, expert->name);
+    if (expert->number >= loading->count || size < 0 || (size_t)size >= sizeof text ||
+        crypto_generichash(hash, sizeof hash, (unsigned char *)text, (size_t)size, NULL, 0) != 0) {
+        return false;
+    }
+    memcpy(&loading->keys[expert->number], hash, sizeof loading->keys[0]);
+    loading->seen++;
+    return true;
+}
+
+/* Who the dataset's experts are. False: a flag says why, or the rows are damaged. */
+static bool load_keys(struct job_run *run, struct dataset *data)
+{
+    struct loading_keys loading = {.count = data->expert_count};
+    loading.keys = calloc(data->expert_count, sizeof *loading.keys);
+    data->expert_keys = loading.keys;
+    run->starved = loading.keys == NULL;
+    if (loading.keys == NULL) {
+        return false;
+    }
+    enum db_status status =
+        datasets_experts(run->db, run->job.dataset, 0, data->expert_count, load_key, &loading);
+    run->storage_failed = status != DB_OK && status != DB_NONE;
+    return !run->storage_failed && loading.seen == loading.count;
+}
+
 struct dataset *job_run_load(struct job_run *run)
 {
     const struct algorithm_request *request = &run->plan.request;
@@ -84,6 +124,10 @@ struct dataset *job_run_load(struct job_run *run)
     }
     struct dataset *data = dataset_builder_finish(loading.builder);
     run->starved = data == NULL;
+    if (data != NULL && run->plan.algorithm->gives_q_release && !load_keys(run, data)) {
+        dataset_free(data);
+        return NULL;
+    }
     return data;
 }
 

@@ -8,6 +8,7 @@
 
 #include "api/job_stage.h"
 #include "api/json_text.h"
+#include "api/q_terms_json.h"
 
 bool job_plan_releases(const struct job_plan *plan)
 {
@@ -181,6 +182,11 @@ json_t *job_plan_privacy(const struct job_plan *plan)
     }
     json_decref(stage);
     json_decref(figures);
+    if (json != NULL && plan->algorithm->gives_q_release &&
+        json_object_set_new(json, "release", q_terms_json(&plan->plan.release)) != 0) {
+        json_decref(json);
+        json = NULL;
+    }
     return json;
 }
 
@@ -245,11 +251,12 @@ static bool shape_read(const json_t *json, struct mlp_shape *out)
 
 static json_t *request_json(const struct algorithm_request *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "epsilon", json_number(r->epsilon),
-                     "delta", json_number(r->delta), "discount", json_number(r->discount),
-                     "state_dim", (json_int_t)r->state_dim, "action_count",
-                     (json_int_t)r->action_count, "nominal_experts", (json_int_t)r->nominal_experts,
-                     "plain_share", json_number(r->plain_share), "seed", (json_int_t)r->seed);
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:b}", "epsilon",
+                     json_number(r->epsilon), "delta", json_number(r->delta), "discount",
+                     json_number(r->discount), "state_dim", (json_int_t)r->state_dim,
+                     "action_count", (json_int_t)r->action_count, "nominal_experts",
+                     (json_int_t)r->nominal_experts, "plain_share", json_number(r->plain_share),
+                     "seed", (json_int_t)r->seed, "force", (int)r->force);
 }
 
 static void request_read(const json_t *json, struct algorithm_request *out)
@@ -262,6 +269,7 @@ static void request_read(const json_t *json, struct algorithm_request *out)
     out->nominal_experts = size_of(json, "nominal_experts");
     out->plain_share = json_number_value(json_object_get(json, "plain_share"));
     out->seed = count_of(json, "seed");
+    out->force = json_is_true(json_object_get(json, "force"));
 }
 
 static json_t *world_json(const struct job_world *world)
@@ -323,6 +331,10 @@ static bool read_one(const json_t *json, struct job_plan *out)
     request_read(json_object_get(json, "request"), &out->request);
     privacy_read(json_object_get(json, "privacy"), &out->plan.privacy);
     if (!job_stage_parse(json_object_get(json, "privacy"), out)) {
+        return false;
+    }
+    const json_t *release = json_object_get(json_object_get(json, "privacy"), "release");
+    if (out->algorithm->gives_q_release && !q_terms_read(release, &out->plan.release)) {
         return false;
     }
     out->plan.total_steps = count_of(json, "total_steps");

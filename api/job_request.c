@@ -11,6 +11,7 @@
 #include "api/environment_choice.h"
 #include "api/fields.h"
 #include "api/job_parameters.h"
+#include "api/job_release.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
 
@@ -38,7 +39,11 @@ static void read_privacy(struct call *call, const json_t *object, struct algorit
         call_invalid(call, "/privacy", "is required with this mechanism");
         return;
     }
-    job_stage_read(call, object, out);
+    if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS) {
+        job_release_read(call, object, out);
+    } else {
+        job_stage_read(call, object, out);
+    }
     if (out->delta >= 1) {
         call_invalid(call, "/privacy/delta", "must be below 1");
     }
@@ -78,6 +83,7 @@ static bool read_mechanism(struct call *call, const char *name, struct job_plan 
     const struct algorithm *algorithm = out->algorithm;
     int usual = algorithm->mechanisms[MECHANISM_DPSGD]           ? MECHANISM_DPSGD
                 : algorithm->mechanisms[MECHANISM_LOCAL_REPORTS] ? MECHANISM_LOCAL_REPORTS
+                : algorithm->gives_q_release                     ? MECHANISM_GAUSSIAN_PROCESS
                                                                  : MECHANISM_NONE;
     int index = name != NULL ? algorithm_mechanism_find(name) : usual;
     if (index < 0 || !algorithm->mechanisms[index]) {

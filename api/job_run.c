@@ -15,6 +15,7 @@
 
 #include "api/app.h"
 #include "api/job_complete.h"
+#include "api/job_release.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
 #include "api/world_run.h"
@@ -164,6 +165,14 @@ static void note_finding(void *context, const char *name, double value)
     run->findings[run->finding_count++].value = value;
 }
 
+static void take_release(void *context, struct q_release *release, bool injected_noise)
+{
+    struct job_run *run = context;
+    assert(run->plan.algorithm->gives_q_release && run->release == NULL);
+    run->release = release;
+    run->injected_noise = injected_noise;
+}
+
 static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
                      uint32_t count)
 {
@@ -252,6 +261,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .parallel = run->control->parallel != NULL ? parallel : NULL,
                   .experts = experts,
                   .show_finding = note_finding,
+                  .give_release = take_release,
                   .show_return = public ? note_return : NULL},
     };
     run->trained = true;
@@ -307,13 +317,23 @@ static bool without_data(const struct job_run *run, struct job_ending *ending)
     return !run->lost && !run->storage_failed && !run->stopping && !(run->starved && run->resumed);
 }
 
+/* What an earlier worker finished and kept: a policy, or run->release. */
+static struct policy *take_kept(struct job_run *run)
+{
+    if (run->plan.algorithm->gives_q_release) {
+        (void)job_release_kept(run);
+        return NULL;
+    }
+    return job_complete_kept(run);
+}
+
 /* Runs the job that was claimed; false when it has no end to be stored now. */
 static bool run_job(struct job_run *run, struct job_ending *ending)
 {
-    struct policy *policy = job_complete_kept(run);
+    struct policy *policy = take_kept(run);
     const char *message = NULL;
     enum algorithm_status status = ALGORITHM_OK;
-    if (policy == NULL) {
+    if (policy == NULL && run->release == NULL) {
         bool readable = !run->storage_failed && !run->starved;
         bool plays = run->plan.learn.name[0] != '\0', reads = run->plan.algorithm->needs_dataset;
         struct dataset *data = readable && reads ? job_run_load(run) : NULL;
@@ -404,8 +424,8 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
 {
     bool planned = job_plan_read(run->job.plan, &run->plan, &run->starved);
     run->resumed = true;
-    struct policy *policy = planned ? job_complete_kept(run) : NULL;
-    if (policy != NULL) {
+    struct policy *policy = planned ? take_kept(run) : NULL;
+    if (policy != NULL || run->release != NULL) {
         job_complete_unevaluated(run, policy, "it ended the server again and again", ending);
         return true;
     }
@@ -446,12 +466,13 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
         snprintf(run.environment, sizeof run.environment, "%s", run.job.environment);
         over = run_job(&run, &ending);
     } else { /* cancelled while nobody had it */
-        ending.policy = job_complete_kept(&run);
+        ending.policy = take_kept(&run);
         over = !run.storage_failed && !run.starved;
     }
     enum api_job_turn turn = over ? end_job(&run, &ending, out_note) : pause_job(&run, out_note);
     policy_free(ending.policy);
     job_plan_clear(&run.plan);
+    q_release_free(run.release);
     job_done(&run.job);
     return turn;
 }

@@ -44,6 +44,10 @@ struct job_run {
     struct policy_evaluation best_played;
     double try_scores[JOB_SWEEP_MAX]; /* NAN: none */
 
+    struct q_release *release; /* of an algorithm that gives such, once its training is over; freed
+                                  by api_job_turn */
+    bool injected_noise;       /* in it: it protects nobody */
+
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */

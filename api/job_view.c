@@ -7,6 +7,7 @@
 #include "api/job_plan.h"
 #include "api/job_sweep.h"
 #include "api/json_text.h"
+#include "api/q_terms_json.h"
 
 bool job_is_over(const struct job_row *job)
 {
@@ -116,14 +117,17 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         return NULL;
     }
     json_t *sweep = job_sweep_json(&plan);
+    json_t *release =
+        plan.algorithm->gives_q_release ? q_terms_json(&plan.plan.release) : json_null();
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
-        "s:o, s:o}",
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:b, s:o, s:o, s:o}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
         "privacy", privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "sweep",
-        sweep, "policy", json_text_or_null(job->policy), "evaluation", evaluation_json(job),
+        sweep, "policy", json_text_or_null(job->policy), "q_release",
+        json_text_or_null(job->q_release), "release", release, "evaluation", evaluation_json(job),
         "findings", findings_json(job), "error", error_json(job), "notes", notes_json(&plan),
         "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
         "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/budget.h"
+#include "api/job_release.h"
 #include "api/job_request.h"
 #include "api/job_view.h"
 #include "api/json_text.h"
@@ -121,6 +122,12 @@ enum problem api_jobs_create(struct call *call)
     }
     if (!wish->feasible) {
         return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
+    }
+    if (job_release_drowns(&wish->plan)) {
+        return call_invalid(call, "/parameters/shards",
+                            "must be more, or privacy/force true: the noise would be %.3g times "
+                            "the range of the values",
+                            wish->plan.plan.release.noise_to_range);
     }
     struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
                           .state = JOB_QUEUED,

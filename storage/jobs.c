@@ -51,6 +51,7 @@ static bool read_words(const struct db_row *row, struct job_row *out)
            db_row_copy(row, 14, out->lease_owner, sizeof out->lease_owner) &&
            db_row_copy(row, 17, out->policy, sizeof out->policy) &&
            db_row_copy(row, 30, out->findings, sizeof out->findings) &&
+           db_row_copy(row, 31, out->q_release, sizeof out->q_release) &&
            db_row_copy(row, 22, out->problem_slug, sizeof out->problem_slug) &&
            db_row_copy(row, 23, out->problem_detail, sizeof out->problem_detail);
 }

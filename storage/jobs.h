@@ -34,7 +34,8 @@ struct job_row {
     char lease_owner[JOB_WORD_SIZE]; /* "" for none */
     int64_t lease_until_ms;
     bool cancel_requested;
-    char policy[ID_SIZE]; /* "" for none */
+    char policy[ID_SIZE];    /* "" for none */
+    char q_release[ID_SIZE]; /* likewise */
     bool has_evaluation;
     double mean_return, std_return;
     int64_t episodes;
@@ -118,7 +119,8 @@ struct job_end {
     const char *id, *worker;
     enum job_state state; /* JOB_SUCCEEDED, JOB_FAILED or JOB_CANCELLED */
     int64_t step;
-    const char *policy; /* NULL for none */
+    const char *policy;    /* NULL for none */
+    const char *q_release; /* likewise */
     bool has_evaluation;
     double mean_return, std_return;
     int64_t episodes;

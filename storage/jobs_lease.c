@@ -189,12 +189,14 @@ static enum db_status finish(struct db *db, void *context)
         db_real(e->epsilon_spent),
         db_integer(e->now_ms),
         db_text(e->findings == NULL ? "" : e->findings),
+        db_text(e->q_release == NULL ? "" : e->q_release),
     };
     enum db_status status =
         db_one(db,
                "UPDATE jobs SET state = $3, step = $4, policy = $5, has_evaluation = $6, "
                "mean_return = $7, std_return = $8, episodes = $9, problem_slug = $10, "
                "problem_detail = $11, epsilon_spent = $12, finished_ms = $13, findings = $14, "
+               "q_release = $15, "
                "lease_owner = '', "
                "lease_until_ms = 0 WHERE " OURS " RETURNING 1",
                values, sizeof values / sizeof *values, listing_ignore, NULL);

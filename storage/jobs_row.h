@@ -9,7 +9,7 @@
     "total_steps, account, hold_units, hold_delta, lease_owner, lease_until_ms, "                  \
     "cancel_requested, policy, has_evaluation, mean_return, std_return, episodes, problem_slug, "  \
     "problem_detail, epsilon_spent, created_ms, started_ms, finished_ms, attempts, "               \
-    "shown_return, findings"
+    "shown_return, findings, q_release"
 
 /* Request and plan of *OUT are borrowed from the row; false when it is not a row of ours. */
 bool job_read(const struct db_row *row, struct job_row *out);

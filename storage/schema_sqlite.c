@@ -389,5 +389,11 @@ static const char *const version_8[] = {
     NULL,
 };
 
+/* What a job gives that gives a released Q-function. */
+static const char *const version_9[] = {
+    "ALTER TABLE jobs ADD COLUMN q_release TEXT NOT NULL DEFAULT ''",
+    NULL,
+};
+
 const char *const *const schema_sqlite[] = {version_1, version_2, version_3, version_4, version_5,
-                                            version_6, version_7, version_8, NULL};
+                                            version_6, version_7, version_8, version_9, NULL};

@@ -25,7 +25,8 @@ static bool evaluate(const char *name, uint32_t episodes, uint32_t steps, struct
         .input = world->state_dim, .layer_count = 1, .width = {world->action_count}};
     struct policy *policy = policy_new(&shape, POLICY_ARGMAX);
     cr_assert(policy);
-    bool done = job_evaluate(&plan, world, policy, between, asked, out);
+    const struct job_player player = {.policy = policy};
+    bool done = job_evaluate(&plan, world, &player, between, asked, out);
     policy_free(policy);
     return done;
 }

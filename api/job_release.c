@@ -1,0 +1,173 @@
+/* Released Q-functions between a job and the database.
+ *
+ * DESIGN. Key and noise are drawn once, at the end of the training. Either they are stored by the
+ * transaction that ends the job, and nobody has seen a value before; or, where the release first
+ * plays in a world (whose program sees its actions), it is put on disk before that, sealed, and
+ * whoever goes on with the job takes that one. A release that was lost before either was seen by
+ * nobody: drawing again is drawing for the first time. */
+#include "api/job_release.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/app.h"
+#include "api/call.h"
+#include "api/fields.h"
+#include "api/q_certificate.h"
+#include "api/q_releases.h"
+#include "api/sealed.h"
+#include "storage/datasets.h"
+
+static const char magic[4] = {'T', 'C', 'Q', 'R'};
+
+void job_release_read(struct call *call, const json_t *privacy, struct algorithm_request *out)
+{
+    const struct field fields[] = {
+        field_positive("epsilon", &out->epsilon, 1000),
+        field_positive("delta", &out->delta, 0.5),
+        field_optional(field_bool("force", &out->force)),
+    };
+    (void)fields_read(call, privacy, "/privacy", fields, 3);
+}
+
+bool job_release_drowns(const struct job_plan *plan)
+{
+    return plan->algorithm->gives_q_release && !plan->request.force &&
+           plan->plan.release.noise_to_range > 1;
+}
+
+/* ---- keeping */
+
+bool job_release_keep(struct job_run *run)
+{
+    unsigned char *secret = NULL, *sealed = NULL, *bytes = NULL;
+    size_t size = 0, sealed_size = 0;
+    bool kept = false;
+    if (!q_release_to_bytes(run->release, &secret, &size)) {
+        run->starved = true;
+        return false;
+    }
+    bool closed = sealed_close(run->app, run->job.id, secret, size, &sealed, &sealed_size);
+    sodium_memzero(secret, size);
+    free(secret);
+    bytes = closed ? malloc(sizeof magic + sealed_size) : NULL;
+    run->starved = bytes == NULL;
+    if (bytes != NULL) {
+        memcpy(bytes, magic, sizeof magic);
+        memcpy(bytes + sizeof magic, sealed, sealed_size);
+        kept = job_run_keep(run, run->plan.plan.total_steps, bytes, sizeof magic + sealed_size);
+    }
+    free(bytes);
+    free(sealed);
+    return kept;
+}
+
+/* The dataset's environment, which loading it would have told. */
+static void note_environment(struct job_run *run)
+{
+    struct dataset_row row;
+    enum db_status status = datasets_find(run->db, run->job.dataset, &row);
+    if (status == DB_OK) {
+        snprintf(run->environment, sizeof run->environment, "%s", row.environment);
+    }
+    run->storage_failed = status != DB_OK && status != DB_NONE;
+}
+
+bool job_release_kept(struct job_run *run)
+{
+    void *bytes = NULL;
+    size_t size = 0, length = 0;
+    int64_t step = 0;
+    if (!run->resumed) {
+        return false;
+    }
+    enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
+    run->storage_failed = status != DB_OK && status != DB_NONE;
+    bool ours = status == DB_OK && size > sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+    if (ours) {
+        unsigned char *secret =
+            sealed_open(run->app, run->job.id, (const unsigned char *)bytes + sizeof magic,
+                        size - sizeof magic, &length);
+        run->release =
+            secret == NULL ? NULL : q_release_from_bytes(&run->plan.plan.release, secret, length);
+        if (secret != NULL) {
+            sodium_free(secret);
+        }
+        run->starved = run->release == NULL; /* most likely; it is not drawn a second time */
+        run->trained = true;
+        note_environment(run);
+    }
+    free(bytes);
+    return run->release != NULL && !run->storage_failed;
+}
+
+/* ---- the end */
+
+static bool prepare_policy(struct job_run *run, const struct policy *network,
+                           struct job_release *out)
+{
+    const struct job_row *job = &run->job;
+    struct policy_row *row = &out->policy;
+    *row = (struct policy_row){.released = true,
+                               .state_dim = network->shape.input,
+                               .action_count = policy_action_count(network),
+                               .created_ms = out->row.created_ms};
+    id_new("pol_", row->id);
+    id_new("crt_", row->certificate);
+    memcpy(row->owner, job->owner, ID_SIZE);
+    memcpy(row->dataset, job->dataset, ID_SIZE);
+    memcpy(row->job, job->id, ID_SIZE);
+    snprintf(row->name, sizeof row->name, "%s", out->row.name);
+    snprintf(row->environment, sizeof row->environment, "%s", run->environment);
+    snprintf(row->mechanism, sizeof row->mechanism, "%s", job->mechanism);
+    const struct q_certificate certificate = {.id = row->certificate,
+                                              .subject = "policy",
+                                              .subject_id = row->id,
+                                              .injected_noise = run->injected_noise,
+                                              .now_ms = row->created_ms};
+    out->policy_certificate = q_certificate(run->app, job, &run->plan, &certificate);
+    return out->policy_certificate != NULL && policy_to_bytes(network, &out->bytes, &out->size);
+}
+
+bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out)
+{
+    const struct job_row *job = &run->job;
+    const struct policy *network = q_release_network(run->release);
+    struct q_release_row *row = &out->row;
+    *out = (struct job_release){.row = {.created_ms = now_ms}, .has_policy = network != NULL};
+    id_new("qre_", row->id);
+    id_new("crt_", row->certificate);
+    memcpy(row->owner, job->owner, ID_SIZE);
+    memcpy(row->dataset, job->dataset, ID_SIZE);
+    memcpy(row->job, job->id, ID_SIZE);
+    snprintf(row->name, sizeof row->name, "%s of %s", job->algorithm, job->id);
+    snprintf(row->environment, sizeof row->environment, "%s", run->environment);
+    const struct q_certificate certificate = {.id = row->certificate,
+                                              .subject = "q_release",
+                                              .subject_id = row->id,
+                                              .injected_noise = run->injected_noise,
+                                              .now_ms = now_ms};
+    out->certificate = q_certificate(run->app, job, &run->plan, &certificate);
+    return out->certificate != NULL && (network == NULL || prepare_policy(run, network, out));
+}
+
+void job_release_clear(struct job_release *release)
+{
+    free(release->certificate);
+    free(release->policy_certificate);
+    free(release->bytes);
+}
+
+enum db_status job_release_store(struct db *db, const struct job_run *run,
+                                 struct job_release *release)
+{
+    enum db_status status =
+        q_release_store(run->app, db, &release->row, run->release, release->certificate);
+    if (status == DB_OK && release->has_policy) {
+        status = policies_insert(db, &release->policy, release->bytes, release->size,
+                                 release->policy_certificate);
+    }
+    return status == DB_NONE ? DB_FAILED : status;
+}

@@ -1,0 +1,46 @@
+/* Jobs that end in a released Q-function instead of a policy: keeping it before it plays, and its
+ * rows at the end. */
+#ifndef TACET_API_JOB_RELEASE_H
+#define TACET_API_JOB_RELEASE_H
+
+#include "api/job_run.h"
+#include "storage/policies.h"
+#include "storage/q_releases.h"
+
+/* Reads what is public of one in the settings "privacy" of a job: epsilon, delta, force. */
+struct call;
+void job_release_read(struct call *call, const json_t *privacy, struct algorithm_request *out);
+
+/* Whether the noise is larger than the range of what is released, which is refused unless it was
+ * asked for by "force". */
+bool job_release_drowns(const struct job_plan *plan);
+
+/* Puts run->release, sealed, in the checkpoint's place: its noise is drawn once, so nothing may see
+ * of it before this is on disk. False: a flag of RUN says why. */
+bool job_release_keep(struct job_run *run);
+
+/* Takes back what an earlier worker kept, into run->release. False: there is none, unless a flag
+ * says that it could not be looked for. */
+bool job_release_kept(struct job_run *run);
+
+/* The rows of a release: itself, and where it is a network the policy that others ask for actions,
+ * weights or as a teacher. */
+struct job_release {
+    struct q_release_row row;
+    char *certificate;
+    bool has_policy;
+    struct policy_row policy;
+    char *policy_certificate;
+    unsigned char *bytes;
+    size_t size;
+};
+
+/* Makes the rows of run->release; false: memory. Clear with job_release_clear, also then. */
+bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out);
+void job_release_clear(struct job_release *release);
+
+/* Stores them, in the transaction that settles the price. */
+enum db_status job_release_store(struct db *db, const struct job_run *run,
+                                 struct job_release *release);
+
+#endif

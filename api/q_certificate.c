@@ -1,0 +1,94 @@
+/* The certificate of a released Q-function. Its sentences follow docs/privacy.md, "Functions under
+ * Gaussian-process noise". */
+#include "api/q_certificate.h"
+
+#include "api/app.h"
+#include "api/certificate.h"
+#include "api/json_text.h"
+
+static const char neighbours[] =
+    "Two datasets are neighbours when one has one expert more, or one expert with other data under "
+    "the same name. Which shard an expert is in is a hash of the expert's own name and owner.";
+
+static const char warning_injected[] =
+    "NOT PRIVATE: the noise came from a generator whose key was given to it and can be repeated. "
+    "Nothing that this certificate says about privacy holds.";
+
+static const char warning_drowned[] =
+    "The noise is larger than the range of the values: what is left of the data is hardly seen. "
+    "This was asked for.";
+
+static const char *mechanism_of(const struct q_terms *terms)
+{
+    switch (terms->form) {
+    case Q_FORM_PATH:
+        return "Every shard's function was forced to |Q_a| <= value_limit and to slopes of at most "
+               "lipschitz on the scaled coordinate; a sample path of a Gaussian process with the "
+               "stated kernel and deviation sigma per action was added to the mean over shards. "
+               "States are rounded to multiples of 2^-bits.";
+    case Q_FORM_FEATURES:
+        return "Every shard's coefficients of public features were projected into a ball of the "
+               "stated radius, all actions together; each coefficient of the mean over shards got "
+               "Gaussian noise of deviation sigma.";
+    case Q_FORM_GRID:
+        break;
+    }
+    return "Every shard's values at the nodes of a public grid were clipped to value_limit; each "
+           "value of the mean over shards got Gaussian noise of deviation sigma; between nodes "
+           "answers are interpolated.";
+}
+
+static json_t *assumptions_json(const struct q_terms *terms)
+{
+    const char *key = terms->form == Q_FORM_PATH
+                          ? "The path's normals are a pseudo-random function of a key that is "
+                            "secret and was drawn once: privacy is computational there."
+                          : NULL;
+    return json_pack("[s, s*, s, s]", mechanism_of(terms), key,
+                     "Bounds, class, number of shards and all settings are public and were not "
+                     "derived from the data.",
+                     "One expert's data are uploaded under one name.");
+}
+
+static json_t *warnings_json(const struct q_terms *terms, bool injected)
+{
+    return json_pack("[s*, s*, s, s, s]", injected ? warning_injected : NULL,
+                     terms->noise_to_range > 1 ? warning_drowned : NULL,
+                     "The guarantee is about the whole release: any number of questions, chosen in "
+                     "any way, costs nothing more.",
+                     "Every job on the dataset is charged; a choice of settings made by looking at "
+                     "results that were not released is not accounted.",
+                     "What many experts have in common is meant to be learnt and is not hidden.");
+}
+
+static json_t *privacy_json(const struct job_plan *plan)
+{
+    const struct dp_sgd_plan *p = &plan->plan.privacy;
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", job_plan_unit(plan),
+                     "neighbours", neighbours, "epsilon", json_number(p->epsilon), "delta",
+                     json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
+                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
+                     "closed form of one Gaussian release of noise sigma / sensitivity; epsilon is "
+                     "an upper and epsilon_lower a lower bound, epsilon_renyi a check by Renyi "
+                     "accounting");
+}
+
+char *q_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
+                    const struct q_certificate *certificate)
+{
+    const struct q_terms *terms = &plan->plan.release;
+    json_t *ledger =
+        json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+                  certificate->id, certificate->subject, certificate->subject_id, "job", job->id,
+                  "dataset", job->dataset, "algorithm", job->algorithm, "mechanism", job->mechanism,
+                  "issued_at", json_time(certificate->now_ms), "software_version",
+                  app->settings.version == NULL ? "" : app->settings.version, "privacy",
+                  privacy_json(plan), "plan", job_plan_privacy(plan), "parameters",
+                  job_plan_parameters(plan), "assumptions", assumptions_json(terms), "warnings",
+                  warnings_json(terms, certificate->injected_noise), "ledger", ledger);
+    char *text = json == NULL ? NULL : certificate_sign(app, json);
+    json_decref(json);
+    return text;
+}

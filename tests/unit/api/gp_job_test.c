@@ -1,0 +1,293 @@
+/* Jobs of gp_q_learning: the price, the noise told before it is spent, the release and its
+ * certificate, the network as an ordinary policy, and one key however often the worker is stopped.
+ */
+#include <criterion/criterion.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/release/q_release.h"
+#include "api/app.h"
+#include "api/certificate.h"
+#include "api/sealed.h"
+#include "storage/jobs.h"
+#include "storage/ledger.h"
+#include "storage/ledger_verify.h"
+#include "tests/unit/api/domain.h"
+
+static struct fixture *f;
+
+static void open_service(void)
+{
+    f = fixture_open();
+}
+
+static void close_service(void)
+{
+    fixture_close(f);
+}
+
+/* A sealed private dataset of EXPERTS experts who walk on [0, 1]. */
+static const char *line_world(unsigned experts)
+{
+    struct response *made = fixture_post(
+        f, "steward", "/v1/datasets",
+        "{\"name\":\"line\",\"state_dim\":1,\"action_count\":2,\"max_episode_steps\":50,"
+        "\"discount\":0.9,\"budget\":{\"epsilon\":3,\"delta\":1e-4},\"sensitivity\":\"private\"}");
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    char *text = malloc(experts * 512 + 1);
+    size_t at = 0;
+    for (unsigned e = 0; e < experts; e++) {
+        at += (size_t)sprintf(text + at, "{\"expert\":\"e%u\",\"states\":[[0.5]", e);
+        for (unsigned t = 0; t < 8; t++)
+            at += (size_t)sprintf(text + at, ",[%.3f]", (t * 7 + e * 13) % 97 / 97.0);
+        at +=
+            (size_t)sprintf(text + at, "],\"actions\":[0,1,0,1,1,0,1,0],\"rewards\":[1,2,3,4,5,6,7"
+                                       ",8],\"terminated\":true,\"truncated\":false}\n");
+    }
+    expect_status(domain_upload(f, NULL, id, text, at, NULL), 201);
+    free(text);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), "{}"), 200);
+    return id;
+}
+
+#define SMALL "\"steps\":30,\"hidden\":[8],\"knot_bits\":4"
+#define JOB(dataset, shards, epsilon, more)                                                        \
+    domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":%g," \
+                "\"delta\":1e-5" more ",\"parameters\":{\"shards\":%d," SMALL "}}",                \
+                dataset, (double)(epsilon), (int)(shards))
+
+static double spent(const char *dataset)
+{
+    struct ledger_report report;
+    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
+    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    struct response *budget =
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
+    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);
+    return response_number(budget, "/spent/epsilon");
+}
+
+Test(gp_job, ends_in_a_release_that_is_paid_for_once, .init = open_service, .fini = close_service)
+{
+    const char *dataset = line_world(40);
+    struct response *job = domain_run(f, JOB(dataset, 200, 1, "}"));
+    const char *release = response_text(job, "/q_release");
+    cr_assert_eq(strncmp(release, "qre_", 4), 0, "%s", job->body);
+    cr_expect(json_is_null(response_at(job, "/policy")));
+    cr_expect_str_eq(response_text(job, "/mechanism"), "gaussian_process");
+    cr_expect_str_eq(response_text(job, "/privacy/unit"), "expert");
+    double paid = spent(dataset);
+    cr_expect(paid > 0.999 && paid <= 1, "%.9f", paid);
+    struct response *shown = fixture_get(f, "student", domain_path("/v1/q-releases/%s", release));
+    expect_status(shown, 200);
+    cr_expect_str_eq(response_text(shown, "/form"), "path");
+    cr_expect_eq(response_number(shown, "/shards"), 200);
+    cr_expect_eq(response_number(shown, "/kernel/beta"), 4); /* L/V */
+    cr_expect_eq(response_number(shown, "/sigma"), response_number(job, "/release/sigma"));
+    /* S = (2V/M) sqrt(2 (1 + L/V)) and what arithmetic adds */
+    cr_expect_float_eq(response_number(shown, "/sensitivity"), 0.1581139, 1e-4);
+    const char *path = domain_path("/v1/q-releases/%s/queries", release);
+    struct response *one = fixture_post(f, "student", path, "{\"states\":[[0.25],[0.75],[-0.0]]}");
+    struct response *two = fixture_post(f, "steward", path, "{\"states\":[[0],[0.75],[0.25]]}");
+    expect_status(one, 200);
+    cr_expect_eq(response_number(one, "/values/0/1"), response_number(two, "/values/2/1"));
+    cr_expect_eq(response_number(one, "/values/1/0"), response_number(two, "/values/1/0"));
+    cr_expect_eq(response_number(one, "/values/2/0"), response_number(two, "/values/0/0"));
+    expect_invalid(fixture_post(f, "student", path, "{\"states\":[[0.5],[1.5]]}"), "/states/1/0");
+    expect_invalid(fixture_post(f, "student", path, "{\"states\":[[0.5,0.5]]}"), "/states/0");
+    cr_expect_eq(spent(dataset), paid); /* asking is free */
+    struct response *certificate =
+        fixture_get(f, "auditor", domain_path("/v1/q-releases/%s/certificate", release));
+    expect_status(certificate, 200);
+    cr_expect(certificate_check(certificate->body, fixture_app(f)->public_key));
+    cr_expect_str_eq(response_text(certificate, "/q_release"), release);
+    cr_expect_str_eq(response_text(certificate, "/plan/release/kernel/name"), "exponential");
+    cr_expect_eq(response_number(certificate, "/plan/noise_multiplier") *
+                         response_number(certificate, "/plan/release/sensitivity") <=
+                     response_number(certificate, "/plan/release/sigma"),
+                 1);
+}
+
+Test(gp_job, tells_the_noise_before_anything_is_spent, .init = open_service, .fini = close_service)
+{
+    const char *dataset = line_world(5);
+    const char *few = JOB(dataset, 2, 1, "}");
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", few);
+    expect_status(estimate, 200);
+    cr_expect(json_is_false(response_at(estimate, "/feasible")));
+    cr_expect_gt(response_number(estimate, "/plan/release/noise_to_range"), 1);
+    cr_expect(strstr(response_text(estimate, "/reason"), "force") != NULL);
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", few), "/parameters/shards");
+    estimate = fixture_post(f, "steward", "/v1/jobs:estimate", JOB(dataset, 100, 1, "}"));
+    cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
+    cr_expect_lt(response_number(estimate, "/plan/release/noise_to_range"), 1);
+    cr_expect_eq(spent(dataset), 0);
+    struct response *job = domain_run(f, JOB(dataset, 2, 1, ",\"force\":true}"));
+    cr_expect_gt(response_number(job, "/release/noise_to_range"), 1);
+    struct response *certificate =
+        fixture_get(f, "auditor",
+                    domain_path("/v1/q-releases/%s/certificate", response_text(job, "/q_release")));
+    cr_expect(strstr(certificate->body, "larger than the range") != NULL);
+}
+
+Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_service)
+{
+    static const char *const cases[][2] = {
+        {"\"privacy\":{\"epsilon\":1,\"delta\":1e-5,\"force\":1}", "/privacy/force"},
+        {"\"privacy\":{\"epsilon\":1,\"delta\":0.9}", "/privacy/delta"},
+        {"\"privacy\":{\"epsilon\":1,\"delta\":1e-5,\"stable\":{}}", "/privacy/stable"},
+        {"\"privacy\":{\"epsilon\":1}", "/privacy/delta"},
+        {"\"mechanism\":\"none\"", "/mechanism"},
+        {"\"parameters\":{\"low\":[]}", "/parameters/low"},
+        {"\"parameters\":{\"low\":[\"a\"]}", "/parameters/low/0"},
+        {"\"parameters\":{\"low\":[2]}", "/parameters"},
+        {"\"parameters\":{\"high\":[1,1]}", "/parameters"},
+        {"\"parameters\":{\"shards\":0}", "/parameters/shards"},
+        {"\"parameters\":{\"form\":\"cube\"}", "/parameters/form"},
+        {"\"parameters\":{\"bits\":25}", "/parameters/bits"},
+        {"\"parameters\":{\"hidden\":[1,1,1,1,1,1,1,1]}", "/parameters/hidden"},
+    };
+    const char *dataset = line_world(3);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool own = strstr(cases[i][0], "privacy") != NULL || strstr(cases[i][0], "none") != NULL;
+        const char *body =
+            domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",%s%s}", dataset,
+                        own ? "" : "\"privacy\":{\"epsilon\":1,\"delta\":1e-5},", cases[i][0]);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs", body), cases[i][1]);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", body), cases[i][1]);
+    }
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"privacy\":"
+                                            "{\"epsilon\":1,\"delta\":1e-5,\"force\":true}}",
+                                            dataset)),
+                   "/privacy/force");
+    cr_expect_eq(spent(dataset), 0);
+}
+
+#define CART(dataset, form)                                                                        \
+    domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,"  \
+                "\"delta\":1e-5},\"parameters\":{\"shards\":1000,\"steps\":2,\"hidden\":[4],"      \
+                "\"features\":8,\"nodes\":3,\"form\":\"%s\"},\"evaluate\":{\"environment\":"       \
+                "\"cartpole\",\"episodes\":3,\"max_episode_steps\":20}}",                          \
+                dataset, form)
+
+Test(gp_job, a_network_is_an_ordinary_policy_too, .init = open_service, .fini = close_service)
+{
+    struct response *job = domain_run(f, CART(domain_sealed(f, "private", 6), "automatic"));
+    cr_expect_eq(response_number(job, "/evaluation/episodes"), 3);
+    cr_expect_gt(response_number(job, "/evaluation/mean_return"), 0);
+    const char *policy = response_text(job, "/policy"), *release = response_text(job, "/q_release");
+    struct response *r = fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy));
+    expect_status(r, 200);
+    cr_expect_eq(json_array_size(response_at(r, "/network/layers")) +
+                     json_array_size(response_at(r, "/layers")),
+                 2, "%s", r->body);
+    r = fixture_get(f, "auditor", domain_path("/v1/policies/%s/certificate", policy));
+    expect_status(r, 200);
+    cr_expect(certificate_check(r->body, fixture_app(f)->public_key));
+    cr_expect_str_eq(response_text(r, "/policy"), policy);
+    r = fixture_post(f, "steward", domain_path("/v1/q-releases/%s/actions", release),
+                     "{\"states\":[[0.1,0,0.05,0.2]]}");
+    expect_status(r, 200);
+    struct response *same =
+        fixture_post(f, "steward", domain_path("/v1/policies/%s/actions", policy),
+                     "{\"states\":[[0.1,0,0.05,0.2]]}");
+    expect_status(same, 200);
+    cr_expect_eq(response_number(r, "/actions/0"), response_number(same, "/actions/0"));
+    cr_expect_float_eq(response_number(r, "/values/0/0"), response_number(same, "/values/0/0"),
+                       1e-4);
+}
+
+/* ---- one key */
+
+/* Lets a worker look up LEFT times, then stops it. */
+static bool later(void *context)
+{
+    int *left = context;
+    return --*left <= 0;
+}
+
+/* Wherever the worker is stopped, before the release or while it plays, one job ends in one release
+ * and pays once. */
+Test(gp_job, a_worker_may_be_stopped_anywhere, .init = open_service, .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 6);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", CART(dataset, "grid"));
+    expect_status(made, 202);
+    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    int turns = 0;
+    enum api_job_turn turn = API_JOB_PAUSED;
+    for (int patience = 1; turn == API_JOB_PAUSED && turns < 600; turns++, patience += 3) {
+        int left = patience;
+        turn = domain_turn(f, "w", later, &left);
+        fixture_advance(40000);
+    }
+    cr_assert_eq(turn, API_JOB_RAN);
+    cr_expect_gt(turns, 3);
+    struct response *job = fixture_get(f, "steward", path);
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+    cr_expect_eq(strncmp(response_text(job, "/q_release"), "qre_", 4), 0);
+    struct response *list = fixture_get(f, "steward", "/v1/q-releases");
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 1);
+    double paid = spent(dataset);
+    cr_expect(paid > 0.999 && paid <= 1, "%.9f", paid);
+}
+
+/* Stopped when the release has been put on disk and plays: the next worker's is that one. */
+struct at_play {
+    const char *job;
+    void *seen; /* the checkpoint */
+    size_t size;
+};
+
+static bool when_kept(void *context)
+{
+    struct at_play *at = context;
+    int64_t step;
+    void *bytes = NULL;
+    size_t size = 0;
+    enum db_status status = jobs_load_checkpoint(fixture_db(f), at->job, &step, &bytes, &size);
+    if (status != DB_OK || size < 4 || memcmp(bytes, "TCQR", 4) != 0) {
+        free(bytes);
+        return false;
+    }
+    free(at->seen);
+    at->seen = bytes;
+    at->size = size;
+    return true;
+}
+
+Test(gp_job, what_has_played_is_what_is_released, .init = open_service, .fini = close_service)
+{
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", CART(domain_sealed(f, "private", 6), "grid"));
+    expect_status(made, 202);
+    struct at_play at = {.job = response_text(made, "/id")};
+    cr_assert_eq(domain_turn(f, "first", when_kept, &at), API_JOB_PAUSED);
+    cr_assert_not_null(at.seen);
+    void *before = at.seen;
+    at.seen = NULL;
+    cr_assert_eq(domain_turn(f, "second", when_kept, &at), API_JOB_PAUSED);
+    cr_expect_not_null(at.seen);
+    fixture_advance(40000);
+    cr_assert_eq(domain_turn(f, "third", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", domain_path("/v1/jobs/%s", at.job));
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+    /* The kept bytes, opened by the one who can, hold the values that are answered now. */
+    size_t length = 0;
+    unsigned char *secret =
+        sealed_open(fixture_app(f), at.job, (unsigned char *)before + 4, at.size - 4, &length);
+    cr_assert_not_null(secret);
+    double corner; /* the first node's value: after the key's place */
+    memcpy(&corner, secret + GAUSSIAN_PATH_KEY_BYTES, sizeof corner);
+    struct response *r = fixture_post(
+        f, "steward", domain_path("/v1/q-releases/%s/queries", response_text(job, "/q_release")),
+        "{\"states\":[[-2.4,-3,-0.21,-3]]}");
+    cr_expect_eq(response_number(r, "/values/0/0"), corner);
+    free(before);
+    free(at.seen);
+    sodium_free(secret);
+}
