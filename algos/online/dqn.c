@@ -33,11 +33,15 @@ static const struct parameter_spec specs[P_COUNT] = {
                  "that are declared for the world; for ldp_observations."},
 };
 
-/* Found without privacy, three seeds each: values of order 20 and rare copies learn twice as much
- * of random play on CartPole as the defaults of logged data do. */
+/* Found with a few seeds each. Values of order 100 and rare copies learn more of random play on
+ * CartPole than the defaults of logged data do (mean return 110 to 210 without privacy, 95 to 107
+ * with those). A clip at 3 cuts nearly every gradient to the same length and learns nothing even
+ * without noise to speak of; at 30 it learns there, and at epsilon 8 it still does not. */
 static const struct parameter_override overrides[] = {
     OFFLINE_VALUE_OVERRIDES,
-    {"cartpole", OFFLINE_REWARD_SCALE, OFFLINE_ONE(0.2)},
+    {"cartpole", OFFLINE_HIDDEN, OFFLINE_ONE(32)},
+    {"cartpole", OFFLINE_CLIP_NORM, OFFLINE_ONE(30)},
+    {"cartpole", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1)},
     {"cartpole", OFFLINE_TARGET_INTERVAL, OFFLINE_ONE(500)},
 };
 
