@@ -9,6 +9,7 @@
 #include "server/cli_epsilon.h"
 #include "server/cli_experts.h"
 #include "server/cli_replay.h"
+#include "server/cli_student.h"
 
 static int cli_help(int argc, char **argv);
 static int cli_version(int argc, char **argv);
@@ -22,6 +23,7 @@ static const struct {
     {"client", cli_client, "make a client and print its token"},
     {"experts", cli_experts, "train simulated experts and write their trajectories"},
     {"agent", cli_agent, "report to an aggregation, randomised on this machine"},
+    {"student", cli_student, "learn in a world of its own and ask a teacher"},
     {"epsilon", cli_epsilon, "say what a mechanism costs, or how much noise a budget asks for"},
     {"replay", cli_replay, "compare recorded episodes with our worlds"},
     {"audit", cli_audit, "attack the trainer and say what epsilon that proves"},

@@ -99,6 +99,7 @@ void ppo_free(struct ppo *ppo)
     free(ppo->rollout.advantage);
     free(ppo->rollout.target);
     free(ppo->order);
+    ppo_clear_guidance(&ppo->guidance);
     free(ppo);
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "algos/nn/mlp.h"
+#include "algos/online/kickstart.h"
 #include "envs/env.h"
 #include "envs/rng.h"
 
@@ -65,6 +66,11 @@ struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
                     const double *parameters, const struct rng *rng);
 void ppo_free(struct ppo *ppo);
 
+/* From now on, GUIDE (copied; its context is borrowed) is asked in every roll-out about states that
+ * are drawn uniformly from it, and the policy is improved towards J - E[phi] (kickstart.h) until it
+ * falls silent. Once per agent, before its first update. False: no memory. */
+bool ppo_set_guide(struct ppo *ppo, const struct kickstart_guide *guide);
+
 /* What is known after an update. */
 struct ppo_report {
     uint64_t transitions; /* played since the beginning, over all worlds */
@@ -77,7 +83,7 @@ struct ppo_report {
 #define PPO_RECENT 20
 
 /* One roll-out and its epochs, with Adam at LEARNING_RATE (the caller may schedule it). False: the
- * world broke, and the agent is of no more use. */
+ * world or the guide broke, and the agent is of no more use. */
 bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out);
 
 /* Updates since the beginning, those before a checkpoint included. */

@@ -137,6 +137,8 @@ void ppo_play(struct ppo *ppo)
         write_states(ppo, r->states + t * row);
         if (t == ppo->settings.steps)
             break;
+        if (ppo->guidance.plain)
+            memcpy(ppo->guidance.plain + t * row, ppo->worlds->observations, row * sizeof(float));
         if (ppo->settings.normalize_observations)
             normalizer_see(&ppo->seen.observations, dim, ppo->worlds->observations, worlds);
         memcpy(batch_input(ppo->acting), r->states + t * row, row * sizeof(float));

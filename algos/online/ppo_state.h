@@ -21,6 +21,18 @@ struct ppo_rollout {
     float *target;
 };
 
+/* Answers about the present roll-out; all zero without a guide. */
+struct ppo_guidance {
+    struct kickstart_guide guide;
+    bool silent;
+    uint32_t answered; /* transitions that have an answer */
+    float *plain;      /* steps x worlds x state_dim, as the worlds gave them */
+    uint32_t *place;   /* of each transition: 1 + the index of its answer, or 0 */
+    float *asked;      /* questions x state_dim */
+    double *answers;   /* questions x actions */
+    double radius;
+};
+
 struct ppo {
     struct ppo_settings settings;
     const struct env *env;
@@ -42,6 +54,7 @@ struct ppo {
     uint32_t *actions;        /* of one step */
     double *discounted;       /* reward of each world's episode so far, towards its beginning */
     struct ppo_rollout rollout;
+    struct ppo_guidance guidance;
 
     /* What was seen, and what of it held when the roll-out began. */
     struct ppo_scales {
@@ -57,6 +70,15 @@ struct ppo {
 
 /* Plays the roll-out: fills everything in ROLLOUT but advantage and target. */
 void ppo_play(struct ppo *ppo);
+
+/* Asks the guide, if there is one and it speaks, about the roll-out. */
+void ppo_ask(struct ppo *ppo);
+void ppo_clear_guidance(struct ppo_guidance *guidance);
+
+/* Adds to GRADIENT the pull of transition ROW's answer, if it has one; SHARE is a transition's part
+ * of its minibatch, one over their number. */
+void ppo_follow(const struct ppo *ppo, uint32_t row, const float *logits, double share,
+                float *gradient);
 
 /* Rewards are multiplied by it. */
 double ppo_reward_factor(const struct ppo *ppo, const struct ppo_scales *scales);

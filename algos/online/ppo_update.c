@@ -59,6 +59,7 @@ static void policy_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n,
                             (r->advantage[i] - mean) * scale, s->clip, s->entropy_bonus, row);
         for (uint32_t a = 0; a < actions; a++)
             row[a] /= (float)n;
+        ppo_follow(ppo, i, logits + (size_t)k * actions, 1.0 / n, row);
         sums->entropy += loss.entropy;
         sums->clipped += fabs(loss.ratio - 1.0) > s->clip;
         sums->kl += loss.ratio - 1.0 - log(loss.ratio);
@@ -145,6 +146,8 @@ bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out)
     struct update_sums sums = {0};
     freeze_scales(ppo);
     ppo_play(ppo);
+    if (!ppo->failed)
+        ppo_ask(ppo);
     if (ppo->failed)
         return false;
     ppo_advantages(s->steps, s->worlds, r->reward, r->value, r->next_value, r->ended, s->discount,

@@ -1,0 +1,97 @@
+/* A student's side of JSON. */
+#include "api/student_messages.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "api/json_text.h"
+#include "envs/env.h"
+
+static const char *const NOT_OURS =
+    "the server's answer is not what a student expects: is it a teacher of this service?";
+
+/* The last side of the first tensor's shape; 0 when there is none. */
+static uint32_t width(const json_t *model, const char *tensors, json_int_t most)
+{
+    const json_t *tensor = json_array_get(json_object_get(model, tensors), 0);
+    const json_t *side = json_array_get(json_object_get(tensor, "shape"), 1);
+    json_int_t value = json_integer_value(side);
+    return value >= 1 && value <= most ? (uint32_t)value : 0;
+}
+
+const char *student_model_read(const char *body, size_t size, uint32_t *out_state_dim,
+                               uint32_t *out_actions)
+{
+    json_t *model = json_loadb(body, size, 0, NULL);
+    *out_state_dim = width(model, "inputs", ENV_MAX_STATE_DIM);
+    *out_actions = width(model, "outputs", ENV_MAX_ACTIONS);
+    json_decref(model);
+    return *out_state_dim > 0 && *out_actions > 0 ? NULL : NOT_OURS;
+}
+
+char *student_query_write(const float *states, uint32_t count, uint32_t dim)
+{
+    json_t *rows = json_array();
+    bool good = rows != NULL;
+    for (uint32_t i = 0; i < count && good; i++) {
+        json_t *row = json_array();
+        good = json_array_append_new(rows, row) == 0;
+        for (uint32_t d = 0; d < dim && good; d++) {
+            good = json_array_append_new(row, json_number(states[(size_t)i * dim + d])) == 0;
+        }
+    }
+    json_t *query = good ? json_pack("{s:O}", "states", rows) : NULL;
+    char *text = query == NULL ? NULL : json_dumps(query, JSON_COMPACT);
+    json_decref(rows);
+    json_decref(query);
+    return text;
+}
+
+/* A number that is at least 0, or NAN. */
+static double amount(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    double x = json_is_number(value) ? json_number_value(value) : NAN;
+    return x >= 0 && isfinite(x) ? x : NAN;
+}
+
+static bool read_rows(const json_t *rows, uint32_t count, uint32_t actions, double *out)
+{
+    if (json_array_size(rows) != count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (json_array_size(row) != actions) {
+            return false;
+        }
+        for (uint32_t a = 0; a < actions; a++) {
+            const json_t *value = json_array_get(row, a);
+            double p = json_number_value(value);
+            if (!json_is_number(value) || !(p >= 0 && p <= 1)) {
+                return false;
+            }
+            out[(size_t)i * actions + a] = p;
+        }
+    }
+    return true;
+}
+
+const char *student_answer_read(const char *body, size_t size, uint32_t count, uint32_t actions,
+                                double *out_probabilities, struct student_answer *out)
+{
+    json_t *answer = json_loadb(body, size, 0, NULL);
+    const json_t *spent = json_object_get(answer, "spent");
+    *out = (struct student_answer){
+        .radius = amount(answer, "error_radius"),
+        .spent_epsilon = amount(spent, "epsilon"),
+        .spent_delta = amount(spent, "delta"),
+        .remaining_epsilon = amount(json_object_get(answer, "remaining"), "epsilon"),
+    };
+    bool good =
+        isfinite(out->radius) && isfinite(out->spent_epsilon) && isfinite(out->spent_delta) &&
+        isfinite(out->remaining_epsilon) &&
+        read_rows(json_object_get(answer, "probabilities"), count, actions, out_probabilities);
+    json_decref(answer);
+    return good ? NULL : NOT_OURS;
+}

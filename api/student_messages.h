@@ -1,0 +1,27 @@
+/* What a student reads of a server's answers about a teacher, and what it writes. The bytes come
+ * from outside: every number is checked before it is used. */
+#ifndef TACET_API_STUDENT_MESSAGES_H
+#define TACET_API_STUDENT_MESSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads GET /v2/models/{teacher}: what a state and an answer are made of. NULL, or a sentence
+ * (static) that says what is not right. */
+const char *student_model_read(const char *body, size_t size, uint32_t *out_state_dim,
+                               uint32_t *out_actions);
+
+/* The body of a query about STATES[count x dim]. malloc'ed, NUL-terminated; NULL: memory. */
+char *student_query_write(const float *states, uint32_t count, uint32_t dim);
+
+/* What an answer says beside its probabilities, all as of this answer. */
+struct student_answer {
+    double radius, spent_epsilon, spent_delta, remaining_epsilon;
+};
+
+/* Reads the answer to a query: OUT_PROBABILITIES[count x actions]. NULL, or a sentence. */
+const char *student_answer_read(const char *body, size_t size, uint32_t count, uint32_t actions,
+                                double *out_probabilities, struct student_answer *out);
+
+#endif

@@ -1,0 +1,150 @@
+/* A student's life.
+ *
+ * DESIGN. A question's key is drawn once: http_out repeats the call under it until an answer has
+ * come, so that a lost answer is fetched and not bought again. 403 for want of budget is no failure
+ * but the silence that every teacher falls into. */
+#include "server/student_life.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/http_out.h"
+
+struct student {
+    const struct student_plan *plan;
+    struct student_report *report;
+    uint64_t transitions; /* before the present roll-out */
+};
+
+static void fail(struct student_report *report, const char *why)
+{
+    snprintf(report->failure, sizeof report->failure, "%s", why);
+}
+
+bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LINE_SIZE])
+{
+    char path[80];
+    struct http_out_answer answer;
+    uint32_t dim = 0, actions = 0;
+    snprintf(path, sizeof path, "/v2/models/%s", plan->teacher);
+    const struct http_out_call call = {.method = "GET", .path = path};
+    const char *problem = http_out_do(plan->door, &call, &answer) == HTTP_OUT_OK
+                              ? student_model_read(answer.body, answer.size, &dim, &actions)
+                              : answer.problem.text;
+    if (problem == NULL && (dim != plan->env->state_dim || actions != plan->env->action_count))
+        problem = "the teacher answers states of another world";
+    if (problem != NULL)
+        snprintf(why, PROBLEM_LINE_SIZE, "%s", problem);
+    return problem == NULL;
+}
+
+/* ---- asking */
+
+/* One POST below the teacher, under a fresh key. */
+static enum kickstart_reply post(struct student *student, const char *what, const char *body,
+                                 struct http_out_answer *answer)
+{
+    struct student_report *report = student->report;
+    unsigned char random[16];
+    char path[96], key[33];
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    snprintf(path, sizeof path, "/v1/teachers/%s/%s", student->plan->teacher, what);
+    const struct http_out_call call = {
+        .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};
+    enum http_out_status status = http_out_do(student->plan->door, &call, answer);
+    report->repeats += answer->attempts > 1 ? answer->attempts - 1 : 0;
+    if (status == HTTP_OUT_OK)
+        return KICKSTART_ANSWERED;
+    if (answer->http == 403 && (strcmp(answer->problem.slug, "budget-exhausted") == 0 ||
+                                strcmp(answer->problem.slug, "no-budget") == 0)) {
+        snprintf(report->refusal, sizeof report->refusal, "%s", answer->problem.text);
+        report->alone_since = student->transitions > 0 ? student->transitions : 1;
+        return KICKSTART_SILENT;
+    }
+    fail(report, answer->problem.text);
+    return KICKSTART_BROKEN;
+}
+
+static enum kickstart_reply ask(void *context, const float *states, uint32_t count,
+                                double *out_probabilities, double *out_radius)
+{
+    struct student *student = context;
+    const struct env *env = student->plan->env;
+    struct http_out_answer answer;
+    struct student_answer at;
+    enum kickstart_reply reply = post(student, "rollouts", "{}", &answer);
+    if (reply != KICKSTART_ANSWERED)
+        return reply;
+    char *body = student_query_write(states, count, env->state_dim);
+    if (body == NULL) {
+        fail(student->report, "memory is short");
+        return KICKSTART_BROKEN;
+    }
+    reply = post(student, "queries", body, &answer);
+    free(body);
+    if (reply != KICKSTART_ANSWERED)
+        return reply;
+    const char *problem = student_answer_read(answer.body, answer.size, count, env->action_count,
+                                              out_probabilities, &at);
+    if (problem != NULL) {
+        fail(student->report, problem);
+        return KICKSTART_BROKEN;
+    }
+    student->report->asked += count;
+    student->report->at = at;
+    *out_radius = at.radius;
+    return KICKSTART_ANSWERED;
+}
+
+/* ---- learning */
+
+static void learn(struct student *student, struct ppo *ppo)
+{
+    const struct student_plan *plan = student->plan;
+    struct student_report *out = student->report;
+    uint64_t rollout = (uint64_t)plan->settings.worlds * plan->settings.steps;
+    uint64_t updates = (plan->transitions + rollout - 1) / rollout;
+    out->curve = calloc(updates, sizeof *out->curve);
+    if (out->curve == NULL) {
+        fail(out, "memory is short");
+        return;
+    }
+    for (uint64_t i = 0; i < updates; i++) {
+        struct ppo_report report;
+        double rate = plan->learning_rate * (1.0 - (double)i / (double)updates);
+        if (!ppo_update(ppo, rate, &report)) {
+            if (out->failure[0] == '\0')
+                fail(out, "the world broke");
+            return;
+        }
+        student->transitions = report.transitions;
+        out->curve[out->points++] = (struct student_point){report.transitions, report.mean_return};
+    }
+}
+
+void student_run(const struct student_plan *plan, struct student_report *out)
+{
+    struct student student = {.plan = plan, .report = out};
+    const struct kickstart_guide guide = {
+        .context = &student, .questions = plan->questions, .lambda = plan->lambda, .ask = ask};
+    double physics[ENV_MAX_PARAMETERS];
+    struct rng rng;
+    *out = (struct student_report){0};
+    env_defaults(plan->env, physics);
+    rng_seed(&rng, plan->seed, 0);
+    struct ppo *ppo = ppo_new(&plan->settings, plan->env, physics, &rng);
+    if (ppo == NULL || (plan->teacher != NULL && !ppo_set_guide(ppo, &guide)))
+        fail(out, "memory is short");
+    else
+        learn(&student, ppo);
+    ppo_free(ppo);
+}
+
+void student_report_clear(struct student_report *report)
+{
+    free(report->curve);
+    report->curve = NULL;
+}

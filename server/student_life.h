@@ -1,0 +1,51 @@
+/* A student of a teacher: it learns in a world of its own by PPO and asks over HTTP, in each
+ * roll-out, what the teacher would do, until nobody pays for answers; then it goes on alone. */
+#ifndef TACET_SERVER_STUDENT_LIFE_H
+#define TACET_SERVER_STUDENT_LIFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algos/online/ppo.h"
+#include "api/problem_line.h"
+#include "api/student_messages.h"
+
+struct http_out;
+
+struct student_plan {
+    const char *teacher;   /* its id; NULL: a student without help */
+    struct http_out *door; /* carries the student's token; NULL without a teacher */
+    const struct env *env;
+    struct ppo_settings settings;
+    uint32_t questions; /* per roll-out */
+    double lambda;
+    uint64_t transitions; /* to play, rounded up to whole roll-outs */
+    double learning_rate; /* falls to 0 on the way */
+    uint64_t seed;        /* of the weights and the world */
+};
+
+/* The learning curve: the mean return of the last PPO_RECENT episodes, after each roll-out. */
+struct student_point {
+    uint64_t transitions;
+    double mean_return;
+};
+
+struct student_report {
+    struct student_point *curve; /* points of them; student_report_clear */
+    uint64_t points;
+    uint64_t asked;           /* states that were answered */
+    uint64_t repeats;         /* calls that were made again because no answer had come */
+    uint64_t alone_since;     /* transitions played when the teacher fell silent; 0: it did not */
+    struct student_answer at; /* as of the last answer; all zero before any */
+    char refusal[PROBLEM_LINE_SIZE]; /* why the teacher is silent */
+    char failure[PROBLEM_LINE_SIZE]; /* "" when the run came to its end */
+};
+
+/* NULL when the teacher answers states of ENV, else a line (in WHY) that says what does not fit. */
+bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LINE_SIZE]);
+
+/* The whole life. What was learned of the costs is in *out in any case. */
+void student_run(const struct student_plan *plan, struct student_report *out);
+void student_report_clear(struct student_report *report);
+
+#endif
