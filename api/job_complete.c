@@ -13,6 +13,7 @@
 #include "algos/privacy/noise_continuous.h"
 #include "api/app.h"
 #include "api/job_evaluate.h"
+#include "api/job_judge.h"
 #include "api/job_release.h"
 #include "api/world_run.h"
 #include "storage/datasets.h"
@@ -167,6 +168,7 @@ static void complete_sweep(struct job_run *run, struct policy *policy, struct jo
 bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     run->step = run->plan.plan.total_steps;
+    bool judged = run->plan.judge[0] != '\0';
     ending->state = JOB_SUCCEEDED;
     ending->policy = policy;
     if (run->plan.algorithm->gives_findings) {
@@ -174,14 +176,16 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     }
     if (run->plan.try_count > 0) {
         complete_sweep(run, policy, ending);
-        return true;
+        return !judged || job_judge(run, policy);
     }
     if (run->plan.request.mechanism != MECHANISM_NONE && run->release == NULL) {
         job_complete_round(policy);
     }
-    if (run->plan.evaluate.name[0] == '\0' || !job_plan_releases(&run->plan)) {
+    bool played = run->plan.evaluate.name[0] != '\0';
+    if ((!played && !judged) || !job_plan_releases(&run->plan)) {
         return true;
     }
     bool kept = run->release == NULL ? keep(run, policy) : job_release_keep(run);
-    return kept && evaluate(run, policy, ending);
+    return kept && (!judged || job_judge(run, policy)) &&
+           (!played || evaluate(run, policy, ending));
 }

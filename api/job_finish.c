@@ -14,6 +14,7 @@
 #include "algos/offline/schedule.h"
 #include "api/app.h"
 #include "api/job_certificate.h"
+#include "api/job_judge.h"
 #include "api/job_release.h"
 #include "api/job_run.h"
 #include "api/job_sweep.h"
@@ -110,7 +111,8 @@ static bool prepare_findings(struct finish *finish)
     for (unsigned i = 0; i < run->finding_count; i++) {
         json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
     }
-    bool all = object != NULL && (sweep || json_object_size(object) == run->finding_count);
+    bool all = object != NULL && (sweep || json_object_size(object) == run->finding_count) &&
+               job_judge_show(run, object);
     finish->findings = all ? json_text_write(object, false, &size) : NULL;
     json_decref(object);
     return finish->findings != NULL && size < JOB_FINDINGS_SIZE;
@@ -184,7 +186,7 @@ static enum db_status finish_work(struct db *db, void *context)
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
     bool findings = run->plan.algorithm != NULL && run->plan.algorithm->gives_findings;
-    bool shows = findings || run->plan.try_count > 0;
+    bool shows = findings || run->plan.try_count > 0 || run->judged;
     bool releases = run->plan.algorithm != NULL && run->plan.algorithm->gives_q_release;
     assert(ending->state != JOB_SUCCEEDED || (ending->policy != NULL) == !(findings || releases));
     assert(ending->state != JOB_SUCCEEDED || (run->release != NULL) == releases);

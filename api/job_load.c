@@ -100,23 +100,16 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     return !run->storage_failed && loading.seen == loading.count;
 }
 
-struct dataset *job_run_load(struct job_run *run)
+static struct dataset *load(struct job_run *run, const struct dataset_row *row)
 {
     const struct algorithm_request *request = &run->plan.request;
-    struct dataset_row row;
-    enum db_status status = datasets_find(run->db, run->job.dataset, &row);
-    if (status != DB_OK || row.experts > UINT32_MAX) {
-        run->storage_failed = status != DB_OK && status != DB_NONE;
-        return NULL;
-    }
-    snprintf(run->environment, sizeof run->environment, "%s", row.environment);
-    struct loading loading = {.run = run, .slots = (uint32_t)row.experts, .good = true};
+    struct loading loading = {.run = run, .slots = (uint32_t)row->experts, .good = true};
     loading.builder = dataset_builder_new(request->state_dim, request->action_count, loading.slots);
     if (loading.builder == NULL) {
         run->starved = true;
         return NULL;
     }
-    status = uploads_read(run->db, run->job.dataset, load_chunk, &loading);
+    enum db_status status = uploads_read(run->db, row->id, load_chunk, &loading);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
     if (status != DB_OK || !loading.good) {
         dataset_builder_free(loading.builder);
@@ -129,6 +122,31 @@ struct dataset *job_run_load(struct job_run *run)
         return NULL;
     }
     return data;
+}
+
+static bool find(struct job_run *run, const char *id, struct dataset_row *out)
+{
+    enum db_status status = datasets_find(run->db, id, out);
+    run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
+    return status == DB_OK && out->experts <= UINT32_MAX;
+}
+
+struct dataset *job_run_load(struct job_run *run)
+{
+    struct dataset_row row;
+    if (!find(run, run->job.dataset, &row)) {
+        return NULL;
+    }
+    snprintf(run->environment, sizeof run->environment, "%s", row.environment);
+    return load(run, &row);
+}
+
+struct dataset *job_run_load_other(struct job_run *run, const char *id)
+{
+    struct dataset_row row;
+    bool there = find(run, id, &row) && row.is_public && row.experts > 0 &&
+                 row.state_dim == run->plan.request.state_dim;
+    return there ? load(run, &row) : NULL;
 }
 
 /* ---- networks */

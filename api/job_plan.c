@@ -3,6 +3,7 @@
 #include "api/job_plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,13 +300,14 @@ static json_t *plan_json(const struct job_plan *plan)
         json_array_append_new(tries, plan_json(&plan->tries[t]));
     }
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o}", "algorithm",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o}", "algorithm",
         plan->algorithm->name, "mechanism", algorithm_mechanism_name(plan->request.mechanism),
         "request", request_json(&plan->request), "parameters", job_plan_parameters(plan), "privacy",
         job_plan_privacy(plan), "shape", shape_json(&plan->plan.shape), "total_steps",
         (json_int_t)plan->plan.total_steps, "public", (int)plan->dataset_public, "experts_declared",
         (int)plan->experts_declared, "evaluate", evaluate_json(plan), "learn",
-        world_json(&plan->learn), "tries", tries);
+        world_json(&plan->learn), "tries", tries, "judge", plan->judge, "judge_discount",
+        json_number(plan->judge_discount));
 }
 
 char *job_plan_write(const struct job_plan *plan)
@@ -343,6 +345,9 @@ static bool read_one(const json_t *json, struct job_plan *out)
     const json_t *evaluate = json_object_get(json, "evaluate");
     out->episodes = size_of(evaluate, "episodes");
     out->max_episode_steps = size_of(evaluate, "max_episode_steps");
+    const char *judge = json_string_value(json_object_get(json, "judge"));
+    snprintf(out->judge, sizeof out->judge, "%s", judge == NULL ? "" : judge);
+    out->judge_discount = json_number_value(json_object_get(json, "judge_discount"));
     if (!job_world_read(evaluate, &out->evaluate) ||
         !job_world_read(json_object_get(json, "learn"), &out->learn)) {
         return false;

@@ -9,6 +9,7 @@
 
 #include "algos/algorithm.h"
 #include "api/job_world.h"
+#include "storage/id.h"
 
 #define JOB_SWEEP_MAX 64 /* tries of a sweep */
 
@@ -23,6 +24,8 @@ struct job_plan {
                                   while it runs, and NULL in a plan that was read */
     struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
+    char judge[ID_SIZE]; /* public dataset to judge by (job_judge.h); "": none */
+    double judge_discount;
 
     /* A sweep (job_sweep.h): whole plans, in their order, and PLAN then has their sums and what
      * they cost together. 0: none. Owned, for job_plan_clear, in a plan that was read; borrowed in

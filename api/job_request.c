@@ -10,6 +10,7 @@
 #include "api/datasets.h"
 #include "api/environment_choice.h"
 #include "api/fields.h"
+#include "api/job_judge.h"
 #include "api/job_parameters.h"
 #include "api/job_release.h"
 #include "api/job_stage.h"
@@ -21,7 +22,8 @@
 
 struct members {
     const char *algorithm, *mechanism, *dataset;
-    json_t *environment, *privacy, *parameters, *evaluate, *sweep;
+    json_t *environment, *privacy, *parameters, *evaluate, *sweep, *judge;
+    const char *judge_dataset;
 };
 
 /* ---- the other members */
@@ -164,6 +166,7 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_object("parameters", &members->parameters)),
         field_optional(field_object("evaluate", &members->evaluate)),
         field_optional(field_object("sweep", &members->sweep)),
+        field_optional(field_object("judge", &members->judge)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
     if (members->algorithm == NULL) {
@@ -183,6 +186,9 @@ static bool read_members(struct call *call, struct members *members, struct job_
     job_parameters_read(call, "/parameters", out->algorithm, world == NULL ? NULL : world->name,
                         members->parameters, &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
+    if (members->judge != NULL) {
+        job_judge_read(call, members->judge, &members->judge_dataset);
+    }
     if (members->sweep != NULL && known) {
         job_sweep_read(call, members->sweep, members->parameters, out, out_sweep);
     }
@@ -254,6 +260,9 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
                             members.parameters, &plan->request.parameters);
     }
     enum problem unfit = check_evaluation(call, plan);
+    if (unfit == PROBLEM_NONE && members.judge_dataset != NULL) {
+        unfit = job_judge_fit(call, members.judge_dataset, plan);
+    }
     if (unfit != PROBLEM_NONE) {
         return unfit;
     }

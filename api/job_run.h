@@ -7,6 +7,7 @@
 
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
+#include "algos/offline/fitted_q.h"
 #include "api/api.h"
 #include "api/job_plan.h"
 #include "api/problem.h"
@@ -47,6 +48,9 @@ struct job_run {
     struct q_release *release; /* of an algorithm that gives such, once its training is over; freed
                                   by api_job_turn */
     bool injected_noise;       /* in it: it protects nobody */
+
+    bool judged; /* by a public dataset */
+    struct fitted_q_result judgement;
 
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */
@@ -90,6 +94,9 @@ bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char 
 /* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
  * (lost, stopping, cancelled, storage_failed, starved) says another reason. */
 struct dataset *job_run_load(struct job_run *run);
+
+/* The same of another dataset, which has the job's sizes and is public. */
+struct dataset *job_run_load_other(struct job_run *run, const char *id);
 
 /* Reads the networks that were uploaded for the dataset's experts into a slot for each expert,
  * mixed to the dataset's floor; slots of experts without one stay empty. The caller frees it. NULL:

@@ -89,6 +89,14 @@ static json_t *notes_json(const struct job_plan *plan)
                               json_string("Learned in a simulator, from nobody's data: the policy "
                                           "is released without a guarantee and needs none."));
     }
+    if (plan->judge[0] != '\0') {
+        json_array_append_new(
+            notes, json_sprintf("fitted_q_value is an estimate from the public dataset %s, by "
+                                "fitted Q evaluation, and no return of play: a discounted value, "
+                                "which may be far off where the policy does what those data "
+                                "hardly hold.",
+                                plan->judge));
+    }
     if (!job_plan_releases(plan)) {
         json_array_append_new(notes,
                               json_string("Trained without privacy on private data: the policy "

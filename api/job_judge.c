@@ -1,0 +1,121 @@
+/* A public dataset, a fit, and four numbers. */
+#include "api/job_judge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/datasets.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+
+#define JUDGE_SEED UINT64_C(20261121)
+#define MOST_VALUE 10.0 /* of values in the fit's own scale */
+
+void job_judge_read(struct call *call, const json_t *object, const char **out)
+{
+    const struct field fields[] = {field_text("dataset", out, 1, ID_SIZE - 1)};
+    (void)fields_read(call, object, "/judge", fields, 1);
+}
+
+enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan)
+{
+    struct dataset_row row;
+    if (plan->algorithm->gives_findings || plan->algorithm->gives_q_release) {
+        return call_invalid(call, "/judge",
+                            "has no meaning with this algorithm: it gives no policy");
+    }
+    enum problem problem = dataset_of_owner(call, id, &row);
+    if (problem != PROBLEM_NONE) {
+        if (problem == PROBLEM_NOT_FOUND) {
+            call_invalid(call, "/judge/dataset", "is not known");
+        }
+        return problem;
+    }
+    if (!row.is_public) {
+        return call_invalid(call, "/judge/dataset",
+                            "must be public: an estimate from private data would tell of them");
+    }
+    if (row.state != DATASET_SEALED || row.transitions == 0) {
+        return call_invalid(call, "/judge/dataset", "must be sealed and hold trajectories");
+    }
+    if (row.state_dim != plan->request.state_dim ||
+        row.action_count != plan->request.action_count) {
+        return call_invalid(call, "/judge/dataset",
+                            "has states of %u numbers and %u actions; what is learned has %u and "
+                            "%u",
+                            row.state_dim, row.action_count, plan->request.state_dim,
+                            plan->request.action_count);
+    }
+    if (!job_plan_releases(plan)) {
+        return call_invalid(call, "/judge",
+                            "has no meaning here: the policy is not released, and a value would "
+                            "depend on the data");
+    }
+    memcpy(plan->judge, row.id, sizeof plan->judge);
+    plan->judge_discount = row.discount;
+    return PROBLEM_NONE;
+}
+
+/* Scales that suit the fit, of data that are public. */
+static struct fitted_q_settings settings_for(const struct dataset *data, double discount)
+{
+    struct fitted_q_settings settings = fitted_q_defaults(discount);
+    double reward = 0, squares = 0;
+    uint64_t numbers = (data->transition_count + data->trajectory_count) * data->state_dim;
+    for (uint64_t t = 0; t < data->transition_count; t++) {
+        reward = fmax(reward, fabs((double)data->rewards[t]));
+    }
+    for (uint64_t i = 0; i < numbers; i++) {
+        squares += (double)data->states[i] * (double)data->states[i];
+    }
+    double spread = sqrt(squares / (double)numbers);
+    if (reward > 0 && isfinite(reward)) {
+        settings.reward_scale = MOST_VALUE * fmax(1 - discount, 1e-3) / reward;
+    }
+    if (spread > 0 && isfinite(spread)) {
+        settings.input_scale = 1 / spread;
+    }
+    return settings;
+}
+
+static bool goes_on(void *context)
+{
+    return job_run_goes_on(context);
+}
+
+static bool held_up(const struct job_run *run)
+{
+    return run->lost || run->storage_failed || run->starved || run->stopping || run->cancelled;
+}
+
+bool job_judge(struct job_run *run, const struct policy *policy)
+{
+    const char *message;
+    struct dataset *data = job_run_load_other(run, run->plan.judge);
+    if (data == NULL) {
+        return !held_up(run);
+    }
+    const struct fitted_q_settings settings = settings_for(data, run->plan.judge_discount);
+    enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED, goes_on,
+                                                     run, &run->judgement, &message);
+    dataset_free(data);
+    run->judged = status == ALGORITHM_OK;
+    run->starved = run->starved || status == ALGORITHM_NO_MEMORY;
+    return !held_up(run);
+}
+
+bool job_judge_show(const struct job_run *run, json_t *object)
+{
+    if (!run->judged) {
+        return true;
+    }
+    const struct fitted_q_result *found = &run->judgement;
+    json_t *mine = json_pack("{s:o, s:o, s:o, s:I}", "fitted_q_value", json_number(found->value),
+                             "fitted_q_standard_error", json_number(found->standard_error),
+                             "fitted_q_residual", json_number(found->residual), "fitted_q_starts",
+                             (json_int_t)found->starts);
+    bool good = mine != NULL && json_object_update(object, mine) == 0;
+    json_decref(mine);
+    return good;
+}
