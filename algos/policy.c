@@ -86,7 +86,7 @@ uint32_t policy_best_allowed(const float *values, const float *logits, uint32_t 
     uint32_t likely = policy_best_action(logits, actions), best = likely;
     for (uint32_t a = 0; a < actions; a++) {
         bool allowed = expf(logits[a] - logits[likely]) > threshold;
-        if (allowed && (values[a] > values[best] || (values[a] == values[best] && a < best)))
+        if (allowed && (values[a] > values[best] || (a < best && values[a] == values[best])))
             best = a;
     }
     return best;

@@ -105,7 +105,7 @@ static void place_try(const struct job_sweep *sweep, const struct job_plan *plan
 static enum algorithm_status price_together(struct job_plan *plan)
 {
     struct composition all = {0};
-    struct privacy_interval figure;
+    struct privacy_interval figure = {0};
     enum composition_status status = COMPOSITION_OK;
     for (uint32_t t = 0; t < plan->try_count && status == COMPOSITION_OK; t++) {
         const struct dp_sgd_plan *p = &plan->tries[t].plan.privacy;

@@ -159,9 +159,9 @@ static void ask_many(void)
             best[many] = fmin(best[many], seconds() - start);
         }
     }
-    printf("\nasking %u experts of hidden (256, 256), %.0f MB of weights\n", MANY,
+    printf("\nasking %d experts of hidden (256, 256), %.0f MB of weights\n", MANY,
            (double)expert_policies_bytes(all) / 1e6);
-    printf("  one state   %6.1f ms\n  %u states    %6.1f ms, %.1f each\n", 1e3 * best[0], STATES,
+    printf("  one state   %6.1f ms\n  %d states    %6.1f ms, %.1f each\n", 1e3 * best[0], STATES,
            1e3 * best[1], 1e3 * best[1] / STATES);
     free(p);
     expert_policies_free(all);

@@ -117,7 +117,7 @@ static void print(const char *world, struct point (*points)[POINTS], int seeds)
     printf("%s, %d seeds, %d episodes each\n", world, seeds, EPISODES);
     printf("%12s %12s %12s %12s %12s\n", "transitions", "lower", "median", "upper", "CPU s");
     for (int p = 0; p < POINTS; p++) {
-        double returns[SEEDS_MAX], seconds[SEEDS_MAX];
+        double returns[SEEDS_MAX] = {0}, seconds[SEEDS_MAX] = {0};
         for (int s = 0; s < seeds; s++) {
             returns[s] = points[s][p].mean_return;
             seconds[s] = points[s][p].seconds;

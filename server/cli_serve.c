@@ -60,7 +60,7 @@ static void log_world(void *context, const char *world, const char *line)
     (void)context;
     char text[256];
     size_t size = 0;
-    for (; line[size] != '\0' && size < sizeof text - 1; size++)
+    for (; size < sizeof text - 1 && line[size] != '\0'; size++)
         text[size] = line[size] == '"' ? '\'' : line[size];
     text[size] = '\0';
     log_event(LOG_LEVEL_WARN, "world-said", "world=%s line=\"%s\"", world, text);

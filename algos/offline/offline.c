@@ -241,8 +241,8 @@ float offline_softmax(const float *logits, uint32_t count, float scale, float *g
     float most = logits[0];
     for (uint32_t b = 1; b < count; b++)
         most = logits[b] > most ? logits[b] : most;
-    float sum = 0.0F;
-    for (uint32_t b = 0; b < count; b++) {
+    float sum = gradient[0] = expf(logits[0] - most);
+    for (uint32_t b = 1; b < count; b++) {
         gradient[b] = expf(logits[b] - most);
         sum += gradient[b];
     }
