@@ -40,7 +40,8 @@ Test(words, the_catalogue_of_algorithms_is_the_table_that_validates)
 Test(words, jobs_name_what_there_is)
 {
     struct fixture *f = fixture_open();
-    struct response *r = fixture_post(f, "steward", "/v1/jobs:estimate", "{\"algorithm\":\"dqn\"}");
+    struct response *r =
+        fixture_post(f, "steward", "/v1/jobs:estimate", "{\"algorithm\":\"sarsa\"}");
     expect_invalid(r, "/algorithm");
     expect_word(r, "/errors/0/detail", "\"cql\"");
     r = fixture_post(f, "steward", "/v1/jobs:estimate",
