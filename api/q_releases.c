@@ -5,6 +5,7 @@
  * thread still holds answers at most the calls that have begun. */
 #include "api/q_releases.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +116,11 @@ enum problem api_q_releases_get(struct call *call)
 {
     struct q_release_row *row = NULL;
     enum problem problem = release_of_call(call, &row);
-    return problem == PROBLEM_NONE ? call_reply_json(call, 200, release_json(row)) : problem;
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    assert(row != NULL);
+    return call_reply_json(call, 200, release_json(row));
 }
 
 enum problem api_q_releases_certificate(struct call *call)

@@ -131,10 +131,10 @@ static double gflops(product *multiply, size_t rows, size_t inner, size_t column
 
 struct kind {
     const char *label, *algorithm;
-    enum algorithm_mechanism mechanism;
     double interval; /* between copies of the target; 0: there is none */
-    bool exact;
     double rates[TURNS];
+    enum algorithm_mechanism mechanism;
+    bool exact;
 };
 
 static struct algorithm_request request_of(const struct kind *kind, const struct algorithm *a)
@@ -169,14 +169,14 @@ static double ratio(const struct kind *of, const struct kind *to)
 int main(void)
 {
     struct kind kinds[] = {
-        {"cql, not private", "cql", MECHANISM_NONE, 1000, false, {0}},
-        {"cql, dpsgd", "cql", MECHANISM_DPSGD, 1000, false, {0}},
-        {"cql, not private, no target kept", "cql", MECHANISM_NONE, 100, false, {0}},
-        {"cql, dpsgd, no target kept", "cql", MECHANISM_DPSGD, 100, false, {0}},
-        {"bcq, not private", "bcq", MECHANISM_NONE, 1000, false, {0}},
-        {"bcq, dpsgd", "bcq", MECHANISM_DPSGD, 1000, false, {0}},
-        {"cql, dpsgd, exact arithmetic", "cql", MECHANISM_DPSGD, 1000, true, {0}},
-        {"behaviour_cloning, dpsgd", "behaviour_cloning", MECHANISM_DPSGD, 0, false, {0}},
+        {"cql, not private", "cql", 1000, {0}, MECHANISM_NONE, false},
+        {"cql, dpsgd", "cql", 1000, {0}, MECHANISM_DPSGD, false},
+        {"cql, not private, no target kept", "cql", 100, {0}, MECHANISM_NONE, false},
+        {"cql, dpsgd, no target kept", "cql", 100, {0}, MECHANISM_DPSGD, false},
+        {"bcq, not private", "bcq", 1000, {0}, MECHANISM_NONE, false},
+        {"bcq, dpsgd", "bcq", 1000, {0}, MECHANISM_DPSGD, false},
+        {"cql, dpsgd, exact arithmetic", "cql", 1000, {0}, MECHANISM_DPSGD, true},
+        {"behaviour_cloning, dpsgd", "behaviour_cloning", 0, {0}, MECHANISM_DPSGD, false},
     };
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     struct dataset *data = make_data();

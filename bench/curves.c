@@ -161,7 +161,7 @@ int main(int count, char **words)
 {
     struct algorithm_request request = {.mechanism = MECHANISM_NONE};
     request.world = count > 1 ? env_find(words[1]) : NULL;
-    int seeds = count > 2 ? atoi(words[2]) : SEEDS;
+    int seeds = count > 2 ? (int)strtol(words[2], NULL, 10) : SEEDS;
     if (request.world == NULL || seeds < 1 || seeds > SEEDS_MAX)
         return fail("usage: curves WORLD [SEEDS] [PARAMETER=VALUE ...]");
     env_defaults(request.world, request.world_parameters);

@@ -202,6 +202,7 @@ static int begin(struct run *run)
     run->flags = expert_flags_line(&run->options);
     if (!run->flags || !find_state_path(run, &run->state_path))
         return expert_complain(EXPERT_FAILED, "out of memory");
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): end() frees both texts
     enum expert_state_status status = expert_state_open(&run->state, run->state_path, run->flags);
     if (status != EXPERT_STATE_OK)
         return expert_complain(status == EXPERT_STATE_OTHER_RUN ? EXPERT_USAGE : EXPERT_FAILED,

@@ -62,9 +62,8 @@ void expert_voices_weights(const double *probabilities, uint32_t actions, double
             largest = a;
     }
     /* Rounding leaves a unit an action; more means that they did not sum to 1. */
-    int64_t rest = (int64_t)weights[largest] + left;
-    if (rest < (int64_t)least || left > (int64_t)(unit / 1000 + actions) ||
-        left < -(int64_t)(unit / 1000 + actions)) {
+    int64_t rest = (int64_t)weights[largest] + left, most = (int64_t)unit / 1000 + actions;
+    if (rest < (int64_t)least || left > most || left < -most) {
         even_weights(actions, unit, weights);
         return;
     }

@@ -142,7 +142,7 @@ static enum algorithm_status train(const struct cell *cell, const struct algorit
         .request = request,
         .plan = plan,
         .data = cell->population->data,
-        .hooks = {.context = (void *)(uintptr_t)cell->population, .experts = experts}};
+        .hooks = {.context = (void *)cell->population, .experts = experts}};
     const struct stage_run stage = {
         .algorithm = cell->algorithm, .run = &run, .env = cell->population->env, .keep = keep};
     return stage_train(&stage, out, message);

