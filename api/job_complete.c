@@ -96,13 +96,16 @@ static bool go_on(void *context)
     return !job_run_must_stop(run) && job_run_beat(run, true, LEASE_EVALUATE_MS);
 }
 
+/* What is left of a detail beside the sentence about what is kept. */
+#define JOB_WHY_MAX (JOB_DETAIL_SIZE - 110)
+
 void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
                               struct job_ending *ending)
 {
     snprintf(run->detail, sizeof run->detail,
              "The policy is trained, paid for and kept: see the member %s. Only its evaluation is "
-             "missing: %s.",
-             run->release == NULL ? "policy" : "q_release", why);
+             "missing: %.*s.",
+             run->release == NULL ? "policy" : "q_release", JOB_WHY_MAX, why);
     job_ending_fail(ending, PROBLEM_EVALUATION_FAILED, run->detail);
     ending->policy = policy;
     ending->evaluated = false;

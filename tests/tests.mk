@@ -30,7 +30,7 @@ unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,
 define unit_rule
 $(OUT)/test_$(1): $(call unit_obj,$(1)) $(call unit_lib,$(1)) $(TEST_RUNNER)
 	$(call say,LD ,$$@)
-	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) $(TEST_RUNNER) \
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) $(TEST_RUNNER) \
 	  -Wl,--start-group $(call unit_lib,$(1)) -Wl,--end-group $(TEST_LIBS) $(UNIT_LIBS_$(1)) $(LDLIBS)
 endef
 # The lunar lander meets the end of memory.
@@ -45,7 +45,7 @@ STATISTICAL_LIB := $(foreach r,$(FLOOR_algos),$(if $(call room_src,$(r)),$(call 
 
 $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(STATISTICAL_OBJ) $(TEST_RUNNER) \
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(STATISTICAL_OBJ) $(TEST_RUNNER) \
 	  -Wl,--start-group $(STATISTICAL_LIB) -Wl,--end-group $(TEST_LIBS) $(LDLIBS)
 
 # These two talk to a server process and link no room of ours.
@@ -56,11 +56,11 @@ CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
 
 $(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER) | $(OUT)/example_world
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lz -lm
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lz -lm
 
 $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
 
 # A disk that fails: loaded into a server before its libraries, so no sanitizer has a part in it.
 $(OUT)/failing_disk.so: tests/failing_disk.c
