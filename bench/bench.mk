@@ -27,8 +27,11 @@ curves: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/curves
 	@for world in $(CURVES); do $(BENCH_OUT)/curves $$world || exit 1; echo; done
 
+# Plots and statistics that the reproductions share.
+PLOT_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/plot/*.c))
+
 # Expert-level private offline learning beside published figures: docs/results/offline.md. Resumable; hours with the defaults.
-OFFLINE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/offline/*.c))
+OFFLINE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/offline/*.c)) $(PLOT_OBJECTS)
 $(BENCH_OUT)/reproduce_offline: $(OFFLINE_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(OFFLINE_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)

@@ -1,0 +1,36 @@
+/* Line plots in SVG for docs/results: several lines over one axis, with whiskers or bands. */
+#ifndef TACET_BENCH_PLOT_PLOT_H
+#define TACET_BENCH_PLOT_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct plot_point {
+    double x, y;
+    double low, high; /* whisker or band; NaN: none */
+};
+
+struct plot_line {
+    const char *label; /* UTF-8 without markup */
+    const struct plot_point *points;
+    size_t count; /* growing in x; a point whose y is NaN breaks the line */
+    bool band;    /* LOW to HIGH shaded, no marks; otherwise a mark and a whisker at every point */
+    bool dashed;  /* for what is only compared with */
+};
+
+/* Colours are chosen by a line's place, fit for colour-blind eyes, up to this many; plots with more
+ * lines begin again. */
+#define PLOT_COLORS 8
+
+struct plot {
+    const char *title, *x_label, *y_label;
+    bool log_x, log_y;    /* then all of that axis is positive; other points are left out */
+    double y_low, y_high; /* the axis; equal: what the lines need */
+    const struct plot_line *lines;
+    size_t line_count;
+};
+
+/* Writes PLOT to PATH. False: it could not be written, or no point of it can be shown. */
+bool plot_write(const char *path, const struct plot *plot);
+
+#endif
