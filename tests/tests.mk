@@ -16,7 +16,7 @@ NEEDS_server    := $(ROOMS)
 
 # Criterion's sandbox finds no room for its arena under ThreadSanitizer: there a small runner takes its place.
 ifeq ($(VARIANT),tsan)
-TEST_RUNNER := $(OUT)/tests/serial_runner.c.o
+TEST_RUNNER := $(OUT)/tests/plain_runner.c.o
 TEST_LIBS   := -lcurl
 else
 TEST_RUNNER :=

@@ -1,9 +1,10 @@
 /* Stands in for libcriterion where its sandbox does not work: under ThreadSanitizer its shared
  * arena finds no place in the address space. The test files are the same; each test runs in a fork
- * of its own, one after another, and the closing line has Criterion's form. What is here is what
- * our tests use of Criterion 2.4: Test, TestSuite, fixtures, expected signals and exit codes,
- * asserts. */
+ * of its own, as many at once as there are cores, and the closing line has Criterion's form. What
+ * is here is what our tests use of Criterion 2.4: Test, TestSuite, fixtures, expected signals and
+ * exit codes, asserts, --filter SUITE/TEST with shell patterns. */
 #include <criterion/criterion.h>
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ extern struct criterion_test *__start_cr_tst[], *__stop_cr_tst[];
 extern struct criterion_suite *__start_cr_sts[] __attribute__((weak));
 extern struct criterion_suite *__stop_cr_sts[] __attribute__((weak));
 
-int main(void);
+int main(int argc, char **argv);
 
 struct criterion_options criterion_options;
 static bool test_failed; /* of the one test that this process runs */
@@ -114,12 +115,59 @@ void criterion_internal_test_teardown(void)
         suite->fini();
 }
 
-static bool passes(const struct criterion_test *test)
+/* A test that runs; TEST is NULL in a free place. */
+struct running {
+    const struct criterion_test *test;
+    pid_t child;
+};
+
+enum { MOST_AT_ONCE = 64 };
+
+struct tally {
+    unsigned tested, failing;
+};
+
+static void judge(const struct criterion_test *test, int status, struct tally *tally)
 {
     const struct criterion_test_extra_data *wanted = test->data;
-    if (wanted->kind_ != CR_TEST_NORMAL) {
+    bool good = wanted->signal != 0 ? WIFSIGNALED(status) && WTERMSIG(status) == wanted->signal
+                                    : WIFEXITED(status) && WEXITSTATUS(status) == wanted->exit_code;
+    if (!good) {
+        tally->failing++;
+        fprintf(stderr, "[FAIL] %s::%s\n", test->category, test->name);
+    }
+}
+
+/* Waits for one of the tests to end and judges it. */
+static void collect(struct running *places, unsigned count, struct tally *tally)
+{
+    int status = 0;
+    pid_t child = wait(&status);
+    for (unsigned i = 0; i < count; i++) {
+        if (places[i].test == NULL || (child >= 0 && places[i].child != child))
+            continue;
+        judge(places[i].test, child >= 0 ? status : ~0, tally);
+        places[i].test = NULL;
+    }
+}
+
+static struct running *free_place(struct running *places, unsigned count, struct tally *tally)
+{
+    for (;;) {
+        for (unsigned i = 0; i < count; i++)
+            if (places[i].test == NULL)
+                return &places[i];
+        collect(places, count, tally);
+    }
+}
+
+static void start(const struct criterion_test *test, struct running *place, struct tally *tally)
+{
+    tally->tested++;
+    if (test->data->kind_ != CR_TEST_NORMAL) {
         fprintf(stderr, "[----] a kind of test that this runner does not know\n");
-        return false;
+        judge(test, ~0, tally);
+        return;
     }
     fflush(NULL);
     pid_t child = fork();
@@ -128,27 +176,39 @@ static bool passes(const struct criterion_test *test)
         test->test();
         exit(test_failed ? 1 : 0);
     }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return false;
-    if (wanted->signal != 0)
-        return WIFSIGNALED(status) && WTERMSIG(status) == wanted->signal;
-    return WIFEXITED(status) && WEXITSTATUS(status) == wanted->exit_code;
+    if (child < 0)
+        judge(test, ~0, tally);
+    else
+        *place = (struct running){test, child};
 }
 
-int main(void)
+static bool chosen(const struct criterion_test *test, const char *filter)
 {
-    unsigned tested = 0, failing = 0;
-    for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++) {
-        if (*t == NULL || (*t)->data->disabled)
-            continue;
-        tested++;
-        if (!passes(*t)) {
-            failing++;
-            fprintf(stderr, "[FAIL] %s::%s\n", (*t)->category, (*t)->name);
-        }
+    char name[512];
+    if (test == NULL || test->data->disabled)
+        return false;
+    snprintf(name, sizeof name, "%s/%s", test->category, test->name);
+    return filter == NULL || fnmatch(filter, name, 0) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *filter = argc == 3 && strcmp(argv[1], "--filter") == 0 ? argv[2] : NULL;
+    if (argc > 1 && filter == NULL) {
+        fprintf(stderr, "usage: %s [--filter SUITE/TEST]\n", argv[0]);
+        return 2;
     }
+    struct running places[MOST_AT_ONCE] = {0};
+    struct tally tally = {0, 0};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned count = cores < 1 ? 1 : cores > MOST_AT_ONCE ? MOST_AT_ONCE : (unsigned)cores;
+    for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++)
+        if (chosen(*t, filter))
+            start(*t, free_place(places, count, &tally), &tally);
+    for (unsigned i = 0; i < count; i++)
+        while (places[i].test != NULL)
+            collect(places, count, &tally);
     fprintf(stderr, "[====] Synthesis: Tested: %u | Passing: %u | Failing: %u | Crashing: 0 \n",
-            tested, tested - failing, failing);
-    return failing == 0 && tested > 0 ? 0 : 1;
+            tally.tested, tally.tested - tally.failing, tally.failing);
+    return tally.failing == 0 && tally.tested > 0 ? 0 : 1;
 }
