@@ -40,7 +40,8 @@ static void train_experts(const struct env *env)
 {
     const struct expert_population *population = must((void *)experts_find(env), "no population");
     for (uint32_t s = 0; s < SETTINGS; s++)
-        if (!experts_train(population, 1, s, experts + (size_t)s * EXPERTS_PER_SETTING))
+        if (!experts_train(population, EXPERTS_MOMENTS, 1, s, NULL,
+                           experts + (size_t)s * EXPERTS_PER_SETTING))
             must(NULL, "no memory");
 }
 

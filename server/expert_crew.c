@@ -133,8 +133,8 @@ static const char *make_setting(const struct expert_request *request, uint64_t s
     struct policy *policy[EXPERTS_PER_SETTING];
     uint64_t left = request->experts - setting * EXPERTS_PER_SETTING;
     text->experts = left < EXPERTS_PER_SETTING ? left : EXPERTS_PER_SETTING;
-    if (!experts_train(request->population, request->seed, setting, policy))
-        return out_of_memory;
+    if (!experts_train(request->population, request->select, request->seed, setting, NULL, policy))
+        return "a training run diverged at once, or out of memory";
     const char *failure = write_experts(request, setting, policy, text);
     for (int k = 0; k < EXPERTS_PER_SETTING; k++)
         policy_free(policy[k]);

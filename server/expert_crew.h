@@ -15,6 +15,7 @@
 struct expert_request {
     const struct env *env;
     const struct expert_population *population;
+    enum experts_select select;
     uint64_t seed;
     uint64_t experts;
     uint64_t first_setting; /* those before it are not made */

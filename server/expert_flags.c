@@ -37,6 +37,7 @@ static const struct flag FLAGS[] = {
     {"experts", FLAG_COUNT, AT(experts), 1, MAX_EXPERTS, "N", "how many (300); each three share a training run"},
     {"trajectories", FLAG_COUNT, AT(trajectories), 1, MAX_TRAJECTORIES, "N", "episodes of each (20)"},
     {"max-steps", FLAG_COUNT, AT(max_steps), 1, EXPERTS_MAX_STEPS, "N", "steps after which an episode is truncated (the world's own)"},
+    {"select", FLAG_TEXT, AT(select), 0, 0, "HOW", "a training run's experts: its top three, or an early, a middle and the best of its moments (top)"},
     {"min-action-probability", FLAG_REAL, AT(min_action_probability), 0, 0, "P", "probability of each action but the best (0.02)"},
     {"seed", FLAG_COUNT, AT(seed), 0, UINT64_MAX, "N", "the same seed gives the same bytes, whatever the threads (1)"},
     {"threads", FLAG_COUNT, AT(threads), 1, EXPERT_CREW_MAX_THREADS, "N", "threads (as many as cores)"},

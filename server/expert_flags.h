@@ -16,7 +16,7 @@ enum { EXPERT_FAILED = 1, EXPERT_USAGE = 2 }; /* exit codes */
 
 struct expert_options {
     /* texts point into argv; NULL: not given */
-    const char *environment, *output, *compress, *state, *plot, *from;
+    const char *environment, *output, *compress, *state, *plot, *from, *select;
     const char *policies; /* "": given without a file */
     const char *report;   /* "": given without a file: standard error */
     const char *upload, *token_file, *ca_file, *dataset, *name;
@@ -26,6 +26,7 @@ struct expert_options {
     double epsilon, delta; /* NAN: not given */
     bool seal, help;
     enum inflate_encoding encoding; /* of the trajectories */
+    enum experts_select chosen;     /* what select says */
 };
 
 /* Reads argv, then TACET_TOKEN or the token's file where one is needed, and checks what no single

@@ -32,11 +32,9 @@ static int complain_unless_none(const struct given *flags, size_t count, const c
 
 static int check_from(const struct expert_options *o)
 {
-    const struct given others[] = {{"output", o->output},
-                                   {"policies", o->policies},
-                                   {"compress", o->compress},
-                                   {"upload", o->upload},
-                                   {"state", o->state}};
+    const struct given others[] = {{"output", o->output}, {"policies", o->policies},
+                                   {"select", o->select}, {"compress", o->compress},
+                                   {"upload", o->upload}, {"state", o->state}};
     if (!o->report && !o->plot)
         return expert_complain(EXPERT_USAGE, "--from needs --report or --plot");
     return complain_unless_none(others, sizeof others / sizeof others[0],
@@ -94,6 +92,15 @@ static int check_encoding(struct expert_options *o)
     return 0;
 }
 
+static int check_select(struct expert_options *o)
+{
+    bool moments = o->select && strcmp(o->select, "moments") == 0;
+    o->chosen = moments ? EXPERTS_MOMENTS : EXPERTS_TOP;
+    if (!o->select || moments || strcmp(o->select, "top") == 0)
+        return 0;
+    return expert_complain(EXPERT_USAGE, "--select: \"%s\" is not top or moments", o->select);
+}
+
 /* The same file for two purposes would be damaged by both. */
 static int check_files(const struct expert_options *o)
 {
@@ -143,6 +150,8 @@ int expert_flags_check(struct expert_options *o)
     if (status == 0)
         status = check_upload(o);
     if (status == 0)
+        status = check_select(o);
+    if (status == 0)
         status = check_encoding(o);
     if (status == 0)
         status = check_files(o);
@@ -182,6 +191,7 @@ int expert_flags_request(struct expert_options *o, struct expert_request *out)
     *out = (struct expert_request){
         .env = env,
         .population = population,
+        .select = o->chosen,
         .seed = o->seed,
         .experts = o->experts,
         .trajectories = (uint32_t)o->trajectories,
@@ -202,15 +212,16 @@ char *expert_flags_line(const struct expert_options *o)
 {
     char *line = NULL;
     const char *encoding = deflate_name(o->encoding);
-    int length = asprintf(&line,
-                          "version=%s environment=%s experts=%" PRIu64 " trajectories=%" PRIu64
-                          " max-steps=%" PRIu64 " min-action-probability=%.17g seed=%" PRIu64
-                          " compress=%s policies=%s upload=%s "
-                          "dataset=%s epsilon=%.17g delta=%.17g output=%s name=%s",
-                          TACET_VERSION, o->environment, o->experts, o->trajectories, o->max_steps,
-                          o->min_action_probability, o->seed, encoding ? encoding : "none",
-                          or_dash(o->policies), or_dash(o->upload), or_dash(o->dataset), o->epsilon,
-                          o->delta, or_dash(o->output), or_dash(o->name));
+    int length =
+        asprintf(&line,
+                 "version=%s environment=%s experts=%" PRIu64 " trajectories=%" PRIu64
+                 " max-steps=%" PRIu64 " min-action-probability=%.17g seed=%" PRIu64
+                 " select=%s compress=%s policies=%s upload=%s "
+                 "dataset=%s epsilon=%.17g delta=%.17g output=%s name=%s",
+                 TACET_VERSION, o->environment, o->experts, o->trajectories, o->max_steps,
+                 o->min_action_probability, o->seed, o->chosen == EXPERTS_TOP ? "top" : "moments",
+                 encoding ? encoding : "none", or_dash(o->policies), or_dash(o->upload),
+                 or_dash(o->dataset), o->epsilon, o->delta, or_dash(o->output), or_dash(o->name));
     for (char *c = line; length > 0 && *c; c++)
         *c = (unsigned char)*c < ' ' ? '?' : *c;
     return length < 0 ? NULL : line;

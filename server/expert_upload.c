@@ -49,11 +49,12 @@ static void make_key(const struct expert_upload *upload, const char *what, char 
     const struct expert_request *r = upload->settings.request;
     unsigned char hash[KEY_BYTES];
     char hex[2 * KEY_BYTES + 1], text[2048];
-    int length = snprintf(text, sizeof text,
-                          "%s\n%s\n%s trajectories=%" PRIu32 " max-steps=%" PRIu32
-                          " min-action-probability=%a seed=%" PRIu64,
-                          what, upload->dataset, r->env->name, r->trajectories, r->max_steps,
-                          r->min_action_probability, r->seed);
+    int length =
+        snprintf(text, sizeof text,
+                 "%s\n%s\n%s trajectories=%" PRIu32 " max-steps=%" PRIu32
+                 " min-action-probability=%a seed=%" PRIu64 " select=%s",
+                 what, upload->dataset, r->env->name, r->trajectories, r->max_steps,
+                 r->min_action_probability, r->seed, r->select == EXPERTS_TOP ? "top" : "moments");
     assert(length > 0 && (size_t)length < sizeof text);
     crypto_generichash(hash, sizeof hash, (const unsigned char *)text, (size_t)length, NULL, 0);
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);

@@ -1,10 +1,11 @@
 /* The population of experts: a table of worlds, training with snapshots, and play.
  *
- * Design: after every update the present policy is measured by a few episodes of arg-max play in
- * the world that it is trained in. Each expert of a setting has an aspiration, a return drawn from
- * its own range; the snapshot nearest to it becomes that expert. So the spread of returns is that
- * of the population's table, not of how fast PPO happens to learn, and one run gives three experts.
- * The play that is recorded is in the usual world, where each does a little better or worse.
+ * Design: between updates the present policy is measured by a few episodes of arg-max play in the
+ * world that it is trained in; snapshots.c knows which become experts. A setting aspires to a
+ * return, drawn from a beginner's, a middling or a master's range in turn, and its run ends when it
+ * has got there. So its three experts are the best three that the run has seen, while the spread of
+ * returns from setting to setting is that of the population's table, not of how fast PPO happens to
+ * learn. The play that is recorded is in the usual world, where each does a little better or worse.
  *
  * What is drawn from the public seed is kept apart by purpose: see stream(). */
 #include "algos/online/experts.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "algos/online/population.h"
+#include "algos/online/snapshots.h"
 
 static const struct expert_population *const table[] = {
     &cartpole_population,
@@ -22,6 +24,9 @@ static const struct expert_population *const table[] = {
     &hiv_population,
     &lunar_lander_population,
 };
+
+/* So that the best three are chosen from more, however little is aspired to. */
+#define LEAST_SNAPSHOTS (2 * EXPERTS_PER_SETTING)
 
 enum purpose { PURPOSE_ORDER = 1, PURPOSE_TRAIN, PURPOSE_MEASURE, PURPOSE_PLAY };
 
@@ -100,101 +105,95 @@ void experts_physics(const struct expert_population *population, uint64_t seed, 
     }
 }
 
-/* The three snapshots so far, and the one in hand. */
-struct snapshots {
-    bool logarithmic;
-    double aspiration[EXPERTS_PER_SETTING];
-    double distance[EXPERTS_PER_SETTING];
-    struct policy *kept[EXPERTS_PER_SETTING];
-    struct policy *present;
-};
-
-/* A return where nearness is measured. */
-static double scaled(const struct snapshots *s, double value)
+/* Draws what the experts of SETTING aspire to, worst first. The best of a run are of one kind, and
+ * the kinds take turns: only that one counts. */
+static void draw_aspirations(const struct expert_population *population, struct rng *rng,
+                             double aspiration[EXPERTS_PER_SETTING])
 {
-    return s->logarithmic ? log10(fmax(value, 1.0)) : value;
-}
-
-static void snapshots_clear(struct snapshots *s)
-{
-    policy_free(s->present);
-    for (int k = 0; k < EXPERTS_PER_SETTING; k++)
-        policy_free(s->kept[k]);
-}
-
-static bool snapshots_init(struct snapshots *s, const struct expert_population *population,
-                           const struct mlp_shape *shape, struct rng *rng)
-{
-    *s = (struct snapshots){.present = policy_new(shape, POLICY_ARGMAX)};
-    bool complete = s->present != NULL;
     for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
         double low = population->aspiration[k].low, high = population->aspiration[k].high;
-        s->logarithmic = population->logarithmic;
-        low = scaled(s, low);
-        high = scaled(s, high);
-        s->aspiration[k] = low < high ? rng_between(rng, low, high) : low;
-        s->distance[k] = INFINITY;
-        s->kept[k] = policy_new(shape, POLICY_ARGMAX);
-        complete = complete && s->kept[k];
+        if (population->logarithmic) {
+            low = log10(low);
+            high = log10(high);
+        }
+        double drawn = low < high ? rng_between(rng, low, high) : low;
+        aspiration[k] = population->logarithmic ? pow(10.0, drawn) : drawn;
     }
-    return complete;
 }
 
-/* Of equally near ones the later is kept: it has learned more. */
-static void keep_nearest(struct snapshots *s, double measured)
+/* A training run of one setting. */
+struct run {
+    const struct expert_population *population;
+    const struct env *env;
+    const struct experts_observer *observer;
+    double physics[ENV_MAX_PARAMETERS];
+    struct rng measure;
+    struct ppo *ppo;
+    double enough; /* a return at which it has learned what it is to learn */
+    struct snapshots snapshots;
+};
+
+/* Plays what it is now and shows it. False: the world broke. */
+static bool measure(struct run *run)
 {
-    size_t size = mlp_parameter_count(&s->present->shape) * sizeof(float);
-    for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
-        double distance = fabs(scaled(s, measured) - s->aspiration[k]);
-        if (distance > s->distance[k])
-            continue;
-        s->distance[k] = distance;
-        memcpy(s->kept[k]->parameters, s->present->parameters, size);
-    }
+    const struct expert_population *population = run->population;
+    struct policy_evaluation played;
+    if (!policy_evaluate(run->snapshots.present, run->env, run->physics, population->episodes,
+                         population->settings.step_limit, rng_next(&run->measure), &played))
+        return false;
+    snapshots_show(&run->snapshots, played.mean_return);
+    if (run->observer)
+        run->observer->saw(run->observer->context, run->snapshots.present, played.mean_return);
+    return true;
+}
+
+static bool learned_enough(const struct run *run)
+{
+    const struct snapshots *s = &run->snapshots;
+    return s->select == EXPERTS_TOP && s->seen >= LEAST_SNAPSHOTS &&
+           snapshots_best(s) >= run->enough;
 }
 
 /* False: no memory, or the world broke. */
-static bool learn(const struct expert_population *population, struct ppo *ppo,
-                  const double *physics, struct rng *measure, struct snapshots *s)
+static bool learn(struct run *run)
 {
-    const struct env *env = world_of(population);
-    for (uint32_t u = 0; u < population->updates; u++) {
+    const struct expert_population *population = run->population;
+    bool top = run->snapshots.select == EXPERTS_TOP;
+    uint32_t every = top ? population->measure_every : 1;
+    for (uint32_t u = 1; u <= population->updates && !learned_enough(run); u++) {
         struct ppo_report report;
-        if (!ppo_update(ppo, population->learning_rate, &report))
+        if (!ppo_update(run->ppo, population->learning_rate, &report))
             return false;
-        if (!ppo_write_policy(ppo, s->present->parameters))
+        if (u % every != 0)
+            continue;
+        if (!ppo_write_policy(run->ppo, run->snapshots.present->parameters))
             break; /* it has diverged; what was kept before stands */
-        struct policy_evaluation played;
-        if (!policy_evaluate(s->present, env, physics, population->episodes,
-                             population->settings.step_limit, rng_next(measure), &played))
+        if (!measure(run))
             return false;
-        keep_nearest(s, played.mean_return);
     }
     return true;
 }
 
-bool experts_train(const struct expert_population *population, uint64_t seed, uint64_t setting,
+bool experts_train(const struct expert_population *population, enum experts_select select,
+                   uint64_t seed, uint64_t setting, const struct experts_observer *observer,
                    struct policy *out[EXPERTS_PER_SETTING])
 {
-    double physics[ENV_MAX_PARAMETERS];
-    experts_physics(population, seed, setting, physics);
-    struct rng train, measure;
+    struct run run = {.population = population, .env = world_of(population), .observer = observer};
+    double aspiration[EXPERTS_PER_SETTING];
+    struct rng train;
+    experts_physics(population, seed, setting, run.physics);
     rng_seed(&train, seed, stream(PURPOSE_TRAIN, setting));
-    rng_seed(&measure, seed, stream(PURPOSE_MEASURE, setting));
-    struct ppo *ppo = ppo_new(&population->settings, world_of(population), physics, &train);
-    if (!ppo)
+    rng_seed(&run.measure, seed, stream(PURPOSE_MEASURE, setting));
+    run.ppo = ppo_new(&population->settings, run.env, run.physics, &train);
+    if (!run.ppo)
         return false;
-    struct snapshots s;
-    bool learned = snapshots_init(&s, population, ppo_policy_shape(ppo), &measure) &&
-                   learn(population, ppo, physics, &measure, &s);
-    if (learned) {
-        for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
-            out[k] = s.kept[k];
-            s.kept[k] = NULL;
-        }
-    }
-    snapshots_clear(&s);
-    ppo_free(ppo);
+    draw_aspirations(population, &run.measure, aspiration);
+    run.enough = aspiration[setting % EXPERTS_PER_SETTING];
+    bool learned = snapshots_init(&run.snapshots, select, population->logarithmic, aspiration,
+                                  ppo_policy_shape(run.ppo)) &&
+                   learn(&run) && snapshots_take(&run.snapshots, out);
+    snapshots_clear(&run.snapshots);
+    ppo_free(run.ppo);
     return learned;
 }
 

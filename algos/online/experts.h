@@ -3,9 +3,9 @@
  * little, and plays in the usual one, so that few of them are good and no two alike.
  *
  * A setting is one point of the grid of physics. One training run per setting gives
- * EXPERTS_PER_SETTING experts: what it had learned at an early, a middle and the last moment; how
- * far each may go is drawn. Every run is a function of (seed, setting) and every trajectory of
- * (seed, expert): order and threads do not matter. */
+ * EXPERTS_PER_SETTING experts, the best that it has seen; how far it may go is drawn, so that
+ * settings differ. Every run is a function of (seed, setting) and every trajectory of (seed,
+ * expert): order and threads do not matter. */
 #ifndef TACET_ALGOS_ONLINE_EXPERTS_H
 #define TACET_ALGOS_ONLINE_EXPERTS_H
 
@@ -44,9 +44,24 @@ uint32_t experts_episode_steps(const struct expert_population *population);
 void experts_physics(const struct expert_population *population, uint64_t seed, uint64_t setting,
                      double *parameters);
 
-/* Trains the experts EXPERTS_PER_SETTING * SETTING + {0, 1, 2}, worst first. Each *out is the
- * caller's (policy_free), of output POLICY_ARGMAX. False, with nothing given: no memory. */
-bool experts_train(const struct expert_population *population, uint64_t seed, uint64_t setting,
+/* Which moments of a run become its experts. */
+enum experts_select {
+    EXPERTS_TOP,    /* the three best; the run ends at a skill that is drawn for the setting */
+    EXPERTS_MOMENTS /* an early, a middle and the best moment of a run of full length */
+};
+
+/* Sees every policy that a run measures, in the order of the run: borrowed, and its mean return in
+ * the world that it is trained in. */
+struct experts_observer {
+    void (*saw)(void *context, const struct policy *policy, double measured);
+    void *context;
+};
+
+/* Trains the experts EXPERTS_PER_SETTING * SETTING + {0, 1, 2}, worst first. OBSERVER may be NULL.
+ * Each *out is the caller's (policy_free), of output POLICY_ARGMAX. False, with nothing given: no
+ * memory, or the run diverged before there were three. */
+bool experts_train(const struct expert_population *population, enum experts_select select,
+                   uint64_t seed, uint64_t setting, const struct experts_observer *observer,
                    struct policy *out[EXPERTS_PER_SETTING]);
 
 /* Room for one episode of at most MAX_STEPS steps; reused from episode to episode. */

@@ -13,9 +13,10 @@ struct expert_population {
     struct {
         double low, high; /* undiscounted return in settings.step_limit steps */
     } aspiration[EXPERTS_PER_SETTING];
-    bool logarithmic;  /* returns span orders of size: nearness is that of their logarithms */
-    uint32_t updates;  /* of a roll-out each */
-    uint32_t episodes; /* played to measure a snapshot */
+    bool logarithmic;       /* returns span orders of size: nearness is that of their logarithms */
+    uint32_t updates;       /* of a roll-out each, at most */
+    uint32_t measure_every; /* updates between two snapshots (of EXPERTS_MOMENTS: 1) */
+    uint32_t episodes;      /* played to measure a snapshot */
     double learning_rate;
     struct ppo_settings settings; /* an episode's limit while training and measuring, too */
 };

@@ -10,6 +10,7 @@ const struct expert_population acrobot_population = {
                    {"link_mass_2", 0.9, 1.1, 10}},
     .aspiration = {{-195, -150}, {-150, -105}, {-75, -75}},
     .updates = 160,
+    .measure_every = 1,
     .episodes = 10,
     .learning_rate = 1e-3,
     .settings = {.hidden_count = 2,

@@ -9,6 +9,7 @@ const struct expert_population cartpole_population = {
                    {"masscart", 0.8, 1.25, 10}},
     .aspiration = {{20, 90}, {90, 160}, {200, 200}},
     .updates = 80,
+    .measure_every = 1,
     .episodes = 10,
     .learning_rate = 1e-3,
     .settings = {.hidden_count = 2,

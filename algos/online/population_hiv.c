@@ -13,6 +13,7 @@ const struct expert_population hiv_population = {
     .aspiration = {{8e5, 5e6}, {5e6, 5e8}, {3e9, 3e9}},
     .logarithmic = true,
     .updates = 40,
+    .measure_every = 1,
     .episodes = 2,
     .learning_rate = 1e-3,
     .settings = {.hidden_count = 2,

@@ -11,6 +11,7 @@ const struct expert_population lunar_lander_population = {
                    {"turbulence_power", 0.0, 0.5, 10}},
     .aspiration = {{-250, -50}, {-50, 150}, {300, 300}},
     .updates = 56,
+    .measure_every = 2,
     .episodes = 4,
     .learning_rate = 1e-3,
     .settings = {.hidden_count = 2,

@@ -93,7 +93,7 @@ static bool train(const struct env *env, uint32_t settings, const char *cache, s
     bool good = s != UINT32_MAX;
     for (; good && s < settings; s++) {
         struct policy **three = out + (size_t)s * EXPERTS_PER_SETTING;
-        good = experts_train(kind, POPULATION_SEED, s, three);
+        good = experts_train(kind, EXPERTS_MOMENTS, POPULATION_SEED, s, NULL, three);
         for (int k = 0; good && k < EXPERTS_PER_SETTING; k++)
             good = write_record(file, three[k]);
         good = good && fflush(file) == 0;

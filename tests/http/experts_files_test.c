@@ -71,6 +71,9 @@ Test(experts_files, other_flags_do_not_go_on_from_there)
     experts_refused(&server, NULL, 2, "seed=1, now seed=2",
                     (const char *const[]){"--experts", EXPERTS_MANY, "--output", "x", EXPERTS_SMALL,
                                           "--seed", "2", NULL});
+    experts_refused(&server, NULL, 2, "select=top",
+                    (const char *const[]){"--experts", EXPERTS_MANY, "--output", "x", EXPERTS_SMALL,
+                                          "--select", "moments", NULL});
     cr_expect(experts_left(&server, "x.state"));
     cr_expect_eq(truncate(experts_path(&server, "x"), 10), 0);
     experts_refused(
@@ -111,6 +114,8 @@ Test(experts_files, a_report_of_a_run_is_that_of_its_file)
                     (const char *const[]){"--compress", "zstd", "--output", "y.gz", NULL});
     experts_refused(&place, NULL, 2, "is not gzip, zstd or none",
                     (const char *const[]){"--compress", "lzma", NULL});
+    experts_refused(&place, NULL, 2, "is not top or moments",
+                    (const char *const[]){"--select", "best", NULL});
     experts_refused(&place, NULL, 2, "--name goes with --upload",
                     (const char *const[]){"--name", "x", NULL});
     experts_refused(&place, NULL, 2, "--output and --plot are the same file",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algos/online/experts.h"
+#include "algos/online/population.h"
 
 static const struct env *world(void)
 {
@@ -89,11 +90,13 @@ Test(experts, every_population_varies_what_its_world_knows_within_its_bounds)
     cr_assert_geq(populations, 3);
 }
 
-static double mean_return(const struct env *env, const struct policy *policy, uint64_t expert)
+static double mean_return(const struct expert_population *population, const struct env *env,
+                          const struct policy *policy, uint64_t expert)
 {
     struct expert_episode episode;
     struct rng rng;
-    cr_assert(expert_episode_init(&episode, env, env->max_episode_steps < 200 ? 50 : 200));
+    cr_assert_eq(policy->output, POLICY_ARGMAX);
+    cr_assert(expert_episode_init(&episode, env, experts_episode_steps(population)));
     expert_rng(&rng, 1, expert);
     double sum = 0.0;
     for (int i = 0; i < 20; i++) {
@@ -105,59 +108,167 @@ static double mean_return(const struct env *env, const struct policy *policy, ui
     return sum / 20;
 }
 
-/* Mean returns in the usual world of each kind of expert, over SETTINGS settings. */
-static void returns_by_kind(const char *world_name, unsigned settings,
+/* Mean returns in the usual world of beginners, middling ones and masters, from SETTINGS settings:
+ * of EXPERTS_TOP the kinds of settings, of EXPERTS_MOMENTS those within each. */
+static void returns_by_kind(const struct expert_population *population, enum experts_select select,
+                            const struct env *env, unsigned settings,
                             double mean[EXPERTS_PER_SETTING])
 {
+    unsigned count[EXPERTS_PER_SETTING] = {0};
     for (int k = 0; k < EXPERTS_PER_SETTING; k++)
         mean[k] = 0.0;
     for (uint64_t s = 0; s < settings; s++) {
         struct policy *policies[EXPERTS_PER_SETTING];
-        cr_assert(experts_train(population_of(world_name), 1, s, policies));
-        for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
-            cr_assert_eq(policies[k]->output, POLICY_ARGMAX);
-            mean[k] += mean_return(env_find(world_name), policies[k],
-                                   s * EXPERTS_PER_SETTING + (uint64_t)k) /
-                       settings;
+        cr_assert(experts_train(population, select, 1, s, NULL, policies));
+        for (uint64_t k = 0; k < EXPERTS_PER_SETTING; k++) {
+            uint64_t kind = select == EXPERTS_TOP ? s % EXPERTS_PER_SETTING : k;
+            mean[kind] += mean_return(population, env, policies[k], s * EXPERTS_PER_SETTING + k);
+            count[kind]++;
             policy_free(policies[k]);
         }
     }
+    for (int k = 0; k < EXPERTS_PER_SETTING; k++)
+        mean[k] /= count[k];
+}
+
+static void top_by_kind(const char *name, unsigned settings, double mean[EXPERTS_PER_SETTING])
+{
+    returns_by_kind(population_of(name), EXPERTS_TOP, env_find(name), settings, mean);
 }
 
 Test(experts, are_spread_from_beginners_to_masters)
 {
     double mean[EXPERTS_PER_SETTING];
-    returns_by_kind("cartpole", 4, mean);
-    cr_assert(mean[0] > 20.0 && mean[0] < 100.0, "beginners: %g", mean[0]);
-    cr_assert(mean[1] > 80.0 && mean[1] < 170.0, "middling: %g", mean[1]);
-    cr_assert_gt(mean[2], 180.0, "masters: %g", mean[2]);
+    top_by_kind("cartpole", 12, mean);
+    cr_assert(mean[0] > 25.0 && mean[0] < 110.0, "beginners: %g", mean[0]);
+    cr_assert(mean[1] > 70.0 && mean[1] < 150.0, "middling: %g", mean[1]);
+    cr_assert_gt(mean[2], 165.0, "masters: %g", mean[2]);
 }
 
 Test(experts, of_the_acrobot_are_spread_too)
 {
     double mean[EXPERTS_PER_SETTING];
-    returns_by_kind("acrobot", 4, mean);
-    /* Here -167, -123, -86. One master in 25 remains a beginner. */
-    cr_assert(mean[0] > -200.0 && mean[0] < -120.0, "beginners: %g", mean[0]);
-    cr_assert(mean[1] > -165.0 && mean[1] < -90.0, "middling: %g", mean[1]);
-    cr_assert_gt(mean[2], -120.0, "masters: %g", mean[2]);
+    top_by_kind("acrobot", 9, mean);
+    cr_assert(mean[0] >= -200.0 && mean[0] < -150.0, "beginners: %g", mean[0]);
+    cr_assert(mean[1] > -190.0 && mean[1] < -100.0, "middling: %g", mean[1]);
+    cr_assert_gt(mean[2], -110.0, "masters: %g", mean[2]);
 }
 
 Test(experts, of_hiv_are_spread_over_orders_of_size)
 {
     double mean[EXPERTS_PER_SETTING];
-    returns_by_kind("hiv", 2, mean);
-    /* Here 8e7, 1.6e8, 6.9e8; both drugs always give 1.76e6. */
-    cr_assert(mean[0] > 5e5 && mean[0] < 4e8, "beginners: %g", mean[0]);
+    top_by_kind("hiv", 3, mean);
+    /* both drugs always give 1.76e6 */
+    cr_assert(mean[0] > 5e5 && mean[0] < 1e8, "beginners: %g", mean[0]);
+    cr_assert(mean[1] > 5e6 && mean[1] < 6e8, "middling: %g", mean[1]);
     cr_assert_gt(mean[2], 4e8, "masters: %g", mean[2]);
+}
+
+/* With masters who learn for half as long: two settings, from crashes to the first landings. */
+Test(experts, of_the_lunar_lander_are_spread_too)
+{
+    struct expert_population short_runs = lunar_lander_population;
+    short_runs.updates = 28;
+    double mean[EXPERTS_PER_SETTING];
+    returns_by_kind(&short_runs, EXPERTS_TOP, env_find("lunar_lander"), 3, mean);
+    cr_assert(mean[0] > -400.0 && mean[0] < 50.0, "beginners: %g", mean[0]);
+    cr_assert_gt(mean[2], mean[0] + 60.0, "beginners: %g, masters: %g", mean[0], mean[2]);
+}
+
+Test(experts, that_are_moments_of_one_run_are_spread_within_it)
+{
+    double mean[EXPERTS_PER_SETTING];
+    returns_by_kind(population(), EXPERTS_MOMENTS, world(), 4, mean);
+    cr_assert(mean[0] > 20.0 && mean[0] < 100.0, "beginners: %g", mean[0]);
+    cr_assert(mean[1] > 80.0 && mean[1] < 170.0, "middling: %g", mean[1]);
+    cr_assert_gt(mean[2], 180.0, "masters: %g", mean[2]);
+}
+
+/* What an observer saw of a run. */
+struct seen {
+    unsigned count;
+    double measured[256];
+    uint64_t sum[256]; /* of the network's bits */
+};
+
+static uint64_t sum_of(const struct policy *policy)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < mlp_parameter_count(&policy->shape); i++) {
+        uint32_t bits;
+        memcpy(&bits, &policy->parameters[i], sizeof bits);
+        sum = sum * 31 + bits;
+    }
+    return sum;
+}
+
+static void note(void *context, const struct policy *policy, double measured)
+{
+    struct seen *seen = context;
+    cr_assert_lt(seen->count, 256);
+    seen->measured[seen->count] = measured;
+    seen->sum[seen->count++] = sum_of(policy);
+}
+
+/* Nobody whom the run measured and who is not among the three was better than any of them. */
+static void check_top_three(const char *name, uint64_t setting)
+{
+    struct policy *policies[EXPERTS_PER_SETTING];
+    struct seen seen = {0};
+    const struct experts_observer observer = {.saw = note, .context = &seen};
+    cr_assert(experts_train(population_of(name), EXPERTS_TOP, 1, setting, &observer, policies));
+    bool chosen[256] = {false};
+    double worst = INFINITY, last = -INFINITY;
+    for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
+        unsigned i = 0;
+        while (i < seen.count && (chosen[i] || seen.sum[i] != sum_of(policies[k])))
+            i++;
+        cr_assert_lt(i, seen.count, "%s: an expert that was never measured", name);
+        chosen[i] = true;
+        worst = fmin(worst, seen.measured[i]);
+        cr_expect_geq(seen.measured[i], last, "%s: worst first", name);
+        last = seen.measured[i];
+        policy_free(policies[k]);
+    }
+    cr_expect_gt(seen.count, EXPERTS_PER_SETTING);
+    for (unsigned i = 0; i < seen.count; i++)
+        cr_expect(chosen[i] || seen.measured[i] <= worst, "%s %u: %g was left out, %g was not",
+                  name, (unsigned)setting, seen.measured[i], worst);
+}
+
+Test(experts, are_the_top_three_of_their_setting)
+{
+    for (uint64_t setting = 0; setting < 6; setting++)
+        check_top_three("cartpole", setting);
+    check_top_three("acrobot", 0);
+    check_top_three("acrobot", 2);
+    check_top_three("hiv", 0);
+    check_top_three("lunar_lander", 0);
+}
+
+/* A setting that aspires to less ends its run sooner. */
+Test(experts, of_a_beginners_setting_are_from_a_shorter_run)
+{
+    struct seen beginners = {0}, masters = {0};
+    struct seen *seen[] = {&beginners, &masters};
+    const uint64_t setting[] = {0, 2};
+    for (int i = 0; i < 2; i++) {
+        struct policy *policies[EXPERTS_PER_SETTING];
+        const struct experts_observer observer = {.saw = note, .context = seen[i]};
+        cr_assert(experts_train(population_of("acrobot"), EXPERTS_TOP, 1, setting[i], &observer,
+                                policies));
+        for (int k = 0; k < EXPERTS_PER_SETTING; k++)
+            policy_free(policies[k]);
+    }
+    cr_expect_gt(masters.count, 2 * beginners.count, "%u, %u", masters.count, beginners.count);
 }
 
 Test(experts, one_setting_is_a_function_of_seed_and_setting)
 {
     struct policy *a[EXPERTS_PER_SETTING], *b[EXPERTS_PER_SETTING], *c[EXPERTS_PER_SETTING];
-    cr_assert(experts_train(population(), 3, 5, a));
-    cr_assert(experts_train(population(), 3, 5, b));
-    cr_assert(experts_train(population(), 4, 5, c));
+    cr_assert(experts_train(population(), EXPERTS_TOP, 3, 5, NULL, a));
+    cr_assert(experts_train(population(), EXPERTS_TOP, 3, 5, NULL, b));
+    cr_assert(experts_train(population(), EXPERTS_TOP, 4, 5, NULL, c));
     for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
         size_t size = mlp_parameter_count(&a[k]->shape) * sizeof(float);
         cr_assert_eq(memcmp(a[k]->parameters, b[k]->parameters, size), 0);

@@ -1,0 +1,94 @@
+/* The moments of a run that are kept; see snapshots.h. */
+#include "algos/online/snapshots.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* A return where nearness is measured. */
+static double scaled(const struct snapshots *s, double value)
+{
+    return s->logarithmic ? log10(fmax(value, 1.0)) : value;
+}
+
+bool snapshots_init(struct snapshots *s, enum experts_select select, bool logarithmic,
+                    const double *aspiration, const struct mlp_shape *shape)
+{
+    *s = (struct snapshots){
+        .select = select, .logarithmic = logarithmic, .present = policy_new(shape, POLICY_ARGMAX)};
+    bool complete = s->present != NULL;
+    for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
+        s->aspiration[k] = aspiration[k];
+        s->measured[k] = -INFINITY;
+        s->kept[k] = policy_new(shape, POLICY_ARGMAX);
+        complete = complete && s->kept[k];
+    }
+    return complete;
+}
+
+void snapshots_clear(struct snapshots *s)
+{
+    policy_free(s->present);
+    for (int k = 0; k < EXPERTS_PER_SETTING; k++)
+        policy_free(s->kept[k]);
+    *s = (struct snapshots){0};
+}
+
+static void keep(struct snapshots *s, int k, double measured)
+{
+    size_t size = mlp_parameter_count(&s->present->shape) * sizeof(float);
+    memcpy(s->kept[k]->parameters, s->present->parameters, size);
+    s->measured[k] = measured;
+}
+
+/* In the place of the worst, which of equal ones is the first, and up to where it belongs. */
+static void keep_among_best(struct snapshots *s, double measured)
+{
+    if (measured < s->measured[0])
+        return;
+    keep(s, 0, measured);
+    for (int k = 0; k + 1 < EXPERTS_PER_SETTING && s->measured[k] >= s->measured[k + 1]; k++) {
+        struct policy *better = s->kept[k];
+        s->kept[k] = s->kept[k + 1];
+        s->kept[k + 1] = better;
+        s->measured[k] = s->measured[k + 1];
+        s->measured[k + 1] = measured;
+    }
+}
+
+static void keep_nearest(struct snapshots *s, double measured)
+{
+    for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
+        double aim = scaled(s, s->aspiration[k]);
+        double distance = fabs(scaled(s, measured) - aim);
+        if (s->seen == 0 || distance <= fabs(scaled(s, s->measured[k]) - aim))
+            keep(s, k, measured);
+    }
+}
+
+void snapshots_show(struct snapshots *s, double measured)
+{
+    assert(!isnan(measured));
+    if (s->select == EXPERTS_TOP)
+        keep_among_best(s, measured);
+    else
+        keep_nearest(s, measured);
+    s->seen++;
+}
+
+double snapshots_best(const struct snapshots *s)
+{
+    assert(s->select == EXPERTS_TOP);
+    return s->measured[EXPERTS_PER_SETTING - 1];
+}
+
+bool snapshots_take(struct snapshots *s, struct policy *out[EXPERTS_PER_SETTING])
+{
+    if (s->seen < EXPERTS_PER_SETTING)
+        return false;
+    for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
+        out[k] = s->kept[k];
+        s->kept[k] = NULL;
+    }
+    return true;
+}
