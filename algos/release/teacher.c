@@ -26,6 +26,12 @@ const struct teacher_mechanism *teacher_mechanism_find(const char *name)
     return NULL;
 }
 
+static const char *temperature_problem(const struct teacher *teacher)
+{
+    bool fits = teacher->temperature >= 1e-6 && teacher->temperature <= 1e6;
+    return fits ? NULL : "temperature must be from 1e-6 to 1e6";
+}
+
 static const char *settings_problem(const struct teacher *teacher, const struct policy *policy)
 {
     if (policy->output == POLICY_ARGMAX)
@@ -36,11 +42,9 @@ static const char *settings_problem(const struct teacher *teacher, const struct 
                "bound; a cql or behaviour_cloning policy has one";
     if (policy_action_count(policy) != teacher->actions)
         return "the policy has another number of actions";
-    if (!(teacher->temperature >= 1e-6 && teacher->temperature <= 1e6))
-        return "temperature must be from 1e-6 to 1e6";
     if (!(teacher->radius > 0.0 && isfinite(teacher->radius)))
         return "radius must be positive and finite";
-    return NULL;
+    return temperature_problem(teacher);
 }
 
 /* The least power of two that is not below BOUND. Rounding happens before the temperature divides:
@@ -56,6 +60,8 @@ static double round_up_to_power(double bound)
 /* How far apart the policy's distributions of neighbours are at most. */
 static double change_of(const struct teacher *teacher)
 {
+    if (teacher->shards > 0)
+        return ensemble_change(teacher->shards);
     double change = fmin(teacher->lipschitz * teacher->radius, M_SQRT2) * (1.0 + 1e-12);
     return fmax(change, LEAST_SENSITIVITY);
 }
@@ -77,6 +83,16 @@ const char *teacher_prepare(struct teacher *teacher, const struct policy *policy
     return teacher_complete(teacher, fmax(sensitivity * (1.0 + 1e-12), LEAST_SENSITIVITY));
 }
 
+const char *teacher_prepare_ensemble(struct teacher *teacher)
+{
+    const char *problem = temperature_problem(teacher);
+    if (problem)
+        return problem;
+    assert(teacher->shards > 0);
+    teacher->radius = teacher->lipschitz = 0.0;
+    return teacher_complete(teacher, teacher->mechanism->sensitivity(teacher, change_of(teacher)));
+}
+
 const char *teacher_complete(struct teacher *teacher, double sensitivity)
 {
     if (teacher->actions > TEACHER_MAX_ACTIONS)
@@ -85,17 +101,21 @@ const char *teacher_complete(struct teacher *teacher, double sensitivity)
     return teacher->mechanism->complete(teacher, sensitivity);
 }
 
-/* The policy's distribution at STATE; all actions alike where its outputs leave the range of a
- * double. A refusal would tell, without noise and for nothing, how large the weights are. */
-static bool distribution_at(const struct policy *policy, const float *state, double temperature,
-                            double *p)
+static bool finite_state(const float *state, uint32_t count)
 {
-    for (uint32_t i = 0; i < policy->shape.input; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (!isfinite(state[i]))
             return false;
+    return true;
+}
+
+/* The policy's distribution at STATE; all actions alike where its outputs leave the range of a
+ * double. A refusal would tell, without noise and for nothing, how large the weights are. */
+static void distribution_at(const struct policy *policy, const float *state, double temperature,
+                            double *p)
+{
     if (!policy_probabilities(policy, state, temperature, p))
         answer_error_uniform(policy_action_count(policy), p);
-    return true;
 }
 
 bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
@@ -103,9 +123,25 @@ bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
 {
     struct teacher now = *teacher;
     double p[TEACHER_MAX_ACTIONS];
-    return now.mechanism->weaken(&now, concentration) &&
-           distribution_at(policy, state, now.temperature, p) &&
-           now.mechanism->answer(&now, noise, p, z);
+    assert(teacher->shards == 0);
+    if (!now.mechanism->weaken(&now, concentration) || !finite_state(state, policy->shape.input))
+        return false;
+    distribution_at(policy, state, now.temperature, p);
+    return now.mechanism->answer(&now, noise, p, z);
+}
+
+bool teacher_answer_mean(const struct teacher *teacher, const struct ensemble *ensemble,
+                         double concentration, struct noise_source *noise, const float *state,
+                         double *z)
+{
+    struct teacher now = *teacher;
+    double p[TEACHER_MAX_ACTIONS];
+    /* The price is that of so many shards. */
+    assert(teacher->shards == ensemble->count && teacher->actions == ensemble->actions);
+    if (!now.mechanism->weaken(&now, concentration) || !finite_state(state, ensemble->shape.input))
+        return false;
+    ensemble_probabilities(ensemble, state, now.temperature, p);
+    return now.mechanism->answer(&now, noise, p, z);
 }
 
 bool teacher_price(const struct teacher *teacher, double concentration, double order, int64_t share,

@@ -1,6 +1,10 @@
-/* A policy behind a mechanism, observation adjacency: neighbours are two observations at most
- * RADIUS apart in 2-norm. Protects which of two close observations was asked; not the data the
- * policy was trained on. */
+/* A policy behind a mechanism. Neighbours are one of two kinds:
+ *
+ * OBSERVATIONS at most RADIUS apart in 2-norm: protects which of two close observations was asked,
+ * not the data that the policy was trained on.
+ *
+ * EXPERTS: the policy is the mean of an ensemble (ensemble.h), and one expert with all its data is
+ * there, is not, or has other data: protects the experts, not what was asked. */
 #ifndef TACET_ALGOS_RELEASE_TEACHER_H
 #define TACET_ALGOS_RELEASE_TEACHER_H
 
@@ -11,9 +15,10 @@
 #include "algos/privacy/dirichlet.h"
 #include "algos/privacy/filter.h"
 #include "algos/privacy/gaussian_simplex.h"
+#include "algos/release/ensemble.h"
 #include "algos/release/teacher_mechanism.h"
 
-#define TEACHER_MAX_ACTIONS 64
+#define TEACHER_MAX_ACTIONS ENSEMBLE_ACTIONS_MAX
 
 struct teacher {
     const struct teacher_mechanism *mechanism;
@@ -23,7 +28,8 @@ struct teacher {
     };
     uint32_t actions;
     double temperature;
-    double radius;
+    uint32_t shards;    /* neighbours are experts in so many shards; 0: observations */
+    double radius;      /* of observations; else 0, as the next */
     double lipschitz;   /* certified, of state -> softmax(outputs / temperature), 2-norm */
     double sensitivity; /* of what the mechanism adds noise to */
     bool coarse;        /* teacher_prepare: the weights are secret, say little about them */
@@ -41,6 +47,10 @@ const struct teacher_mechanism *teacher_mechanism_find(const char *name);
  * says what is not. */
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy);
 
+/* Completes SENSITIVITY for a teacher with SHARDS, from public numbers alone: ensemble_change, and
+ * the Dirichlet mechanism's mixing multiplies that by 1 - m eta. NULL or a sentence, as above. */
+const char *teacher_prepare_ensemble(struct teacher *teacher);
+
 /* The same for a SENSITIVITY that was computed earlier. */
 const char *teacher_complete(struct teacher *teacher, double sensitivity);
 
@@ -50,6 +60,11 @@ const char *teacher_complete(struct teacher *teacher, double sensitivity);
 bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
                     double concentration, struct noise_source *noise, const float *state,
                     double *z);
+
+/* The same about the mean of an ENSEMBLE of as many shards as the teacher's. */
+bool teacher_answer_mean(const struct teacher *teacher, const struct ensemble *ensemble,
+                         double concentration, struct noise_source *noise, const float *state,
+                         double *z);
 
 /* What one answer at CONCENTRATION costs accounts of ORDER (0: basic composition, of which it gets
  * SHARE of delta, in units of 1e-18). False when it has no finite price there. */
