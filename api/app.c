@@ -20,7 +20,7 @@ struct app *api_open(const struct api_settings *settings)
     app->settings = *settings;
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
     app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
-    app->teachers = teacher_shelf_new();
+    app->teachers = teacher_shelf_new(app);
     app->q_releases = q_shelf_new();
     if (app->secret_key == NULL || app->teachers == NULL || app->q_releases == NULL) {
         api_close(app);

@@ -7,8 +7,9 @@
 
 #include "storage/policies.h"
 #include "storage/q_releases.h"
+#include "storage/teachers.h"
 
-static enum problem reply_certificate(struct call *call, const char *id, char *text)
+enum problem certificate_reply(struct call *call, const char *id, char *text)
 {
     /* The text of a certificate never changes, so its id is its tag. */
     const char *known = call_request_header(call, "If-None-Match");
@@ -21,6 +22,23 @@ static enum problem reply_certificate(struct call *call, const char *id, char *t
     return call_reply_bytes(call, 200, "application/json", text, strlen(text));
 }
 
+/* Of a teacher: of those who may know of it, and auditors. */
+static enum problem teacher_certificate_of_id(struct call *call)
+{
+    char id[ID_SIZE], owner[ID_SIZE], *text = NULL;
+    enum db_status status =
+        teachers_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
+    bool may = status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0 &&
+               (call_is(call, ROLE_AUDITOR | ROLE_STUDENT) || strcmp(owner, call->caller.id) == 0);
+    if (may) {
+        return certificate_reply(call, id, text);
+    }
+    free(text);
+    return status == DB_OK || status == DB_NONE
+               ? call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.")
+               : call_db(call, status);
+}
+
 /* Of a released Q-function: released it is, so everyone may read it. */
 static enum problem release_certificate(struct call *call)
 {
@@ -28,12 +46,11 @@ static enum problem release_certificate(struct call *call)
     enum db_status status =
         q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
     if (status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0) {
-        return reply_certificate(call, id, text);
+        return certificate_reply(call, id, text);
     }
     free(text);
-    return status == DB_OK || status == DB_NONE
-               ? call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.")
-               : call_db(call, status);
+    return status == DB_OK || status == DB_NONE ? teacher_certificate_of_id(call)
+                                                : call_db(call, status);
 }
 
 enum problem api_certificates_get(struct call *call)
@@ -57,5 +74,5 @@ enum problem api_certificates_get(struct call *call)
         free(certificate.text);
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.");
     }
-    return reply_certificate(call, certificate.id, certificate.text);
+    return certificate_reply(call, certificate.id, certificate.text);
 }

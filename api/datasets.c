@@ -11,9 +11,11 @@
 #include "api/fields.h"
 #include "api/json_text.h"
 #include "api/page.h"
+#include "api/teacher_shelf.h"
 #include "api/worlds.h"
 #include "storage/jobs.h"
 #include "storage/ledger.h"
+#include "storage/policies.h"
 
 #define STATE_DIM_MAX     1024
 #define ACTIONS_MAX       1024
@@ -342,6 +344,10 @@ enum problem api_datasets_delete(struct call *call)
     }
     if (status == DB_OK) {
         status = datasets_delete(call->db, row.id, &verdict);
+    }
+    if (status == DB_OK && verdict == DATASET_OK) {
+        status = policies_erase_ensembles(call->db, row.id);
+        teacher_shelf_forget(call->app->teachers, row.id);
     }
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);

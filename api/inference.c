@@ -68,8 +68,8 @@ enum problem api_inference_model(struct call *call)
     json_t *model =
         json_pack("{s:s, s:s, s:[{s:s, s:s, s:[i,i]}], s:[{s:s, s:s, s:[i,i]}]}", "name", t->row.id,
                   "platform", "tacet_teacher", "inputs", "name", "state", "datatype", "FP32",
-                  "shape", -1, (int)t->policy->shape.input, "outputs", "name", "probabilities",
-                  "datatype", "FP64", "shape", -1, (int)t->teacher.actions);
+                  "shape", -1, (int)t->state_dim, "outputs", "name", "probabilities", "datatype",
+                  "FP64", "shape", -1, (int)t->teacher.actions);
     return call_reply_json(call, 200, model);
 }
 
@@ -113,7 +113,7 @@ static bool flatten(const json_t *array, unsigned depth, float *out, size_t coun
 static bool read_shape(struct query *query, const json_t *shape)
 {
     struct call *call = query->call;
-    uint32_t dim = query->teacher->policy->shape.input, most = query_states_max(query);
+    uint32_t dim = query->teacher->state_dim, most = query_states_max(query);
     double sides[RANK];
     if (fields_numbers(call, shape, "/inputs/0/shape", sides, RANK, true) < 0) {
         return false;
@@ -150,7 +150,7 @@ static bool read_tensor(struct query *query, const json_t *input)
     if (!read_shape(query, shape)) {
         return false;
     }
-    size_t count = (size_t)query->count * query->teacher->policy->shape.input, used = 0;
+    size_t count = (size_t)query->count * query->teacher->state_dim, used = 0;
     query->states = arena_array(&call->arena, count, sizeof(float));
     if (query->states == NULL) {
         return false;
@@ -235,8 +235,8 @@ static json_t *terms(const struct query_answer *answer)
                      json_number(answer->error_radius), "cost_epsilon",
                      json_number(budget_epsilon_added(account, before, answer->cost.units)),
                      "spent_epsilon", json_number(spent), "remaining_epsilon",
-                     json_number(fmax(0, account->epsilon - spent)), "protects", "observation",
-                     "does_not_protect", "training data");
+                     json_number(fmax(0, account->epsilon - spent)), "protects",
+                     query_reply_protects(answer), "does_not_protect", query_reply_exposes(answer));
 }
 
 static json_t *message(const struct query *query, const struct query_answer *answer, const char *id)

@@ -174,7 +174,7 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     bool judged = run->plan.judge[0] != '\0';
     ending->state = JOB_SUCCEEDED;
     ending->policy = policy;
-    if (run->plan.algorithm->gives_findings) {
+    if (run->plan.algorithm->gives_findings || run->plan.shards > 0) {
         return true;
     }
     if (run->plan.try_count > 0) {

@@ -17,6 +17,7 @@
 #include "api/job_judge.h"
 #include "api/job_release.h"
 #include "api/job_run.h"
+#include "api/job_shards.h"
 #include "api/job_sweep.h"
 #include "api/json_text.h"
 #include "storage/ledger.h"
@@ -74,6 +75,13 @@ static void set_price(struct finish *finish)
     }
 }
 
+/* An ensemble of a job that was cancelled at the last moment is dropped. */
+static bool gives_policy(const struct finish *finish)
+{
+    bool whole = finish->run->ensemble != NULL && finish->ending->state == JOB_SUCCEEDED;
+    return finish->ending->policy != NULL || whole;
+}
+
 static bool prepare_policy(struct finish *finish)
 {
     const struct job_run *run = finish->run;
@@ -98,6 +106,10 @@ static bool prepare_policy(struct finish *finish)
         if (finish->certificate == NULL) {
             return false;
         }
+    }
+    if (run->ensemble != NULL) {
+        row->shards = run->plan.shards;
+        return job_shards_seal(run, row->id, &finish->bytes, &finish->size);
     }
     return policy_to_bytes(policy, &finish->bytes, &finish->size);
 }
@@ -142,7 +154,7 @@ static enum db_status finish_work(struct db *db, void *context)
     struct job_run *run = finish->run;
     const struct job_ending *ending = finish->ending;
     enum db_status status = DB_OK;
-    if (ending->policy != NULL) {
+    if (gives_policy(finish)) {
         status =
             policies_insert(db, &finish->row, finish->bytes, finish->size, finish->certificate);
     }
@@ -155,7 +167,7 @@ static enum db_status finish_work(struct db *db, void *context)
     if (status != DB_OK) {
         return status;
     }
-    const char *policy = ending->policy != NULL       ? finish->row.id
+    const char *policy = gives_policy(finish)         ? finish->row.id
                          : finish->release.has_policy ? finish->release.policy.id
                                                       : NULL;
     const struct job_end end = {
@@ -188,7 +200,8 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     bool findings = run->plan.algorithm != NULL && run->plan.algorithm->gives_findings;
     bool shows = findings || run->plan.try_count > 0 || run->judged;
     bool releases = run->plan.algorithm != NULL && run->plan.algorithm->gives_q_release;
-    assert(ending->state != JOB_SUCCEEDED || (ending->policy != NULL) == !(findings || releases));
+    assert(ending->state != JOB_SUCCEEDED ||
+           (ending->policy != NULL || run->ensemble != NULL) == !(findings || releases));
     assert(ending->state != JOB_SUCCEEDED || (run->release != NULL) == releases);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
@@ -196,7 +209,7 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
     bool written =
-        finish.event != NULL && (ending->policy == NULL || prepare_policy(&finish)) &&
+        finish.event != NULL && (!gives_policy(&finish) || prepare_policy(&finish)) &&
         (run->release == NULL || job_release_prepare(run, finish.now_ms, &finish.release)) &&
         (!shows || ending->state != JOB_SUCCEEDED || prepare_findings(&finish));
     if (written) {

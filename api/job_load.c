@@ -116,8 +116,9 @@ static struct dataset *load(struct job_run *run, const struct dataset_row *row)
         return NULL;
     }
     struct dataset *data = dataset_builder_finish(loading.builder);
+    bool sharded = run->plan.algorithm->gives_q_release || run->plan.shards > 0;
     run->starved = data == NULL;
-    if (data != NULL && run->plan.algorithm->gives_q_release && !load_keys(run, data)) {
+    if (data != NULL && sharded && !load_keys(run, data)) {
         dataset_free(data);
         return NULL;
     }

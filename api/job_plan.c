@@ -13,8 +13,9 @@
 
 bool job_plan_releases(const struct job_plan *plan)
 {
-    return plan->dataset_public || plan->request.mechanism != MECHANISM_NONE ||
-           plan->algorithm->result_is_public;
+    return plan->shards == 0 &&
+           (plan->dataset_public || plan->request.mechanism != MECHANISM_NONE ||
+            plan->algorithm->result_is_public);
 }
 
 bool job_plan_statement(const struct job_plan *plan, struct statement *out)
@@ -300,14 +301,14 @@ static json_t *plan_json(const struct job_plan *plan)
         json_array_append_new(tries, plan_json(&plan->tries[t]));
     }
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o}", "algorithm",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I}", "algorithm",
         plan->algorithm->name, "mechanism", algorithm_mechanism_name(plan->request.mechanism),
         "request", request_json(&plan->request), "parameters", job_plan_parameters(plan), "privacy",
         job_plan_privacy(plan), "shape", shape_json(&plan->plan.shape), "total_steps",
         (json_int_t)plan->plan.total_steps, "public", (int)plan->dataset_public, "experts_declared",
         (int)plan->experts_declared, "evaluate", evaluate_json(plan), "learn",
         world_json(&plan->learn), "tries", tries, "judge", plan->judge, "judge_discount",
-        json_number(plan->judge_discount));
+        json_number(plan->judge_discount), "shards", (json_int_t)plan->shards);
 }
 
 char *job_plan_write(const struct job_plan *plan)
@@ -347,6 +348,7 @@ static bool read_one(const json_t *json, struct job_plan *out)
     out->max_episode_steps = size_of(evaluate, "max_episode_steps");
     const char *judge = json_string_value(json_object_get(json, "judge"));
     snprintf(out->judge, sizeof out->judge, "%s", judge == NULL ? "" : judge);
+    out->shards = size_of(json, "shards");
     out->judge_discount = json_number_value(json_object_get(json, "judge_discount"));
     if (!job_world_read(evaluate, &out->evaluate) ||
         !job_world_read(json_object_get(json, "learn"), &out->learn)) {

@@ -18,6 +18,7 @@ struct job_plan {
     struct algorithm_request request;
     struct algorithm_plan plan;
     bool dataset_public;   /* "sensitivity":"public" */
+    uint32_t shards;       /* of experts, a policy for each (job_shards.h); 0: one policy of all */
     bool experts_declared; /* the number of experts was declared, not counted at sealing */
 
     struct job_world learn;    /* to learn in; request.world is that while the job is planned and
@@ -38,7 +39,7 @@ struct job_plan {
 void job_plan_clear(struct job_plan *plan);
 
 /* True when what the job gives may leave: trained under DP, on public data, or on nothing private
- * at all. */
+ * at all. Never an ensemble. */
 bool job_plan_releases(const struct job_plan *plan);
 
 /* What the job's algorithm itself says of its privacy; false, with nothing in *OUT: it protects

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algos/offline/shards.h"
+#include "algos/release/ensemble.h"
 #include "api/app.h"
 #include "api/datasets.h"
 #include "api/environment_choice.h"
@@ -13,6 +15,7 @@
 #include "api/job_judge.h"
 #include "api/job_parameters.h"
 #include "api/job_release.h"
+#include "api/job_shards.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
 
@@ -24,6 +27,7 @@ struct members {
     const char *algorithm, *mechanism, *dataset;
     json_t *environment, *privacy, *parameters, *evaluate, *sweep, *judge;
     const char *judge_dataset;
+    int64_t shards; /* 0: not sent */
 };
 
 /* ---- the other members */
@@ -167,6 +171,7 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_object("evaluate", &members->evaluate)),
         field_optional(field_object("sweep", &members->sweep)),
         field_optional(field_object("judge", &members->judge)),
+        field_optional(field_integer("shards", &members->shards, ENSEMBLE_SHARDS_MIN, SHARDS_MAX)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
     if (members->algorithm == NULL) {
@@ -177,7 +182,9 @@ static bool read_members(struct call *call, struct members *members, struct job_
         unknown_algorithm(call);
         return false;
     }
-    bool known = read_mechanism(call, members->mechanism, out);
+    const char *mechanism =
+        members->mechanism == NULL && members->shards > 0 ? "none" : members->mechanism;
+    bool known = read_mechanism(call, mechanism, out);
     read_source(call, members, out);
     if (known) {
         read_privacy(call, members->privacy, &out->request);
@@ -189,7 +196,10 @@ static bool read_members(struct call *call, struct members *members, struct job_
     if (members->judge != NULL) {
         job_judge_read(call, members->judge, &members->judge_dataset);
     }
-    if (members->sweep != NULL && known) {
+    if (known) {
+        job_shards_read(call, call->body, members->shards, out);
+    }
+    if (members->sweep != NULL && known && members->shards == 0) {
         job_sweep_read(call, members->sweep, members->parameters, out, out_sweep);
     }
     return good && call_error_count(call) == 0;
@@ -274,7 +284,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
                             : plan->algorithm->plan(&plan->request, &plan->plan, &message)) {
     case ALGORITHM_OK:
         out->feasible = true;
-        return PROBLEM_NONE;
+        return job_shards_fit(call, plan);
     case ALGORITHM_INFEASIBLE:
         out->why_not = message == NULL ? "no plan fits" : message;
         return PROBLEM_NONE;

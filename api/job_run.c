@@ -16,6 +16,7 @@
 #include "api/app.h"
 #include "api/job_complete.h"
 #include "api/job_release.h"
+#include "api/job_shards.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
 #include "api/world_run.h"
@@ -265,7 +266,8 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .show_return = public ? note_return : NULL},
     };
     run->trained = true;
-    enum algorithm_status outcome = run->plan.try_count > 0
+    enum algorithm_status outcome = run->plan.shards > 0 ? job_shards_train(run, &training, message)
+                                    : run->plan.try_count > 0
                                         ? job_sweep_train(run, &training, out_policy, message)
                                         : job_stage_train(run, &training, out_policy, message);
     free(checkpoint);
@@ -323,6 +325,9 @@ static struct policy *take_kept(struct job_run *run)
     if (run->plan.algorithm->gives_q_release) {
         (void)job_release_kept(run);
         return NULL;
+    }
+    if (run->plan.shards > 0) {
+        return NULL; /* nothing comes between its training and its end */
     }
     return job_complete_kept(run);
 }
@@ -473,6 +478,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     policy_free(ending.policy);
     job_plan_clear(&run.plan);
     q_release_free(run.release);
+    ensemble_free(run.ensemble);
     job_done(&run.job);
     return turn;
 }

@@ -8,6 +8,7 @@
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
 #include "algos/offline/fitted_q.h"
+#include "algos/release/ensemble.h"
 #include "api/api.h"
 #include "api/job_plan.h"
 #include "api/problem.h"
@@ -49,6 +50,9 @@ struct job_run {
                                   by api_job_turn */
     bool injected_noise;       /* in it: it protects nobody */
 
+    struct ensemble
+        *ensemble; /* of a plan with shards, once its training is over; freed likewise */
+
     bool judged; /* by a public dataset */
     struct fitted_q_result judgement;
 
@@ -65,7 +69,8 @@ struct job_ending {
     enum job_state state;
     enum problem problem;  /* JOB_FAILED: which */
     const char *detail;    /* a sentence with nothing of private data in it; lives as the run */
-    struct policy *policy; /* of a training that ran to its end: always with JOB_SUCCEEDED, else
+    struct policy *policy; /* of a training that ran to its end (run->ensemble may take its place):
+                              always with JOB_SUCCEEDED, else
                               where only the evaluation failed or was cancelled; owned by the
                               caller */
     struct policy_evaluation evaluation;

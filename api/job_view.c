@@ -5,6 +5,7 @@
 
 #include "api/budget.h"
 #include "api/job_plan.h"
+#include "api/job_shards.h"
 #include "api/job_sweep.h"
 #include "api/json_text.h"
 #include "api/q_terms_json.h"
@@ -97,7 +98,9 @@ static json_t *notes_json(const struct job_plan *plan)
                                 "hardly hold.",
                                 plan->judge));
     }
-    if (!job_plan_releases(plan)) {
+    if (plan->shards > 0) {
+        json_array_append_new(notes, json_string(job_shards_note));
+    } else if (!job_plan_releases(plan)) {
         json_array_append_new(notes,
                               json_string("Trained without privacy on private data: the policy "
                                           "stays inside the service, to be asked as a teacher."));
@@ -129,7 +132,7 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         plan.algorithm->gives_q_release ? q_terms_json(&plan.plan.release) : json_null();
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:b, s:o, s:o, s:o}",
+        "s:b, s:o, s:o, s:o, s:o}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
@@ -138,7 +141,8 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         json_text_or_null(job->q_release), "release", release, "evaluation", evaluation_json(job),
         "findings", findings_json(job), "error", error_json(job), "notes", notes_json(&plan),
         "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
-        "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms));
+        "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms),
+        "shards", plan.shards > 0 ? json_integer(plan.shards) : json_null());
     job_plan_clear(&plan);
     return json;
 }

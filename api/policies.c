@@ -49,6 +49,11 @@ bool policy_is_secret(const struct policy_row *row)
  * the caller itself (who is the owner: others do not find the policy). */
 static enum problem may_leave(struct call *call, const struct policy_row *row)
 {
+    if (row->shards > 0) {
+        return call_problem(call, PROBLEM_NOT_RELEASED,
+                            "Policies of shards were trained without noise: they answer as a "
+                            "teacher of adjacency \"expert\", and do not leave the service.");
+    }
     if (!policy_is_secret(row)) {
         return PROBLEM_NONE;
     }
@@ -81,13 +86,14 @@ static enum problem open_policy(struct call *call, struct policy_row *row, struc
 
 static json_t *policy_json(const struct policy_row *row)
 {
-    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o}", "id", row->id,
+    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "id", row->id,
                      "name", row->name, "environment", json_text_or_null(row->environment),
                      "state_dim", (json_int_t)row->state_dim, "action_count",
                      (json_int_t)row->action_count, "mechanism", json_text_or_null(row->mechanism),
                      "released", (int)row->released, "dataset", json_text_or_null(row->dataset),
                      "job", json_text_or_null(row->job), "certificate",
-                     json_text_or_null(row->certificate), "created_at", json_time(row->created_ms));
+                     json_text_or_null(row->certificate), "created_at", json_time(row->created_ms),
+                     "shards", row->shards > 0 ? json_integer(row->shards) : json_null());
 }
 
 static enum problem store_import(struct call *call, const struct policy_row *row,

@@ -79,6 +79,11 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
          "The policy was trained without privacy on private data: it exists only inside the "
          "service, as a teacher behind a noisy mechanism, and is never handed out. An imported "
          "policy is its owner's own: that steward, and nobody else, may fetch and ask it."},
+    [PROBLEM_TEACHER_SILENT] =
+        {"teacher-silent", 403, "The teacher does not answer any more",
+         "Either the vanishing schedule has come to its end and the teacher was made with "
+         "\"at_floor\":\"refuse\", or its dataset was deleted, and what was learned of it too. "
+         "Answers that were given are still replayed by their keys. A student goes on alone."},
     [PROBLEM_NO_BUDGET] =
         {"no-budget", 403, "No budget was given to this client",
          "The teacher has no budget for clients in general, and its steward has not granted one to "

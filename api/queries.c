@@ -40,7 +40,7 @@ static bool read_body(struct query *query, int *out_reuse)
         call_invalid(call, "", "must have either state or states");
         return false;
     }
-    uint32_t dim = query->teacher->policy->shape.input;
+    uint32_t dim = query->teacher->state_dim;
     query->batch = states != NULL;
     if (query->batch) {
         return query_read_states(query, states);

@@ -7,6 +7,7 @@
  * computed twice. */
 #include "api/query.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "api/app.h"
@@ -15,6 +16,7 @@
 #include "api/rollouts.h"
 #include "api/states_json.h"
 #include "api/teachers.h"
+#include "storage/datasets.h"
 
 /* Multiply-adds of one query, a few milliseconds: it holds up every call of its commit. */
 #define QUERY_WORK_MAX 20000000
@@ -47,6 +49,27 @@ static enum problem find_teacher(struct query *query)
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
+/* What was learned of shards goes with their dataset, at once. */
+static enum problem check_dataset(const struct query *query)
+{
+    struct call *call = query->call;
+    const struct shelved_teacher *t = query->teacher;
+    struct dataset_row dataset;
+    if (t->row.shards == 0) {
+        return PROBLEM_NONE;
+    }
+    enum db_status status = datasets_find(call->db, t->row.dataset, &dataset);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (dataset.state == DATASET_DELETED || t->ensemble == NULL) {
+        return call_problem(call, PROBLEM_TEACHER_SILENT,
+                            "Its dataset was deleted, and with it what the teacher had learned: it "
+                            "answers no more. Nothing was charged.");
+    }
+    return PROBLEM_NONE;
+}
+
 enum problem query_start(struct call *call, struct query **out)
 {
     struct query *query = arena_array(&call->arena, 1, sizeof *query);
@@ -55,14 +78,15 @@ enum problem query_start(struct call *call, struct query **out)
     }
     query->call = call;
     *out = query;
-    return find_teacher(query);
+    enum problem problem = find_teacher(query);
+    return problem == PROBLEM_NONE ? check_dataset(query) : problem;
 }
 
 /* ---- the request */
 
 uint32_t query_states_max(const struct query *query)
 {
-    size_t parameters = mlp_parameter_count(&query->teacher->policy->shape);
+    size_t parameters = query->teacher->work;
     size_t most = parameters < QUERY_WORK_MAX ? QUERY_WORK_MAX / parameters : 1;
     uint32_t limit = query->call->app->settings.max_states_per_query;
     return most < limit ? (uint32_t)most : limit;
@@ -74,21 +98,43 @@ bool query_read_states(struct query *query, const json_t *states)
     uint32_t limit = call->app->settings.max_states_per_query, most = query_states_max(query);
     if (most < limit && json_array_size(states) > most) {
         call_invalid(call, "/states", "must be at most %u states for a network of %zu parameters",
-                     most, mlp_parameter_count(&query->teacher->policy->shape));
+                     most, query->teacher->work);
         return false;
     }
-    query->count = states_read(call, states, "/states", query->teacher->policy->shape.input, most,
-                               &query->states);
+    query->count =
+        states_read(call, states, "/states", query->teacher->state_dim, most, &query->states);
     return query->count > 0;
+}
+
+/* At the schedule's end: nothing is looked at any more, or nothing is said. */
+static enum problem set_floor(struct query *query)
+{
+    struct call *call = query->call;
+    if (strcmp(query->teacher->row.at_floor, "uniform") != 0) {
+        return call_problem(call, PROBLEM_TEACHER_SILENT,
+                            "The vanishing schedule has come to its end in this roll-out, and the "
+                            "teacher was made to fall silent there. Nothing was charged.");
+    }
+    if (query->wished_concentration > 0) {
+        return call_invalid(call, "/concentration",
+                            "is not to be had any more: the vanishing schedule has come to its "
+                            "end, and answers are the same for all actions");
+    }
+    query->concentration = 0;
+    query->cost = (struct filter_price){0};
+    return PROBLEM_NONE;
 }
 
 enum problem query_set_price(struct query *query)
 {
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
-    double most = rollout_concentration(&t->row, query->standing.rollout),
+    double most = rollout_concentration(&t->row, query->standing.rollout, &query->floor),
            least = 1 / t->row.min_probability;
     double wished = query->wished_concentration;
+    if (query->floor) {
+        return set_floor(query);
+    }
     if (wished > 0 && most == 0) {
         return call_invalid(call, "/concentration", "is not a setting of \"%s\"", t->row.mechanism);
     }
@@ -134,13 +180,32 @@ static enum problem check_cost(struct query *query)
     return PROBLEM_NONE;
 }
 
+/* What the dataset's account pays: the price, and before the teacher's first answer ever what
+ * turns divergences into epsilon (docs/privacy.md, "Teachers of shards"). */
+static enum db_status dataset_price(const struct query *query, struct ledger_price *out)
+{
+    const struct teacher_row *row = &query->teacher->row;
+    struct ledger_account cap;
+    *out = (struct ledger_price){row->dataset_account, query->cost.units, query->cost.delta_units};
+    enum db_status status = ledger_find(query->call->db, row->account, &cap);
+    if (status == DB_OK && cap.spent_units == 0) {
+        /* Each is at most LEDGER_UNITS_MAX, which no account can pay. */
+        out->units += row->first_units;
+        out->delta_units += row->first_delta;
+        out->units = out->units < LEDGER_UNITS_MAX ? out->units : LEDGER_UNITS_MAX;
+        out->delta_units =
+            out->delta_units < LEDGER_UNITS_MAX ? out->delta_units : LEDGER_UNITS_MAX;
+    }
+    return status;
+}
+
 static enum problem pay(struct query *query)
 {
     struct call *call = query->call;
     const struct filter_price *cost = &query->cost;
     char event[QUERY_EVENT_SIZE];
     query_event_write(query->teacher, query->count, query->concentration, event);
-    const struct ledger_charge charge = {
+    struct ledger_charge charge = {
         .prices = {{query->standing.account, cost->units, cost->delta_units},
                    {query->teacher->row.account, cost->units, cost->delta_units}},
         .count = 2,
@@ -149,7 +214,13 @@ static enum problem pay(struct query *query)
         .event = event,
         .now_ms = call->now_ms};
     struct ledger_outcome outcome;
-    enum db_status status = ledger_debit(call->db, &charge, &outcome);
+    enum db_status status = DB_OK;
+    if (query->teacher->row.dataset_account[0] != '\0') {
+        status = dataset_price(query, &charge.prices[charge.count++]);
+    }
+    if (status == DB_OK) {
+        status = ledger_debit(call->db, &charge, &outcome);
+    }
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
@@ -172,12 +243,46 @@ static bool draw(struct query *query, double *answers)
     }
     bool good = true;
     for (uint32_t i = 0; i < query->count && good; i++) {
-        good = teacher_answer(&t->teacher, t->policy, query->concentration, noise,
-                              query->states + (size_t)i * t->policy->shape.input,
-                              answers + (size_t)i * t->teacher.actions);
+        good = teacher_shelf_answer(t, query->concentration, noise,
+                                    query->states + (size_t)i * t->state_dim,
+                                    answers + (size_t)i * t->teacher.actions);
     }
     teacher_shelf_give_noise(shelf, noise);
     return good;
+}
+
+/* The answer that looks at nothing. */
+static enum problem answer_at_floor(struct query *query, double *answers)
+{
+    uint32_t actions = query->teacher->teacher.actions;
+    for (uint32_t i = 0; i < query->count; i++) {
+        answer_error_uniform(actions, answers + (size_t)i * actions);
+    }
+    enum db_status status = ledger_find(query->call->db, query->standing.account, &query->account);
+    return status == DB_OK ? PROBLEM_NONE
+                           : call_db(query->call, status == DB_NONE ? DB_FAILED : status);
+}
+
+static enum problem pay_and_draw(struct query *query, double *answers)
+{
+    enum problem problem = check_cost(query);
+    if (problem != PROBLEM_NONE || (problem = pay(query)) != PROBLEM_NONE) {
+        return problem;
+    }
+    return draw(query, answers) ? PROBLEM_NONE
+                                : call_problem(query->call, PROBLEM_INTERNAL_ERROR,
+                                               "No answer could be drawn. Nothing was charged.");
+}
+
+static double error_radius(const struct query *query)
+{
+    const struct shelved_teacher *t = query->teacher;
+    if (query->floor) {
+        return M_SQRT2; /* two distributions are never farther apart */
+    }
+    return query->concentration == t->row.concentration
+               ? t->error_radius
+               : teacher_error_radius(&t->teacher, query->concentration, TEACHER_RADIUS_BETA);
 }
 
 enum problem query_settle(struct query *query, struct query_answer *out)
@@ -190,27 +295,22 @@ enum problem query_settle(struct query *query, struct query_answer *out)
         return PROBLEM_INTERNAL_ERROR;
     }
     teacher_shelf_query_id(call->app->teachers, query->id);
-    enum problem problem = check_cost(query);
-    if (problem != PROBLEM_NONE || (problem = pay(query)) != PROBLEM_NONE) {
+    enum problem problem =
+        query->floor ? answer_at_floor(query, answers) : pay_and_draw(query, answers);
+    if (problem != PROBLEM_NONE) {
         return problem;
     }
-    if (!draw(query, answers)) {
-        return call_problem(call, PROBLEM_INTERNAL_ERROR,
-                            "No answer could be drawn. Nothing was charged.");
-    }
-    *out = (struct query_answer){
-        .id = query->id,
-        .probabilities = answers,
-        .actions = actions,
-        .count = query->count,
-        .batch = query->batch,
-        .concentration = query->concentration,
-        .sigma = t->row.sigma,
-        .error_radius =
-            query->concentration == t->row.concentration
-                ? t->error_radius
-                : teacher_error_radius(&t->teacher, query->concentration, TEACHER_RADIUS_BETA),
-        .account = &query->account,
-        .cost = query->cost};
+    *out = (struct query_answer){.id = query->id,
+                                 .probabilities = answers,
+                                 .actions = actions,
+                                 .count = query->count,
+                                 .batch = query->batch,
+                                 .concentration = query->concentration,
+                                 .sigma = t->row.sigma,
+                                 .floor = query->floor,
+                                 .expert = t->row.shards > 0,
+                                 .error_radius = error_radius(query),
+                                 .account = &query->account,
+                                 .cost = query->cost};
     return PROBLEM_NONE;
 }

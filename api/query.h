@@ -18,8 +18,9 @@ struct query {
     double wished_concentration; /* 0: not sent */
     double max_epsilon;          /* 0: not sent */
     double concentration;        /* 0 where the mechanism has none */
-    struct filter_price cost;    /* of all states together */
-    char id[ID_SIZE];            /* query_settle gives it, and the client's account */
+    bool floor; /* the schedule is at its end: the answer looks at nothing and costs nothing */
+    struct filter_price cost; /* of all states together */
+    char id[ID_SIZE];         /* query_settle gives it, and the client's account */
     struct ledger_account account;
 };
 

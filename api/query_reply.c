@@ -15,8 +15,15 @@
 #define FIXED_ROOM  1024 /* of everything else */
 
 /* Short, because every answer is stored; the teacher says the same in sentences. */
-static const char closing[] =
-    ",\"protects\":\"observation\",\"does_not_protect\":\"training data\"}";
+const char *query_reply_protects(const struct query_answer *answer)
+{
+    return answer->expert ? "expert" : "observation";
+}
+
+const char *query_reply_exposes(const struct query_answer *answer)
+{
+    return answer->expert ? "observations asked; what many experts share" : "training data";
+}
 
 struct text {
     char *start, *at, *end;
@@ -68,12 +75,14 @@ static void put_costs(struct text *text, const struct query_answer *answer)
     double cost = budget_epsilon_added(account, before, answer->cost.units);
     if (account->renyi_order > 0) {
         /* The conversion to epsilon uses delta once, for the first answer. */
-        put_amount(text, ",\"cost\":", cost, before > 0 ? 0 : delta);
+        double once = before > 0 || answer->floor ? 0 : delta;
+        double used = spent > 0 ? delta : 0;
+        put_amount(text, ",\"cost\":", cost, once);
         put(text, ",\"divergence\":");
         put_number(text, ledger_units_value(answer->cost.units));
         put(text, ",\"order\":");
         put_number(text, account->renyi_order);
-        put_amount(text, "},\"spent\":", total, delta);
+        put_amount(text, "},\"spent\":", total, used);
         put_amount(text, "},\"remaining\":", fmax(0, account->epsilon - total), delta);
     } else {
         put_amount(text, ",\"cost\":", cost, ledger_delta_value(answer->cost.delta_units));
@@ -103,7 +112,12 @@ char *query_reply_write(const struct query_answer *answer, size_t *out_size)
     put(&text, ",\"error_radius\":");
     put_number(&text, answer->error_radius);
     put_costs(&text, answer);
-    put(&text, closing);
+    put(&text, answer->floor ? ",\"at_floor\":\"uniform\"" : "");
+    put(&text, ",\"protects\":\"");
+    put(&text, query_reply_protects(answer));
+    put(&text, "\",\"does_not_protect\":\"");
+    put(&text, query_reply_exposes(answer));
+    put(&text, "\"}");
     *out_size = (size_t)(text.at - text.start);
     return text.start;
 }

@@ -17,13 +17,19 @@ struct query_answer {
     bool batch;                  /* probabilities are an array of arrays */
     double concentration, sigma; /* 0: not a setting of the mechanism */
     double error_radius;
+    bool floor;  /* the schedule is at its end: nothing was looked at */
+    bool expert; /* what it protects is an expert, else which observation was asked */
     const struct ledger_account *account; /* the client's, after the debit */
     struct filter_price cost;             /* of the debit */
 };
 
 /* {"query","probabilities","concentration" or
- * "sigma","error_radius","cost","spent","remaining","protects", "does_not_protect"}; malloc'ed,
- * NULL: memory. */
+ * "sigma","error_radius","cost","spent","remaining","protects", "does_not_protect"}, and "at_floor"
+ * where it is; malloc'ed, NULL: memory. */
 char *query_reply_write(const struct query_answer *answer, size_t *out_size);
+
+/* What an answer says that it protects, and what not. */
+const char *query_reply_protects(const struct query_answer *answer);
+const char *query_reply_exposes(const struct query_answer *answer);
 
 #endif

@@ -1,16 +1,23 @@
 /* The vanishing schedule. It moves when the client says so: a roll-out is the client's notion. */
 #include "api/rollouts.h"
 
+#include <string.h>
+
 #include "api/json_text.h"
 #include "api/teachers.h"
 
-double rollout_concentration(const struct teacher_row *row, int64_t rollout)
+double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor)
 {
     double k = row->concentration, least = k > 0 ? 1 / row->min_probability : 0;
+    *out_floor = false;
     while (rollout-- > 0 && row->vanishing < 1 && k > least) {
         k *= row->vanishing;
     }
-    return k > least ? k : least < row->concentration ? least : row->concentration;
+    if (k >= least || k == row->concentration) {
+        return k;
+    }
+    *out_floor = strcmp(row->at_floor, "charge") != 0;
+    return *out_floor ? 0 : least;
 }
 
 json_t *rollout_reply(json_t *reply, double concentration)
@@ -38,6 +45,9 @@ enum problem api_rollouts_begin(struct call *call)
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
-    json_t *reply = json_pack("{s:I}", "rollout", (json_int_t)rollout);
-    return call_reply_json(call, 200, rollout_reply(reply, rollout_concentration(&row, rollout)));
+    bool floor = false;
+    double concentration = rollout_concentration(&row, rollout, &floor);
+    json_t *reply = json_pack("{s:I, s:o}", "rollout", (json_int_t)rollout, "at_floor",
+                              floor ? json_string(row.at_floor) : json_null());
+    return call_reply_json(call, 200, rollout_reply(reply, concentration));
 }

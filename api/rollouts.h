@@ -10,9 +10,10 @@
 
 enum problem api_rollouts_begin(struct call *call); /* POST /v1/teachers/{id}/rollouts */
 
-/* The teacher's concentration in that roll-out: k v^rollout, never below 1/eta, where it would cost
- * as much and say less. 0 where the mechanism has none. */
-double rollout_concentration(const struct teacher_row *row, int64_t rollout);
+/* The teacher's concentration in that roll-out, k v^rollout; 0 where the mechanism has none. Below
+ * 1/eta an answer would cost as much and say less: there the schedule is at its floor, *OUT_FLOOR
+ * is true and the concentration 0. (Teachers of older versions go on at 1/eta, at its price.) */
+double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor);
 
 /* REPLY, which it takes, with the member "concentration" unless that is 0. NULL: memory. */
 json_t *rollout_reply(json_t *reply, double concentration);

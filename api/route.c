@@ -87,6 +87,7 @@ static const struct route routes[] = {
     {"POST", "/v1/teachers", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
     {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_teachers_list, "Lists teachers."},
     {"GET", "/v1/teachers/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_teachers_get, "Shows a teacher."},
+    {"GET", "/v1/teachers/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_certificate, "Shows the signed certificate of a teacher."},
     {"PUT", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_teachers_put_budget, "Grants or changes a client's budget."},
     {"GET", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_get_budget, "Shows a client's budget."},
     {"POST", "/v1/teachers/{id}/queries", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_queries_ask, "Asks for a noisy answer and pays for it."},

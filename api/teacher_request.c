@@ -2,14 +2,17 @@
  * never ignored. */
 #include "api/teacher_request.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algos/release/teacher.h"
+#include "api/datasets.h"
 #include "api/fields.h"
 #include "api/policies.h"
 #include "api/teacher_shelf.h"
 #include "api/teachers.h"
+#include "storage/datasets.h"
 
 #define EPSILON_MAX 1e6
 /* Of a teacher over a secret policy: with less noise, or with a radius so small that any noise is
@@ -20,6 +23,8 @@
 #define SECRET_RADIUS_MIN        1e-6
 
 static const char *const accountings[] = {"renyi", "basic", NULL};
+static const char *const floors[] = {"uniform", "refuse", NULL};
+static const char *const units[] = {"observation", "expert", NULL};
 
 struct members {
     const char *policy;
@@ -27,30 +32,21 @@ struct members {
     json_t *mechanism, *adjacency, *budget, *client_budget;
 };
 
-/* Says so when the member NAME of OBJECT is a text other than ONLY. */
-static bool offered(struct call *call, const json_t *object, const char *name, const char *pointer,
-                    const char *only)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    if (text == NULL || strcmp(text, only) == 0) {
-        return true;
-    }
-    call_invalid(call, pointer, "is not offered by this version, which knows \"%s\"", only);
-    return false;
-}
-
 static void read_dirichlet(struct call *call, const json_t *object, struct teacher_row *out)
 {
     const char *name = NULL;
+    int floor = 0;
     out->min_probability = 0.1;
     const struct field fields[] = {
         field_optional(field_text("name", &name, 1, 39)),
         field_positive("concentration", &out->concentration, 1e9),
         field_optional(field_positive("min_probability", &out->min_probability, 0.5)),
         field_optional(field_positive("vanishing", &out->vanishing, 1)),
+        field_optional(field_choice("at_floor", &floor, floors)),
         field_optional(field_positive("temperature", &out->temperature, 1e6)),
     };
     fields_read(call, object, "/mechanism", fields, sizeof fields / sizeof *fields);
+    snprintf(out->at_floor, sizeof out->at_floor, "%s", floors[floor]);
 }
 
 static void read_gaussian_simplex(struct call *call, const json_t *object, struct teacher_row *out)
@@ -91,15 +87,15 @@ static void read_mechanism(struct call *call, const json_t *object, struct teach
 
 static void read_adjacency(struct call *call, const json_t *object, struct teacher_row *out)
 {
-    const char *unit = NULL;
-    if (!offered(call, object, "unit", "/adjacency/unit", "observation")) {
-        return;
-    }
+    int unit = 0;
+    const char *name = json_string_value(json_object_get(object, "unit"));
+    bool expert = name != NULL && strcmp(name, units[1]) == 0;
     const struct field fields[] = {
-        field_text("unit", &unit, 1, 23),
-        field_positive("radius", &out->radius, 1e9),
+        field_choice("unit", &unit, units),
+        field_positive("radius", &out->radius, 1e9), /* of observations alone */
     };
-    fields_read(call, object, "/adjacency", fields, 2);
+    fields_read(call, object, "/adjacency", fields, expert ? 1 : 2);
+    snprintf(out->adjacency, sizeof out->adjacency, "%s", units[unit]);
 }
 
 static void read_budget(struct call *call, const json_t *object, const char *pointer,
@@ -131,7 +127,8 @@ static bool read_members(struct call *call, struct members *members, struct teac
     fields_read(call, call->body, "", fields, 6);
     out->basic = members->accounting == 1;
     row->vanishing = row->temperature = 1;
-    snprintf(row->adjacency, sizeof row->adjacency, "observation");
+    snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
+    snprintf(row->at_floor, sizeof row->at_floor, "%s", floors[0]);
     if (members->mechanism != NULL) {
         read_mechanism(call, members->mechanism, row);
     }
@@ -216,8 +213,15 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
         count = client ? teacher_answers_in(row, row->client_epsilon, row->client_delta, &price)
                        : count_for_all;
     }
+    const char *pointer = client ? "/client_budget/epsilon" : "/budget/epsilon";
+    if (count < 1 && row->shards > 0) {
+        return call_invalid(call, pointer,
+                            "cannot pay one answer: one expert moves the mean of %u policies by "
+                            "%.4g; raise epsilon or the noise, or train on more shards",
+                            row->shards, row->sensitivity);
+    }
     if (count < 1) {
-        return call_invalid(call, client ? "/client_budget/epsilon" : "/budget/epsilon",
+        return call_invalid(call, pointer,
                             "cannot pay one answer: the certified Lipschitz bound is %.4g, the "
                             "sensitivity %.4g; raise epsilon, temperature or the noise, or lower "
                             "radius",
@@ -232,6 +236,44 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
     return PROBLEM_NONE;
 }
 
+/* The dataset's account pays for every answer, and for the first one what turns divergences of the
+ * order into epsilon as well: ln(1/delta) / (order - 1), delta being the teacher's. */
+static enum problem check_dataset(struct call *call, struct teacher_wish *wish,
+                                  const struct teacher *teacher)
+{
+    struct teacher_row *row = &wish->row;
+    struct ledger_account account;
+    struct filter_price price;
+    if (row->dataset_account[0] == '\0') {
+        return PROBLEM_NONE; /* public, and without a budget */
+    }
+    bool counted =
+        teacher_price(teacher, row->concentration, row->renyi_order, row->delta_share, &price);
+    if (row->renyi_order > 1) {
+        double conversion = -log(wish->delta) / (row->renyi_order - 1) * (1 + 1e-12);
+        counted = counted && ledger_units_up(conversion, &row->first_units) &&
+                  ledger_delta_up(wish->delta, &row->first_delta);
+    }
+    enum db_status status = ledger_find(call->db, row->dataset_account, &account);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    int64_t left = account.limit_units - account.spent_units - account.held_units;
+    int64_t left_delta = account.limit_delta - account.spent_delta - account.held_delta;
+    if (!counted || row->first_units > left - price.units ||
+        row->first_delta > left_delta - price.delta_units) {
+        return call_invalid(call, "/budget",
+                            "cannot be had of the dataset's account, which has epsilon %.6g and "
+                            "delta %.3g left: the first answer would cost it epsilon %.6g and "
+                            "delta %.3g; more noise or shards, another budget, or basic accounting "
+                            "may help",
+                            ledger_units_value(left), ledger_delta_value(left_delta),
+                            ledger_units_value(row->first_units + price.units),
+                            ledger_delta_value(row->first_delta + price.delta_units));
+    }
+    return PROBLEM_NONE;
+}
+
 static enum problem certify(struct call *call, struct teacher_wish *wish, struct policy *policy)
 {
     struct teacher_row *row = &wish->row;
@@ -240,14 +282,53 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The mechanism has no settings.");
     }
     teacher.coarse = wish->coarse;
-    const char *wrong = teacher_prepare(&teacher, policy);
+    const char *wrong =
+        row->shards > 0 ? teacher_prepare_ensemble(&teacher) : teacher_prepare(&teacher, policy);
     if (wrong != NULL) {
         return call_invalid(call, "/mechanism", "cannot be certified: %s", wrong);
     }
     row->lipschitz = teacher.lipschitz;
     row->sensitivity = teacher.sensitivity;
     choose_accounting(wish, &teacher);
-    return check_budgets(call, wish, &teacher);
+    enum problem problem = check_budgets(call, wish, &teacher);
+    return problem == PROBLEM_NONE && row->shards > 0 ? check_dataset(call, wish, &teacher)
+                                                      : problem;
+}
+
+/* A unit of privacy goes with the policy: an ensemble answers for its experts' sake alone. */
+static enum problem read_source(struct call *call, const struct policy_row *source,
+                                struct teacher_wish *out)
+{
+    struct dataset_row dataset;
+    bool expert = strcmp(out->row.adjacency, units[1]) == 0;
+    if (expert && source->shards == 0) {
+        return call_invalid(call, "/adjacency/unit",
+                            "\"expert\" needs a policy that a job with \"shards\" has made");
+    }
+    if (!expert && source->shards > 0) {
+        return call_invalid(call, "/adjacency/unit",
+                            "must be \"expert\" for a policy of shards: nothing else accounts for "
+                            "their data");
+    }
+    memcpy(out->row.policy, source->id, ID_SIZE);
+    memcpy(out->row.owner, call->caller.id, ID_SIZE);
+    out->actions = source->action_count;
+    out->row.shards = source->shards;
+    out->coarse = !expert && policy_is_secret(source);
+    if (!expert) {
+        return PROBLEM_NONE;
+    }
+    enum db_status status = datasets_find(call->db, source->dataset, &dataset);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (dataset.state == DATASET_DELETED) {
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The policy's dataset was deleted, and with it what was learned.");
+    }
+    memcpy(out->row.dataset, dataset.id, ID_SIZE);
+    memcpy(out->row.dataset_account, dataset.account, ID_SIZE);
+    return PROBLEM_NONE;
 }
 
 enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
@@ -265,12 +346,14 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
         }
         return problem;
     }
-    memcpy(out->row.policy, source.id, ID_SIZE);
-    memcpy(out->row.owner, call->caller.id, ID_SIZE);
-    out->actions = source.action_count;
-    out->coarse = policy_is_secret(&source);
+    if ((problem = read_source(call, &source, out)) != PROBLEM_NONE) {
+        return problem;
+    }
     if (!check_mechanism(call, out)) {
         return PROBLEM_VALIDATION;
+    }
+    if (source.shards > 0) {
+        return certify(call, out, NULL);
     }
     struct policy *policy = NULL;
     enum db_status status = policy_load(call->db, source.id, &policy);

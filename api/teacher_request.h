@@ -8,7 +8,7 @@
 struct teacher_wish {
     struct teacher_row row; /* complete but for id, account and time */
     uint32_t actions;
-    bool coarse;           /* the policy is secret: see policy_is_secret */
+    bool coarse;           /* the policy is secret and nothing accounts for it: policy_is_secret */
     bool basic;            /* accounts by basic composition */
     double epsilon, delta; /* the cap over all clients */
 };

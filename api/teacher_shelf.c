@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
+#include "api/app.h"
 #include "api/policies.h"
+#include "api/sealed.h"
+#include "storage/policies.h"
 
 #define PLACES    32
 #define NOISE_MAX 32
@@ -22,6 +27,7 @@ struct book {
 };
 
 struct teacher_shelf {
+    const struct app *app;
     pthread_mutex_t lock;
     struct book *places[PLACES];
     size_t bytes;
@@ -31,12 +37,15 @@ struct teacher_shelf {
     struct id_stock ids;
 };
 
-struct teacher_shelf *teacher_shelf_new(void)
+struct teacher_shelf *teacher_shelf_new(const struct app *app)
 {
     struct teacher_shelf *shelf = calloc(1, sizeof *shelf);
     if (shelf != NULL && pthread_mutex_init(&shelf->lock, NULL) != 0) {
         free(shelf);
         return NULL;
+    }
+    if (shelf != NULL) {
+        shelf->app = app;
     }
     return shelf;
 }
@@ -45,6 +54,7 @@ static void free_book(struct book *book)
 {
     if (book != NULL) {
         policy_free(book->teacher.policy);
+        ensemble_free(book->teacher.ensemble);
         free(book);
     }
 }
@@ -69,6 +79,7 @@ bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct te
     *out = (struct teacher){.mechanism = teacher_mechanism_find(row->mechanism),
                             .actions = actions,
                             .temperature = row->temperature,
+                            .shards = row->shards,
                             .radius = row->radius,
                             .lipschitz = row->lipschitz};
     if (out->mechanism == &teacher_dirichlet) {
@@ -87,8 +98,53 @@ bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teac
     return teacher_settings(row, actions, out) && teacher_complete(out, row->sensitivity) == NULL;
 }
 
-static enum db_status read_book(struct db *db, const char *id, struct book **out)
+/* Into *T: its ensemble (none when it was erased), and the policy's number of actions. */
+static enum db_status read_ensemble(const struct app *app, struct db *db, struct shelved_teacher *t,
+                                    uint32_t *out_actions)
 {
+    struct policy_row policy;
+    void *bytes = NULL;
+    size_t size = 0, length = 0;
+    enum db_status status = policies_find(db, t->row.policy, &policy);
+    if (status == DB_OK) {
+        status = policies_bytes(db, t->row.policy, &bytes, &size);
+    }
+    if (status != DB_OK) {
+        return status;
+    }
+    *out_actions = policy.action_count;
+    t->state_dim = policy.state_dim;
+    if (size > 0) {
+        unsigned char *secret = sealed_open(app, policy.id, bytes, size, &length);
+        t->ensemble = ensemble_from_bytes(secret, length);
+        sodium_free(secret);
+        bool good = t->ensemble != NULL && t->ensemble->actions == policy.action_count &&
+                    t->ensemble->count == t->row.shards &&
+                    t->ensemble->shape.input == policy.state_dim;
+        status = good ? DB_OK : DB_FAILED;
+    }
+    free(bytes);
+    if (status == DB_OK && t->ensemble != NULL) {
+        t->work = mlp_parameter_count(&t->ensemble->shape) * t->ensemble->count;
+    }
+    return status;
+}
+
+static enum db_status read_policy(struct db *db, struct shelved_teacher *t, uint32_t *out_actions)
+{
+    enum db_status status = policy_load(db, t->row.policy, &t->policy);
+    if (status == DB_OK) {
+        *out_actions = t->policy->shape.width[t->policy->shape.layer_count - 1];
+        t->state_dim = t->policy->shape.input;
+        t->work = mlp_parameter_count(&t->policy->shape);
+    }
+    return status;
+}
+
+static enum db_status read_book(const struct app *app, struct db *db, const char *id,
+                                struct book **out)
+{
+    uint32_t actions = 0;
     struct book *book = calloc(1, sizeof *book);
     if (book == NULL) {
         return DB_FAILED;
@@ -96,22 +152,22 @@ static enum db_status read_book(struct db *db, const char *id, struct book **out
     struct shelved_teacher *t = &book->teacher;
     enum db_status status = teachers_find(db, id, &t->row);
     if (status == DB_OK) {
-        status = policy_load(db, t->row.policy, &t->policy);
+        status =
+            t->row.shards > 0 ? read_ensemble(app, db, t, &actions) : read_policy(db, t, &actions);
         status = status == DB_NONE ? DB_FAILED : status;
     }
     if (status != DB_OK) {
-        free(book);
+        free_book(book);
         return status;
     }
-    const struct mlp_shape *shape = &t->policy->shape;
-    if (!teacher_of_row(&t->row, shape->width[shape->layer_count - 1], &t->teacher) ||
+    if (!teacher_of_row(&t->row, actions, &t->teacher) ||
         !teacher_price(&t->teacher, t->row.concentration, t->row.renyi_order, t->row.delta_share,
                        &t->price)) {
         free_book(book);
         return DB_FAILED;
     }
     t->error_radius = teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
-    book->bytes = mlp_parameter_count(shape) * sizeof(float);
+    book->bytes = t->work * sizeof(float);
     book->borrowers = 1;
     *out = book;
     return DB_OK;
@@ -177,7 +233,7 @@ enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, 
     }
     pthread_mutex_unlock(&shelf->lock);
     if (book == NULL) {
-        enum db_status status = read_book(db, id, &book);
+        enum db_status status = read_book(shelf->app, db, id, &book);
         if (status != DB_OK) {
             return status;
         }
@@ -205,6 +261,33 @@ void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teac
     if (last) {
         free_book(book);
     }
+}
+
+void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset)
+{
+    pthread_mutex_lock(&shelf->lock);
+    for (unsigned i = 0; i < PLACES; i++) {
+        struct book *book = shelf->places[i];
+        if (book == NULL || book->teacher.row.shards == 0 ||
+            strcmp(book->teacher.row.dataset, dataset) != 0) {
+            continue;
+        }
+        shelf->places[i] = NULL;
+        shelf->bytes -= book->bytes;
+        book->shelved = false;
+        if (book->borrowers == 0) {
+            free_book(book);
+        }
+    }
+    pthread_mutex_unlock(&shelf->lock);
+}
+
+bool teacher_shelf_answer(const struct shelved_teacher *t, double concentration,
+                          struct noise_source *noise, const float *state, double *z)
+{
+    return t->policy != NULL
+               ? teacher_answer(&t->teacher, t->policy, concentration, noise, state, z)
+               : teacher_answer_mean(&t->teacher, t->ensemble, concentration, noise, state, z);
 }
 
 struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf)

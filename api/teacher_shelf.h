@@ -10,18 +10,23 @@
 
 #define TEACHER_RADIUS_BETA 0.05 /* an answer's error_radius holds it 19 times of 20 */
 
+struct app;
 struct teacher_shelf;
 
 /* A teacher ready to answer; read-only while it is borrowed. */
 struct shelved_teacher {
     struct teacher_row row;
     struct teacher teacher;
-    struct policy *policy;
+    struct policy *policy;     /* NULL where the row has shards */
+    struct ensemble *ensemble; /* there; NULL when it went with its dataset: no answers any more */
+    uint32_t state_dim;
+    size_t work;               /* parameters that one answer multiplies with */
     struct filter_price price; /* of one answer at the full concentration, on the row's accounts */
     double error_radius;       /* at the full concentration, 19 times of 20 */
 };
 
-struct teacher_shelf *teacher_shelf_new(void); /* NULL: no memory */
+/* APP opens sealed ensembles and outlives the shelf. NULL: no memory. */
+struct teacher_shelf *teacher_shelf_new(const struct app *app);
 void teacher_shelf_free(struct teacher_shelf *shelf);
 
 /* Borrows the teacher ID, reading it from DB when it is not on the shelf. DB_NONE: unknown. Give it
@@ -29,6 +34,13 @@ void teacher_shelf_free(struct teacher_shelf *shelf);
 enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, const char *id,
                                     const struct shelved_teacher **out);
 void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teacher *teacher);
+
+/* Wipes the ensembles of DATASET, at once or when the last borrower returns them. */
+void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset);
+
+/* One answer about the teacher's policy, as teacher_answer says. */
+bool teacher_shelf_answer(const struct shelved_teacher *teacher, double concentration,
+                          struct noise_source *noise, const float *state, double *z);
 
 /* A source of noise for this thread while it draws; NULL: the system gives no randomness. */
 struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf);

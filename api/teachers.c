@@ -1,29 +1,20 @@
 /* Making and showing teachers. */
 #include "api/teachers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "algos/release/teacher.h"
+#include "api/app.h"
 #include "api/budget.h"
+#include "api/certificates.h"
 #include "api/json_text.h"
 #include "api/page.h"
 #include "api/policies.h"
+#include "api/teacher_certificate.h"
 #include "api/teacher_request.h"
 #include "api/teacher_shelf.h"
 #include "storage/policies.h"
-
-static const char protects[] =
-    "Which of two observations (as 32-bit floats) at most radius apart in 2-norm was asked.";
-static const char does_not_protect[] =
-    "The data that the policy was trained on, unless that policy is itself private; that and when "
-    "a query was made.";
-
-static const char does_not_protect_secret[] =
-    "The data that the policy was trained on, without privacy: each answer reveals a little of the "
-    "policy, many reveal most of it, and no account counts what that tells of its training data; "
-    "that and when a query was made. The network's Lipschitz bound is rounded up to a power of two "
-    "before bound, sensitivity, order "
-    "and prices follow from it: that power of two is all that they tell of the weights.";
 
 /* ---- who may see what */
 
@@ -76,18 +67,6 @@ int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, do
 
 /* ---- as JSON */
 
-static json_t *mechanism_json(const struct teacher_row *row)
-{
-    if (row->sigma > 0) {
-        return json_pack("{s:s, s:o, s:o}", "name", row->mechanism, "sigma",
-                         json_number(row->sigma), "temperature", json_number(row->temperature));
-    }
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", row->mechanism, "concentration",
-                     json_number(row->concentration), "min_probability",
-                     json_number(row->min_probability), "vanishing", json_number(row->vanishing),
-                     "temperature", json_number(row->temperature));
-}
-
 /* What one answer costs a fresh account of the clients' budget. */
 static json_t *cost_json(const struct teacher_row *row, const struct filter_price *price)
 {
@@ -100,7 +79,17 @@ static json_t *cost_json(const struct teacher_row *row, const struct filter_pric
     return budget_amount(filter_epsilon(row->renyi_order, price->units, delta), delta);
 }
 
-/* OWNER: its steward sees the account too. SECRET: policy_is_secret. */
+/* What the dataset's account pays for the teacher's first answer, and for each further one. */
+static json_t *dataset_cost_json(const struct teacher_row *row, const struct filter_price *price)
+{
+    double first = ledger_units_value(row->first_units + price->units);
+    double first_delta = ledger_delta_value(row->first_delta + price->delta_units);
+    return json_pack(
+        "{s:o, s:o}", "first", budget_amount(first, first_delta), "further",
+        budget_amount(ledger_units_value(price->units), ledger_delta_value(price->delta_units)));
+}
+
+/* OWNER: its steward sees the accounts too. SECRET: policy_is_secret, of one network. */
 static json_t *teacher_json(const struct teacher_row *row, const struct filter_price *price,
                             bool owner, bool secret)
 {
@@ -109,18 +98,29 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
     json_t *count =
         client ? json_integer(teacher_answers_in(row, epsilon, delta, price)) : json_null();
     json_t *budget = client ? budget_amount(epsilon, delta) : json_null();
-    return json_pack(
-        "{s:s, s:s, s:o, s:{s:s, s:o}, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:s, s:s, s:o}",
-        "id", row->id, "policy", row->policy, "mechanism", mechanism_json(row), "adjacency", "unit",
-        row->adjacency, "radius", json_number(row->radius), "accounting", renyi ? "renyi" : "basic",
-        "order", renyi ? json_number(row->renyi_order) : json_null(), "lipschitz",
-        json_number(row->lipschitz), "sensitivity", json_number(row->sensitivity),
-        "renyi_units_per_query", renyi ? json_integer(price->units) : json_null(), "cost_per_query",
-        cost_json(row, price), "queries_in_client_budget", count, "client_budget", budget,
-        "account", json_text_or_null(owner ? row->account : ""), "protects", protects,
-        "does_not_protect", secret ? does_not_protect_secret : does_not_protect, "created_at",
-        json_time(row->created_ms));
+    bool expert = row->shards > 0;
+    json_t *json = json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "id",
+        row->id, "policy", row->policy, "mechanism", teacher_mechanism_json(row), "adjacency",
+        teacher_adjacency_json(row), "accounting", renyi ? "renyi" : "basic", "order",
+        renyi ? json_number(row->renyi_order) : json_null(), "lipschitz",
+        expert ? json_null() : json_number(row->lipschitz), "sensitivity",
+        json_number(row->sensitivity), "renyi_units_per_query",
+        renyi ? json_integer(price->units) : json_null(), "cost_per_query", cost_json(row, price),
+        "queries_in_client_budget", count, "client_budget", budget, "account",
+        json_text_or_null(owner ? row->account : ""), "protects", teacher_protects(row),
+        "does_not_protect", teacher_exposes(row, secret), "created_at", json_time(row->created_ms));
+    json_t *more = json_pack(
+        "{s:o, s:o, s:o, s:o}", "dataset", json_text_or_null(row->dataset), "dataset_account",
+        json_text_or_null(owner ? row->dataset_account : ""), "dataset_cost",
+        row->dataset_account[0] == '\0' ? json_null() : dataset_cost_json(row, price),
+        "certificate", json_text_or_null(row->certificate));
+    if (json == NULL || more == NULL || json_object_update(json, more) != 0) {
+        json_decref(json);
+        json = NULL;
+    }
+    json_decref(more);
+    return json;
 }
 
 static bool price_of(const struct teacher_row *row, uint32_t actions, struct filter_price *out)
@@ -140,6 +140,18 @@ enum problem api_teachers_prepare(struct call *call)
     }
     call->plan = wish;
     return teacher_wish_read(call, wish);
+}
+
+/* With its certificate. */
+static enum db_status insert(struct call *call, struct teacher_row *row,
+                             const struct teacher_wish *wish, const struct filter_price *price)
+{
+    id_new("crt_", row->certificate);
+    char *text =
+        teacher_certificate(call->app, row, wish->coarse, wish->epsilon, wish->delta, price);
+    enum db_status status = text == NULL ? DB_FAILED : teachers_insert(call->db, row, text);
+    free(text);
+    return status;
 }
 
 enum problem api_teachers_create(struct call *call)
@@ -169,7 +181,7 @@ enum problem api_teachers_create(struct call *call)
     enum db_status status = ledger_open_account(call->db, &opening, &account);
     if (status == DB_OK) {
         memcpy(row.account, account.id, ID_SIZE);
-        status = teachers_insert(call->db, &row);
+        status = insert(call, &row, wish, &price);
     }
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
@@ -190,7 +202,8 @@ static json_t *row_json(struct call *call, const struct teacher_row *row)
         return NULL;
     }
     bool owner = strcmp(row->owner, call->caller.id) == 0;
-    return teacher_json(row, &price, owner, policy_is_secret(&policy));
+    bool secret = row->shards == 0 && policy_is_secret(&policy);
+    return teacher_json(row, &price, owner, secret);
 }
 
 static bool list_one(void *context, const struct teacher_row *row)
@@ -218,4 +231,21 @@ enum problem api_teachers_get(struct call *call)
     struct teacher_row row;
     enum problem problem = teacher_of_call(call, &row);
     return problem == PROBLEM_NONE ? call_reply_json(call, 200, row_json(call, &row)) : problem;
+}
+
+enum problem api_teachers_certificate(struct call *call)
+{
+    const char *id = call_parameter(call, "id");
+    struct teacher_row row;
+    char certificate[ID_SIZE], owner[ID_SIZE], *text = NULL;
+    enum problem problem = PROBLEM_NONE;
+    if (!call_is(call, ROLE_AUDITOR) && (problem = teacher_of_call(call, &row)) != PROBLEM_NONE) {
+        return problem;
+    }
+    enum db_status status = teachers_certificate(call->db, id, certificate, owner, &text);
+    if (status == DB_NONE) {
+        return call_problem(call, PROBLEM_NOT_FOUND,
+                            "There is no such teacher, or it is older than certificates.");
+    }
+    return status == DB_OK ? certificate_reply(call, certificate, text) : call_db(call, status);
 }

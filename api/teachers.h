@@ -15,6 +15,9 @@ enum problem api_teachers_create(struct call *call);  /* POST /v1/teachers */
 enum problem api_teachers_list(struct call *call);    /* GET /v1/teachers */
 enum problem api_teachers_get(struct call *call);     /* GET /v1/teachers/{id} */
 
+/* GET /v1/teachers/{id}/certificate */
+enum problem api_teachers_certificate(struct call *call);
+
 /* PUT and GET /v1/teachers/{id}/budgets/{client} */
 enum problem api_teachers_put_budget(struct call *call);
 enum problem api_teachers_get_budget(struct call *call);

@@ -59,7 +59,8 @@ static enum kickstart_reply post(struct student *student, const char *what, cons
     if (status == HTTP_OUT_OK)
         return KICKSTART_ANSWERED;
     if (answer->http == 403 && (strcmp(answer->problem.slug, "budget-exhausted") == 0 ||
-                                strcmp(answer->problem.slug, "no-budget") == 0)) {
+                                strcmp(answer->problem.slug, "no-budget") == 0 ||
+                                strcmp(answer->problem.slug, "teacher-silent") == 0)) {
         snprintf(report->refusal, sizeof report->refusal, "%s", answer->problem.text);
         report->alone_since = student->transitions > 0 ? student->transitions : 1;
         return KICKSTART_SILENT;

@@ -9,7 +9,7 @@
 
 #define COLUMNS                                                                                    \
     "id, owner, name, environment, dataset, job, mechanism, released, state_dim, action_count, "   \
-    "certificate, created_ms"
+    "certificate, created_ms, shards"
 
 static bool read_policy(const struct db_row *row, struct policy_row *out)
 {
@@ -17,6 +17,7 @@ static bool read_policy(const struct db_row *row, struct policy_row *out)
     out->state_dim = (uint32_t)db_row_integer(row, 8);
     out->action_count = (uint32_t)db_row_integer(row, 9);
     out->created_ms = db_row_integer(row, 11);
+    out->shards = (uint32_t)db_row_integer(row, 12);
     return db_row_copy(row, 0, out->id, sizeof out->id) &&
            db_row_copy(row, 1, out->owner, sizeof out->owner) &&
            db_row_copy(row, 2, out->name, sizeof out->name) &&
@@ -39,23 +40,17 @@ static enum db_status insert_policy(struct db *db, void *context)
     const struct insert_work *work = context;
     const struct policy_row *p = work->policy;
     struct db_value values[] = {
-        db_text(p->id),
-        db_text(p->owner),
-        db_text(p->name),
-        db_text(p->environment),
-        db_text(p->dataset),
-        db_text(p->job),
-        db_text(p->mechanism),
-        db_integer(p->released),
-        db_integer(p->state_dim),
-        db_integer(p->action_count),
-        db_text(p->certificate),
-        db_integer(p->created_ms),
-        db_bytes(work->bytes, work->size),
+        db_text(p->id),           db_text(p->owner),
+        db_text(p->name),         db_text(p->environment),
+        db_text(p->dataset),      db_text(p->job),
+        db_text(p->mechanism),    db_integer(p->released),
+        db_integer(p->state_dim), db_integer(p->action_count),
+        db_text(p->certificate),  db_integer(p->created_ms),
+        db_integer(p->shards),    db_bytes(work->bytes, work->size),
     };
     enum db_status status = db_one(db,
                                    "INSERT INTO policies (" COLUMNS ", bytes) VALUES ($1, $2, $3, "
-                                   "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
+                                   "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) "
                                    "ON CONFLICT DO NOTHING RETURNING 1",
                                    values, sizeof values / sizeof *values, listing_ignore, NULL);
     if (status != DB_OK || p->certificate[0] == '\0') {
@@ -101,6 +96,14 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
     *out_bytes = copy.bytes;
     *out_size = copy.size;
     return DB_OK;
+}
+
+enum db_status policies_erase_ensembles(struct db *db, const char *dataset)
+{
+    struct db_value values[] = {db_text(dataset)};
+    return listing_end(db_run(db,
+                              "UPDATE policies SET bytes = x'' WHERE dataset = $1 AND shards > 0",
+                              values, 1, NULL, NULL));
 }
 
 struct policy_list {

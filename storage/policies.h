@@ -1,4 +1,5 @@
-/* Policies, imported or trained, and their certificates. A row never changes. */
+/* Policies, imported or trained, and their certificates. A row never changes, but that the bytes of
+ * ensembles go with their dataset. */
 #ifndef TACET_STORAGE_POLICIES_H
 #define TACET_STORAGE_POLICIES_H
 
@@ -14,6 +15,7 @@ struct policy_row {
     char job[ID_SIZE];     /* "" when imported */
     char mechanism[40];    /* "dpsgd", "none", "imported" ... */
     bool released;         /* its weights may leave the service */
+    uint32_t shards;       /* of an ensemble, whose bytes are sealed; 0: one network */
     uint32_t state_dim, action_count;
     char certificate[ID_SIZE]; /* crt_; "" for none */
     int64_t created_ms;
@@ -27,8 +29,11 @@ enum db_status policies_insert(struct db *db, const struct policy_row *policy, c
 /* Everything but the bytes. DB_NONE: unknown. */
 enum db_status policies_find(struct db *db, const char *id, struct policy_row *out);
 
-/* malloc'ed. DB_NONE: unknown. */
+/* malloc'ed; of size 0 where they were erased. DB_NONE: unknown. */
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size);
+
+/* Erases the bytes of all ensembles that were trained on DATASET. */
+enum db_status policies_erase_ensembles(struct db *db, const char *dataset);
 
 /* Shows at most LIMIT policies in order of creation, from after the policy AFTER (NULL: the first),
  * of OWNER (NULL: of any). EACH may stop by false. */

@@ -5,4 +5,6 @@
 /* schema_sqlite[v - 1]: the statements of version v; both lists end in NULL. */
 extern const char *const *const schema_sqlite[];
 
+extern const char *const schema_sqlite_10[]; /* schema_sqlite_later.c, for that array */
+
 #endif

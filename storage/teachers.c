@@ -1,6 +1,7 @@
 /* Teachers and their clients. */
 #include "storage/teachers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "storage/listing.h"
@@ -9,7 +10,8 @@
 #define COLUMNS                                                                                    \
     "id, owner, policy, mechanism, adjacency, concentration, min_probability, vanishing, "         \
     "temperature, radius, lipschitz, sensitivity, renyi_order, account, has_client_budget, "       \
-    "client_epsilon, client_delta, created_ms, sigma, delta_share"
+    "client_epsilon, client_delta, created_ms, sigma, delta_share, shards, dataset, "              \
+    "dataset_account, first_units, first_delta, at_floor, certificate"
 
 static bool read_teacher(const struct db_row *row, struct teacher_row *out)
 {
@@ -27,7 +29,14 @@ static bool read_teacher(const struct db_row *row, struct teacher_row *out)
     out->created_ms = db_row_integer(row, 17);
     out->sigma = db_row_real(row, 18);
     out->delta_share = db_row_integer(row, 19);
-    return db_row_copy(row, 0, out->id, sizeof out->id) &&
+    out->shards = (uint32_t)db_row_integer(row, 20);
+    out->first_units = db_row_integer(row, 23);
+    out->first_delta = db_row_integer(row, 24);
+    return db_row_copy(row, 21, out->dataset, sizeof out->dataset) &&
+           db_row_copy(row, 22, out->dataset_account, sizeof out->dataset_account) &&
+           db_row_copy(row, 25, out->at_floor, sizeof out->at_floor) &&
+           db_row_copy(row, 26, out->certificate, sizeof out->certificate) &&
+           db_row_copy(row, 0, out->id, sizeof out->id) &&
            db_row_copy(row, 1, out->owner, sizeof out->owner) &&
            db_row_copy(row, 2, out->policy, sizeof out->policy) &&
            db_row_copy(row, 3, out->mechanism, sizeof out->mechanism) &&
@@ -35,7 +44,8 @@ static bool read_teacher(const struct db_row *row, struct teacher_row *out)
            db_row_copy(row, 13, out->account, sizeof out->account);
 }
 
-enum db_status teachers_insert(struct db *db, const struct teacher_row *t)
+enum db_status teachers_insert(struct db *db, const struct teacher_row *t,
+                               const char *certificate_text)
 {
     struct db_value values[] = {
         db_text(t->id),
@@ -58,10 +68,19 @@ enum db_status teachers_insert(struct db *db, const struct teacher_row *t)
         db_integer(t->created_ms),
         db_real(t->sigma),
         db_integer(t->delta_share),
+        db_integer(t->shards),
+        db_text(t->dataset),
+        db_text(t->dataset_account),
+        db_integer(t->first_units),
+        db_integer(t->first_delta),
+        db_text(t->at_floor),
+        db_text(t->certificate),
+        db_text(certificate_text),
     };
     return db_change(db,
-                     "INSERT INTO teachers (" COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-                     "$9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) "
+                     "INSERT INTO teachers (" COLUMNS ", certificate_text) VALUES ($1, $2, $3, $4, "
+                     "$5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, "
+                     "$21, $22, $23, $24, $25, $26, $27, $28) "
                      "ON CONFLICT DO NOTHING RETURNING 1",
                      values, sizeof values / sizeof *values, listing_ignore, NULL);
 }
@@ -76,6 +95,38 @@ enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *
     struct db_value values[] = {db_text(id)};
     return db_one(db, "SELECT " COLUMNS " FROM teachers WHERE id = $1", values, 1, see_teacher,
                   out);
+}
+
+struct certificate_copy {
+    char *certificate, *owner, *text;
+};
+
+static enum db_status see_certificate(void *context, const struct db_row *row)
+{
+    struct certificate_copy *copy = context;
+    if (!db_row_copy(row, 0, copy->certificate, ID_SIZE) ||
+        !db_row_copy(row, 1, copy->owner, ID_SIZE)) {
+        return DB_FAILED;
+    }
+    copy->text = strdup(db_row_text(row, 2));
+    return copy->text == NULL ? DB_FAILED : DB_OK;
+}
+
+enum db_status teachers_certificate(struct db *db, const char *id, char out_certificate[ID_SIZE],
+                                    char out_owner[ID_SIZE], char **out_text)
+{
+    struct db_value values[] = {db_text(id)};
+    struct certificate_copy copy = {out_certificate, out_owner, NULL};
+    enum db_status status = db_one(db,
+                                   "SELECT certificate, owner, certificate_text FROM teachers "
+                                   "WHERE (id = $1 OR certificate = $1) AND certificate <> ''",
+                                   values, 1, see_certificate, &copy);
+    if (status != DB_OK) {
+        free(copy.text);
+        copy.text = NULL;
+    }
+    *out_text = copy.text;
+    return status;
 }
 
 struct teacher_list {

@@ -11,12 +11,20 @@ struct teacher_row {
     char owner[ID_SIZE];
     char policy[ID_SIZE];
     char mechanism[40];                               /* "dirichlet", "gaussian_simplex" */
-    char adjacency[24];                               /* "observation" */
+    char adjacency[24];                               /* "observation", "expert" */
     double concentration, min_probability, vanishing; /* of "dirichlet"; else 0, 0, 1 */
     double sigma;                                     /* of "gaussian_simplex"; else 0 */
     double temperature;
-    double radius, lipschitz, sensitivity;
-    double renyi_order;     /* of all its accounts; 0: basic composition */
+    char at_floor[8]; /* where the schedule ends: "uniform", "refuse"; "charge" in old rows */
+    double radius, lipschitz; /* of "observation"; else 0 */
+    double sensitivity;
+    uint32_t shards;                  /* of "expert"; else 0 */
+    char dataset[ID_SIZE];            /* whose experts are protected; "" for "observation" */
+    char dataset_account[ID_SIZE];    /* pays beside the other two; "": none */
+    int64_t first_units, first_delta; /* what the first answer costs that account beside its price,
+                                         in the ledger's units */
+    char certificate[ID_SIZE];        /* crt_; "" for none */
+    double renyi_order;               /* of all its accounts; 0: basic composition */
     int64_t delta_share;    /* of basic accounts: what each answer spends of delta, in 1e-18 */
     char account[ID_SIZE];  /* the cap over all clients */
     bool has_client_budget; /* false: only clients with a grant may ask */
@@ -24,8 +32,13 @@ struct teacher_row {
     int64_t created_ms;
 };
 
-/* DB_NONE: the id exists. */
-enum db_status teachers_insert(struct db *db, const struct teacher_row *teacher);
+/* With the CERTIFICATE_TEXT of row->certificate ("" for none). DB_NONE: the id exists. */
+enum db_status teachers_insert(struct db *db, const struct teacher_row *teacher,
+                               const char *certificate_text);
+/* The text of the certificate of the teacher or certificate ID, and whose it is; the caller frees
+ * *out_text. DB_NONE: unknown, or it has none. */
+enum db_status teachers_certificate(struct db *db, const char *id, char out_certificate[ID_SIZE],
+                                    char out_owner[ID_SIZE], char **out_text);
 /* One lookup by primary key. DB_NONE: unknown. */
 enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *out);
 

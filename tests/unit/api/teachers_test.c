@@ -430,29 +430,73 @@ Test(teachers, grant_and_change_budgets_by_revision)
     fixture_close(f);
 }
 
+/* A teacher whose schedule ends in its fourth roll-out: 16, 12.8, 10.24, 8.2 < 1/0.1. */
+static const char *vanishing_teacher(struct fixture *f, const char *at_floor)
+{
+    const char *body =
+        teacher_with(domain_policy(f), domain_path("%s,\"vanishing\":0.8%s", MECHANISM, at_floor),
+                     ADJACENCY, BUDGET ",\"client_budget\":{\"epsilon\":2,\"delta\":1e-5}");
+    struct response *made = fixture_post(f, "steward", "/v1/teachers", body);
+    expect_status(made, 201);
+    return response_text(made, "/id");
+}
+
 Test(teachers, follow_the_vanishing_schedule_down_to_its_floor)
 {
     struct fixture *f = fixture_open();
-    const char *body = teacher_with(domain_policy(f), MECHANISM ",\"vanishing\":0.8", ADJACENCY,
-                                    BUDGET ",\"client_budget\":{\"epsilon\":2,\"delta\":1e-5}");
-    struct response *made = fixture_post(f, "steward", "/v1/teachers", body);
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
+    const char *id = vanishing_teacher(f, "");
     const char *next = domain_path("/v1/teachers/%s/rollouts", id);
     struct response *r = fixture_post(f, "student", next, NULL);
     expect_status(r, 200);
     cr_assert_eq(response_number(r, "/rollout"), 1);
     cr_assert_float_eq(response_number(r, "/concentration"), 16, 1e-9);
+    cr_assert(json_is_null(response_at(r, "/at_floor")));
     struct response *answer = fixture_post(f, "student", queries(id), STATE);
     cr_assert_float_eq(response_number(answer, "/concentration"), 16, 1e-9);
+    cr_assert(response_at(answer, "/at_floor") == NULL);
     expect_invalid(
         fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"concentration\":17}"),
         "/concentration");
-    for (int i = 0; i < 5; i++) {
+    double spent = response_number(answer, "/spent/epsilon");
+    for (int i = 0; i < 3; i++) {
         r = fixture_post(f, "student", next, NULL);
     }
-    cr_assert_eq(response_number(r, "/concentration"), 10);
-    expect_status(fixture_post(f, "student", queries(id), STATE), 200);
+    cr_assert_str_eq(response_text(r, "/at_floor"), "uniform");
+    for (int i = 0; i < 3; i++) {
+        answer = fixture_post(f, "student", queries(id), "{\"states\":[[0,0,0,0],[1,2,3,4]]}");
+        expect_status(answer, 200);
+        cr_assert_str_eq(response_text(answer, "/at_floor"), "uniform");
+        cr_assert_eq(response_number(answer, "/probabilities/0/0"), 0.5);
+        cr_assert_eq(response_number(answer, "/probabilities/1/1"), 0.5);
+        cr_assert_eq(response_number(answer, "/concentration"), 0);
+        cr_assert_eq(response_number(answer, "/cost/epsilon"), 0);
+        cr_assert_eq(response_number(answer, "/cost/delta"), 0);
+        cr_assert_eq(response_number(answer, "/spent/epsilon"), spent);
+    }
+    expect_invalid(
+        fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"concentration\":11}"),
+        "/concentration");
+    expect_invalid(fixture_post(f, "student", queries(id), "{\"state\":[0,0,0]}"), "/state");
+    expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+Test(teachers, fall_silent_at_the_floor_where_that_was_declared)
+{
+    struct fixture *f = fixture_open();
+    const char *id = vanishing_teacher(f, ",\"at_floor\":\"refuse\"");
+    const char *next = domain_path("/v1/teachers/%s/rollouts", id);
+    for (int i = 0; i < 3; i++) {
+        fixture_post(f, "student", next, NULL);
+    }
+    struct response *last = fixture_post(f, "student", queries(id), STATE);
+    expect_status(last, 200);
+    struct response *r = fixture_post(f, "student", next, NULL);
+    cr_assert_str_eq(response_text(r, "/at_floor"), "refuse");
+    expect_problem(fixture_post(f, "student", queries(id), STATE), "teacher-silent");
+    const char *me = domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student"));
+    cr_assert_eq(response_number(fixture_get(f, "student", me), "/spent/epsilon"),
+                 response_number(last, "/spent/epsilon"));
     fixture_close(f);
 }
 

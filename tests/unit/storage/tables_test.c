@@ -155,8 +155,8 @@ static void insert_teacher(const char *id, bool open_to_all)
                                   .created_ms = 4};
     snprintf(teacher.id, sizeof teacher.id, "%s", id);
     memcpy(teacher.account, account.id, ID_SIZE);
-    cr_assert_eq(teachers_insert(f.db, &teacher), DB_OK, "%s", db_last_error(f.db));
-    cr_assert_eq(teachers_insert(f.db, &teacher), DB_NONE);
+    cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_OK, "%s", db_last_error(f.db));
+    cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_NONE);
 }
 
 static void open_teachers(void)

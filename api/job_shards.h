@@ -1,0 +1,30 @@
+/* Jobs that train an ensemble: one policy for each shard of the dataset's experts, which stays in
+ * the service and answers as a teacher of adjacency "expert" alone (algos/release/ensemble.h). Such
+ * a job costs nothing: nothing that depends on the data leaves by it. Every answer is paid for. */
+#ifndef TACET_API_JOB_SHARDS_H
+#define TACET_API_JOB_SHARDS_H
+
+#include "api/job_run.h"
+
+struct call;
+
+/* Takes SHARDS of a request, and gathers the faults of members that have no meaning beside it.
+ * BODY is the request. */
+void job_shards_read(struct call *call, const json_t *body, int64_t shards, struct job_plan *out);
+
+/* Makes a plan for one policy that of all; an ensemble that could not be asked is refused. */
+enum problem job_shards_fit(struct call *call, struct job_plan *plan);
+
+/* Trains into run->ensemble. Checkpoints are sealed. */
+enum algorithm_status job_shards_train(struct job_run *run, const struct algorithm_run *training,
+                                       const char **message);
+
+/* The bytes of run->ensemble, sealed for the policy POLICY. The caller frees *out. False: memory.
+ */
+bool job_shards_seal(const struct job_run *run, const char *policy, unsigned char **out,
+                     size_t *out_size);
+
+/* The sentence about such a job's result. */
+extern const char job_shards_note[];
+
+#endif

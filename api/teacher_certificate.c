@@ -1,0 +1,142 @@
+/* Certificates of teachers. Their sentences follow docs/privacy.md. */
+#include "api/teacher_certificate.h"
+
+#include "api/app.h"
+#include "api/budget.h"
+#include "api/certificate.h"
+#include "api/json_text.h"
+#include "storage/ledger.h"
+
+static bool is_expert(const struct teacher_row *row)
+{
+    return row->shards > 0;
+}
+
+const char *teacher_protects(const struct teacher_row *row)
+{
+    return is_expert(row) ? "One expert with everything it uploaded: whether it is in the dataset, "
+                            "and what its data are."
+                          : "Which of two observations (as 32-bit floats) at most radius apart in "
+                            "2-norm was asked.";
+}
+
+const char *teacher_exposes(const struct teacher_row *row, bool secret)
+{
+    if (is_expert(row)) {
+        return "Which observations are asked; what many experts have in common; that and when a "
+               "query was made.";
+    }
+    if (!secret) {
+        return "The data that the policy was trained on, unless that policy is itself private; "
+               "that and when a query was made.";
+    }
+    return "The data that the policy was trained on, without privacy: each answer reveals a little "
+           "of the policy, many reveal most of it, and no account counts what that tells of its "
+           "training data; that and when a query was made. The network's Lipschitz bound is "
+           "rounded up to a power of two before bound, sensitivity, order and prices follow from "
+           "it: that power of two is all that they tell of the weights.";
+}
+
+json_t *teacher_mechanism_json(const struct teacher_row *row)
+{
+    if (row->sigma > 0) {
+        return json_pack("{s:s, s:o, s:o}", "name", row->mechanism, "sigma",
+                         json_number(row->sigma), "temperature", json_number(row->temperature));
+    }
+    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "name", row->mechanism, "concentration",
+                     json_number(row->concentration), "min_probability",
+                     json_number(row->min_probability), "vanishing", json_number(row->vanishing),
+                     "at_floor", row->at_floor, "temperature", json_number(row->temperature));
+}
+
+json_t *teacher_adjacency_json(const struct teacher_row *row)
+{
+    return is_expert(row)
+               ? json_pack("{s:s, s:I}", "unit", row->adjacency, "shards", (json_int_t)row->shards)
+               : json_pack("{s:s, s:o}", "unit", row->adjacency, "radius",
+                           json_number(row->radius));
+}
+
+static json_t *privacy_json(const struct teacher_row *row, double epsilon, double delta,
+                            const struct filter_price *price)
+{
+    bool renyi = row->renyi_order > 0;
+    const char *neighbours =
+        is_expert(row)
+            ? "Two datasets are neighbours when one has one expert more, or one expert with other "
+              "data under the same name. The questions are the same."
+            : "Two observations at most radius apart in the 2-norm, asked of the same network.";
+    const char *accountant =
+        renyi ? "a filter: certified Renyi divergences of the one order, fixed when the teacher "
+                "was made, add up to at most what converts to (epsilon, delta)"
+              : "basic composition: epsilons add up to at most epsilon, deltas to at most delta";
+    json_t *answer =
+        json_pack("{s:o, s:o}", renyi ? "divergence" : "epsilon",
+                  json_number(ledger_units_value(price->units)), "delta",
+                  renyi ? json_null() : json_number(ledger_delta_value(price->delta_units)));
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s}", "unit", row->adjacency,
+                     "neighbours", neighbours, "epsilon", json_number(epsilon), "delta",
+                     json_number(delta), "adjacency", teacher_adjacency_json(row), "sensitivity",
+                     json_number(row->sensitivity), "accounting", renyi ? "renyi" : "basic",
+                     "order", renyi ? json_number(row->renyi_order) : json_null(), "answer", answer,
+                     "accountant", accountant);
+}
+
+static json_t *assumptions_json(const struct teacher_row *row)
+{
+    if (!is_expert(row)) {
+        return json_pack("[s, s]",
+                         "The sensitivity is a certified bound: network bound by Gram powers, half "
+                         "of it for softmax, divided by the temperature.",
+                         "The network does not depend on what is asked.");
+    }
+    return json_pack(
+        "[s, s, s, s]",
+        "Answers are about the mean of one policy for each shard of experts, trained on that shard "
+        "alone; which shard an expert is in is a hash of the expert's own name and owner under a "
+        "public seed. A shard without a policy answers all actions alike. One expert moves the "
+        "mean by at most sqrt(2) / shards in the 2-norm, and after mixing to min_probability by "
+        "1 - actions min_probability times that.",
+        "Number of shards, network, algorithm, mechanism and all settings are public and were not "
+        "derived from the data.",
+        "One expert's data are uploaded under one name.",
+        "The policies were trained without noise and are held by the service alone.");
+}
+
+static json_t *warnings_json(const struct teacher_row *row, bool secret)
+{
+    const char *unaccounted =
+        secret ? "The policy was trained on private data without privacy: nothing here protects "
+                 "those data."
+               : NULL;
+    const char *dataset =
+        is_expert(row) ? "Every answer is charged to the dataset's account as well, whose epsilon "
+                         "covers this teacher together with all else that is released of it."
+                       : NULL;
+    return json_pack("[s*, s*, s]", unaccounted, dataset,
+                     "epsilon is that of all answers together, to all clients, as if they were "
+                     "one; a client's own account counts what that client sees.");
+}
+
+char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,
+                          double epsilon, double delta, const struct filter_price *price)
+{
+    json_t *ledger = json_pack("{s:s, s:o}", "account", row->account, "dataset_account",
+                               json_text_or_null(row->dataset_account));
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:o, s:o}", "id",
+                  row->certificate, "subject", "teacher", "teacher", row->id, "policy",
+                  json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner",
+                  row->owner, "mechanism", teacher_mechanism_json(row), "software_version",
+                  app->settings.version == NULL ? "" : app->settings.version, "privacy",
+                  privacy_json(row, epsilon, delta, price), "protects", teacher_protects(row),
+                  "does_not_protect", teacher_exposes(row, secret), "assumptions",
+                  assumptions_json(row), "warnings", warnings_json(row, secret), "ledger", ledger);
+    if (json != NULL && json_object_set_new(json, "issued_at", json_time(row->created_ms)) != 0) {
+        json_decref(json);
+        json = NULL;
+    }
+    char *text = json == NULL ? NULL : certificate_sign(app, json);
+    json_decref(json);
+    return text;
+}

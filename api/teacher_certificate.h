@@ -1,0 +1,27 @@
+/* What is guaranteed about a teacher's answers: in sentences, and as the JSON that is signed when
+ * the teacher is made. Everything in it is public. */
+#ifndef TACET_API_TEACHER_CERTIFICATE_H
+#define TACET_API_TEACHER_CERTIFICATE_H
+
+#include <jansson.h>
+
+#include "algos/privacy/filter.h"
+#include "storage/teachers.h"
+
+struct app;
+
+/* What the answers protect, and what not. SECRET: the policy is not released and nothing accounts
+ * for its data (policy_is_secret). */
+const char *teacher_protects(const struct teacher_row *row);
+const char *teacher_exposes(const struct teacher_row *row, bool secret);
+
+/* {"name",...} and {"unit",...} as requests have them, defaults included. New references. */
+json_t *teacher_mechanism_json(const struct teacher_row *row);
+json_t *teacher_adjacency_json(const struct teacher_row *row);
+
+/* The signed text of a new teacher whose row is complete; EPSILON and DELTA are the cap over all
+ * its answers, PRICE is one answer's. malloc'ed; NULL: memory. */
+char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,
+                          double epsilon, double delta, const struct filter_price *price);
+
+#endif
