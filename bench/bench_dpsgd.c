@@ -4,7 +4,11 @@
  * 4,096 experts have 5 transitions each. The private batch is 128 of them in expectation: like the
  * plain one, but its size varies. The target is copied every 1,000 steps, so that its values are
  * kept (algos/offline/target_cache.h), or every 100, when that does not pay. The kinds take turns,
- * so that a noisy machine disturbs all alike; medians are printed. */
+ * so that a noisy machine disturbs all alike; medians are printed.
+ *
+ * Last, two such trainings on two threads beside one alone, by the wall clock: that is how the
+ * service's workers use two cores. It needs them idle. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -166,6 +170,57 @@ static double ratio(const struct kind *of, const struct kind *to)
     return median(ratios, TURNS);
 }
 
+/* ---- jobs side by side */
+
+struct job {
+    const struct kind *kind;
+    const struct dataset *data;
+};
+
+static void *work(void *context)
+{
+    const struct job *job = context;
+    const struct algorithm *algorithm = algorithm_find(job->kind->algorithm);
+    const struct algorithm_request request = request_of(job->kind, algorithm);
+    (void)run(algorithm, &request, job->data);
+    return NULL;
+}
+
+static double wall(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Steps per second of COUNT jobs together, a thread each. */
+static double side_by_side(struct job *job, int count)
+{
+    pthread_t threads[2];
+    double start = wall();
+    for (int i = 0; i < count; i++) {
+        if (pthread_create(&threads[i], NULL, work, job) != 0)
+            die("no thread");
+    }
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    return count * STEPS / (wall() - start);
+}
+
+static void print_jobs(const struct kind *kind, const struct dataset *data)
+{
+    struct job job = {kind, data};
+    double alone[TURNS], both[TURNS], ratios[TURNS];
+    for (int t = 0; t < TURNS; t++) {
+        alone[t] = side_by_side(&job, 1);
+        both[t] = side_by_side(&job, 2);
+        ratios[t] = both[t] / alone[t];
+    }
+    printf("  %s: one job %.0f, two side by side %.0f steps per second by the clock: %.2f times "
+           "(target: 1.90, on idle cores)\n",
+           kind->label, median(alone, TURNS), median(both, TURNS), median(ratios, TURNS));
+}
+
 int main(void)
 {
     struct kind kinds[] = {
@@ -189,7 +244,6 @@ int main(void)
             kinds[k].rates[t] = run(algorithm, &request, data);
         }
     }
-    dataset_free(data);
     printf("batch %d, hidden (%d, %d), one thread, median of %d turns\n", BATCH, HIDDEN, HIDDEN,
            TURNS);
     double kept = ratio(&kinds[0], &kinds[1]), asked = ratio(&kinds[2], &kinds[3]);
@@ -207,5 +261,7 @@ int main(void)
            gflops(matrix_times, BATCH, HIDDEN, HIDDEN));
     printf("  weight product         %8.1f GFLOP/s (256 x 128 by 128 x 256)\n",
            gflops(matrix_transposed_times_add, HIDDEN, BATCH, HIDDEN));
+    print_jobs(&kinds[1], data);
+    dataset_free(data);
     return 0;
 }

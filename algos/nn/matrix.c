@@ -1,9 +1,7 @@
 /* Matrix products: BLAS where it is good, by hand where a dimension is narrow (a world has 2 to 16
  * numbers and actions; packing costs BLAS four fifths of its rate there).
  *
- * The loops by hand keep a tile of TILE floats of the result in registers or the first cache and
- * let the compiler vectorise along it; restrict and constant tile widths are what it needs for
- * that. */
+ * The loops by hand keep a tile of the result in registers, in vectors of LANES floats. */
 #include "algos/nn/matrix.h"
 
 #include <assert.h>
@@ -12,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { NARROW = 16, TILE = 64 };
+enum { NARROW = 16, LANES = 8, TILE = 16, SIDE = 4 };
 
 /* A single-threaded OpenBLAS built without USE_LOCKING (Debian's) looks for a free work buffer
  * without a lock: two threads that multiply at once may be given the same one, and each gets sums
@@ -46,28 +44,104 @@ static void check_sizes(size_t rows, size_t inner, size_t columns)
     assert(inner > 0 && columns > 0);
 }
 
-/* C = A B^T for a narrow inner dimension: B's rows are transposed into a tile, then each row of A
- * combines the tile's rows. */
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+
+/* SIDE x TILE results, in registers. */
+typedef lanes tile[SIDE][TILE / LANES];
+
+static lanes load(const float *p)
+{
+    lanes v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static float lanes_sum(lanes v)
+{
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+
+/* OUT[r] = sum over n < STEPS of factor[r][n ALONG] times TILE numbers from VECTORS + n STRIDE. */
+static inline void tile_sum(size_t steps, const float *const factor[SIDE], size_t along,
+                            const float *vectors, size_t stride, tile out)
+{
+    tile sum = {{{0}}};
+    for (size_t n = 0; n < steps; n++) {
+        lanes v[TILE / LANES];
+        for (size_t l = 0; l < TILE / LANES; l++)
+            v[l] = load(vectors + n * stride + l * LANES);
+        for (size_t r = 0; r < SIDE; r++) {
+            for (size_t l = 0; l < TILE / LANES; l++)
+                sum[r][l] += v[l] * factor[r][n * along];
+        }
+    }
+    memcpy(out, sum, sizeof sum);
+}
+
+/* The rows FIRST .. FIRST + SIDE - 1 of ROWS that begin every STRIDE; beyond the end the last. */
+static inline void side_of(const float *rows_of, size_t stride, size_t first, size_t rows,
+                           const float *out[SIDE])
+{
+    for (size_t r = 0; r < SIDE; r++)
+        out[r] = rows_of + (first + r < rows ? first + r : rows - 1) * stride;
+}
+
+/* WIDTH numbers of a tile's row; all of them without a call. */
+static inline void row_out(float *c, const lanes row[TILE / LANES], size_t width)
+{
+    if (width == TILE)
+        memcpy(c, row, TILE * sizeof *c);
+    else
+        memcpy(c, row, width * sizeof *c);
+}
+
+/* C = A B^T for a narrow inner dimension: TILE of B's rows are transposed, then SIDE rows of A at a
+ * time combine them. */
 static void narrow_times_transposed(size_t rows, size_t inner, size_t columns,
                                     const float *restrict a, const float *restrict b,
                                     float *restrict c)
 {
-    float tile[NARROW][TILE];
+    float packed[NARROW * TILE];
     for (size_t first = 0; first < columns; first += TILE) {
         size_t width = columns - first < TILE ? columns - first : TILE;
-        memset(tile, 0, sizeof tile);
+        memset(packed, 0, sizeof packed);
         for (size_t j = 0; j < width; j++) {
             for (size_t k = 0; k < inner; k++)
-                tile[k][j] = b[(first + j) * inner + k];
+                packed[k * TILE + j] = b[(first + j) * inner + k];
         }
-        for (size_t i = 0; i < rows; i++) {
-            float sum[TILE] = {0};
-            for (size_t k = 0; k < inner; k++) {
-                float factor = a[i * inner + k];
-                for (size_t j = 0; j < TILE; j++)
-                    sum[j] += factor * tile[k][j];
+        for (size_t i = 0; i < rows; i += SIDE) {
+            const float *row[SIDE];
+            tile sum;
+            side_of(a, inner, i, rows, row);
+            tile_sum(inner, row, 1, packed, TILE, sum);
+            for (size_t r = 0; r < SIDE && i + r < rows; r++)
+                row_out(c + (i + r) * columns + first, sum[r], width);
+        }
+    }
+}
+
+/* C = A B^T for few rows of B: dot products, of SIDE rows of A at a time. */
+static void narrow_dots(size_t rows, size_t inner, size_t columns, const float *restrict a,
+                        const float *restrict b, float *restrict c)
+{
+    size_t eights = inner / LANES * LANES;
+    for (size_t i = 0; i < rows; i += SIDE) {
+        const float *row[SIDE];
+        side_of(a, inner, i, rows, row);
+        for (size_t j = 0; j < columns; j++) {
+            const float *other = b + j * inner;
+            lanes sum[SIDE] = {{0}};
+            float rest[SIDE] = {0};
+            for (size_t k = 0; k < eights; k += LANES) {
+                for (size_t r = 0; r < SIDE; r++)
+                    sum[r] += load(row[r] + k) * load(other + k);
             }
-            memcpy(c + i * columns + first, sum, width * sizeof *sum);
+            for (size_t k = eights; k < inner; k++) {
+                for (size_t r = 0; r < SIDE; r++)
+                    rest[r] += row[r][k] * other[k];
+            }
+            for (size_t r = 0; r < SIDE && i + r < rows; r++)
+                c[(i + r) * columns + j] = lanes_sum(sum[r]) + rest[r];
         }
     }
 }
@@ -83,8 +157,7 @@ void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const fl
         return;
     }
     if (columns <= NARROW) {
-        for (size_t i = 0; i < rows; i++)
-            matrix_times_vector(columns, inner, b, a + i * inner, c + i * columns);
+        narrow_dots(rows, inner, columns, a, b, c);
         return;
     }
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)columns, (int)inner, 1.0F,
@@ -137,25 +210,27 @@ static void narrow_rows_add(size_t rows, size_t inner, size_t columns, const flo
     }
 }
 
-/* C += A^T B for few columns of C: a tile of C^T is summed along A's rows, then added across. */
+/* C += A^T B for few columns of C: tiles of C^T are summed along A's rows, then added across. */
 static void narrow_columns_add(size_t rows, size_t inner, size_t columns, const float *restrict a,
                                const float *restrict b, float *restrict c)
 {
-    for (size_t first = 0; first < rows; first += TILE) {
-        size_t width = rows - first < TILE ? rows - first : TILE;
-        float tile[NARROW][TILE] = {{0}};
-        for (size_t n = 0; n < inner; n++) {
-            float source[TILE] = {0};
-            memcpy(source, a + n * rows + first, width * sizeof *source);
-            for (size_t k = 0; k < columns; k++) {
-                float factor = b[n * columns + k];
-                for (size_t j = 0; j < TILE; j++)
-                    tile[k][j] += factor * source[j];
+    size_t whole = rows / TILE * TILE;
+    for (size_t first = 0; first < whole; first += TILE) {
+        for (size_t k = 0; k < columns; k += SIDE) {
+            const float *column[SIDE];
+            tile sum;
+            side_of(b, 1, k, columns, column);
+            tile_sum(inner, column, columns, a + first, rows, sum);
+            for (size_t j = 0; j < TILE; j++) {
+                for (size_t r = 0; r < SIDE && k + r < columns; r++)
+                    c[(first + j) * columns + k + r] += sum[r][j / LANES][j % LANES];
             }
         }
-        for (size_t j = 0; j < width; j++) {
+    }
+    for (size_t n = 0; n < inner; n++) {
+        for (size_t i = whole; i < rows; i++) {
             for (size_t k = 0; k < columns; k++)
-                c[(first + j) * columns + k] += tile[k][j];
+                c[i * columns + k] += a[n * rows + i] * b[n * columns + k];
         }
     }
 }

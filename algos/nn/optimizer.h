@@ -35,4 +35,14 @@ void optimizer_clear(struct optimizer *optimizer);
 void optimizer_step(struct optimizer *optimizer, float *parameters, const float *gradient,
                     double learning_rate);
 
+/* The same a part at a time, for a caller who does more with each while it is in the cache:
+ * optimizer_begin once, then optimizer_move for parts that together are the whole, each once.
+ * PARAMETERS and GRADIENT are those of the whole. */
+struct optimizer_part {
+    size_t first, count;
+};
+void optimizer_begin(struct optimizer *optimizer);
+void optimizer_move(const struct optimizer *optimizer, struct optimizer_part part,
+                    float *parameters, const float *gradient, double learning_rate);
+
 #endif

@@ -21,6 +21,10 @@
 /* Multiply-adds between two pulses: some 50 ms on a core. */
 #define PULSE_WORK UINT64_C(500000000)
 
+/* Weights that are moved at once: a multiple of what one draw of noise serves, so that parts get
+ * the noise that the whole would. */
+#define PART ((size_t)4096)
+
 struct trainer {
     const struct algorithm_run *run;
     const struct trainer_settings *settings;
@@ -33,7 +37,7 @@ struct trainer {
     struct trainer_chunk chunk;
     struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
                                                 keeping does not pay */
-    float *gradient;
+    float *gradient;                         /* zero between steps */
     int64_t *whole;                 /* sums of noisy steps in exact arithmetic; NULL in float */
     struct rounded_gaussian *table; /* likewise */
     uint64_t fingerprint;
@@ -76,18 +80,15 @@ static void update_target(struct trainer *t)
     target_cache_forget(&t->stable_cache);
 }
 
-/* The average forgets its first weights sooner while it is young. */
-static void update_average(struct trainer *t)
+/* What is left of the average; it forgets its first weights sooner while it is young. */
+static double average_decay(const struct trainer *t)
 {
-    struct trainer_state *state = &t->state;
-    if (!state->average)
-        return;
-    double steps = (double)state->steps_done;
-    double decay = fmin(t->settings->average_decay, (1.0 + steps) / (10.0 + steps));
-    move_towards(state->average, state->online, state->count, (float)(1.0 - decay));
+    double steps = (double)t->state.steps_done;
+    return fmin(t->settings->average_decay, (1.0 + steps) / (10.0 + steps));
 }
 
-/* The sum over the drawn batch, in WHOLE numbers, STEPS_PER_UNIT for 1, or in the gradient. */
+/* The sum over the drawn batch, in WHOLE numbers, STEPS_PER_UNIT for 1, or in the gradient, which
+ * is zero. */
 static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float steps_per_unit)
 {
     const struct trainer_draw *draw = &t->draw;
@@ -95,8 +96,6 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float
     struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
     if (whole)
         memset(whole, 0, state->count * sizeof *whole);
-    else
-        memset(t->gradient, 0, state->count * sizeof *t->gradient);
     for (uint32_t first = 0; first < draw->count; first += TRAINER_CHUNK_ROWS) {
         uint32_t left = draw->count - first;
         const struct trainer_examples examples = {
@@ -114,47 +113,76 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float
     }
 }
 
-static void noisy_gradient(struct trainer *t)
+/* The sum of a noisy step, clipped; in exact arithmetic with its noise, as a mean. */
+static void noisy_sum(struct trainer *t)
 {
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;
     trainer_draw_experts(&t->draw, t->settings, plan, t->noise, t->run->data);
-    if (t->whole) {
-        sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_scale(plan));
-        dp_sgd_plan_finish_lattice(plan, t->table, t->noise, t->whole, t->state.count, t->gradient);
+    if (!t->whole) {
+        sum_batch(t, plan->clip_norm, NULL, 0.0F);
         return;
     }
-    sum_batch(t, plan->clip_norm, NULL, 0.0F);
-    dp_sgd_plan_finish_sum(plan, t->noise, t->gradient, t->state.count);
+    sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_scale(plan));
+    dp_sgd_plan_finish_lattice(plan, t->table, t->noise, t->whole, t->state.count, t->gradient);
 }
 
-/* False: there is nothing to learn from. */
-static bool plain_gradient(struct trainer *t)
+/* The sum of a plain step. False: there is nothing to learn from. */
+static bool plain_sum(struct trainer *t)
 {
     const struct dataset *data = t->private ? t->run->stable : t->run->data;
     if (!data || data->transition_count == 0)
         return false;
     trainer_draw_transitions(&t->draw, t->settings, &t->state.rng, data, !t->private);
     sum_batch(t, 0.0, NULL, 0.0F);
-    float scale = 1.0F / (float)t->draw.count;
-    for (size_t i = 0; i < t->state.count; i++)
-        t->gradient[i] *= scale;
     return true;
+}
+
+/* From a part's sum to its new weights and average; the sum becomes zero. */
+static void move_part(struct trainer *t, bool noisy, struct optimizer_part part, double rate)
+{
+    struct trainer_state *state = &t->state;
+    float *gradient = t->gradient + part.first;
+    if (!noisy) {
+        float scale = 1.0F / (float)t->draw.count;
+        for (size_t i = 0; i < part.count; i++)
+            gradient[i] *= scale;
+    } else if (!t->whole) {
+        dp_sgd_plan_finish_sum(&t->run->plan->privacy, t->noise, gradient, part.count);
+    }
+    optimizer_move(&state->optimizer, part, state->online, t->gradient, rate);
+    memset(gradient, 0, part.count * sizeof *gradient);
+}
+
+/* Part by part: noise, optimiser and average meet a part while it is in the cache. */
+static void move_weights(struct trainer *t, bool noisy, bool moves, double rate)
+{
+    struct trainer_state *state = &t->state;
+    float weight = (float)(1.0 - average_decay(t));
+    if (moves)
+        optimizer_begin(&state->optimizer);
+    for (size_t first = 0; first < state->count; first += PART) {
+        size_t left = state->count - first;
+        const struct optimizer_part part = {first, left < PART ? left : PART};
+        if (moves)
+            move_part(t, noisy, part, rate);
+        if (state->average)
+            move_towards(state->average + first, state->online + first, part.count, weight);
+    }
 }
 
 static void one_step(struct trainer *t)
 {
     struct trainer_state *state = &t->state;
+    bool noisy = t->private && !schedule_is_plain(&t->schedule, state->steps_done);
     bool moves = true;
-    if (!t->private || schedule_is_plain(&t->schedule, state->steps_done))
-        moves = plain_gradient(t);
-    else
-        noisy_gradient(t);
     double rate = trainer_learning_rate(t->settings, state->steps_done, t->run->plan->total_steps);
-    if (moves)
-        optimizer_step(&state->optimizer, state->online, t->gradient, rate);
+    if (noisy)
+        noisy_sum(t);
+    else
+        moves = plain_sum(t);
     state->steps_done++;
+    move_weights(t, noisy, moves, rate);
     update_target(t);
-    update_average(t);
 }
 
 static enum algorithm_status save(struct trainer *t)

@@ -1,8 +1,10 @@
 /* AES-256-CTR with AES-NI.
  *
  * DESIGN. Two blocks may start in each cycle and each of the fourteen rounds takes four or so:
- * eight blocks are in flight at once. The functions carry their own target, so that the rest of the
- * program still starts on a processor without the instructions; the caller has asked before. */
+ * eight blocks are in flight at once. Where a register of two blocks goes through a round at once
+ * (VAES), they are eight registers, which takes half the time. The functions carry their own
+ * target, so that the rest of the program still starts on a processor without the instructions; the
+ * caller has asked before. */
 #include "algos/privacy/aes256_ctr.h"
 
 #include <assert.h>
@@ -15,10 +17,20 @@
 #define ROUNDS 14
 #define WIDTH  8 /* blocks in flight */
 #define AES    __attribute__((target("aes,sse4.1")))
+#define VAES   __attribute__((target("aes,sse4.1,avx2,vaes")))
 
 bool aes256_ctr_available(void)
 {
     return __builtin_cpu_supports("aes") && __builtin_cpu_supports("sse4.1");
+}
+
+static bool pairs_available(void)
+{
+#ifdef __clang__ /* of which older ones do not know the word */
+    return false;
+#else
+    return __builtin_cpu_supports("vaes") && __builtin_cpu_supports("avx2");
+#endif
 }
 
 /* Each word of KEY plus all words before it, plus ASSIST (FIPS 197, section 5.2). */
@@ -70,15 +82,20 @@ static inline struct counter counter_plus(struct counter counter, uint64_t block
     return (struct counter){counter.high + (low < counter.low), low};
 }
 
+/* The counter as the cipher reads it. */
+AES static inline __m128i counter_block(struct counter counter)
+{
+    return _mm_set_epi64x((long long)__builtin_bswap64(counter.low),
+                          (long long)__builtin_bswap64(counter.high));
+}
+
 /* WIDTH blocks from COUNTER on. */
 AES static inline void encrypt(const __m128i round[ROUNDS + 1], struct counter counter,
                                __m128i out[WIDTH])
 {
     for (int i = 0; i < WIDTH; i++) {
         struct counter c = counter_plus(counter, (uint64_t)i);
-        __m128i block = _mm_set_epi64x((long long)__builtin_bswap64(c.low),
-                                       (long long)__builtin_bswap64(c.high));
-        out[i] = _mm_xor_si128(block, round[0]);
+        out[i] = _mm_xor_si128(counter_block(c), round[0]);
     }
     for (int r = 1; r < ROUNDS; r++)
         for (int i = 0; i < WIDTH; i++)
@@ -87,12 +104,52 @@ AES static inline void encrypt(const __m128i round[ROUNDS + 1], struct counter c
         out[i] = _mm_aesenclast_si128(out[i], round[ROUNDS]);
 }
 
+/* 2 WIDTH blocks from COUNTER on, two in a register. */
+VAES static inline void encrypt_pairs(const __m128i round[ROUNDS + 1], struct counter counter,
+                                      __m256i out[WIDTH])
+{
+    const __m256i whiten = _mm256_broadcastsi128_si256(round[0]);
+    for (int i = 0; i < WIDTH; i++) {
+        struct counter c = counter_plus(counter, 2 * (uint64_t)i);
+        __m256i pair = _mm256_set_m128i(counter_block(counter_plus(c, 1)), counter_block(c));
+        out[i] = _mm256_xor_si256(pair, whiten);
+    }
+    for (int r = 1; r < ROUNDS; r++) {
+        const __m256i key = _mm256_broadcastsi128_si256(round[r]);
+        for (int i = 0; i < WIDTH; i++)
+            out[i] = _mm256_aesenc_epi128(out[i], key);
+    }
+    const __m256i last = _mm256_broadcastsi128_si256(round[ROUNDS]);
+    for (int i = 0; i < WIDTH; i++)
+        out[i] = _mm256_aesenclast_epi128(out[i], last);
+}
+
+/* As many whole turns of 2 WIDTH blocks as there are; how many bytes that was. */
+VAES static size_t fill_in_pairs(const __m128i round[ROUNDS + 1], struct counter *at,
+                                 uint8_t *bytes, size_t size)
+{
+    __m256i pairs[WIDTH];
+    size_t done = 0;
+    for (; size - done >= sizeof pairs; done += sizeof pairs) {
+        encrypt_pairs(round, *at, pairs);
+        memcpy(bytes + done, pairs, sizeof pairs);
+        *at = counter_plus(*at, 2 * WIDTH);
+    }
+    explicit_bzero(pairs, sizeof pairs);
+    return done;
+}
+
 AES void aes256_ctr(const uint8_t key[AES256_KEY_BYTES], const uint8_t counter[AES256_BLOCK_BYTES],
                     uint8_t *bytes, size_t size)
 {
     __m128i round[ROUNDS + 1], blocks[WIDTH];
     expand_key(key, round);
     struct counter at = counter_from_bytes(counter);
+    if (pairs_available()) {
+        size_t done = fill_in_pairs(round, &at, bytes, size);
+        bytes += done;
+        size -= done;
+    }
     while (size) {
         encrypt(round, at, blocks);
         size_t part = size < sizeof blocks ? size : sizeof blocks;

@@ -62,19 +62,26 @@ static inline float log_positive(float x)
     return fma_(exponent, 0.69314718f, fma_(t * t, p, t));
 }
 
-/* Radii and unit vectors of PAIRS points: RADIUS_BITS and ANGLE_BITS uniform words. */
-static void box_muller(const uint32_t *restrict radius_bits, const uint32_t *restrict angle_bits,
-                       float stddev, float *restrict x, float *restrict y)
+/* Radii of PAIRS points from as many uniform words. */
+static void radii(const uint32_t *restrict bits, float stddev, float *restrict radius)
 {
     for (int i = 0; i < PAIRS; i++) {
-        uint32_t word = radius_bits[i];
+        uint32_t word = bits[i];
         /* Both halves convert exactly, so small words keep all of their 32 bits. */
         float whole =
             fma_((float)(int32_t)(word >> 16), 65536.0f, (float)(int32_t)(word & 0xffffu));
         float square = -2.0f * log_positive((whole + 0.5f) * 0x1p-32f);
-        float radius = stddev * __builtin_sqrtf(square > 0.0f ? square : 0.0f);
+        radius[i] = stddev * __builtin_sqrtf(square > 0.0f ? square : 0.0f);
+    }
+}
 
-        uint32_t angle = angle_bits[i];
+/* X comes as radii; X and Y become points that far out, in the direction of uniform words. Apart
+ * from radii(), because all constants of both do not fit into the registers. */
+static void turn(const uint32_t *restrict bits, float *restrict x, float *restrict y)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        uint32_t angle = bits[i];
+        float radius = x[i];
         float t = fma_((float)(int32_t)((angle & 0x3fffffffu) >> 6), 0x1p-24f, -(0.5f - 0x1p-25f));
         float a = t * 1.57079633f; /* in (-pi/4, pi/4); quadrants are added below */
         float a2 = a * a;
@@ -129,7 +136,8 @@ void noise_gaussian_add(struct noise_source *source, float *v, size_t count, flo
     float normals[2 * PAIRS];
     while (count) {
         noise_bytes(source, words, sizeof words);
-        box_muller(words, words + PAIRS, stddev, normals, normals + PAIRS);
+        radii(words, stddev, normals);
+        turn(words + PAIRS, normals, normals + PAIRS);
         refine_tail(source, words, stddev, normals, normals + PAIRS);
         size_t part = count < 2 * PAIRS ? count : 2 * PAIRS;
         add(v, normals, part);
