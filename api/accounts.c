@@ -84,17 +84,24 @@ static json_t *entry_json(const struct ledger_entry *entry)
     if (event == NULL) {
         event = json_text_or_null(entry->event);
     }
+    /* Why a budget was granted or changed is kept beside what was done, and shown apart. */
+    json_t *reason = json_object_get(event, "reason");
+    reason = json_is_string(reason) ? json_incref(reason) : json_null();
+    if (json_is_string(reason)) {
+        json_object_del(event, "reason");
+    }
     json_t *effects =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)entry->limit_units,
                   "spent", (json_int_t)entry->spent_units, "held", (json_int_t)entry->held_units,
                   "limit_delta", (json_int_t)entry->limit_delta, "spent_delta",
                   (json_int_t)entry->spent_delta, "held_delta", (json_int_t)entry->held_delta);
-    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "account",
+    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "account",
                      entry->account, "sequence", (json_int_t)entry->sequence, "time",
                      json_time(entry->time_ms), "kind", ledger_entry_kind_name(entry->kind),
                      "units", effects, "client", json_text_or_null(entry->client), "resource",
-                     json_text_or_null(entry->resource), "event", event, "previous_hash",
-                     hash_json(entry->previous_hash), "hash", hash_json(entry->hash));
+                     json_text_or_null(entry->resource), "reason", reason, "event", event,
+                     "previous_hash", hash_json(entry->previous_hash), "hash",
+                     hash_json(entry->hash));
 }
 
 static bool add_entry(void *page, const struct ledger_entry *entry)

@@ -7,6 +7,7 @@
 #include "api/budget.h"
 #include "api/job_release.h"
 #include "api/job_request.h"
+#include "api/job_shards.h"
 #include "api/json_text.h"
 #include "storage/ledger.h"
 
@@ -68,7 +69,8 @@ static json_t *running_time(const struct job_wish *wish)
                      "behaviour clones");
 }
 
-static json_t *plan_json(const struct job_wish *wish)
+/* ACCOUNT is the dataset's; all zero where it has none. */
+static json_t *plan_json(const struct job_wish *wish, const struct ledger_account *account)
 {
     const struct algorithm_plan *plan = &wish->plan.plan;
     bool private = wish->plan.request.mechanism != MECHANISM_NONE;
@@ -79,6 +81,15 @@ static json_t *plan_json(const struct job_wish *wish)
         json_object_set_new(json, "parameter_count",
                             json_integer((json_int_t)plan->parameter_count));
     }
+    if (json != NULL && wish->plan.shards > 0) {
+        json_t *left = budget_remaining(account);
+        json_t *teaching =
+            job_shards_estimate(&wish->plan, json_number_value(json_object_get(left, "epsilon")),
+                                json_number_value(json_object_get(left, "delta")));
+        json_object_update(json, teaching);
+        json_decref(teaching);
+        json_decref(left);
+    }
     return json;
 }
 
@@ -87,17 +98,17 @@ enum problem api_jobs_estimate(struct call *call)
     const struct job_wish *wish = call->plan;
     const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
     bool private = wish->plan.request.mechanism != MECHANISM_NONE;
-    bool pays = true;
+    bool pays = true, sharded = wish->plan.shards > 0;
+    struct ledger_account account = {.epsilon = 0};
     json_t *accounts = json_array();
-    if (private && wish->dataset.account[0] != '\0') {
-        struct ledger_account account;
+    if ((private || sharded) && wish->dataset.account[0] != '\0') {
         enum db_status status = ledger_find(call->db, wish->dataset.account, &account);
         if (status != DB_OK) {
             json_decref(accounts);
             return call_db(call, status == DB_NONE ? DB_FAILED : status);
         }
         json_array_append_new(accounts, budget_json(&account));
-        pays = wish->feasible && can_pay(&account, privacy);
+        pays = sharded || (wish->feasible && can_pay(&account, privacy));
     }
     bool drowns = wish->feasible && job_release_drowns(&wish->plan);
     const char *reason = !wish->feasible ? wish->why_not
@@ -115,7 +126,7 @@ enum problem api_jobs_estimate(struct call *call)
                            json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
                                      (int)(wish->feasible && !drowns && pays), "reason",
                                      json_text_or_null(reason), "cost", cost, "plan",
-                                     wish->feasible ? plan_json(wish) : json_null(), "accounts",
-                                     accounts, "running_time", running_time(wish), "parameters",
-                                     job_plan_parameters(&wish->plan)));
+                                     wish->feasible ? plan_json(wish, &account) : json_null(),
+                                     "accounts", accounts, "running_time", running_time(wish),
+                                     "parameters", job_plan_parameters(&wish->plan)));
 }

@@ -6,13 +6,16 @@
  * whether it has any, changes neither the steps nor the time nor what is shown. */
 #include "api/job_shards.h"
 
+#include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 
 #include "algos/offline/shards.h"
 #include "algos/release/ensemble.h"
+#include "api/answer_estimate.h"
 #include "api/app.h"
 #include "api/call.h"
+#include "api/json_text.h"
 #include "api/sealed.h"
 
 const char job_shards_note[] =
@@ -153,4 +156,23 @@ bool job_shards_seal(const struct job_run *run, const char *policy, unsigned cha
     sodium_memzero(secret, size);
     free(secret);
     return closed;
+}
+
+/* ---- estimating */
+
+json_t *job_shards_estimate(const struct job_plan *plan, double epsilon, double delta)
+{
+    uint32_t actions = plan->request.action_count;
+    json_t *teaching = json_array();
+    struct answer_purpose purpose = {.actions = actions,
+                                     .change = ensemble_change(plan->shards),
+                                     .min_probability = fmin(0.1, 0.5 / actions),
+                                     .epsilon = epsilon,
+                                     .delta = delta};
+    for (purpose.answers = 100; epsilon > 0 && delta > 0 && purpose.answers <= 10000;
+         purpose.answers *= 10) {
+        json_array_append_new(teaching, answer_estimate_json(&purpose));
+    }
+    return json_pack("{s:I, s:o, s:o}", "shards", (json_int_t)plan->shards, "change",
+                     json_number(purpose.change), "teaching", teaching);
 }

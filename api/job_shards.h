@@ -24,6 +24,11 @@ enum algorithm_status job_shards_train(struct job_run *run, const struct algorit
 bool job_shards_seal(const struct job_run *run, const char *policy, unsigned char **out,
                      size_t *out_size);
 
+/* What teachers of the ensemble can do with (EPSILON, DELTA): {"shards","change","teaching":[both
+ * mechanisms for 100, 1000 and 10000 answers]}, as answer_estimate.h has it; teaching is empty
+ * where that is no budget. New reference; NULL: memory. */
+json_t *job_shards_estimate(const struct job_plan *plan, double epsilon, double delta);
+
 /* The sentence about such a job's result. */
 extern const char job_shards_note[];
 

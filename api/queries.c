@@ -128,6 +128,33 @@ enum problem api_queries_ask(struct call *call)
 
 /* ---- without paying */
 
+static bool read_budget(struct call *call, const json_t *object, double *out_epsilon,
+                        double *out_delta)
+{
+    const struct field fields[] = {
+        field_positive("epsilon", out_epsilon, 1e6),
+        field_positive("delta", out_delta, 0.5),
+    };
+    return fields_read(call, object, "/budget", fields, 2);
+}
+
+/* Lets *FEASIBLE stand when the dataset's account, as it is now, can pay for them all. */
+static enum db_status dataset_pays(const struct query *query, const struct ledger_account *cap,
+                                   bool *feasible)
+{
+    const struct teacher_row *row = &query->teacher->row;
+    struct ledger_account account;
+    enum db_status status = ledger_find(query->call->db, row->dataset_account, &account);
+    if (status == DB_OK) {
+        bool first = cap->spent_units == 0;
+        int64_t left = account.limit_units - account.spent_units - account.held_units;
+        int64_t left_delta = account.limit_delta - account.spent_delta - account.held_delta;
+        *feasible = *feasible && query->cost.units <= left - (first ? row->first_units : 0) &&
+                    query->cost.delta_units <= left_delta - (first ? row->first_delta : 0);
+    }
+    return status;
+}
+
 enum problem api_queries_estimate(struct call *call)
 {
     struct query *query = NULL;
@@ -137,10 +164,12 @@ enum problem api_queries_estimate(struct call *call)
     }
     int64_t count = 0;
     int paper = -1; /* not asked for */
+    json_t *budget = NULL;
     const struct field fields[] = {
         field_integer("count", &count, 1, ESTIMATE_COUNT_MAX),
         field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
         field_optional(field_choice("accounting", &paper, accountings)),
+        field_optional(field_object("budget", &budget)),
     };
     if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
         return PROBLEM_VALIDATION;
@@ -161,18 +190,30 @@ enum problem api_queries_estimate(struct call *call)
     bool client = row->has_client_budget;
     double epsilon = client ? row->client_epsilon : cap.epsilon;
     double delta = client ? row->client_delta : cap.delta;
+    if (budget != NULL && !read_budget(call, budget, &epsilon, &delta)) {
+        return PROBLEM_VALIDATION;
+    }
     const struct filter_price *cost = &query->cost;
     struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
     bool feasible = teacher_account(row, epsilon, delta, &fresh) && filter_spend(&fresh, cost) &&
                     filter_spend(&all, cost);
+    if (row->dataset_account[0] != '\0') {
+        status = dataset_pays(query, &cap, &feasible);
+    }
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
     double used = row->renyi_order > 0 ? delta : ledger_delta_value(cost->delta_units);
     json_t *reply =
         json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost",
                   budget_amount(filter_epsilon(row->renyi_order, cost->units, delta), used));
     reply = rollout_reply(reply, query->concentration);
     const struct filter_price each = {cost->units / count, cost->delta_units / count};
+    int64_t buys = teacher_answers_in(row, epsilon, delta, &each);
     bool good = reply != NULL &&
+                json_object_set_new(reply, "queries_in_budget", json_integer(buys)) == 0 &&
                 query_estimate_errors(reply, query->teacher, query->concentration, &each) &&
+                query_estimate_mechanisms(reply, query->teacher, count, epsilon, delta) &&
                 (paper < 0 ||
                  query_estimate_paper(reply, query->teacher, query->concentration, count, delta));
     if (!good) {

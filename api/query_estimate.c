@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "algos/privacy/dirichlet_paper.h"
+#include "api/answer_estimate.h"
 #include "api/json_text.h"
 
 static json_t *error_json(const struct teacher *teacher, double concentration)
@@ -13,9 +14,7 @@ static json_t *error_json(const struct teacher *teacher, double concentration)
     answer_error_peaked(teacher->actions, peaked);
     struct answer_error at_uniform = teacher_answer_error(teacher, concentration, uniform);
     struct answer_error at_peaked = teacher_answer_error(teacher, concentration, peaked);
-    return json_pack("{s:{s:o, s:o}, s:{s:o, s:o}}", "uniform", "l1", json_number(at_uniform.l1),
-                     "l2", json_number(at_uniform.l2), "peaked", "l1", json_number(at_peaked.l1),
-                     "l2", json_number(at_peaked.l2));
+    return answer_error_json(&at_uniform, &at_peaked);
 }
 
 static json_t *alternative_json(const struct shelved_teacher *teacher,
@@ -40,6 +39,23 @@ bool query_estimate_errors(json_t *reply, const struct shelved_teacher *teacher,
         good = json_object_set_new(reply, "alternative", alternative_json(teacher, price)) == 0;
     }
     return good;
+}
+
+bool query_estimate_mechanisms(json_t *reply, const struct shelved_teacher *teacher, int64_t count,
+                               double epsilon, double delta)
+{
+    const struct teacher_row *row = &teacher->row;
+    uint32_t actions = teacher->teacher.actions;
+    struct answer_purpose purpose = {.actions = actions,
+                                     .change = teacher_change(&teacher->teacher),
+                                     .min_probability = row->min_probability,
+                                     .answers = (double)count,
+                                     .epsilon = epsilon,
+                                     .delta = delta};
+    if (!(purpose.min_probability > 0)) { /* a Gaussian teacher has none */
+        purpose.min_probability = fmin(0.1, 0.5 / actions);
+    }
+    return json_object_set_new(reply, "comparison", answer_estimate_json(&purpose)) == 0;
 }
 
 bool query_estimate_paper(json_t *reply, const struct shelved_teacher *teacher,

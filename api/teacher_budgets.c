@@ -6,15 +6,20 @@
 
 #include "api/budget.h"
 #include "api/fields.h"
+#include "api/json_text.h"
 #include "api/teachers.h"
 #include "storage/clients.h"
 
 #define EPSILON_MAX 1e6
+#define REASON_MAX  500
+
+static const char no_event[] = "{\"type\":\"NoOpDpEvent\"}";
 
 /* Opens CLIENT's account. */
 static enum db_status open_account(struct call *call, const struct teacher_row *teacher,
                                    const char *client, double epsilon, double delta,
-                                   const struct filter *limits, struct ledger_account *out)
+                                   const struct filter *limits, const char *event,
+                                   struct ledger_account *out)
 {
     const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
                                            .resource = teacher->id,
@@ -26,7 +31,7 @@ static enum db_status open_account(struct call *call, const struct teacher_row *
                                            .delta = delta,
                                            .limit_units = limits->limit_units,
                                            .limit_delta = limits->limit_delta,
-                                           .event = "{\"type\":\"NoOpDpEvent\"}",
+                                           .event = event,
                                            .now_ms = call->now_ms};
     enum db_status status = ledger_open_account(call->db, &opening, out);
     if (status == DB_OK) {
@@ -50,7 +55,7 @@ enum db_status teacher_client_standing(struct call *call, const struct teacher_r
     }
     struct ledger_account account;
     status = open_account(call, teacher, client, teacher->client_epsilon, teacher->client_delta,
-                          &limits, &account);
+                          &limits, no_event, &account);
     return status == DB_OK ? teachers_client_find(call->db, teacher->id, client, out) : status;
 }
 
@@ -98,7 +103,9 @@ static int64_t matched_revision(const char *header)
 
 struct grant {
     double epsilon, delta;
+    const char *reason; /* NULL: none was given */
     struct filter limits;
+    char *event; /* of the ledger's entry, with the reason; malloc'ed */
 };
 
 static enum problem change(struct call *call, const struct teacher_client_row *standing,
@@ -127,7 +134,7 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
                                            .limit_units = grant->limits.limit_units,
                                            .limit_delta = grant->limits.limit_delta,
                                            .client = call->caller.id,
-                                           .event = "{\"type\":\"NoOpDpEvent\"}",
+                                           .event = grant->event,
                                            .now_ms = call->now_ms};
         status = ledger_set_limit(call->db, &limit, &outcome.verdict, &account);
     }
@@ -145,8 +152,8 @@ static enum problem grant_new(struct call *call, const struct teacher_row *teach
         return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The client has no budget yet.");
     }
     struct ledger_account account;
-    enum db_status status =
-        open_account(call, teacher, client, grant->epsilon, grant->delta, &grant->limits, &account);
+    enum db_status status = open_account(call, teacher, client, grant->epsilon, grant->delta,
+                                         &grant->limits, grant->event, &account);
     return status == DB_OK ? reply_budget(call, 201, &account, 1) : call_db(call, status);
 }
 
@@ -156,8 +163,9 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
     const struct field fields[] = {
         field_positive("epsilon", &out->epsilon, EPSILON_MAX),
         field_positive("delta", &out->delta, 1),
+        field_optional(field_text("reason", &out->reason, 1, REASON_MAX)),
     };
-    if (!fields_read(call, call->body, "", fields, 2)) {
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields)) {
         return false;
     }
     if (out->delta >= 1) {
@@ -178,6 +186,21 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
     return true;
 }
 
+/* Why goes into the ledger with what: the hashes of the entries cover it. */
+static char *event_of(const struct grant *grant)
+{
+    size_t size;
+    json_t *json = json_pack("{s:s, s:s*}", "type", "NoOpDpEvent", "reason", grant->reason);
+    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    json_decref(json);
+    return text;
+}
+
+static void free_event(void *event)
+{
+    free(event);
+}
+
 enum problem api_teachers_put_budget(struct call *call)
 {
     struct teacher_row teacher;
@@ -189,6 +212,10 @@ enum problem api_teachers_put_budget(struct call *call)
     }
     if (!read_grant(call, &teacher, &grant)) {
         return PROBLEM_VALIDATION;
+    }
+    grant.event = event_of(&grant);
+    if (grant.event == NULL || !call_defer(call, free_event, grant.event)) {
+        return PROBLEM_INTERNAL_ERROR;
     }
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(call->db, teacher.id, client, &standing);

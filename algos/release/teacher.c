@@ -57,8 +57,7 @@ static double round_up_to_power(double bound)
     return fraction == 0.5 ? at_least : ldexp(1.0, exponent);
 }
 
-/* How far apart the policy's distributions of neighbours are at most. */
-static double change_of(const struct teacher *teacher)
+double teacher_change(const struct teacher *teacher)
 {
     if (teacher->shards > 0)
         return ensemble_change(teacher->shards);
@@ -79,7 +78,7 @@ const char *teacher_prepare(struct teacher *teacher, const struct policy *policy
     if (!isfinite(network))
         return "the network has no finite Lipschitz bound";
     teacher->lipschitz = network / (2.0 * teacher->temperature) * (1.0 + 1e-12);
-    double sensitivity = teacher->mechanism->sensitivity(teacher, change_of(teacher));
+    double sensitivity = teacher->mechanism->sensitivity(teacher, teacher_change(teacher));
     return teacher_complete(teacher, fmax(sensitivity * (1.0 + 1e-12), LEAST_SENSITIVITY));
 }
 
@@ -90,7 +89,8 @@ const char *teacher_prepare_ensemble(struct teacher *teacher)
         return problem;
     assert(teacher->shards > 0);
     teacher->radius = teacher->lipschitz = 0.0;
-    return teacher_complete(teacher, teacher->mechanism->sensitivity(teacher, change_of(teacher)));
+    return teacher_complete(teacher,
+                            teacher->mechanism->sensitivity(teacher, teacher_change(teacher)));
 }
 
 const char *teacher_complete(struct teacher *teacher, double sensitivity)
@@ -176,7 +176,7 @@ bool teacher_gaussian_for(const struct teacher *teacher, double order, int64_t s
 {
     struct teacher other = *teacher;
     other.mechanism = &teacher_gaussian_simplex;
-    double change = change_of(&other), units = (double)price->units * FILTER_UNIT;
+    double change = teacher_change(&other), units = (double)price->units * FILTER_UNIT;
     /* A unit less: prices are rounded up. */
     double most = fmax(0.5 * FILTER_UNIT, units - FILTER_UNIT);
     double mu = order > 1.0

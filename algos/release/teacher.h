@@ -75,6 +75,9 @@ bool teacher_price(const struct teacher *teacher, double concentration, double o
  * probability 1 - BETA. */
 double teacher_error_radius(const struct teacher *teacher, double concentration, double beta);
 
+/* How far apart the policy's distributions of neighbours are at most, before any mechanism. */
+double teacher_change(const struct teacher *teacher);
+
 /* What to expect of answers at CONCENTRATION about POLICY[actions], which is public: never the
  * teacher's own distribution. */
 struct answer_error teacher_answer_error(const struct teacher *teacher, double concentration,
