@@ -56,6 +56,8 @@ struct algorithm_request {
     bool force;         /* a Q-release whose noise exceeds its range is wanted all the same */
     struct stage_request stage; /* what is released before the training; STAGE_NONE: nothing */
     uint64_t seed;              /* initial weights and other public coins */
+    struct mlp_shape played;    /* of algorithms with plays_given: a network of that shape */
+    uint32_t episodes;          /* ... for so many episodes */
 
     /* The world to play in and its physics, for algorithms with needs_world; else NULL. */
     const struct env *world;
@@ -136,6 +138,8 @@ struct algorithm {
     bool gives_findings;      /* numbers (hooks.show_finding) and no policy: *out_policy stays NULL.
                                  Only with result_is_public */
     bool gives_q_release;     /* a released Q-function (hooks.give_release) and no policy */
+    bool plays_given;         /* it trains nothing: what is there already, and may leave, is played
+                                 where the request's evaluation says. train is NULL */
     const char *privacy_unit; /* "expert"; "" where there is nothing to protect */
     const struct parameter_spec *parameters;
     unsigned parameter_count;

@@ -8,15 +8,17 @@
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
 #include "algos/online/dqn.h"
+#include "algos/online/evaluate_algorithm.h"
 #include "algos/online/pgc_a3c.h"
 #include "algos/online/ppo_algorithm.h"
 #include "algos/online/reinforce.h"
 #include "algos/release/gp_q_learning.h"
 
 static const struct algorithm *const table[] = {
-    &cql_algorithm, &bcq_algorithm,     &behaviour_cloning_algorithm,
-    &ppo_algorithm, &audit_algorithm,   &reinforce_algorithm,
-    &dqn_algorithm, &pgc_a3c_algorithm, &gp_q_learning_algorithm,
+    &cql_algorithm,      &bcq_algorithm,     &behaviour_cloning_algorithm,
+    &ppo_algorithm,      &audit_algorithm,   &reinforce_algorithm,
+    &dqn_algorithm,      &pgc_a3c_algorithm, &gp_q_learning_algorithm,
+    &evaluate_algorithm,
 };
 
 static const char *const mechanism_names[MECHANISM_COUNT] = {

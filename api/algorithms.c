@@ -101,11 +101,12 @@ static json_t *algorithm_json(const struct algorithm *algorithm)
             return NULL;
         }
     }
-    return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:o}", "name", algorithm->name, "summary",
+    return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o}", "name", algorithm->name, "summary",
                      algorithm->summary, "mechanisms", mechanisms_json(algorithm), "privacy_unit",
                      json_text_or_null(algorithm->privacy_unit), "needs_dataset",
                      (int)algorithm->needs_dataset, "needs_environment",
-                     (int)algorithm->needs_world, "parameters", parameters);
+                     (int)algorithm->needs_world, "needs_policy", (int)algorithm->plays_given,
+                     "parameters", parameters);
 }
 
 enum problem api_algorithms_list(struct call *call)

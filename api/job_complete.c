@@ -96,6 +96,14 @@ static bool go_on(void *context)
     return !job_run_must_stop(run) && job_run_beat(run, true, LEASE_EVALUATE_MS);
 }
 
+/* Where nothing was trained the episodes are the job's steps. */
+static bool go_on_after(void *context, uint32_t done)
+{
+    struct job_run *run = context;
+    run->step = run->plan.algorithm->plays_given ? done : run->step;
+    return go_on(run);
+}
+
 /* What is left of a detail beside the sentence about what is kept. */
 #define JOB_WHY_MAX (JOB_DETAIL_SIZE - 110)
 
@@ -112,7 +120,7 @@ void job_complete_unevaluated(struct job_run *run, struct policy *policy, const 
 }
 
 enum job_score job_complete_score(struct job_run *run, const struct job_plan *plan,
-                                  const struct policy *policy, struct policy_evaluation *out,
+                                  const struct job_player *player, struct policy_evaluation *out,
                                   char why[JOB_DETAIL_SIZE])
 {
     const struct worlds *worlds = run->app->settings.worlds;
@@ -126,8 +134,7 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
         run->starved = true;
         return JOB_SCORE_STOPPED;
     }
-    const struct job_player player = {.policy = policy, .release = run->release};
-    bool played = job_evaluate(plan, world_run_env(playing), &player, go_on, run, out);
+    bool played = job_evaluate(plan, world_run_env(playing), player, go_on_after, run, out);
     enum world_fault fault = world_run_fault(playing);
     world_run_close(playing);
     if (played) {
@@ -150,7 +157,8 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
 static bool evaluate(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     char why[JOB_DETAIL_SIZE];
-    enum job_score score = job_complete_score(run, &run->plan, policy, &ending->evaluation, why);
+    const struct job_player player = {.policy = policy, .release = run->release};
+    enum job_score score = job_complete_score(run, &run->plan, &player, &ending->evaluation, why);
     ending->evaluated = score == JOB_SCORE_FOUND;
     if (score == JOB_SCORE_UNKNOWN) {
         job_complete_unevaluated(run, policy, why, ending);

@@ -3,12 +3,13 @@
 #ifndef TACET_API_JOB_COMPLETE_H
 #define TACET_API_JOB_COMPLETE_H
 
+#include "api/job_evaluate.h"
 #include "api/job_run.h"
 
 /* Rounds the weights onto the public grid of what is released. */
 void job_complete_round(struct policy *policy);
 
-/* Plays POLICY, which is on disk, as PLAN has it evaluated. UNKNOWN: it cannot be played, and *WHY
+/* Plays PLAYER, which is on disk, as PLAN has it evaluated. UNKNOWN: it cannot be played, and *WHY
  * is a clause. STOPPED: lost, stopping, cancelled, storage_failed or starved says why. */
 enum job_score {
     JOB_SCORE_FOUND,
@@ -16,7 +17,7 @@ enum job_score {
     JOB_SCORE_STOPPED,
 };
 enum job_score job_complete_score(struct job_run *run, const struct job_plan *plan,
-                                  const struct policy *policy, struct policy_evaluation *out,
+                                  const struct job_player *player, struct policy_evaluation *out,
                                   char why[JOB_DETAIL_SIZE]);
 
 /* Fills ENDING with POLICY (NULL where run->release took its place), which stays the caller's, and

@@ -27,8 +27,8 @@ static bool play(const struct job_plan *plan, const struct env *world, const dou
 }
 
 bool job_evaluate(const struct job_plan *plan, const struct env *world,
-                  const struct job_player *player, bool (*between)(void *context), void *context,
-                  struct policy_evaluation *out)
+                  const struct job_player *player, bool (*between)(void *context, uint32_t done),
+                  void *context, struct policy_evaluation *out)
 {
     double parameters[ENV_MAX_PARAMETERS];
     double mean = 0, squares = 0; /* of the deviations */
@@ -39,7 +39,7 @@ bool job_evaluate(const struct job_plan *plan, const struct env *world,
     while (done < plan->episodes) {
         uint32_t left = plan->episodes - done, count = left < block ? left : block;
         struct policy_evaluation part;
-        if (!between(context) || !play(plan, world, parameters, player, count, done, &part)) {
+        if (!between(context, done) || !play(plan, world, parameters, player, count, done, &part)) {
             return false;
         }
         double difference = part.mean_return - mean, total = (double)done + count;

@@ -200,8 +200,10 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     bool findings = run->plan.algorithm != NULL && run->plan.algorithm->gives_findings;
     bool shows = findings || run->plan.try_count > 0 || run->judged;
     bool releases = run->plan.algorithm != NULL && run->plan.algorithm->gives_q_release;
-    assert(ending->state != JOB_SUCCEEDED ||
-           (ending->policy != NULL || run->ensemble != NULL) == !(findings || releases));
+    bool plays = run->plan.algorithm != NULL && run->plan.algorithm->plays_given;
+    bool policy = ending->policy != NULL || run->ensemble != NULL;
+    assert(ending->state != JOB_SUCCEEDED || policy == !(findings || releases || plays));
+    assert(!plays || (!policy && run->release == NULL));
     assert(ending->state != JOB_SUCCEEDED || (run->release != NULL) == releases);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};

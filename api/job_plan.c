@@ -301,14 +301,15 @@ static json_t *plan_json(const struct job_plan *plan)
         json_array_append_new(tries, plan_json(&plan->tries[t]));
     }
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I}", "algorithm",
-        plan->algorithm->name, "mechanism", algorithm_mechanism_name(plan->request.mechanism),
-        "request", request_json(&plan->request), "parameters", job_plan_parameters(plan), "privacy",
-        job_plan_privacy(plan), "shape", shape_json(&plan->plan.shape), "total_steps",
-        (json_int_t)plan->plan.total_steps, "public", (int)plan->dataset_public, "experts_declared",
-        (int)plan->experts_declared, "evaluate", evaluate_json(plan), "learn",
-        world_json(&plan->learn), "tries", tries, "judge", plan->judge, "judge_discount",
-        json_number(plan->judge_discount), "shards", (json_int_t)plan->shards);
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:s, s:s}",
+        "algorithm", plan->algorithm->name, "mechanism",
+        algorithm_mechanism_name(plan->request.mechanism), "request", request_json(&plan->request),
+        "parameters", job_plan_parameters(plan), "privacy", job_plan_privacy(plan), "shape",
+        shape_json(&plan->plan.shape), "total_steps", (json_int_t)plan->plan.total_steps, "public",
+        (int)plan->dataset_public, "experts_declared", (int)plan->experts_declared, "evaluate",
+        evaluate_json(plan), "learn", world_json(&plan->learn), "tries", tries, "judge",
+        plan->judge, "judge_discount", json_number(plan->judge_discount), "shards",
+        (json_int_t)plan->shards, "policy", plan->policy, "q_release", plan->q_release);
 }
 
 char *job_plan_write(const struct job_plan *plan)
@@ -318,6 +319,12 @@ char *job_plan_write(const struct job_plan *plan)
     char *text = json == NULL ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return text;
+}
+
+static void id_read(const json_t *json, const char *name, char out[ID_SIZE])
+{
+    const char *id = json_string_value(json_object_get(json, name));
+    snprintf(out, ID_SIZE, "%s", id == NULL ? "" : id);
 }
 
 static bool read_one(const json_t *json, struct job_plan *out)
@@ -346,8 +353,9 @@ static bool read_one(const json_t *json, struct job_plan *out)
     const json_t *evaluate = json_object_get(json, "evaluate");
     out->episodes = size_of(evaluate, "episodes");
     out->max_episode_steps = size_of(evaluate, "max_episode_steps");
-    const char *judge = json_string_value(json_object_get(json, "judge"));
-    snprintf(out->judge, sizeof out->judge, "%s", judge == NULL ? "" : judge);
+    id_read(json, "judge", out->judge);
+    id_read(json, "policy", out->policy);
+    id_read(json, "q_release", out->q_release);
     out->shards = size_of(json, "shards");
     out->judge_discount = json_number_value(json_object_get(json, "judge_discount"));
     if (!job_world_read(evaluate, &out->evaluate) ||

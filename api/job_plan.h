@@ -25,6 +25,8 @@ struct job_plan {
                                   while it runs, and NULL in a plan that was read */
     struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
+    char policy[ID_SIZE], q_release[ID_SIZE]; /* of algorithms with plays_given: which of the two is
+                                                 played; "": not this */
     char judge[ID_SIZE]; /* public dataset to judge by (job_judge.h); "": none */
     double judge_discount;
 

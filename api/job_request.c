@@ -14,6 +14,7 @@
 #include "api/fields.h"
 #include "api/job_judge.h"
 #include "api/job_parameters.h"
+#include "api/job_play.h"
 #include "api/job_release.h"
 #include "api/job_shards.h"
 #include "api/job_stage.h"
@@ -28,6 +29,7 @@ struct members {
     json_t *environment, *privacy, *parameters, *evaluate, *sweep, *judge;
     const char *judge_dataset;
     int64_t shards; /* 0: not sent */
+    struct job_play_members play;
 };
 
 /* ---- the other members */
@@ -166,6 +168,8 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_text("mechanism", &members->mechanism, 1, 31)),
         field_optional(field_text("dataset", &members->dataset, 1, ID_SIZE - 1)),
         field_optional(field_any("environment", &members->environment)),
+        field_optional(field_text("policy", &members->play.policy, 1, ID_SIZE - 1)),
+        field_optional(field_text("q_release", &members->play.q_release, 1, ID_SIZE - 1)),
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
         field_optional(field_object("evaluate", &members->evaluate)),
@@ -186,6 +190,9 @@ static bool read_members(struct call *call, struct members *members, struct job_
         members->mechanism == NULL && members->shards > 0 ? "none" : members->mechanism;
     bool known = read_mechanism(call, mechanism, out);
     read_source(call, members, out);
+    members->play.evaluates = members->evaluate != NULL;
+    members->play.judges = members->judge != NULL;
+    job_play_check(call, &members->play, out);
     if (known) {
         read_privacy(call, members->privacy, &out->request);
     }
@@ -243,8 +250,10 @@ static enum problem check_evaluation(struct call *call, const struct job_plan *p
     return call_invalid(call, "/evaluate/environment",
                         "has states of %u numbers and %u actions; the %s has %u and %u",
                         env->state_dim, env->action_count,
-                        request->world == NULL ? "dataset" : "environment", request->state_dim,
-                        request->action_count);
+                        plan->algorithm->plays_given ? "policy"
+                        : request->world == NULL     ? "dataset"
+                                                     : "environment",
+                        request->state_dim, request->action_count);
 }
 
 enum problem job_wish_read(struct call *call, struct job_wish *out)
@@ -269,7 +278,11 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         job_parameters_read(call, "/parameters", plan->algorithm, out->dataset.environment,
                             members.parameters, &plan->request.parameters);
     }
-    enum problem unfit = check_evaluation(call, plan);
+    enum problem unfit =
+        plan->algorithm->plays_given ? job_play_fit(call, &members.play, plan) : PROBLEM_NONE;
+    if (unfit == PROBLEM_NONE) {
+        unfit = check_evaluation(call, plan);
+    }
     if (unfit == PROBLEM_NONE && members.judge_dataset != NULL) {
         unfit = job_judge_fit(call, members.judge_dataset, plan);
     }

@@ -15,6 +15,7 @@
 
 #include "api/app.h"
 #include "api/job_complete.h"
+#include "api/job_play.h"
 #include "api/job_release.h"
 #include "api/job_shards.h"
 #include "api/job_stage.h"
@@ -322,6 +323,9 @@ static bool without_data(const struct job_run *run, struct job_ending *ending)
 /* What an earlier worker finished and kept: a policy, or run->release. */
 static struct policy *take_kept(struct job_run *run)
 {
+    if (run->plan.algorithm->plays_given) {
+        return NULL;
+    }
     if (run->plan.algorithm->gives_q_release) {
         (void)job_release_kept(run);
         return NULL;
@@ -330,6 +334,19 @@ static struct policy *take_kept(struct job_run *run)
         return NULL; /* nothing comes between its training and its end */
     }
     return job_complete_kept(run);
+}
+
+/* What is to follow a run that is over, or not; false when it has no end to be stored now. */
+static bool after(const struct job_run *run, bool over, struct job_ending *ending)
+{
+    if (run->lost || run->storage_failed || run->starved) {
+        return false;
+    }
+    if (run->cancelled) {
+        ending->state = JOB_CANCELLED;
+        return true;
+    }
+    return over;
 }
 
 /* Runs the job that was claimed; false when it has no end to be stored now. */
@@ -357,14 +374,8 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
     } else if (status != ALGORITHM_CANCELLED && !run->starved) {
         explain(run, status, message, ending);
     }
-    if (run->lost || run->storage_failed || run->starved) {
-        return false;
-    }
-    if (status == ALGORITHM_CANCELLED || run->cancelled) {
-        ending->state = JOB_CANCELLED;
-        return true;
-    }
-    return over;
+    run->cancelled = run->cancelled || status == ALGORITHM_CANCELLED;
+    return after(run, over, ending);
 }
 
 /* Overwrites what deleted datasets left, when there is nothing better to do. */
@@ -469,7 +480,8 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
         }
     } else if (!run.job.cancel_requested) {
         snprintf(run.environment, sizeof run.environment, "%s", run.job.environment);
-        over = run_job(&run, &ending);
+        over = run.plan.algorithm->plays_given ? after(&run, job_play(&run, &ending), &ending)
+                                               : run_job(&run, &ending);
     } else { /* cancelled while nobody had it */
         ending.policy = take_kept(&run);
         over = !run.storage_failed && !run.starved;

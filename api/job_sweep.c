@@ -196,8 +196,9 @@ static enum algorithm_status judge(struct sweep *s)
     if (policy == NULL) {
         return ALGORITHM_NO_MEMORY;
     }
+    const struct job_player player = {.policy = policy};
     enum job_score score =
-        job_complete_score(s->run, &s->run->plan.tries[s->head.at], policy, &played, why);
+        job_complete_score(s->run, &s->run->plan.tries[s->head.at], &player, &played, why);
     policy_free(policy);
     if (score == JOB_SCORE_STOPPED) {
         if (s->run->starved) {

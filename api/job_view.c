@@ -80,6 +80,9 @@ static json_t *notes_json(const struct job_plan *plan)
     json_t *notes = json_array();
     if (plan->algorithm->gives_findings) {
         json_array_append_new(notes, json_string("From made-up data: nobody's take part."));
+    } else if (plan->algorithm->plays_given) {
+        json_array_append_new(notes, json_string("Played what may leave already: nothing is "
+                                                 "charged for it."));
     } else if (plan->algorithm->result_is_public && plan->request.mechanism != MECHANISM_NONE) {
         json_array_append_new(notes,
                               json_string("Its episodes were simulated here and no account is "
@@ -127,6 +130,7 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
     if (!job_plan_read(job->plan, &plan, NULL)) {
         return NULL;
     }
+    bool played = plan.algorithm->plays_given;
     json_t *sweep = job_sweep_json(&plan);
     json_t *release =
         plan.algorithm->gives_q_release ? q_terms_json(&plan.plan.release) : json_null();
@@ -137,12 +141,13 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
         "privacy", privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "sweep",
-        sweep, "policy", json_text_or_null(job->policy), "q_release",
-        json_text_or_null(job->q_release), "release", release, "evaluation", evaluation_json(job),
-        "findings", findings_json(job), "error", error_json(job), "notes", notes_json(&plan),
-        "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
-        "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms),
-        "shards", plan.shards > 0 ? json_integer(plan.shards) : json_null());
+        sweep, "policy", json_text_or_null(played ? plan.policy : job->policy), "q_release",
+        json_text_or_null(played ? plan.q_release : job->q_release), "release", release,
+        "evaluation", evaluation_json(job), "findings", findings_json(job), "error",
+        error_json(job), "notes", notes_json(&plan), "cancel_requested", (int)job->cancel_requested,
+        "created_at", json_time(job->created_ms), "started_at", json_time(job->started_ms),
+        "finished_at", json_time(job->finished_ms), "shards",
+        plan.shards > 0 ? json_integer(plan.shards) : json_null());
     job_plan_clear(&plan);
     return json;
 }

@@ -135,9 +135,9 @@ enum problem api_jobs_create(struct call *call)
     id_new("job_", job.id);
     memcpy(job.owner, call->caller.id, ID_SIZE);
     memcpy(job.dataset, wish->dataset.id, ID_SIZE);
-    if (wish->plan.request.world != NULL) {
-        snprintf(job.environment, sizeof job.environment, "%s", wish->plan.request.world->name);
-    }
+    const struct job_world *where =
+        wish->plan.algorithm->plays_given ? &wish->plan.evaluate : &wish->plan.learn;
+    snprintf(job.environment, sizeof job.environment, "%s", where->name);
     snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
     snprintf(job.mechanism, sizeof job.mechanism, "%s",
              algorithm_mechanism_name(wish->plan.request.mechanism));

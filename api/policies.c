@@ -1,4 +1,4 @@
-/* Policies. Whether something may leave is decided in one place: may_leave. */
+/* Policies. Whether something may leave is decided in one place: policy_may_leave. */
 #include "api/policies.h"
 
 #include <assert.h>
@@ -45,9 +45,7 @@ bool policy_is_secret(const struct policy_row *row)
     return !row->released && strcmp(row->mechanism, imported) != 0;
 }
 
-/* Weights and what they compute may leave when the guarantee covers them, or when they came from
- * the caller itself (who is the owner: others do not find the policy). */
-static enum problem may_leave(struct call *call, const struct policy_row *row)
+enum problem policy_may_leave(struct call *call, const struct policy_row *row)
 {
     if (row->shards > 0) {
         return call_problem(call, PROBLEM_NOT_RELEASED,
@@ -71,7 +69,7 @@ static void free_policy(void *policy)
 static enum problem open_policy(struct call *call, struct policy_row *row, struct policy **out)
 {
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), row);
-    if (problem != PROBLEM_NONE || (problem = may_leave(call, row)) != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE || (problem = policy_may_leave(call, row)) != PROBLEM_NONE) {
         return problem;
     }
     enum db_status status = policy_load(call->db, row->id, out);

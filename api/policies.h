@@ -21,6 +21,10 @@ enum problem policy_of_owner(struct call *call, const char *id, struct policy_ro
  * weights may leave exactly. */
 bool policy_is_secret(const struct policy_row *row);
 
+/* PROBLEM_NONE when weights of the policy, and what they compute, may leave: a guarantee covers
+ * them, or they came from the caller itself (who is the owner: others do not find the policy). */
+enum problem policy_may_leave(struct call *call, const struct policy_row *row);
+
 /* The stored network of policy ID, decoded: the caller frees it with policy_free. */
 enum db_status policy_load(struct db *db, const char *id, struct policy **out);
 

@@ -134,10 +134,11 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
                                  "The job could not go on. What its steps may have cost is spent; "
                                  "nothing was released."},
     [PROBLEM_EVALUATION_FAILED] =
-        {"evaluation-failed", 500, "The policy was trained but could not be evaluated",
+        {"evaluation-failed", 500, "The policy could not be evaluated",
          "The job's training came to its end and its policy is stored, paid for and to be had like "
          "any other (the job's member policy). Only the evaluation that was asked for is missing, "
-         "for the reason in detail. Submitting the job again would train and pay again."},
+         "for the reason in detail. Submitting the job again would train and pay again. A job that "
+         "only evaluates has cost nothing: mend what is wrong and ask again."},
     [PROBLEM_DATA_UNREADABLE] = {"data-unreadable", 500, "The stored data could not be read",
                                  "The job's dataset or checkpoint is damaged or missing. Nothing "
                                  "was released."},

@@ -89,6 +89,18 @@ static enum problem unknown(struct call *call)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such release.");
 }
 
+enum problem q_release_of_owner(struct call *call, const char *id)
+{
+    struct q_release_row row = {0};
+    enum db_status status = q_releases_find(call->db, id, &row);
+    bool answers = status == DB_OK && row.ended_ms == 0 && strcmp(row.owner, call->caller.id) == 0;
+    q_release_row_done(&row);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    return answers ? PROBLEM_NONE : unknown(call);
+}
+
 /* The release that {id} names, when the caller may know of it: its steward, and every student as
  * long as it answers. Lives as long as the call. */
 static enum problem release_of_call(struct call *call, struct q_release_row **out)

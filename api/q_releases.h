@@ -14,6 +14,9 @@ enum problem api_q_releases_certificate(struct call *call); /* GET .../certifica
 enum problem api_q_releases_query(struct call *call);       /* POST .../queries */
 enum problem api_q_releases_actions(struct call *call);     /* POST .../actions */
 
+/* PROBLEM_NONE when the release ID is the caller's and answers; PROBLEM_NOT_FOUND otherwise. */
+enum problem q_release_of_owner(struct call *call, const char *id);
+
 /* Stores RELEASE under ROW, whose id, owner, names, job and certificate are filled in; its terms
  * are written here. Inside the transaction that settles the price. DB_FAILED: memory too. */
 enum db_status q_release_store(const struct app *app, struct db *db, struct q_release_row *row,

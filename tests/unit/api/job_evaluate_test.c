@@ -6,12 +6,14 @@
 
 /* Counts the questions; says no after LAST of them. */
 struct asked {
-    unsigned times, last;
+    unsigned times, last, done;
 };
 
-static bool between(void *context)
+static bool between(void *context, uint32_t done)
 {
     struct asked *asked = context;
+    cr_assert(done >= asked->done && (asked->times == 0) == (done == 0));
+    asked->done = done;
     return asked->times++ < asked->last;
 }
 
@@ -34,7 +36,7 @@ static bool evaluate(const char *name, uint32_t episodes, uint32_t steps, struct
 Test(job_evaluate, looks_up_the_sooner_the_more_a_step_of_the_world_costs)
 {
     struct policy_evaluation seen = {0};
-    struct asked light = {0, 100}, heavy = {0, 100};
+    struct asked light = {.last = 100}, heavy = {.last = 100};
     cr_assert(evaluate("cartpole", 200, 50, &light, &seen));
     cr_expect_eq(light.times, 1);
     cr_assert(evaluate("hiv", 200, 50, &heavy, &seen));
@@ -48,7 +50,7 @@ Test(job_evaluate, looks_up_the_sooner_the_more_a_step_of_the_world_costs)
 Test(job_evaluate, ends_between_blocks_when_told)
 {
     struct policy_evaluation seen = {0};
-    struct asked asked = {0, 1};
+    struct asked asked = {.last = 1};
     cr_expect_not(evaluate("hiv", 200, 50, &asked, &seen));
     cr_expect_eq(asked.times, 2);
     cr_expect_eq(seen.episodes, 0);

@@ -1,0 +1,28 @@
+/* Jobs that train nothing: they play a policy, or a released Q-function, that is there already, and
+ * give its evaluation. Only what may leave is played: a return of anything else would be a number
+ * that depends on private data. */
+#ifndef TACET_API_JOB_PLAY_H
+#define TACET_API_JOB_PLAY_H
+
+#include "api/call.h"
+#include "api/job_run.h"
+
+/* Members of a request, NULL where they are missing: gathers what they lack, or what is too much,
+ * for the algorithm of PLAN. */
+struct job_play_members {
+    const char *policy, *q_release;
+    bool evaluates, judges; /* "evaluate" and "judge" are there */
+};
+void job_play_check(struct call *call, const struct job_play_members *members,
+                    const struct job_plan *plan);
+
+/* Finds what is to be played, which is the caller's and may leave, and takes its sizes into the
+ * plan. */
+enum problem job_play_fit(struct call *call, const struct job_play_members *members,
+                          struct job_plan *plan);
+
+/* Plays it and fills ENDING: it succeeded with an evaluation, or failed. False: to be stopped
+ * without an end (lost, stopping, cancelled, storage_failed or starved says why). */
+bool job_play(struct job_run *run, struct job_ending *ending);
+
+#endif
