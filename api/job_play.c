@@ -121,7 +121,8 @@ static enum db_status open_policy(struct job_run *run, struct policy **out)
     void *bytes = NULL;
     size_t size = 0;
     enum db_status status = policies_find(run->db, run->plan.policy, &row);
-    if (status == DB_OK && (strcmp(row.owner, run->job.owner) != 0 || policy_is_secret(&row))) {
+    if (status == DB_OK &&
+        (strcmp(row.owner, run->job.owner) != 0 || policy_is_secret(&row) || row.shards > 0)) {
         return DB_NONE;
     }
     if (status == DB_OK) {

@@ -117,6 +117,21 @@ Test(evaluate_job, never_plays_what_was_learned_from_private_data_without_privac
     domain_run(f, PLAY(open, IN_CARTPOLE));
 }
 
+Test(evaluate_job, never_plays_an_ensemble)
+{
+    static const char *const kinds[] = {"private", "public"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *body = domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":16,"
+                                       "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":"
+                                       "5}}",
+                                       domain_sealed(f, kinds[i], 30));
+        const char *ensemble = response_text(domain_run(f, body), "/policy");
+        cr_assert_eq(strncmp(ensemble, "pol_", 4), 0);
+        expect_problem(fixture_post(f, "steward", "/v1/jobs", PLAY(ensemble, IN_CARTPOLE)),
+                       "not-released");
+    }
+}
+
 /* Whoever wrote the plan, the worker looks again. */
 Test(evaluate_job, does_not_play_a_secret_policy_that_stands_in_its_plan)
 {
