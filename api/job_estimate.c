@@ -41,6 +41,8 @@ static double stage_seconds(const struct job_plan *plan)
     }
     if (stage->kind == STAGE_CONSENSUS) {
         states = stage->labels;
+        if (stage->skill.power > 0) /* whole episodes, if all are as good as that */
+            states += (double)stage->skill.episodes * stage->max_length;
     } else {
         /* A prefix that all agree on ends there, and a block later it is seen. */
         uint32_t length = sparse_vector_unanimous_length(stable, plan->request.action_count);

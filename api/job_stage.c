@@ -8,6 +8,7 @@
 
 #include "api/app.h"
 #include "api/fields.h"
+#include "api/job_skill.h"
 #include "api/json_text.h"
 #include "api/world_program.h"
 
@@ -83,7 +84,7 @@ static void read_selective(struct call *call, const json_t *privacy, struct algo
 static void read_consensus(struct call *call, const json_t *privacy, struct algorithm_request *out)
 {
     int64_t labels = STAGE_LABELS, max_length = 0, rounds = STAGE_ROUNDS;
-    json_t *consensus = NULL;
+    json_t *consensus = NULL, *skill = NULL;
     struct stage_request stage = {
         .kind = STAGE_CONSENSUS, .epsilon_share = 1, .delta_share = 1, .explore = 0.1};
     const struct field fields[] = {
@@ -96,10 +97,15 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
         field_optional(field_integer("max_length", &max_length, 1, STAGE_STEPS_MAX)),
         field_optional(field_number("explore", &stage.explore, 0, 0.9)),
         field_optional(field_integer("rounds", &rounds, 1, 1000)),
+        field_optional(field_object("skill", &skill)),
     };
     (void)fields_read(call, privacy, "/privacy", fields, 3);
     if (consensus != NULL) {
-        (void)fields_read(call, consensus, "/privacy/consensus", inner, 4);
+        (void)fields_read(call, consensus, "/privacy/consensus", inner,
+                          sizeof inner / sizeof inner[0]);
+    }
+    if (skill != NULL) {
+        job_skill_read(call, skill, &stage.skill);
     }
     stage.labels = (uint32_t)labels;
     stage.rounds = (uint32_t)rounds;
@@ -261,13 +267,14 @@ static json_t *consensus_json(const struct job_plan *plan)
 {
     const struct stage_request *request = &plan->request.stage;
     const struct consensus_plan *p = &plan->plan.stage.consensus;
-    return json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "labels", (json_int_t)p->labels,
-        "rounds", (json_int_t)request->rounds, "max_length", (json_int_t)request->max_length,
-        "explore", json_number(request->explore), "sensitivity", json_number(p->sensitivity),
-        "noise_multiplier", json_number(p->noise_multiplier), "noise", json_number(p->noise),
-        "lattice_scale", (json_int_t)p->lattice_scale, "epsilon_share",
-        json_number(request->epsilon_share), "delta_share", json_number(request->delta_share));
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o*}", "labels",
+                     (json_int_t)p->labels, "rounds", (json_int_t)request->rounds, "max_length",
+                     (json_int_t)request->max_length, "explore", json_number(request->explore),
+                     "sensitivity", json_number(p->sensitivity), "noise_multiplier",
+                     json_number(p->noise_multiplier), "noise", json_number(p->noise),
+                     "lattice_scale", (json_int_t)p->lattice_scale, "epsilon_share",
+                     json_number(request->epsilon_share), "delta_share",
+                     json_number(request->delta_share), "skill", job_skill_json(&request->skill));
 }
 
 json_t *job_stage_json(const struct job_plan *plan)
@@ -347,7 +354,8 @@ static bool parse_consensus(const json_t *json, struct job_plan *out)
                                .explore = number_of(json, "explore"),
                                .rounds = (uint32_t)integer_of(json, "rounds"),
                                .epsilon_share = number_of(json, "epsilon_share"),
-                               .delta_share = number_of(json, "delta_share")};
+                               .delta_share = number_of(json, "delta_share"),
+                               .skill = job_skill_parse(json_object_get(json, "skill"))};
     const struct consensus_plan plan = {.labels = out->request.stage.labels,
                                         .action_count = out->request.action_count,
                                         .sensitivity = number_of(json, "sensitivity"),

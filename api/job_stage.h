@@ -3,7 +3,7 @@
  *
  *   "stable":{"source":"rollouts","count","max_length","min_action_probability","accounting",
  *             "threshold" (in experts),"unanimous_length",...}
- *   "consensus":{"labels","noise" (in experts),"max_length","explore",...} */
+ *   "consensus":{"labels","noise" (in experts),"max_length","explore","skill",...} */
 #ifndef TACET_API_JOB_STAGE_H
 #define TACET_API_JOB_STAGE_H
 

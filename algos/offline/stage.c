@@ -8,6 +8,7 @@
 #include "algos/offline/consensus.h"
 #include "algos/offline/expert_clones.h"
 #include "algos/offline/expert_voices.h"
+#include "algos/offline/skill_voices.h"
 #include "algos/offline/stable_prefix.h"
 #include "algos/offline/stage_state.h"
 #include "algos/privacy/noise_source.h"
@@ -48,22 +49,11 @@ static bool goes_on(void *context)
     return false;
 }
 
-static enum algorithm_status release_with(struct stages *s, const struct expert_voices *voices,
-                                          struct noise_source *noise, const char **message)
+static enum algorithm_status release_labels(struct stages *s, const struct expert_voices *voices,
+                                            struct noise_source *noise, const char **message)
 {
     const struct algorithm_run *run = s->stage->run;
     const struct stage_request *request = &run->request->stage;
-    if (request->kind == STAGE_STABLE) {
-        const struct stable_prefix_run stable = {.plan = &run->plan->stage.stable,
-                                                 .voices = voices,
-                                                 .source = request->source,
-                                                 .env = s->stage->env,
-                                                 .logged = run->data,
-                                                 .noise = noise,
-                                                 .goes_on = goes_on,
-                                                 .context = s};
-        return stable_prefix_release(&stable, &s->released, message);
-    }
     const struct consensus_run consensus = {.plan = &run->plan->stage.consensus,
                                             .voices = voices,
                                             .env = s->stage->env,
@@ -75,6 +65,52 @@ static enum algorithm_status release_with(struct stages *s, const struct expert_
                                             .goes_on = goes_on,
                                             .context = s};
     return consensus_release(&consensus, &s->released, message);
+}
+
+static enum algorithm_status release_skilled(struct stages *s, const struct expert_voices *voices,
+                                             struct noise_source *noise, const char **message)
+{
+    const struct algorithm_run *run = s->stage->run;
+    const struct env *env = s->stage->env;
+    struct skill_voices *skilled = NULL;
+    const struct skill_run play = {.voices = voices,
+                                   .scale = &run->request->stage.skill,
+                                   .env = env,
+                                   .max_length = run->request->stage.max_length,
+                                   .seed = run->request->seed,
+                                   .goes_on = goes_on,
+                                   .context = s};
+    if (env->state_dim != voices->state_dim || env->action_count != voices->action_count) {
+        *message = "the world's sizes are not those of the experts' policies";
+        return ALGORITHM_BAD_INPUT;
+    }
+    enum algorithm_status status = skill_voices_new(&play, &skilled);
+    if (status != ALGORITHM_OK)
+        return status;
+    const struct expert_voices weighed = skill_voices_of(skilled);
+    status = release_labels(s, &weighed, noise, message);
+    skill_voices_free(skilled);
+    return status;
+}
+
+static enum algorithm_status release_with(struct stages *s, const struct expert_voices *voices,
+                                          struct noise_source *noise, const char **message)
+{
+    const struct algorithm_run *run = s->stage->run;
+    const struct stage_request *request = &run->request->stage;
+    if (request->kind == STAGE_CONSENSUS) {
+        return request->skill.power > 0.0 ? release_skilled(s, voices, noise, message)
+                                          : release_labels(s, voices, noise, message);
+    }
+    const struct stable_prefix_run stable = {.plan = &run->plan->stage.stable,
+                                             .voices = voices,
+                                             .source = request->source,
+                                             .env = s->stage->env,
+                                             .logged = run->data,
+                                             .noise = noise,
+                                             .goes_on = goes_on,
+                                             .context = s};
+    return stable_prefix_release(&stable, &s->released, message);
 }
 
 /* Networks as they were uploaded, and clones of those who uploaded none: of each expert a function

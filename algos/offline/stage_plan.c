@@ -94,6 +94,13 @@ static const char *problem(const struct stage_request *request, uint32_t nominal
         return "max_length must be at least 1";
     if (request->kind == STAGE_CONSENSUS && request->rounds < 1)
         return "rounds must be at least 1";
+    const struct skill_scale *skill = &request->skill;
+    if (!(skill->power >= 0.0 && skill->power <= 100.0))
+        return "skill's power must be from 0 to 100";
+    if (skill->power > 0.0 &&
+        !(isfinite(skill->low) && isfinite(skill->high) && skill->low < skill->high &&
+          skill->episodes >= 1 && skill->episodes <= SKILL_MAX_EPISODES))
+        return "skill needs a low return below a high one, and 1 to 16 episodes";
     if (!(request->explore >= 0.0 && request->explore < 1.0))
         return "explore must be at least 0 and below 1";
     return NULL;

@@ -24,6 +24,14 @@ enum stable_source {
 };
 const char *stable_source_name(enum stable_source source); /* "rollouts", "logged" */
 
+/* How much an expert's voice counts, by what it earns in Tacet's world (skill_voices.h). Public. */
+struct skill_scale {
+    double low, high;  /* returns that weigh nothing and 1 */
+    double power;      /* of the weight between them; 0: nobody plays, all weigh alike */
+    uint32_t episodes; /* of each expert, 1 .. SKILL_MAX_EPISODES */
+};
+#define SKILL_MAX_EPISODES 16
+
 /* Public. */
 struct stage_request {
     enum stage_kind kind;
@@ -38,6 +46,7 @@ struct stage_request {
     uint32_t labels;
     double explore;  /* share of steps that are random and bear no label */
     uint32_t rounds; /* of labels, between which a student learns to choose states */
+    struct skill_scale skill;
 };
 
 struct stage_plan {

@@ -117,6 +117,12 @@ Test(job_stage, bad_requests_name_what_is_bad)
         {JOB("consensus", ",\"consensus\":{\"labels\":0}"), "/privacy/consensus/labels"},
         {JOB("consensus", ",\"consensus\":{\"explore\":1}"), "/privacy/consensus/explore"},
         {JOB("consensus", ",\"consensus\":{\"states\":9}"), "/privacy/consensus/states"},
+        {JOB("consensus", ",\"consensus\":{\"skill\":{\"low\":0}}"),
+         "/privacy/consensus/skill/high"},
+        {JOB("consensus", ",\"consensus\":{\"skill\":{\"low\":5,\"high\":5}}"),
+         "/privacy/consensus/skill/high"},
+        {JOB("consensus", ",\"consensus\":{\"skill\":{\"low\":0,\"high\":5,\"episodes\":17}}"),
+         "/privacy/consensus/skill/episodes"},
         {JOB("consensus", ",\"stable\":{}"), "/privacy/stable"},
         {JOB("consensus", ",\"stable_share\":0.5"), "/privacy/stable_share"},
         {JOB("dpsgd", ",\"stable\":{}"), "/privacy/stable"},
@@ -248,6 +254,25 @@ Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 120)
     cr_assert(strstr(response_text(certificate, "/privacy/accountant"), "closed form") != NULL);
     cr_assert(strstr(certificate->body, "32-bit floating point") == NULL);
     cr_assert_eq(response_number(certificate, "/plan/consensus/labels"), 200);
+    fixture_close(f);
+}
+
+/* Weighed by skill it costs the same, and the scale is in the certificate. */
+Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 120)
+{
+    struct fixture *f = fixture_open();
+    const char *id = crowd(f, EXPERTS, false);
+    struct response *job = domain_run(
+        f,
+        domain_path("{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\","
+                    "\"dataset\":\"%s\",\"privacy\":{\"epsilon\":5,\"delta\":1e-3,"
+                    "\"consensus\":{\"labels\":200,\"skill\":{\"low\":0,\"high\":150}}}," SMALL "}",
+                    id, 50u));
+    cr_assert_float_eq(spent(f, id), 5, 1e-6);
+    struct response *certificate = certificate_of(f, job);
+    cr_assert_eq(response_number(certificate, "/plan/consensus/skill/high"), 150);
+    cr_assert_eq(response_number(certificate, "/plan/consensus/skill/power"), 8);
+    cr_assert_eq(response_number(certificate, "/plan/consensus/skill/episodes"), 4);
     fixture_close(f);
 }
 

@@ -1,0 +1,190 @@
+/* Episodes of one expert are played side by side, so that its weights are read once for all of
+ * them. An expert's answers depend on its network and the state alone (expert_policies.h), and the
+ * starts on the public seed: nobody's weight depends on another expert. */
+#include "algos/offline/skill_voices.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct skill_voices {
+    struct expert_voices plain;
+    double *weights; /* one for each slot */
+};
+
+struct episode {
+    void *state;
+    struct rng rng;
+    bool goes_on;
+};
+
+struct play {
+    const struct skill_run *run;
+    double parameters[ENV_MAX_PARAMETERS];
+    struct episode episode[SKILL_MAX_EPISODES];
+    float states[SKILL_MAX_EPISODES * ENV_MAX_STATE_DIM]; /* of those that go on, in order */
+    double probabilities[SKILL_MAX_EPISODES * ENV_MAX_ACTIONS];
+    uint32_t playing; /* how many do */
+};
+
+/* Adds the state of an episode to those that are to be asked about, if there is one to ask about.
+ */
+static void put_state(struct play *p, struct episode *episode, const double *observation)
+{
+    size_t dim = p->run->env->state_dim;
+    float *state = p->states + p->playing * dim;
+    bool finite = true;
+    for (size_t i = 0; i < dim; i++) {
+        state[i] = (float)observation[i];
+        finite = finite && isfinite(state[i]);
+    }
+    episode->goes_on = finite;
+    p->playing += finite;
+}
+
+static void start(struct play *p)
+{
+    double observation[ENV_MAX_STATE_DIM];
+    p->playing = 0;
+    for (uint32_t k = 0; k < p->run->scale->episodes; k++) {
+        struct episode *episode = &p->episode[k];
+        episode->goes_on = false;
+        rng_seed(&episode->rng, p->run->seed, k);
+        if (p->run->env->reset(episode->state, p->parameters, &episode->rng, observation))
+            put_state(p, episode, observation);
+    }
+}
+
+static uint32_t likeliest(const double *probabilities, uint32_t actions)
+{
+    uint32_t best = 0;
+    for (uint32_t a = 1; a < actions; a++)
+        best = probabilities[a] > probabilities[best] ? a : best;
+    return best;
+}
+
+/* Moves every episode that goes on by one step; gives what they earned. */
+static double step(struct play *p, uint32_t expert)
+{
+    const struct skill_run *run = p->run;
+    const uint32_t actions = run->env->action_count;
+    double observation[ENV_MAX_STATE_DIM], earned = 0.0;
+    run->voices->probabilities(run->voices->context, expert, 1, p->states, p->playing,
+                               p->probabilities);
+    uint32_t asked = 0;
+    p->playing = 0;
+    for (uint32_t k = 0; k < run->scale->episodes; k++) {
+        struct episode *episode = &p->episode[k];
+        if (!episode->goes_on)
+            continue;
+        uint32_t action = likeliest(p->probabilities + (size_t)asked++ * actions, actions);
+        struct env_outcome outcome =
+            run->env->step(episode->state, p->parameters, action, &episode->rng, observation);
+        episode->goes_on = false;
+        if (outcome.failed)
+            continue;
+        earned += outcome.reward;
+        if (!outcome.terminated)
+            put_state(p, episode, observation);
+    }
+    return earned;
+}
+
+static double weight_of(struct play *p, uint32_t expert)
+{
+    const struct skill_scale *scale = p->run->scale;
+    double sum = 0.0;
+    start(p);
+    for (uint32_t t = 0; t < p->run->max_length && p->playing > 0; t++)
+        sum += step(p, expert);
+    double part = (sum / scale->episodes - scale->low) / (scale->high - scale->low);
+    return part > 0.0 ? pow(fmin(part, 1.0), scale->power) : 0.0; /* NaN weighs nothing */
+}
+
+static enum algorithm_status weigh(struct play *p, struct skill_voices *out)
+{
+    const struct skill_run *run = p->run;
+    for (uint32_t k = 0; k < run->scale->episodes; k++) {
+        p->episode[k].state = env_open(run->env);
+        if (!p->episode[k].state)
+            return ALGORITHM_NO_MEMORY;
+    }
+    for (uint32_t e = 0; e < run->voices->slots; e++) {
+        if (run->goes_on && !run->goes_on(run->context))
+            return ALGORITHM_CANCELLED;
+        if (run->voices->present(run->voices->context, e))
+            out->weights[e] = weight_of(p, e);
+    }
+    return ALGORITHM_OK;
+}
+
+enum algorithm_status skill_voices_new(const struct skill_run *run, struct skill_voices **out)
+{
+    assert(run->scale->power > 0.0 && run->scale->high > run->scale->low);
+    assert(run->scale->episodes > 0 && run->scale->episodes <= SKILL_MAX_EPISODES);
+    assert(run->env->state_dim == run->voices->state_dim &&
+           run->env->action_count == run->voices->action_count);
+    enum algorithm_status status = ALGORITHM_NO_MEMORY;
+    struct skill_voices *skilled = calloc(1, sizeof *skilled);
+    struct play *p = calloc(1, sizeof *p);
+    if (!skilled || !p)
+        goto cleanup;
+    skilled->plain = *run->voices;
+    skilled->weights = calloc((size_t)run->voices->slots + 1, sizeof *skilled->weights);
+    if (!skilled->weights)
+        goto cleanup;
+    p->run = run;
+    env_defaults(run->env, p->parameters);
+    status = weigh(p, skilled);
+
+cleanup:
+    for (uint32_t k = 0; p && k < run->scale->episodes; k++)
+        env_close(run->env, p->episode[k].state);
+    free(p);
+    if (status != ALGORITHM_OK) {
+        skill_voices_free(skilled);
+        return status;
+    }
+    *out = skilled;
+    return ALGORITHM_OK;
+}
+
+void skill_voices_free(struct skill_voices *voices)
+{
+    if (!voices)
+        return;
+    free(voices->weights);
+    free(voices);
+}
+
+/* ---- as voices */
+
+static bool present(const void *context, uint32_t expert)
+{
+    const struct skill_voices *skilled = context;
+    return skilled->plain.present(skilled->plain.context, expert);
+}
+
+static void probabilities(const void *context, uint32_t first, uint32_t count, const float *states,
+                          uint32_t state_count, double *out)
+{
+    const struct skill_voices *skilled = context;
+    const struct expert_voices *plain = &skilled->plain;
+    const double even = 1.0 / plain->action_count;
+    const size_t numbers = (size_t)state_count * plain->action_count;
+    plain->probabilities(plain->context, first, count, states, state_count, out);
+    for (uint32_t e = 0; e < count; e++) {
+        double weight = skilled->weights[first + e];
+        for (size_t i = 0; i < numbers; i++)
+            out[e * numbers + i] = even + weight * (out[e * numbers + i] - even);
+    }
+}
+
+struct expert_voices skill_voices_of(const struct skill_voices *skilled)
+{
+    struct expert_voices voices = skilled->plain;
+    voices.context = skilled;
+    voices.present = present;
+    voices.probabilities = probabilities;
+    return voices;
+}
