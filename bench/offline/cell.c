@@ -5,15 +5,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "algos/offline/offline.h"
 #include "algos/offline/stage.h"
+#include "bench/offline/tuned.h"
 
-/* As a job has them unless asked otherwise (docs/openapi: privacy). */
+/* As a job has them unless asked otherwise (openapi.yaml, privacy) or tuned.c says. */
 #define STABLE_COUNT 25
 #define STABLE_SHARE 0.75
 #define DELTA_SHARE  0.9
 #define PLAIN_SHARE  0.2
 #define LABELS       2000
 #define EXPLORE      0.1
+#define ROUNDS       1
 /* Ten runs of ten episodes. */
 #define EPISODES 100
 
@@ -60,6 +63,8 @@ static void set_stage(const struct cell *cell, struct algorithm_request *out)
         stage.kind = STAGE_CONSENSUS;
         stage.labels = LABELS;
         stage.explore = EXPLORE;
+        stage.rounds = ROUNDS;
+        stage.skill = (struct skill_scale){.episodes = 4};
         stage.epsilon_share = stage.delta_share = 1.0;
         out->plain_share = 1.0;
     } else {
@@ -68,29 +73,60 @@ static void set_stage(const struct cell *cell, struct algorithm_request *out)
     out->stage = stage;
 }
 
+/* Settings of the first stage; each touches only the stage that has it. */
+static bool set_stage_setting(const struct cell_setting *setting, struct algorithm_request *out)
+{
+    struct stage_request *stage = &out->stage;
+    bool stable = stage->kind == STAGE_STABLE;
+    const char *name = setting->name;
+    if (strcmp(name, "stable_count") == 0)
+        stage->runs = (uint32_t)setting->value;
+    else if (strcmp(name, "stable_share") == 0)
+        stage->epsilon_share = stable ? setting->value : stage->epsilon_share;
+    else if (strcmp(name, "plain_share") == 0)
+        out->plain_share = stable ? setting->value : out->plain_share;
+    else if (strcmp(name, "label_share") == 0)
+        stage->epsilon_share = stable ? stage->epsilon_share : setting->value;
+    else if (strcmp(name, "label_plain_share") == 0)
+        out->plain_share = stable ? out->plain_share : setting->value;
+    else if (strcmp(name, "labels") == 0)
+        stage->labels = (uint32_t)setting->value;
+    else if (strcmp(name, "label_length") == 0)
+        stage->max_length = stable ? stage->max_length : (uint32_t)setting->value;
+    else if (strcmp(name, "explore") == 0)
+        stage->explore = setting->value;
+    else if (strcmp(name, "skill_low") == 0)
+        stage->skill.low = setting->value;
+    else if (strcmp(name, "skill_high") == 0)
+        stage->skill.high = setting->value;
+    else if (strcmp(name, "skill_power") == 0)
+        stage->skill.power = setting->value;
+    else if (strcmp(name, "rounds") == 0)
+        stage->rounds = (uint32_t)setting->value;
+    else
+        return false;
+    return true;
+}
+
 static bool set_one(const struct cell *cell, const struct cell_setting *setting,
                     struct algorithm_request *out)
 {
-    if (strcmp(setting->name, "stable_count") == 0) {
-        out->stage.runs = (uint32_t)setting->value;
-    } else if (strcmp(setting->name, "stable_share") == 0) {
-        if (out->stage.kind == STAGE_STABLE)
-            out->stage.epsilon_share = setting->value;
-    } else if (strcmp(setting->name, "plain_share") == 0) {
-        if (out->stage.kind == STAGE_STABLE)
-            out->plain_share = setting->value;
-    } else if (strcmp(setting->name, "labels") == 0) {
-        out->stage.labels = (uint32_t)setting->value;
-    } else {
-        int index = parameters_index(cell->algorithm->parameters, cell->algorithm->parameter_count,
-                                     setting->name);
-        if (index < 0) {
-            fprintf(stderr, "%s: no such setting of %s\n", setting->name, cell->algorithm->name);
-            return false;
-        }
-        out->parameters.value[index] =
-            (struct parameter_value){.number = {setting->value}, .count = 1};
+    const struct algorithm *algorithm = cell->algorithm;
+    if (set_stage_setting(setting, out))
+        return true;
+    if (strcmp(setting->name, "layers") == 0) { /* as many of the first one's width */
+        struct parameter_value *hidden = &out->parameters.value[OFFLINE_HIDDEN];
+        hidden->count = (uint32_t)setting->value;
+        for (unsigned l = 1; l < hidden->count; l++)
+            hidden->number[l] = hidden->number[0];
+        return true;
     }
+    int index = parameters_index(algorithm->parameters, algorithm->parameter_count, setting->name);
+    if (index < 0) {
+        fprintf(stderr, "%s: no such setting of %s\n", setting->name, algorithm->name);
+        return false;
+    }
+    out->parameters.value[index] = (struct parameter_value){.number = {setting->value}, .count = 1};
     return true;
 }
 
@@ -107,6 +143,12 @@ static bool make_request(const struct cell *cell, struct algorithm_request *out)
                                       .seed = cell->seed};
     algorithm_defaults(cell->algorithm, p->env->name, &out->parameters);
     set_stage(cell, out);
+    struct cell_setting tuned[CELL_SETTINGS];
+    unsigned tuned_count = tuned_settings(cell, tuned);
+    for (unsigned i = 0; i < tuned_count; i++) {
+        if (!set_one(cell, &tuned[i], out))
+            return false;
+    }
     if (cell->steps > 0) {
         const struct cell_setting steps = {"steps", (double)cell->steps};
         if (!set_one(cell, &steps, out))

@@ -16,8 +16,10 @@ extern const struct cell_method cell_methods[];
 extern const unsigned cell_method_count;
 const struct cell_method *cell_method_find(const char *name);
 
-/* NAME=VALUE settings that stand for all cells; "stable_count", "stable_share" and "plain_share"
- * are the first stage's, the others the algorithm's. */
+/* NAME=VALUE settings. "stable_count", "stable_share" and "plain_share" are those of stable
+ * prefixes; "labels", "label_length", "label_share", "label_plain_share", "explore", "rounds",
+ * "skill_low", "skill_high" and "skill_power" those of consensus labels; "layers" is the number of
+ * hidden layers, all as wide as the first; the others are the algorithm's parameters. */
 #define CELL_SETTINGS 16
 struct cell_setting {
     const char *name;

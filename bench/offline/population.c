@@ -5,6 +5,7 @@
  * killed run left half written is cut off and made again. */
 #include "bench/offline/population.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #define RANDOM_EPISODES 100
 #define RECORD_MAX      (1u << 26)
+#define PATH_BYTES      4096
 
 /* The caps of the published protocol: 1000 steps in CartPole, 200 in Acrobot, 50 in HIV. */
 static uint32_t evaluation_steps(const struct env *env)
@@ -77,11 +79,22 @@ static uint32_t read_cache(FILE *file, uint32_t settings, struct policy **out)
     return settings;
 }
 
-static bool train(const struct env *env, uint32_t settings, const char *cache, struct policy **out)
+static void cache_path(char out[PATH_BYTES], const char *cache, const struct env *env,
+                       uint64_t seed)
 {
+    if (seed == 1)
+        snprintf(out, PATH_BYTES, "%s/%s.experts", cache, env->name);
+    else
+        snprintf(out, PATH_BYTES, "%s/%s-%" PRIu64 ".experts", cache, env->name, seed);
+}
+
+static bool train(const struct population *p, uint32_t settings, const char *cache)
+{
+    const struct env *env = p->env;
     const struct expert_population *kind = experts_find(env);
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s.experts", cache, env->name);
+    struct policy **out = p->policies;
+    char path[PATH_BYTES];
+    cache_path(path, cache, env, p->seed);
     FILE *file = fopen(path, "a+b");
     if (!kind || !file || fseek(file, 0, SEEK_SET) != 0) {
         fprintf(stderr, "%s: %s\n", path, kind ? "cannot be written" : "no such population");
@@ -93,7 +106,7 @@ static bool train(const struct env *env, uint32_t settings, const char *cache, s
     bool good = s != UINT32_MAX;
     for (; good && s < settings; s++) {
         struct policy **three = out + (size_t)s * EXPERTS_PER_SETTING;
-        good = experts_train(kind, EXPERTS_MOMENTS, POPULATION_SEED, s, NULL, three);
+        good = experts_train(kind, EXPERTS_MOMENTS, p->seed, s, NULL, three);
         for (int k = 0; good && k < EXPERTS_PER_SETTING; k++)
             good = write_record(file, three[k]);
         good = good && fflush(file) == 0;
@@ -117,7 +130,7 @@ static struct dataset *play(const struct population *p)
     bool good = builder && expert_episode_init(&episode, p->env, p->episode_steps);
     for (uint32_t e = 0; good && e < p->experts; e++) {
         struct rng rng;
-        expert_rng(&rng, POPULATION_SEED, e);
+        expert_rng(&rng, p->seed, e);
         for (uint32_t t = 0; good && t < p->trajectories; t++) {
             good = expert_play(&episode, p->policies[e], POPULATION_FLOOR, &rng);
             episode.trajectory.expert = e;
@@ -148,8 +161,8 @@ static bool measure_random(struct population *p)
     return good;
 }
 
-struct population *population_load(const char *world, uint32_t experts, uint32_t trajectories,
-                                   const char *cache)
+struct population *population_load(const char *world, uint64_t seed, uint32_t experts,
+                                   uint32_t trajectories, const char *cache)
 {
     const struct env *env = env_find(world);
     if (!env) {
@@ -162,11 +175,12 @@ struct population *population_load(const char *world, uint32_t experts, uint32_t
         return NULL;
     p->policies = calloc((size_t)settings * EXPERTS_PER_SETTING, sizeof(struct policy *));
     p->env = env;
+    p->seed = seed;
     p->experts = settings * EXPERTS_PER_SETTING; /* until all are loaded: what is to be freed */
     p->trajectories = trajectories;
     p->evaluation_steps = evaluation_steps(env);
     p->episode_steps = experts_find(env) ? experts_episode_steps(experts_find(env)) : 0;
-    bool good = p->policies && train(env, settings, cache, p->policies);
+    bool good = p->policies && train(p, settings, cache);
     for (; good && p->experts > experts; p->experts--)
         policy_free(p->policies[p->experts - 1]);
     good = good && measure_random(p);

@@ -13,10 +13,10 @@
 #include "envs/env.h"
 
 #define POPULATION_FLOOR 0.02 /* probability of every action but the best */
-#define POPULATION_SEED  1
 
 struct population {
     const struct env *env;
+    uint64_t seed;
     uint32_t experts, trajectories;
     uint32_t episode_steps;    /* longest trajectory in the data */
     uint32_t evaluation_steps; /* longest episode when a policy is judged */
@@ -25,10 +25,10 @@ struct population {
     double random_return; /* mean of 100 episodes of at most evaluation_steps with random actions */
 };
 
-/* Loads the networks from CACHE/NAME.experts, and trains and adds those that are missing; then
- * plays. NULL after a line on standard error. */
-struct population *population_load(const char *world, uint32_t experts, uint32_t trajectories,
-                                   const char *cache);
+/* Loads the networks from CACHE/NAME.experts (NAME-SEED.experts when SEED is not 1), and trains and
+ * adds those that are missing; then plays. NULL after a line on standard error. */
+struct population *population_load(const char *world, uint64_t seed, uint32_t experts,
+                                   uint32_t trajectories, const char *cache);
 void population_free(struct population *population);
 
 /* Copies of the networks, mixed to the floor; the caller frees them. NULL: no memory. */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "bench/offline/results.h"
+#include "bench/plot/plot.h"
+#include "bench/plot/sample.h"
 
 #define METHODS  5
 #define EPSILONS 4
@@ -17,7 +19,6 @@ static const char *const methods[METHODS] = {"none", "dpsgd", "selective", "sele
                                              "consensus"};
 static const char *const labels[METHODS] = {"not private", "DP-SGD", "selective DP-SGD",
                                             "selective, published thresholds", "consensus labels"};
-static const char *const colors[METHODS] = {"#555555", "#0072b2", "#d55e00", "#cc79a7", "#009e73"};
 static const double epsilons[EPSILONS] = {2.5, 5, 7.5, 10};
 
 /* Sharma et al. 2025: best private figure and plain DP-SGD, as fractions of the non-private run,
@@ -38,14 +39,6 @@ struct estimate {
     double mean, deviation; /* of returns over seeds */
     double random, certified, cpu_seconds;
 };
-
-/* 97.5 % point of Student's t. */
-static double student(unsigned freedom)
-{
-    static const double t[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
-                               2.306, 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
-    return freedom < sizeof t / sizeof t[0] ? t[freedom] : 2.131; /* wider than it need be */
-}
 
 static struct estimate estimate_of(const struct results *all, uint32_t experts, const char *world,
                                    const char *algorithm, const char *method, double epsilon)
@@ -82,7 +75,7 @@ static double fraction_of(const struct estimate *e, const struct estimate *plain
     unsigned fewer = e->count < plain->count ? e->count : plain->count;
     double a = e->deviation * e->deviation / e->count;
     double b = plain->deviation * plain->deviation / plain->count * quotient * quotient;
-    *half = fewer > 1 ? student(fewer - 1) * sqrt(a + b) / fabs(bottom) : NAN;
+    *half = fewer > 1 ? sample_student(fewer - 1) * sqrt(a + b) / fabs(bottom) : NAN;
     return quotient;
 }
 
@@ -158,93 +151,67 @@ static void write_table(FILE *out, const struct results *all, uint32_t experts, 
 
 /* ---- the plot: fraction over epsilon, a line for each method */
 
-enum { WIDTH = 520, HEIGHT = 300, LEFT = 52, RIGHT = 180, TOP = 20, BOTTOM = 40 };
-
-static double at_x(double epsilon)
+static struct plot_point point_of(const struct results *all, uint32_t experts, const char *world,
+                                  const char *algorithm, int method, double epsilon)
 {
-    return LEFT + (epsilon - 2.0) / 8.5 * (WIDTH - LEFT - RIGHT);
+    struct estimate plain = estimate_of(all, experts, world, algorithm, "none", 0);
+    struct estimate e = estimate_of(all, experts, world, algorithm, methods[method], epsilon);
+    struct plot_point point = {epsilon + 0.06 * (method - 2), NAN, NAN, NAN};
+    double half;
+    if (e.count == 0)
+        return point;
+    point.y = fraction_of(&e, &plain, &half);
+    point.low = point.y - half;
+    point.high = point.y + half;
+    return point;
 }
 
-static double at_y(double fraction)
+static struct plot_point published_point(const char *world, const char *algorithm, bool best,
+                                         double epsilon)
 {
-    double bounded = fmin(fmax(fraction, -0.2), 1.4);
-    return TOP + (1.4 - bounded) / 1.6 * (HEIGHT - TOP - BOTTOM);
-}
-
-static void write_axes(FILE *out)
-{
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"11\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-            WIDTH, HEIGHT);
-    for (int i = 0; i <= 6; i++) {
-        double y = at_y(0.2 * i);
-        fprintf(out,
-                "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n"
-                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.1f</text>\n",
-                LEFT, WIDTH - RIGHT, y, y, i == 5 ? "#555555" : "#dddddd", LEFT - 6, y + 4,
-                0.2 * i);
+    struct plot_point point = {epsilon, NAN, NAN, NAN};
+    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+        double value = best ? published[i].best : published[i].dpsgd;
+        if (strcmp(published[i].world, world) == 0 &&
+            strcmp(published[i].algorithm, algorithm) == 0 && published[i].epsilon == epsilon &&
+            value > 0)
+            point.y = value;
     }
-    for (int e = 0; e < EPSILONS; e++)
-        fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
-                at_x(epsilons[e]), HEIGHT - BOTTOM + 16, epsilons[e]);
-    fprintf(
-        out,
-        "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ε</text>\n"
-        "<text x=\"14\" y=\"%d\" transform=\"rotate(-90 14 %d)\" text-anchor=\"middle\">return, "
-        "fraction of the non-private</text>\n",
-        (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, HEIGHT / 2, HEIGHT / 2);
-}
-
-static void write_line(FILE *out, const struct results *all, uint32_t experts, const char *world,
-                       const char *algorithm, int method, const struct estimate *plain)
-{
-    double last_x = 0.0, last_y = 0.0, half;
-    bool begun = false;
-    for (int i = 0; i < EPSILONS; i++) {
-        struct estimate e =
-            estimate_of(all, experts, world, algorithm, methods[method], epsilons[i]);
-        if (e.count == 0)
-            continue;
-        double quotient = fraction_of(&e, plain, &half);
-        double x = at_x(epsilons[i]) + 3.0 * (method - 2), y = at_y(quotient);
-        fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", x, y,
-                colors[method]);
-        if (!isnan(half))
-            fprintf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n",
-                    x, x, at_y(quotient - half), at_y(quotient + half), colors[method]);
-        if (begun)
-            fprintf(out,
-                    "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-                    "stroke-width=\"1.5\"/>\n",
-                    last_x, x, last_y, y, colors[method]);
-        last_x = x;
-        last_y = y;
-        begun = true;
-    }
-    if (begun)
-        fprintf(out, "<text x=\"%d\" y=\"%d\" fill=\"%s\">%s</text>\n", WIDTH - RIGHT + 8,
-                TOP + 20 * method, colors[method], labels[method]);
+    return point;
 }
 
 static bool write_plot(const struct results *all, uint32_t experts, const char *world,
                        const char *algorithm, const char *directory)
 {
-    char path[4096];
+    char path[4096], title[128];
+    struct plot_point points[METHODS + 1][EPSILONS];
+    struct plot_line lines[METHODS + 1];
+    size_t count = 0;
+    for (int line = 1; line < METHODS + 2; line++) {
+        bool best = line == METHODS, theirs = line >= METHODS, any = false;
+        struct plot_point *to = points[count];
+        for (int e = 0; e < EPSILONS; e++) {
+            to[e] = theirs ? published_point(world, algorithm, best, epsilons[e])
+                           : point_of(all, experts, world, algorithm, line, epsilons[e]);
+            any = any || !isnan(to[e].y);
+        }
+        const char *label = !theirs ? labels[line] : best ? "published, best" : "published, DP-SGD";
+        lines[count] =
+            (struct plot_line){.label = label, .points = to, .count = EPSILONS, .dashed = theirs};
+        count += any;
+    }
     snprintf(path, sizeof path, "%s/offline-%s-%s-%" PRIu32 ".svg", directory, world, algorithm,
              experts);
-    struct estimate plain = estimate_of(all, experts, world, algorithm, "none", 0);
-    FILE *out = fopen(path, "w");
-    if (!out) {
-        fprintf(stderr, "%s: cannot be written\n", path);
-        return false;
-    }
-    write_axes(out);
-    for (int m = 1; m < METHODS; m++)
-        write_line(out, all, experts, world, algorithm, m, &plain);
-    fprintf(out, "</svg>\n");
-    return fclose(out) == 0;
+    snprintf(title, sizeof title, "%s, %s, %" PRIu32 " experts", world, algorithm, experts);
+    const struct plot plot = {.title = title,
+                              .x_label = "ε",
+                              .y_label = "return, fraction of the non-private",
+                              .lines = lines,
+                              .line_count = count};
+    if (count == 0 || plot_write(path, &plot))
+        return true;
+    fprintf(stderr, "%s: cannot be written\n", path);
+    return false;
 }
 
 /* Numbers of experts that WORLD has a non-private run of, growing; gives how many. */
@@ -282,6 +249,46 @@ static bool write_all(FILE *out, const struct results *all, const char *world,
     return good;
 }
 
+/* ---- ours beside theirs */
+
+static void write_duel(FILE *out, const struct results *all, size_t row)
+{
+    const char *world = published[row].world, *algorithm = published[row].algorithm;
+    double theirs = fmax(published[row].best, published[row].dpsgd), half = NAN, best = NAN;
+    double best_half = NAN;
+    uint32_t sizes[SIZES];
+    int method = -1;
+    unsigned count = sizes_of(all, world, algorithm, sizes);
+    if (count == 0)
+        return;
+    uint32_t experts = sizes[count - 1];
+    struct estimate plain = estimate_of(all, experts, world, algorithm, "none", 0);
+    for (int m = 1; m < METHODS; m++) {
+        struct estimate e =
+            estimate_of(all, experts, world, algorithm, methods[m], published[row].epsilon);
+        double quotient = e.count > 0 ? fraction_of(&e, &plain, &half) : NAN;
+        if (isnan(quotient) || (method >= 0 && quotient <= best))
+            continue;
+        best = quotient;
+        best_half = half;
+        method = m;
+    }
+    if (method < 0)
+        return;
+    fprintf(out, "| %s, %s | %g | %.2f | %.2f ± %.2f | %s | %" PRIu32 " |\n", world, algorithm,
+            published[row].epsilon, theirs, best, best_half, labels[method], experts);
+}
+
+static void write_duels(FILE *out, const struct results *all)
+{
+    fprintf(out, "## Where a figure was published\n\nTheir best under their accounting, ours "
+                 "under the certified one; fractions of the non-private run.\n\n"
+                 "| | ε | published | ours | by | experts |\n|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++)
+        write_duel(out, all, i);
+    fprintf(out, "\n");
+}
+
 bool report_write(const char *path, const char *directory)
 {
     static const char *const worlds[] = {"cartpole", "acrobot", "lunar_lander", "hiv"};
@@ -299,6 +306,8 @@ bool report_write(const char *path, const char *directory)
     if (good)
         fprintf(out, "# Tables of the offline reproduction\n\nWritten by `make reproduce-offline` "
                      "from offline.tsv; [offline.md](offline.md) says what the numbers are.\n\n");
+    if (good)
+        write_duels(out, &all);
     for (int w = 0; good && w < 4; w++) {
         for (int a = 0; good && a < 2; a++)
             good = write_all(out, &all, worlds[w], algorithms[a], directory);

@@ -5,6 +5,7 @@
  * fewer seeds; finished ones are lines of the results file and are not run again. With --report
  * nothing is run: the file is turned into the tables and plots. */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct options {
     char *worlds; /* comma-separated, as are the next */
     const char *algorithms, *methods, *epsilons;
     uint32_t experts, trajectories;
-    uint64_t seeds, steps;
+    uint64_t seeds, steps, population;
     const char *results, *cache, *report;
     bool ablation;
     struct cell_setting settings[CELL_SETTINGS];
@@ -31,7 +32,8 @@ static const char usage[] =
     "reproduce_offline [--environments cartpole,acrobot] [--algorithms cql,bcq]\n"
     "  [--only none,dpsgd,selective,selective_paper,consensus] [--epsilons 2.5,5,7.5,10]\n"
     "  [--experts 3000] [--trajectories 20] [--seeds 3] [--steps N] [--set NAME=VALUE ...]\n"
-    "  [--results FILE] [--cache DIRECTORY] [--ablation] [--report DIRECTORY]\n";
+    "  [--population SEED] [--results FILE] [--cache DIRECTORY] [--ablation] [--report "
+    "DIRECTORY]\n";
 
 /* Splits TEXT at commas, in place. */
 static unsigned words(char *text, char *out[WORDS])
@@ -83,6 +85,8 @@ static bool read_option(int which, char *text, struct options *o)
         return number(text, 1, 1000, &value) && (double)(o->seeds = (uint64_t)value) == value;
     case 'k':
         return number(text, 1, 1e7, &value) && (double)(o->steps = (uint64_t)value) == value;
+    case 'q':
+        return number(text, 1, 1e9, &value) && (double)(o->population = (uint64_t)value) == value;
     case 'e':
         return read_setting(text, o);
     case 'r':
@@ -112,6 +116,7 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"trajectories", required_argument, NULL, 't'},
                                           {"seeds", required_argument, NULL, 's'},
                                           {"steps", required_argument, NULL, 'k'},
+                                          {"population", required_argument, NULL, 'q'},
                                           {"set", required_argument, NULL, 'e'},
                                           {"results", required_argument, NULL, 'r'},
                                           {"cache", required_argument, NULL, 'c'},
@@ -131,8 +136,11 @@ static bool describe(const struct options *o, char out[RESULT_WORD])
 {
     size_t size = 0;
     out[0] = '\0';
+    if (o->population != 1)
+        size += (size_t)snprintf(out, RESULT_WORD, "population=%" PRIu64, o->population);
     if (o->steps > 0)
-        size += (size_t)snprintf(out, RESULT_WORD, "steps=%llu", (unsigned long long)o->steps);
+        size += (size_t)snprintf(out + size, RESULT_WORD - size, "%ssteps=%" PRIu64,
+                                 size > 0 ? "," : "", o->steps);
     for (unsigned i = 0; i < o->setting_count && size < RESULT_WORD; i++)
         size += (size_t)snprintf(out + size, RESULT_WORD - size, "%s%s=%g", size > 0 ? "," : "",
                                  o->settings[i].name, o->settings[i].value);
@@ -235,7 +243,7 @@ static bool run(const struct options *o)
     unsigned count = words(o->worlds, world);
     for (unsigned w = 0; w < count; w++) {
         struct population *population =
-            population_load(world[w], o->experts, o->trajectories, o->cache);
+            population_load(world[w], o->population, o->experts, o->trajectories, o->cache);
         bool good = population &&
                     (o->ablation ? ablation_run(population, o->results) : run_world(o, population));
         population_free(population);
@@ -255,6 +263,7 @@ int main(int argc, char **argv)
                         .experts = 3000,
                         .trajectories = 20,
                         .seeds = 3,
+                        .population = 1,
                         .results = "docs/results/offline.tsv",
                         .cache = "."};
     if (!read_options(argc, argv, &o)) {

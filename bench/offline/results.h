@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESULT_WORD 96
+#define RESULT_WORD 192
 
 struct result {
     char world[24], algorithm[32], method[24];

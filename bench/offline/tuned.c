@@ -1,0 +1,51 @@
+/* The table of settings, found on populations other than the ones that are reported. */
+#include "bench/offline/tuned.h"
+
+#include <string.h>
+
+#define MOST 8
+
+/* NULL: all of them. Later rows are applied after earlier ones. */
+static const struct {
+    const char *world, *algorithm, *method;
+    struct cell_setting settings[MOST]; /* up to one without a name */
+} rows[] = {
+    {"cartpole", NULL, NULL, {{"steps", 40000}}},
+    {"cartpole", "cql", "none", {{"alpha", 0.05}}},
+    {"cartpole", NULL, "dpsgd", {{"weight_power", 8}}},
+    {"cartpole",
+     NULL,
+     "selective",
+     {{"weight_power", 8}, {"stable_count", 5}, {"stable_share", 0.5}, {"plain_share", 0.1}}},
+    {"cartpole",
+     NULL,
+     "selective_paper",
+     {{"weight_power", 8}, {"stable_count", 5}, {"stable_share", 0.5}, {"plain_share", 0.1}}},
+    {"cartpole",
+     NULL,
+     "consensus",
+     {{"labels", 5000}, {"label_length", 1000}, {"skill_high", 1000}, {"skill_power", 8}}},
+    {"cartpole", "bcq", "consensus", {{"threshold", 0.95}}},
+    {"acrobot", NULL, NULL, {{"steps", 40000}}},
+    {"acrobot", NULL, "selective", {{"stable_count", 5}, {"stable_share", 0.5}}},
+    {"acrobot", NULL, "selective_paper", {{"stable_count", 5}, {"stable_share", 0.5}}},
+};
+
+static bool fits(const char *wanted, const char *name)
+{
+    return !wanted || strcmp(wanted, name) == 0;
+}
+
+unsigned tuned_settings(const struct cell *cell, struct cell_setting out[CELL_SETTINGS])
+{
+    unsigned count = 0;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        if (!fits(rows[r].world, cell->population->env->name) ||
+            !fits(rows[r].algorithm, cell->algorithm->name) ||
+            !fits(rows[r].method, cell->method->name))
+            continue;
+        for (int i = 0; i < MOST && rows[r].settings[i].name && count < CELL_SETTINGS; i++)
+            out[count++] = rows[r].settings[i];
+    }
+    return count;
+}
