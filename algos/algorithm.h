@@ -54,6 +54,7 @@ struct algorithm_request {
     double plain_share; /* part of a private run's steps that are plain ones on the released stable
                            set (algos/offline/schedule.h); 0: all are noisy */
     bool force;         /* a Q-release whose noise exceeds its range is wanted all the same */
+    bool protects_rewards; /* a Q-release of unit reward (algos/release/reward_q.h) */
     struct stage_request stage; /* what is released before the training; STAGE_NONE: nothing */
     uint64_t seed;              /* initial weights and other public coins */
     struct mlp_shape played;    /* of algorithms with plays_given: a network of that shape */
@@ -132,6 +133,7 @@ struct algorithm {
     bool mechanisms[MECHANISM_COUNT];
     bool needs_dataset;
     bool needs_world;         /* it plays in request.world, and takes no dataset */
+    bool may_play;            /* where request.protects_rewards, a world does for a dataset */
     bool result_is_public;    /* it plays in a public world, with nobody's data: what MECHANISM_NONE
                                  gives is released although nothing protects it. With another
                                  mechanism its episodes stand for people's */

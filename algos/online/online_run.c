@@ -33,6 +33,8 @@ uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_
                               run->plan->privacy.noise_multiplier, (double)run->plan->total_steps};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         hash = mix(hash, numbers[i]);
+    if (request->world == NULL)
+        return hash;
     for (const char *c = request->world->name; *c != '\0'; c++)
         hash = mix(hash, *c);
     return checksum_words(hash, request->world_parameters,

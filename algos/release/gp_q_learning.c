@@ -183,6 +183,18 @@ static struct q_release *release(struct making *m, struct noise_source *noise)
         t, relu_features_policy(&m->features, t->low, t->high, m->one, t->action_count));
 }
 
+enum algorithm_status gp_q_give(const struct algorithm_run *run, struct q_release *made,
+                                bool injected_noise)
+{
+    if (!made)
+        return ALGORITHM_NO_MEMORY;
+    if (run->hooks.give_release)
+        run->hooks.give_release(run->hooks.context, made, injected_noise);
+    else
+        q_release_free(made);
+    return ALGORITHM_OK;
+}
+
 static enum algorithm_status finish(struct making *m, const struct algorithm_run *run)
 {
     struct noise_source *own = run->noise ? NULL : noise_source_new("gaussian process");
@@ -192,13 +204,7 @@ static enum algorithm_status finish(struct making *m, const struct algorithm_run
     bool injected = noise_source_is_injected(noise);
     struct q_release *made = release(m, noise);
     noise_source_free(own);
-    if (!made)
-        return ALGORITHM_NO_MEMORY;
-    if (run->hooks.give_release)
-        run->hooks.give_release(run->hooks.context, made, injected);
-    else
-        q_release_free(made);
-    return ALGORITHM_OK;
+    return gp_q_give(run, made, injected);
 }
 
 static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct policy **out_policy,
@@ -208,6 +214,8 @@ static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct 
     struct making making;
     *out_policy = NULL;
     *message = "";
+    if (run->request->protects_rewards)
+        return gp_q_reward_train(run, message);
     if (!run->data || run->data->state_dim != run->request->state_dim ||
         run->data->action_count != run->request->action_count || !run->data->expert_keys) {
         *message = "the dataset's dimensions are not those of the request";
@@ -242,6 +250,7 @@ const struct algorithm gp_q_learning_algorithm = {
                "is released and may be asked for ever.",
     .mechanisms = {[MECHANISM_GAUSSIAN_PROCESS] = true},
     .needs_dataset = true,
+    .may_play = true,
     .gives_q_release = true,
     .privacy_unit = "expert",
     .parameters = gp_q_parameters,

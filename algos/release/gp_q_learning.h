@@ -1,9 +1,9 @@
-/* gp_q_learning: a Q-function for each shard of experts, learned without privacy, each forced into
- * a public class; their mean plus Gaussian noise is released, to be asked for ever. Unit: one
- * expert, added, removed or with other data. The theorem is in
- * algos/privacy/gaussian_process_plan.h (form path), gaussian_process_features.h (features); a grid
- * is that with values for coefficients. The training does not enter the guarantee: all of it could
- * be replaced.
+/* gp_q_learning, unit expert (unit reward: reward_q.h): a Q-function for each shard of experts,
+ * learned without privacy, each forced into a public class; their mean plus Gaussian noise is
+ * released, to be asked for ever. Unit: one expert, added, removed or with other data. The theorem
+ * is in algos/privacy/gaussian_process_plan.h (form path), gaussian_process_features.h (features);
+ * a grid is that with values for coefficients. The training does not enter the guarantee: all of it
+ * could be replaced.
  *
  * Source: Wang and Hegde 2019, whose own guarantee does not hold (docs/privacy.md); Hall, Rinaldo
  * and Wasserman 2013; Nissim, Raskhodnikova and Smith 2007. */
@@ -42,6 +42,12 @@ enum gp_q_parameter {
     GP_Q_RADIUS,
     GP_Q_FEATURES,
     GP_Q_NODES,
+    GP_Q_UPDATES,
+    GP_Q_RATE,
+    GP_Q_ERROR_LIMIT,
+    GP_Q_BETA,
+    GP_Q_EXPLORATION,
+    GP_Q_DISCOUNT,
     GP_Q_COUNT
 };
 extern const struct parameter_spec gp_q_parameters[GP_Q_COUNT]; /* gp_q_parameters.c */
@@ -51,6 +57,28 @@ struct shards;
 /* The base algorithm, and in *OUT what it is asked to do with each of so many shards (take and kept
  * are left NULL). */
 void gp_q_shards(const struct algorithm_request *request, struct shards *out);
+
+/* ---- between the files of the algorithm */
+
+double gp_q_number(const struct algorithm_request *request, enum gp_q_parameter which);
+
+/* Fills state_dim, action_count, bounds and what becomes of states outside of them; NULL, or the
+ * sentence that says what does not fit. */
+const char *gp_q_bounds(const struct algorithm_request *request, struct q_terms *out);
+
+/* Prices terms->updates releases of noise terms->sigma each, fills PRIVACY and mu; sigma grows, in
+ * its last digits, until the certified epsilon is not above the one that was asked for. */
+enum algorithm_status gp_q_price(const struct algorithm_request *request, struct q_terms *terms,
+                                 struct dp_sgd_plan *privacy, const char **message);
+
+/* Gives MADE to whoever runs the job; NULL: memory was short. */
+enum algorithm_status gp_q_give(const struct algorithm_run *run, struct q_release *made,
+                                bool injected_noise);
+
+/* Unit reward (gp_q_reward.c). */
+enum algorithm_status gp_q_reward_plan(const struct algorithm_request *request,
+                                       struct algorithm_plan *out, const char **message);
+enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const char **message);
 
 /* struct algorithm.plan. */
 enum algorithm_status gp_q_plan(const struct algorithm_request *request, struct algorithm_plan *out,

@@ -62,5 +62,19 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
         "features", "How many public features; more than state_dim (features)."},
     [GP_Q_NODES] = {"nodes", PARAMETER_INTEGER, OFFLINE_ONE(9), 2, 4096, NULL, "nodes",
         "Nodes along each coordinate (grid)."},
+    [GP_Q_UPDATES] = {"updates", PARAMETER_INTEGER, OFFLINE_ONE(40), 1, 100000, NULL, "updates",
+        "Unit reward: updates of the function, each with noise of its own and of batch_size "
+        "transitions."},
+    [GP_Q_RATE] = {"update_rate", PARAMETER_REAL, OFFLINE_ONE(0.5), 1e-6, 100, NULL, "",
+        "Unit reward: step size of an update in the kernel's space."},
+    [GP_Q_ERROR_LIMIT] = {"error_limit", PARAMETER_REAL, OFFLINE_ONE(1000), 1e-3, 1e6, NULL, "",
+        "Unit reward: errors of a value are clipped to this; below 1/2 that lowers the noise."},
+    [GP_Q_BETA] = {"kernel_beta", PARAMETER_REAL, OFFLINE_ONE(5), 1e-3, 1e6, NULL, "",
+        "Unit reward, one coordinate: the kernel is exp(-kernel_beta |x - y|) over the declared "
+        "range as a whole."},
+    [GP_Q_EXPLORATION] = {"exploration", PARAMETER_REAL, OFFLINE_ONE(0.2), 0, 1, NULL, "",
+        "Unit reward, in a world: share of steps with a uniformly random action."},
+    [GP_Q_DISCOUNT] = {"discount", PARAMETER_REAL, OFFLINE_ONE(0.99), 0, 1, NULL, "",
+        "Unit reward, in a world: worth of a reward one step later; datasets have their own."},
 };
 /* clang-format on */

@@ -18,7 +18,7 @@
 #define UP        (1.0 + 1e-14)
 #define GRID_MOST 262144 /* values */
 
-static double number(const struct algorithm_request *request, enum gp_q_parameter which)
+double gp_q_number(const struct algorithm_request *request, enum gp_q_parameter which)
 {
     return request->parameters.value[which].number[0];
 }
@@ -26,9 +26,9 @@ static double number(const struct algorithm_request *request, enum gp_q_paramete
 void gp_q_shards(const struct algorithm_request *request, struct shards *out)
 {
     static const char *const bases[] = {"cql", "behaviour_cloning"};
-    *out = (struct shards){.algorithm = algorithm_find(bases[(int)number(request, GP_Q_BASE)]),
+    *out = (struct shards){.algorithm = algorithm_find(bases[(int)gp_q_number(request, GP_Q_BASE)]),
                            .request = *request,
-                           .count = (uint32_t)number(request, GP_Q_SHARDS)};
+                           .count = (uint32_t)gp_q_number(request, GP_Q_SHARDS)};
     const struct algorithm *base = out->algorithm;
     assert(base);
     algorithm_defaults(base, NULL, &out->request.parameters);
@@ -43,14 +43,17 @@ void gp_q_shards(const struct algorithm_request *request, struct shards *out)
 
 static enum q_form form_of(const struct algorithm_request *request)
 {
-    int asked = (int)number(request, GP_Q_FORM);
+    int asked = (int)gp_q_number(request, GP_Q_FORM);
     if (asked == 0)
         return request->state_dim == 1 ? Q_FORM_PATH : Q_FORM_FEATURES;
     return (enum q_form)(asked - 1);
 }
 
-static const char *bounds(const struct algorithm_request *request, struct q_terms *out)
+const char *gp_q_bounds(const struct algorithm_request *request, struct q_terms *out)
 {
+    out->state_dim = request->state_dim;
+    out->action_count = request->action_count;
+    out->clamps = gp_q_number(request, GP_Q_OUTSIDE) != 0;
     const struct parameter_value *low = &request->parameters.value[GP_Q_LOW];
     const struct parameter_value *high = &request->parameters.value[GP_Q_HIGH];
     uint32_t n = request->state_dim;
@@ -71,9 +74,9 @@ static const char *path_terms(const struct algorithm_request *request, struct q_
 {
     if (request->state_dim != 1)
         return "form path needs states of one number: take features or grid";
-    out->lipschitz = number(request, GP_Q_LIPSCHITZ);
-    out->bits = (uint32_t)number(request, GP_Q_BITS);
-    out->knot_bits = (uint32_t)number(request, GP_Q_KNOT_BITS);
+    out->lipschitz = gp_q_number(request, GP_Q_LIPSCHITZ);
+    out->bits = (uint32_t)gp_q_number(request, GP_Q_BITS);
+    out->knot_bits = (uint32_t)gp_q_number(request, GP_Q_KNOT_BITS);
     if (out->knot_bits > out->bits)
         return "knot_bits must not be above bits";
     const struct lipschitz_class class = {out->lipschitz, out->value_limit};
@@ -98,8 +101,8 @@ static const char *path_terms(const struct algorithm_request *request, struct q_
 
 static const char *features_terms(const struct algorithm_request *request, struct q_terms *out)
 {
-    out->value_limit = number(request, GP_Q_RADIUS);
-    out->features = (uint32_t)number(request, GP_Q_FEATURES);
+    out->value_limit = gp_q_number(request, GP_Q_RADIUS);
+    out->features = (uint32_t)gp_q_number(request, GP_Q_FEATURES);
     out->seed = request->seed;
     if (out->features <= out->state_dim)
         return "features must be more than the numbers of a state";
@@ -110,7 +113,7 @@ static const char *features_terms(const struct algorithm_request *request, struc
 /* Values at nodes are coefficients too: of norm at most V sqrt(nodes x actions). */
 static const char *grid_terms(const struct algorithm_request *request, struct q_terms *out)
 {
-    out->knot_bits = (uint32_t)number(request, GP_Q_NODES);
+    out->knot_bits = (uint32_t)gp_q_number(request, GP_Q_NODES);
     double values = out->action_count;
     for (uint32_t i = 0; i < out->state_dim; i++)
         values *= out->knot_bits;
@@ -124,12 +127,10 @@ static const char *grid_terms(const struct algorithm_request *request, struct q_
 static const char *terms_of(const struct algorithm_request *request, struct q_terms *out)
 {
     *out = (struct q_terms){.form = form_of(request),
-                            .state_dim = request->state_dim,
-                            .action_count = request->action_count,
-                            .clamps = number(request, GP_Q_OUTSIDE) != 0,
-                            .shards = (uint32_t)number(request, GP_Q_SHARDS),
-                            .value_limit = number(request, GP_Q_VALUE_LIMIT)};
-    const char *problem = bounds(request, out);
+                            .updates = 1,
+                            .shards = (uint32_t)gp_q_number(request, GP_Q_SHARDS),
+                            .value_limit = gp_q_number(request, GP_Q_VALUE_LIMIT)};
+    const char *problem = gp_q_bounds(request, out);
     if (problem)
         return problem;
     if (!(request->epsilon >= 1e-6 && request->epsilon <= 1000.0) ||
@@ -145,8 +146,6 @@ static const char *terms_of(const struct algorithm_request *request, struct q_te
 
 /* ---- the price */
 
-/* Fills PRIVACY; sigma grows, in its last digits, until the certified epsilon is not above the one
- * that was asked for. */
 static enum dp_sgd_plan_status price(const struct algorithm_request *request, struct q_terms *terms,
                                      struct dp_sgd_plan *privacy)
 {
@@ -160,7 +159,7 @@ static enum dp_sgd_plan_status price(const struct algorithm_request *request, st
                                  .clip_norm = terms->sensitivity,
                                  .batch_size = experts,
                                  .nominal_experts = experts,
-                                 .steps = 1,
+                                 .steps = terms->updates,
                                  .delta = request->delta};
         terms->sigma = sigma;
         status = dp_sgd_plan_account(privacy);
@@ -169,6 +168,24 @@ static enum dp_sgd_plan_status price(const struct algorithm_request *request, st
         sigma *= 1.0 + margin;
     }
     return DP_SGD_PLAN_INFEASIBLE;
+}
+
+enum algorithm_status gp_q_price(const struct algorithm_request *request, struct q_terms *terms,
+                                 struct dp_sgd_plan *privacy, const char **message)
+{
+    switch (price(request, terms, privacy)) {
+    case DP_SGD_PLAN_OK:
+        break;
+    case DP_SGD_PLAN_NO_MEMORY:
+        return ALGORITHM_NO_MEMORY;
+    default:
+        *message = "no noise fits this epsilon and delta";
+        return ALGORITHM_INFEASIBLE;
+    }
+    double root = sqrt((double)terms->updates);
+    terms->mu = root / privacy->noise_multiplier * UP;
+    terms->noise_to_range = root * terms->sigma / terms->value_limit;
+    return ALGORITHM_OK;
 }
 
 /* What the form's own ranges leave: see gaussian_path.h. */
@@ -188,6 +205,8 @@ enum algorithm_status gp_q_plan(const struct algorithm_request *request, struct 
 {
     struct algorithm_plan plan = {0};
     struct shards shards;
+    if (request->protects_rewards)
+        return gp_q_reward_plan(request, out, message);
     *message = terms_of(request, &plan.release);
     if (*message)
         return ALGORITHM_BAD_INPUT;
@@ -196,20 +215,12 @@ enum algorithm_status gp_q_plan(const struct algorithm_request *request, struct 
     if (status != ALGORITHM_OK)
         return status;
     plan.parameter_count = mlp_parameter_count(&plan.shape);
-    switch (price(request, &plan.release, &plan.privacy)) {
-    case DP_SGD_PLAN_OK:
-        break;
-    case DP_SGD_PLAN_NO_MEMORY:
-        return ALGORITHM_NO_MEMORY;
-    default:
-        *message = "no noise fits this epsilon and delta";
-        return ALGORITHM_INFEASIBLE;
-    }
+    status = gp_q_price(request, &plan.release, &plan.privacy, message);
+    if (status != ALGORITHM_OK)
+        return status;
     *message = noise_problem(&plan.release);
     if (*message)
         return ALGORITHM_BAD_INPUT;
-    plan.release.mu = 1.0 / plan.privacy.noise_multiplier * UP;
-    plan.release.noise_to_range = plan.release.sigma / plan.release.value_limit;
     *message = "";
     *out = plan;
     return ALGORITHM_OK;

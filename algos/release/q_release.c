@@ -27,6 +27,18 @@ struct q_release {
 
 static const char *const form_names[Q_FORMS] = {"path", "features", "grid"};
 
+static const char *const unit_names[] = {"expert", "reward"};
+
+const char *q_unit_name(enum q_unit unit)
+{
+    return unit_names[unit];
+}
+
+int q_unit_find(const char *name)
+{
+    return strcmp(name, unit_names[0]) == 0 ? 0 : strcmp(name, unit_names[1]) == 0 ? 1 : -1;
+}
+
 const char *q_form_name(enum q_form form)
 {
     return form_names[form];
