@@ -55,7 +55,7 @@ static double stage_seconds(const struct job_plan *plan)
 static json_t *running_time(const struct job_wish *wish)
 {
     const struct job_plan *plan = &wish->plan;
-    if (!wish->feasible || !plan->algorithm->needs_dataset) {
+    if (!wish->feasible || !plan->algorithm->needs_dataset || plan->learn.name[0] != '\0') {
         return json_null();
     }
     int batch = parameters_index(plan->algorithm->parameters, plan->algorithm->parameter_count,
@@ -115,7 +115,8 @@ enum problem api_jobs_estimate(struct call *call)
     bool drowns = wish->feasible && job_release_drowns(&wish->plan);
     const char *reason = !wish->feasible ? wish->why_not
                          : drowns        ? "the noise exceeds the range of the values (see "
-                                           "plan/release/noise_to_range): more shards, or privacy/force"
+                                           "plan/release/noise_to_range): more shards, with unit reward a "
+                                           "greater reward_scale and value_limit, or privacy/force"
                          : !pays         ? "the dataset's budget cannot pay for it"
                                          : NULL;
     json_t *cost = wish->feasible && private ? budget_amount(privacy->epsilon, privacy->delta)

@@ -34,6 +34,9 @@ const char *job_plan_unit(const struct job_plan *plan)
     if (job_plan_statement(plan, &statement)) {
         return statement.unit;
     }
+    if (plan->request.protects_rewards) {
+        return "reward";
+    }
     const struct stage_request *stage = &plan->request.stage;
     bool logged = stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
     return logged ? "policy of an expert" : plan->algorithm->privacy_unit;
@@ -253,12 +256,12 @@ static bool shape_read(const json_t *json, struct mlp_shape *out)
 
 static json_t *request_json(const struct algorithm_request *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:b}", "epsilon",
-                     json_number(r->epsilon), "delta", json_number(r->delta), "discount",
-                     json_number(r->discount), "state_dim", (json_int_t)r->state_dim,
-                     "action_count", (json_int_t)r->action_count, "nominal_experts",
-                     (json_int_t)r->nominal_experts, "plain_share", json_number(r->plain_share),
-                     "seed", (json_int_t)r->seed, "force", (int)r->force);
+    return json_pack(
+        "{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:b, s:b}", "epsilon", json_number(r->epsilon),
+        "delta", json_number(r->delta), "discount", json_number(r->discount), "state_dim",
+        (json_int_t)r->state_dim, "action_count", (json_int_t)r->action_count, "nominal_experts",
+        (json_int_t)r->nominal_experts, "plain_share", json_number(r->plain_share), "seed",
+        (json_int_t)r->seed, "force", (int)r->force, "protects_rewards", (int)r->protects_rewards);
 }
 
 static void request_read(const json_t *json, struct algorithm_request *out)
@@ -272,6 +275,7 @@ static void request_read(const json_t *json, struct algorithm_request *out)
     out->plain_share = json_number_value(json_object_get(json, "plain_share"));
     out->seed = count_of(json, "seed");
     out->force = json_is_true(json_object_get(json, "force"));
+    out->protects_rewards = json_is_true(json_object_get(json, "protects_rewards"));
 }
 
 static json_t *world_json(const struct job_world *world)

@@ -7,9 +7,11 @@
 #include "storage/policies.h"
 #include "storage/q_releases.h"
 
-/* Reads what is public of one in the settings "privacy" of a job: epsilon, delta, force. */
+/* Reads what is public of one in the settings "privacy" of a job: epsilon, delta, force, unit, and
+ * what unit reward needs of a steward whose rewards are LOGGED in a dataset. */
 struct call;
-void job_release_read(struct call *call, const json_t *privacy, struct algorithm_request *out);
+void job_release_read(struct call *call, const json_t *privacy, bool logged,
+                      struct algorithm_request *out);
 
 /* Whether the noise is larger than the range of what is released, which is refused unless it was
  * asked for by "force". */

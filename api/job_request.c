@@ -34,7 +34,8 @@ struct members {
 
 /* ---- the other members */
 
-static void read_privacy(struct call *call, const json_t *object, struct algorithm_request *out)
+static void read_privacy(struct call *call, const json_t *object, bool logged,
+                         struct algorithm_request *out)
 {
     if (out->mechanism == MECHANISM_NONE) {
         if (object != NULL) {
@@ -48,7 +49,7 @@ static void read_privacy(struct call *call, const json_t *object, struct algorit
         return;
     }
     if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS) {
-        job_release_read(call, object, out);
+        job_release_read(call, object, logged, out);
     } else {
         job_stage_read(call, object, out);
     }
@@ -132,16 +133,24 @@ static void read_source(struct call *call, const struct members *members, struct
     struct algorithm_request *request = &out->request;
     struct environment_choice choice;
     bool named = members->environment != NULL && !json_is_null(members->environment);
-    if (algorithm->needs_dataset && members->dataset == NULL) {
+    bool either = algorithm->may_play && request->protects_rewards;
+    bool plays = algorithm->needs_world || (either && named);
+    if (either && named && members->dataset != NULL) {
+        call_invalid(call, "/environment", "has no meaning beside a dataset");
+        return;
+    }
+    if (algorithm->needs_dataset && members->dataset == NULL && !plays) {
         call_invalid(call, "/dataset", "is required by this algorithm");
     }
     if (!algorithm->needs_dataset && members->dataset != NULL) {
         call_invalid(call, "/dataset",
                      "has no meaning with this algorithm, which takes no dataset");
     }
-    if (!algorithm->needs_world && named) {
+    if (!plays && named) {
         call_invalid(call, "/environment",
-                     "has no meaning with this algorithm, which plays nowhere");
+                     algorithm->may_play
+                         ? "has a meaning with privacy/unit \"reward\" alone"
+                         : "has no meaning with this algorithm, which plays nowhere");
     }
     if (algorithm->gives_findings && members->evaluate != NULL) {
         call_invalid(call, "/evaluate", "has no meaning with this algorithm: it gives no policy");
@@ -149,7 +158,7 @@ static void read_source(struct call *call, const struct members *members, struct
     if (algorithm->needs_world && !named) {
         call_invalid(call, "/environment", "is required by this algorithm");
     }
-    if (algorithm->needs_world && named &&
+    if (plays && named &&
         environment_choice_read(call, "/environment", members->environment, &choice)) {
         job_world_set(&out->learn, &choice);
         request->world = choice.env;
@@ -189,13 +198,13 @@ static bool read_members(struct call *call, struct members *members, struct job_
     const char *mechanism =
         members->mechanism == NULL && members->shards > 0 ? "none" : members->mechanism;
     bool known = read_mechanism(call, mechanism, out);
+    if (known) {
+        read_privacy(call, members->privacy, members->dataset != NULL, &out->request);
+    }
     read_source(call, members, out);
     members->play.evaluates = members->evaluate != NULL;
     members->play.judges = members->judge != NULL;
     job_play_check(call, &members->play, out);
-    if (known) {
-        read_privacy(call, members->privacy, &out->request);
-    }
     const struct env *world = out->request.world;
     job_parameters_read(call, "/parameters", out->algorithm, world == NULL ? NULL : world->name,
                         members->parameters, &out->request.parameters);

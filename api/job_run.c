@@ -357,7 +357,8 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
     enum algorithm_status status = ALGORITHM_OK;
     if (policy == NULL && run->release == NULL) {
         bool readable = !run->storage_failed && !run->starved;
-        bool plays = run->plan.learn.name[0] != '\0', reads = run->plan.algorithm->needs_dataset;
+        bool plays = run->plan.learn.name[0] != '\0';
+        bool reads = run->plan.algorithm->needs_dataset && !plays;
         struct dataset *data = readable && reads ? job_run_load(run) : NULL;
         if (!readable || (reads && data == NULL)) {
             return without_data(run, ending);

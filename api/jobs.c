@@ -124,7 +124,8 @@ enum problem api_jobs_create(struct call *call)
         return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
     }
     if (job_release_drowns(&wish->plan)) {
-        return call_invalid(call, "/parameters/shards",
+        bool rewards = wish->plan.request.protects_rewards;
+        return call_invalid(call, rewards ? "/parameters/reward_scale" : "/parameters/shards",
                             "must be more, or privacy/force true: the noise would be %.3g times "
                             "the range of the values",
                             wish->plan.plan.release.noise_to_range);

@@ -10,6 +10,13 @@ static const char neighbours[] =
     "Two datasets are neighbours when one has one expert more, or one expert with other data under "
     "the same name. Which shard an expert is in is a hash of the expert's own name and owner.";
 
+static const char neighbours_reward[] =
+    "Two reward functions are neighbours when, multiplied by reward_scale, they differ by at most "
+    "1 for every state, action and next state. States, actions and transitions are the same.";
+
+static const char warning_reward[] =
+    "The rewards are protected. The states and actions are not, nor is whom they are of.";
+
 static const char warning_injected[] =
     "NOT PRIVATE: the noise came from a generator whose key was given to it and can be repeated. "
     "Nothing that this certificate says about privacy holds.";
@@ -18,8 +25,26 @@ static const char warning_drowned[] =
     "The noise is larger than the range of the values: what is left of the data is hardly seen. "
     "This was asked for.";
 
+static const char *mechanism_of_reward(const struct q_terms *terms)
+{
+    return terms->form == Q_FORM_GRID
+               ? "The noised function is what each update goes on from: an update adds the mean of "
+                 "clipped errors of its batch times update_rate as a function of the stated "
+                 "kernel's space, and then a fresh sample path per action of the Gaussian process "
+                 "of that kernel, of deviation sigma at most (less where the batch's states, which "
+                 "are public, allow less sensitivity). States are rounded to the nodes; between "
+                 "nodes answers are interpolated."
+               : "The noised coefficients of public features are what each update goes on from: an "
+                 "update adds update_rate times the mean of its batch's clipped errors times "
+                 "features, and then Gaussian noise of deviation sigma at most (less where the "
+                 "batch's states, which are public, allow less sensitivity).";
+}
+
 static const char *mechanism_of(const struct q_terms *terms)
 {
+    if (terms->unit == Q_UNIT_REWARD) {
+        return mechanism_of_reward(terms);
+    }
     switch (terms->form) {
     case Q_FORM_PATH:
         return "Every shard's function was forced to |Q_a| <= value_limit and to slopes of at most "
@@ -44,6 +69,13 @@ static json_t *assumptions_json(const struct q_terms *terms)
                           ? "The path's normals are a pseudo-random function of a key that is "
                             "secret and was drawn once: privacy is computational there."
                           : NULL;
+    if (terms->unit == Q_UNIT_REWARD) {
+        return json_pack("[s, s, s]", mechanism_of(terms),
+                         "States, actions and transitions are public, and which of them an update "
+                         "takes, and how a world is explored, are public coins.",
+                         "Bounds, scales, kernel, rates and all settings are public and were not "
+                         "derived from the rewards.");
+    }
     return json_pack("[s, s*, s, s]", mechanism_of(terms), key,
                      "Bounds, class, number of shards and all settings are public and were not "
                      "derived from the data.",
@@ -52,23 +84,31 @@ static json_t *assumptions_json(const struct q_terms *terms)
 
 static json_t *warnings_json(const struct q_terms *terms, bool injected)
 {
-    return json_pack("[s*, s*, s, s, s]", injected ? warning_injected : NULL,
+    bool rewards = terms->unit == Q_UNIT_REWARD;
+    return json_pack("[s*, s*, s*, s, s, s]", injected ? warning_injected : NULL,
                      terms->noise_to_range > 1 ? warning_drowned : NULL,
+                     rewards ? warning_reward : NULL,
                      "The guarantee is about the whole release: any number of questions, chosen in "
                      "any way, costs nothing more.",
                      "Every job on the dataset is charged; a choice of settings made by looking at "
                      "results that were not released is not accounted.",
-                     "What many experts have in common is meant to be learnt and is not hidden.");
+                     rewards ? "What distinguishes reward functions that are not neighbours is "
+                               "meant to be learnt and is not hidden."
+                             : "What many experts have in common is meant to be learnt and is not "
+                               "hidden.");
 }
 
 static json_t *privacy_json(const struct job_plan *plan)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
+    bool rewards = plan->request.protects_rewards;
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", job_plan_unit(plan),
-                     "neighbours", neighbours, "epsilon", json_number(p->epsilon), "delta",
-                     json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
-                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
-                     "closed form of one Gaussian release of noise sigma / sensitivity; epsilon is "
+                     "neighbours", rewards ? neighbours_reward : neighbours, "epsilon",
+                     json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
+                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
+                     "accountant",
+                     "closed form of as many Gaussian releases of noise sigma / sensitivity as "
+                     "there are updates (one for unit expert), adaptively composed; epsilon is "
                      "an upper and epsilon_lower a lower bound, epsilon_renyi a check by Renyi "
                      "accounting");
 }
@@ -80,12 +120,12 @@ char *q_certificate(const struct app *app, const struct job_row *job, const stru
     json_t *ledger =
         json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
     json_t *json =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+        json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
                   certificate->id, certificate->subject, certificate->subject_id, "job", job->id,
-                  "dataset", job->dataset, "algorithm", job->algorithm, "mechanism", job->mechanism,
-                  "issued_at", json_time(certificate->now_ms), "software_version",
-                  app->settings.version == NULL ? "" : app->settings.version, "privacy",
-                  privacy_json(plan), "plan", job_plan_privacy(plan), "parameters",
+                  "dataset", json_text_or_null(job->dataset), "algorithm", job->algorithm,
+                  "mechanism", job->mechanism, "issued_at", json_time(certificate->now_ms),
+                  "software_version", app->settings.version == NULL ? "" : app->settings.version,
+                  "privacy", privacy_json(plan), "plan", job_plan_privacy(plan), "parameters",
                   job_plan_parameters(plan), "assumptions", assumptions_json(terms), "warnings",
                   warnings_json(terms, certificate->injected_noise), "ledger", ledger);
     char *text = json == NULL ? NULL : certificate_sign(app, json);

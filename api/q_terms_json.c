@@ -24,15 +24,18 @@ static json_t *bounds_json(const struct q_terms *t)
     return list;
 }
 
+static json_t *kernel_json(const struct q_terms *t)
+{
+    return json_pack("{s:s, s:o}", "name", "exponential", "beta", json_number(t->beta));
+}
+
 static bool add_form(json_t *json, const struct q_terms *t)
 {
     switch (t->form) {
     case Q_FORM_PATH:
         return set(json, "value_limit", json_number(t->value_limit)) &&
                set(json, "lipschitz", json_number(t->lipschitz)) &&
-               set(json, "kernel",
-                   json_pack("{s:s, s:o}", "name", "exponential", "beta", json_number(t->beta))) &&
-               set(json, "bits", json_integer(t->bits)) &&
+               set(json, "kernel", kernel_json(t)) && set(json, "bits", json_integer(t->bits)) &&
                set(json, "knot_bits", json_integer(t->knot_bits));
     case Q_FORM_FEATURES:
         return set(json, "radius", json_number(t->value_limit)) &&
@@ -40,21 +43,34 @@ static bool add_form(json_t *json, const struct q_terms *t)
                set(json, "seed", json_integer((json_int_t)t->seed));
     case Q_FORM_GRID:
         return set(json, "value_limit", json_number(t->value_limit)) &&
-               set(json, "nodes", json_integer(t->knot_bits));
+               set(json, "nodes", json_integer(t->knot_bits)) &&
+               (t->unit == Q_UNIT_EXPERT || set(json, "kernel", kernel_json(t)));
     }
     return false;
+}
+
+static bool add_unit(json_t *json, const struct q_terms *t)
+{
+    if (t->unit == Q_UNIT_EXPERT) {
+        return set(json, "shards", json_integer(t->shards));
+    }
+    return set(json, "updates", json_integer((json_int_t)t->updates)) &&
+           set(json, "update_rate", json_number(t->rate)) &&
+           set(json, "batch_size", json_integer(t->batch)) &&
+           set(json, "error_limit", json_number(t->error_limit)) &&
+           set(json, "reward_scale", json_number(t->reward_scale));
 }
 
 json_t *q_terms_json(const struct q_terms *t)
 {
     json_t *json =
-        json_pack("{s:s, s:I, s:I, s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "form",
-                  q_form_name(t->form), "state_dim", (json_int_t)t->state_dim, "action_count",
-                  (json_int_t)t->action_count, "bounds", bounds_json(t), "outside",
-                  t->clamps ? "clamp" : "refuse", "shards", (json_int_t)t->shards, "sensitivity",
+        json_pack("{s:s, s:s, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:o}", "unit",
+                  q_unit_name(t->unit), "form", q_form_name(t->form), "state_dim",
+                  (json_int_t)t->state_dim, "action_count", (json_int_t)t->action_count, "bounds",
+                  bounds_json(t), "outside", t->clamps ? "clamp" : "refuse", "sensitivity",
                   json_number(t->sensitivity), "sigma", json_number(t->sigma), "mu",
                   json_number(t->mu), "noise_to_range", json_number(t->noise_to_range));
-    if (json == NULL || !add_form(json, t)) {
+    if (json == NULL || !add_form(json, t) || !add_unit(json, t)) {
         json_decref(json);
         return NULL;
     }
@@ -73,11 +89,22 @@ static uint32_t whole(const json_t *json, const char *name)
     return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
+static void read_reward(const json_t *json, struct q_terms *out)
+{
+    out->updates = whole(json, "updates");
+    out->rate = real(json, "update_rate");
+    out->batch = whole(json, "batch_size");
+    out->error_limit = real(json, "error_limit");
+    out->reward_scale = real(json, "reward_scale");
+}
+
 bool q_terms_read(const json_t *json, struct q_terms *out)
 {
     const char *form = json_string_value(json_object_get(json, "form"));
     const char *outside = json_string_value(json_object_get(json, "outside"));
+    const char *unit = json_string_value(json_object_get(json, "unit"));
     int number = form == NULL ? -1 : q_form_find(form);
+    int kind = unit == NULL ? Q_UNIT_EXPERT : q_unit_find(unit); /* older rows have no other */
     const json_t *bounds = json_object_get(json, "bounds");
     *out = (struct q_terms){.state_dim = whole(json, "state_dim"),
                             .action_count = whole(json, "action_count"),
@@ -88,11 +115,16 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
                             .sigma = real(json, "sigma"),
                             .mu = real(json, "mu"),
                             .noise_to_range = real(json, "noise_to_range")};
-    if (number < 0 || outside == NULL || json_array_size(bounds) != out->state_dim ||
+    if (number < 0 || kind < 0 || outside == NULL || json_array_size(bounds) != out->state_dim ||
         out->state_dim > ENV_MAX_STATE_DIM) {
         return false;
     }
     out->form = (enum q_form)number;
+    out->unit = (enum q_unit)kind;
+    out->updates = 1;
+    if (kind == Q_UNIT_REWARD) {
+        read_reward(json, out);
+    }
     out->clamps = strcmp(outside, "clamp") == 0;
     for (uint32_t i = 0; i < out->state_dim; i++) {
         const json_t *one = json_array_get(bounds, i);
@@ -104,7 +136,8 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
     out->seed = (uint64_t)json_integer_value(json_object_get(json, "seed"));
     if (number == Q_FORM_PATH) {
         out->lipschitz = real(json, "lipschitz");
-        out->beta = real(json_object_get(json, "kernel"), "beta");
     }
+    const json_t *kernel = json_object_get(json, "kernel");
+    out->beta = kernel == NULL ? 0 : real(kernel, "beta");
     return true;
 }

@@ -201,6 +201,108 @@ Test(gp_job, a_network_is_an_ordinary_policy_too, .init = open_service, .fini = 
                        1e-4);
 }
 
+/* ---- unit reward */
+
+#define REWARD(dataset, more)                                                                      \
+    domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"unit\":"       \
+                "\"reward\",\"epsilon\":1,\"delta\":1e-5" more                                     \
+                "},\"parameters\":{\"updates\":20,\"knot_bits\":5,\"value_limit\":200,"            \
+                "\"reward_scale\":10}}",                                                           \
+                dataset)
+#define UNDERSTOOD ",\"i_understand\":\"states_are_public\""
+
+Test(gp_job, rewards_are_protected_on_logged_transitions, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = line_world(10);
+    struct response *job = domain_run(f, REWARD(dataset, UNDERSTOOD));
+    cr_expect_str_eq(response_text(job, "/privacy/unit"), "reward");
+    cr_expect_str_eq(response_text(job, "/release/unit"), "reward");
+    cr_expect_eq(response_number(job, "/release/updates"), 20);
+    cr_expect_float_eq(response_number(job, "/release/sensitivity"), 0.5, 1e-6);
+    double paid = spent(dataset);
+    cr_expect(paid > 0.999 && paid <= 1, "%.9f", paid);
+    const char *release = response_text(job, "/q_release");
+    struct response *shown = fixture_get(f, "student", domain_path("/v1/q-releases/%s", release));
+    cr_expect_str_eq(response_text(shown, "/form"), "grid");
+    cr_expect_eq(response_number(shown, "/nodes"), 33);
+    cr_expect_eq(response_number(shown, "/kernel/beta"), 5);
+    const char *path = domain_path("/v1/q-releases/%s/actions", release);
+    struct response *one = fixture_post(f, "student", path, "{\"states\":[[0.25],[0.77]]}");
+    expect_status(one, 200);
+    struct response *two = fixture_post(f, "student", path, "{\"states\":[[0.77],[0.25]]}");
+    cr_expect_eq(response_number(one, "/values/0/1"), response_number(two, "/values/1/1"));
+    cr_expect_eq(response_number(one, "/values/1/0"), response_number(two, "/values/0/0"));
+    struct response *certificate =
+        fixture_get(f, "auditor", domain_path("/v1/q-releases/%s/certificate", release));
+    cr_expect(certificate_check(certificate->body, fixture_app(f)->public_key));
+    cr_expect_str_eq(response_text(certificate, "/privacy/unit"), "reward");
+    cr_expect(strstr(certificate->body, "The states and actions are not") != NULL);
+    cr_expect(strstr(certificate->body, "One expert's data") == NULL);
+    cr_expect_eq(response_number(certificate, "/plan/steps"), 20);
+}
+
+Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = close_service)
+{
+    struct response *job = domain_run(
+        f, "{\"algorithm\":\"gp_q_learning\",\"environment\":\"cartpole\",\"privacy\":{\"unit\":"
+           "\"reward\",\"epsilon\":1,\"delta\":1e-5},\"parameters\":{\"updates\":5,\"radius\":1e4},"
+           "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":2,\"max_episode_steps\":30}}");
+    cr_expect(json_is_null(response_at(job, "/dataset")));
+    cr_expect_gt(response_number(job, "/evaluation/mean_return"), 0);
+    cr_expect_str_eq(response_text(job, "/release/form"), "features");
+    cr_expect_eq(strncmp(response_text(job, "/policy"), "pol_", 4), 0);
+    struct response *certificate =
+        fixture_get(f, "auditor",
+                    domain_path("/v1/q-releases/%s/certificate", response_text(job, "/q_release")));
+    cr_expect(json_is_null(response_at(certificate, "/dataset")));
+    cr_expect(json_is_null(response_at(certificate, "/ledger/account")));
+}
+
+Test(gp_job, unit_reward_says_what_it_lacks, .init = open_service, .fini = close_service)
+{
+    const char *dataset = line_world(3);
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", REWARD(dataset, "")),
+                   "/privacy/i_understand");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                REWARD(dataset, ",\"i_understand\":\"policies_only\"")),
+                   "/privacy/i_understand");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", JOB(dataset, 9, 1, UNDERSTOOD "}")),
+                   "/privacy/i_understand");
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs", JOB(dataset, 9, 1, ",\"unit\":\"episode\"}")),
+        "/privacy/unit");
+#define NO_DATASET(unit)                                                                           \
+    "{\"algorithm\":\"gp_q_learning\"," unit "\"privacy\":{\"unit\":\"reward\",\"epsilon\":1,"     \
+    "\"delta\":1e-5}}"
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", NO_DATASET("")), "/dataset");
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs", NO_DATASET("\"environment\":\"nowhere\",")),
+        "/environment");
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs",
+                     domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\","
+                                 "\"environment\":\"cartpole\",\"privacy\":{\"unit\":\"reward\","
+                                 "\"epsilon\":1,\"delta\":1e-5" UNDERSTOOD "}}",
+                                 dataset)),
+        "/environment");
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs",
+                     "{\"algorithm\":\"gp_q_learning\",\"environment\":\"cartpole\",\"privacy\":{"
+                     "\"epsilon\":1,\"delta\":1e-5}}"),
+        "/environment");
+    /* Values that the noise drowns are said so before they cost anything. */
+    struct response *r = fixture_post(
+        f, "steward", "/v1/jobs",
+        domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"unit\":"
+                    "\"reward\",\"epsilon\":1,\"delta\":1e-5" UNDERSTOOD
+                    "},\"parameters\":{\"value_limit\":5}}",
+                    dataset));
+    expect_invalid(r, "/parameters/reward_scale");
+    cr_expect(strstr(r->body, "times the range") != NULL);
+    cr_expect_eq(spent(dataset), 0);
+}
+
 /* ---- one key */
 
 /* Lets a worker look up LEFT times, then stops it. */
