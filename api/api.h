@@ -100,6 +100,7 @@ struct api_route_info {
     enum api_lane lane;
     uint64_t max_body_bytes;
     bool writes;         /* the batch needs a writing transaction */
+    bool quick;          /* try api_serve_quick first */
     const char *pattern; /* "/v1/datasets/{id}", for metrics and log; static text */
 };
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
@@ -109,6 +110,10 @@ struct api_route_info api_route(const struct app *app, const char *method, const
  * NULL for API_LANE_INLINE. */
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply);
+
+/* Answers a small request to a route that is quick, on any thread and without a database, when who
+ * asks was found good a moment ago (q_pass.h). False, *reply untouched: take its lane. */
+bool api_serve_quick(struct app *app, const struct api_request *request, struct api_reply *reply);
 
 /* The problem reply that the server itself needs: "body-too-large", "overloaded", "shutting-down",
  * "storage-full", "request-timeout", "internal-error", ... (slugs of the table in problem.c). */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/q_pass.h"
 #include "api/q_shelf.h"
 #include "api/teacher_shelf.h"
 
@@ -22,7 +23,9 @@ struct app *api_open(const struct api_settings *settings)
     app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
     app->teachers = teacher_shelf_new(app);
     app->q_releases = q_shelf_new();
-    if (app->secret_key == NULL || app->teachers == NULL || app->q_releases == NULL) {
+    app->passes = q_passes_new();
+    if (app->secret_key == NULL || app->teachers == NULL || app->q_releases == NULL ||
+        app->passes == NULL) {
         api_close(app);
         return NULL;
     }
@@ -39,6 +42,7 @@ void api_close(struct app *app)
         return;
     }
     teacher_shelf_free(app->teachers);
+    q_passes_free(app, app->passes);
     q_shelf_free(app->q_releases);
     sodium_free(app->secret_key); /* wipes it */
     free(app);

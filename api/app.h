@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 
+struct q_passes;
 struct q_shelf;
 struct teacher_shelf;
 
@@ -19,6 +20,7 @@ struct app {
     char key_id[17];                /* of the public key: 16 hex digits of its hash */
     struct teacher_shelf *teachers; /* has a lock of its own, as the next */
     struct q_shelf *q_releases;
+    struct q_passes *passes;
 };
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/q_pass.h"
 #include "storage/clients.h"
 
 #define SECRET_BYTES 32
@@ -77,6 +78,11 @@ enum problem auth_check(struct call *call)
 {
     const char *header = call_request_header(call, "Authorization");
     struct client_row client;
+    if (call->pass != NULL) {
+        call->caller = call->pass->caller;
+        return call_is(call, call->route->roles) ? PROBLEM_NONE
+                                                 : forbidden(call, role_name(call->caller.role));
+    }
     char id[sizeof call->caller.id];
     const char *secret = read_token(header, id, sizeof id);
     if (secret == NULL) {

@@ -17,6 +17,7 @@
 #include "storage/db.h"
 
 struct call_deferred;
+struct q_pass;
 
 struct caller {
     char id[32];    /* "cli_..."; "" on a public route */
@@ -29,6 +30,7 @@ struct call {
     const struct api_request *request;
     const struct route *route;
     struct caller caller;
+    const struct q_pass *pass; /* the caller is known by it, and there is no db; else NULL */
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */
     void *plan;   /* what PREPARE left for HANDLE */

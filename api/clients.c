@@ -11,6 +11,7 @@
 #include "api/fields.h"
 #include "api/json_text.h"
 #include "api/page.h"
+#include "api/q_pass.h"
 #include "storage/clients.h"
 
 #define NAME_MAX_BYTES 100
@@ -130,6 +131,7 @@ enum problem api_clients_revoke(struct call *call)
     if (strcmp(id, call->caller.id) == 0) {
         return call_problem(call, PROBLEM_CONFLICT, "A client cannot revoke itself.");
     }
+    q_pass_end_all(call->app);
     enum db_status status = clients_revoke(call->db, id, call->now_ms);
     if (status == DB_NONE) {
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");

@@ -15,6 +15,7 @@
 #include "api/fields.h"
 #include "api/json_text.h"
 #include "api/page.h"
+#include "api/q_pass.h"
 #include "api/q_shelf.h"
 #include "api/q_terms_json.h"
 #include "api/sealed.h"
@@ -169,6 +170,7 @@ enum problem api_q_releases_end(struct call *call)
                                  : call_db(call, status);
     }
     q_shelf_drop(call->app, row->id);
+    q_pass_end_all(call->app);
     return call_reply_empty(call, 204);
 }
 
@@ -197,6 +199,11 @@ static enum problem borrow(struct question *q)
 {
     struct call *call = q->call;
     struct q_release_row *row = NULL;
+    if (call->pass != NULL) {
+        q->release = call->pass->release;
+        q->terms = q_release_terms(q->release);
+        return PROBLEM_NONE;
+    }
     struct loan *loan = arena_array(&call->arena, 1, sizeof *loan);
     if (loan == NULL) {
         return PROBLEM_INTERNAL_ERROR;
@@ -214,6 +221,7 @@ static enum problem borrow(struct question *q)
     }
     *loan = (struct loan){call->app, q->release};
     q->terms = q_release_terms(q->release);
+    q_pass_put(call, call_parameter(call, "id"));
     return call_defer(call, give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 

@@ -107,8 +107,8 @@ static const struct route routes[] = {
     {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
     {"DELETE", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_q_releases_end, "Erases the key of a release: it answers no more."},
     {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
-    {"POST", "/v1/q-releases/{id}/queries", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS, BODY_JSON, "", NULL, api_q_releases_query, "Gives the released values of states; free, and always the same."},
-    {"POST", "/v1/q-releases/{id}/actions", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS, BODY_JSON, "", NULL, api_q_releases_actions, "Gives the best released action of states; free."},
+    {"POST", "/v1/q-releases/{id}/queries", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_query, "Gives the released values of states; free, and always the same."},
+    {"POST", "/v1/q-releases/{id}/actions", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_actions, "Gives the best released action of states; free."},
 
     /* aggregations.h */
     {"POST", "/v1/aggregations", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_aggregations_prepare, api_aggregations_create, "Begins a collection of locally private reports."},

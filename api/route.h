@@ -30,6 +30,7 @@ enum route_flag {
     ROUTE_PAGE = 4,  /* a browser (Accept prefers text/html) gets the page shell, no token */
     ROUTE_ANY_ACCEPT = 8,   /* answers something else than JSON: the handler looks at Accept */
     ROUTE_POLICY_BODY = 16, /* the JSON body may be as large as max_policy_bytes */
+    ROUTE_QUICK = 64,       /* a small question that a pass may answer: api_serve_quick */
     ROUTE_KEY_OR_ID = 32,   /* can spend too: the body's "id" is the key where there is no header */
 };
 

@@ -19,9 +19,12 @@
 #include "api/idempotency.h"
 #include "api/json_text.h"
 #include "api/pages.h"
+#include "api/q_pass.h"
 #include "api/reply.h"
 #include "api/uri.h"
 #include "storage/db.h"
+
+#define QUICK_BODY_BYTES 512 /* a question that takes microseconds */
 
 struct api_route_info api_route(const struct app *app, const char *method, const char *path)
 {
@@ -36,6 +39,7 @@ struct api_route_info api_route(const struct app *app, const char *method, const
     }
     info.lane = route->lane;
     info.writes = route_writes(route);
+    info.quick = route->flags & ROUTE_QUICK;
     info.pattern = route->pattern;
     if (route->body == BODY_STREAM) {
         info.max_body_bytes = app->settings.max_upload_bytes;
@@ -247,7 +251,11 @@ static enum problem serve(struct call *call)
     if (strcmp(request->method, "OPTIONS") == 0) {
         return answer_options(call);
     }
-    route_match(request->method, request->path, &call->arena, &call->match);
+    if (call->pass != NULL) {
+        call->match = (struct route_match){.route = call->pass->route};
+    } else {
+        route_match(request->method, request->path, &call->arena, &call->match);
+    }
     if (call->match.malformed) {
         return call_problem(call, PROBLEM_BAD_REQUEST, "The path has a broken escape.");
     }
@@ -259,7 +267,7 @@ static enum problem serve(struct call *call)
     if ((route->flags & ROUTE_PAGE) && accept_prefers_html(accept)) {
         return api_page_home(call);
     }
-    assert(call->db != NULL || route->lane == API_LANE_INLINE);
+    assert(call->db != NULL || route->lane == API_LANE_INLINE || call->pass != NULL);
     enum problem problem = route->roles == ROLE_NONE ? PROBLEM_NONE : auth_check(call);
     if (problem != PROBLEM_NONE) {
         return problem;
@@ -300,15 +308,37 @@ static void add_common_headers(struct call *call)
     }
 }
 
+static void serve_to_the_end(struct call *call)
+{
+    enum problem problem = serve(call);
+    if (problem != PROBLEM_NONE) {
+        call_answer_problem(call, problem);
+    }
+    add_common_headers(call);
+    call_end(call);
+}
+
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply)
 {
     struct call call;
     call_init(&call, app, db, request, reply);
-    enum problem problem = serve(&call);
-    if (problem != PROBLEM_NONE) {
-        call_answer_problem(&call, problem);
+    serve_to_the_end(&call);
+}
+
+bool api_serve_quick(struct app *app, const struct api_request *request, struct api_reply *reply)
+{
+    if (request->body_size > QUICK_BODY_BYTES) {
+        return false;
     }
-    add_common_headers(&call);
-    call_end(&call);
+    const struct q_pass *pass = q_pass_take(app, request, app->settings.now_ms());
+    if (pass == NULL) {
+        return false;
+    }
+    struct call call;
+    call_init(&call, app, NULL, request, reply);
+    call.pass = pass;
+    serve_to_the_end(&call);
+    q_pass_return(app);
+    return true;
 }

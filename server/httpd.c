@@ -306,6 +306,11 @@ static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
         atomic_store(&exchange->reply_ready, true);
         return send_reply(httpd, exchange);
     }
+    if (exchange->route.quick &&
+        api_serve_quick(settings->app, &exchange->request, &exchange->reply)) {
+        atomic_store(&exchange->reply_ready, true);
+        return send_reply(httpd, exchange);
+    }
     struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
     if (!lane_reserve(lane)) {
         note_overload(httpd);

@@ -10,7 +10,7 @@ double gaussian_grid_round(double mean, long double noise, double sigma, double 
     assert(sigma > 0.0 && value_limit > 0.0 && value_limit / sigma < 0x1p40);
     double held = isnan(mean) ? 0.0 : fmax(-value_limit, fmin(value_limit, mean));
     long double step = (long double)sigma * GAUSSIAN_GRID_STEP; /* exact: a power of two */
-    long long most = (long long)floorl((value_limit + GAUSSIAN_GRID_TAIL * sigma) / step);
+    long long most = (long long)((value_limit + GAUSSIAN_GRID_TAIL * sigma) / step); /* down */
     long long cell = llrintl((held + noise) / step);
     cell = cell > most ? most : cell < -most ? -most : cell;
     return (double)((long double)cell * step);

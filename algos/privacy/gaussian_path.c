@@ -10,7 +10,8 @@
  *
  * Each key serves HChaCha20 or ChaCha20, never both, and how often it is handed down is fixed by
  * the number of dimensions, which is part of the first input: a cascade of pseudo-random functions
- * of fixed length. Three levels per block are what makes 24 levels cost nine blocks and not 26.
+ * of fixed length. Three levels per block are what makes 24 levels cost nine blocks and not 26,
+ * which come eight at a time.
  *
  * An answer is a cell of the public grid. Rough normals almost always decide which (all but one in
  * 2^30); only where their error could reach a cell's edge are the fine ones drawn: from the same
@@ -22,12 +23,13 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "algos/privacy/chacha20_blocks.h"
 #include "algos/privacy/gaussian_grid.h"
 #include "algos/privacy/normal_quantile.h"
 
 #define KEY_BYTES   GAUSSIAN_PATH_KEY_BYTES
-#define BLOCK_BYTES 64
 #define TREE_LEVELS 3 /* 7 nodes of 8 bytes and one word unused */
+#define MAX_TREES   (GAUSSIAN_PATH_MAX_BITS / TREE_LEVELS + 1) /* and that of the ends */
 
 struct gaussian_path {
     struct gaussian_path_axis axis; /* the same along every dimension */
@@ -124,21 +126,25 @@ struct axis_nodes {
 
 enum precision { ROUGH, FINE };
 
+/* Deepest first, the nodes of one tree follow one another. */
 static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nodes *nodes,
                              enum precision precision)
 {
-    uint8_t block[BLOCK_BYTES], nonce[crypto_stream_chacha20_NONCEBYTES];
-    uint64_t held = UINT64_MAX;
+    uint8_t block[MAX_TREES][CHACHA20_BLOCK_BYTES];
+    uint64_t tree[MAX_TREES];
+    uint32_t slot[GAUSSIAN_PATH_MAX_NODES], at[GAUSSIAN_PATH_MAX_NODES], trees = 0;
     long double sum = 0.0L;
     for (size_t i = 0; i < nodes->count; i++) {
-        uint32_t slot;
-        uint64_t tree = tree_of(&nodes->node[i], &slot);
-        if (tree != held) {
-            put_u64(nonce, tree);
-            crypto_stream_chacha20(block, sizeof block, nonce, key);
-            held = tree;
+        uint64_t own = tree_of(&nodes->node[i], &slot[i]);
+        if (trees == 0 || own != tree[trees - 1]) {
+            assert(trees < MAX_TREES);
+            tree[trees++] = own;
         }
-        uint64_t word = get_u64(block + 8 * (size_t)slot);
+        at[i] = trees - 1;
+    }
+    chacha20_blocks(key, tree, trees, block);
+    for (size_t i = 0; i < nodes->count; i++) {
+        uint64_t word = get_u64(block[at[i]] + 8 * (size_t)slot[i]);
         sum += nodes->node[i].coefficient *
                (precision == FINE ? normal_from_word(word) : normal_from_word_roughly(word));
     }
@@ -203,16 +209,32 @@ static long double rough_error(const struct gaussian_path *path, const struct ax
     return product;
 }
 
-double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
-                             const uint32_t *index, double mean, double value_limit)
+static double release(const struct gaussian_path *path, uint32_t number,
+                      const struct axis_nodes *axes, double mean, double value_limit)
 {
-    struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
     double sigma = path->law.sigma;
-    find_nodes(path, index, axes);
     long double rough = value_at(path, number, axes, ROUGH), error = rough_error(path, axes);
     double below = gaussian_grid_round(mean, rough - error, sigma, value_limit);
     double above = gaussian_grid_round(mean, rough + error, sigma, value_limit);
     if (below == above)
         return below;
     return gaussian_grid_round(mean, value_at(path, number, axes, FINE), sigma, value_limit);
+}
+
+double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
+                             const uint32_t *index, double mean, double value_limit)
+{
+    struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
+    find_nodes(path, index, axes);
+    return release(path, number, axes, mean, value_limit);
+}
+
+void gaussian_path_release_all(const struct gaussian_path *path, uint32_t count,
+                               const uint32_t *index, const double *mean, double value_limit,
+                               double *out)
+{
+    struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
+    find_nodes(path, index, axes);
+    for (uint32_t number = 0; number < count; number++)
+        out[number] = release(path, number, axes, mean[number], value_limit);
 }

@@ -54,4 +54,9 @@ long double gaussian_path_value(const struct gaussian_path *path, uint32_t numbe
 double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
                              const uint32_t *index, double mean, double value_limit);
 
+/* The same for paths 0 .. COUNT - 1 at one point: MEAN[count] to OUT[count], which may be MEAN. */
+void gaussian_path_release_all(const struct gaussian_path *path, uint32_t count,
+                               const uint32_t *index, const double *mean, double value_limit,
+                               double *out);
+
 #endif

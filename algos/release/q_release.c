@@ -205,8 +205,7 @@ static void path_values(const struct q_release *release, const double *point, do
     (void)number;
     double mean[ENV_MAX_ACTIONS];
     knots_at(release->value, t->knot_bits, t->action_count, t->bits, index, mean);
-    for (uint32_t a = 0; a < t->action_count; a++)
-        values[a] = gaussian_path_release(release->path, a, &index, mean[a], t->value_limit);
+    gaussian_path_release_all(release->path, t->action_count, &index, mean, t->value_limit, values);
 }
 
 /* Multilinear between the 2^n nodes around POINT. */

@@ -20,6 +20,7 @@ struct response {
     size_t size;
     json_t *json;           /* the body, parsed; NULL when it is not JSON */
     struct api_reply reply; /* headers and events; its body is in BODY */
+    bool quick;             /* answered without the database (api_serve_quick) */
 };
 
 /* Any request; members that are NULL are absent (METHOD: GET, or POST with a body). */

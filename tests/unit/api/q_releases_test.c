@@ -186,6 +186,63 @@ Test(q_releases, odd_questions_get_clear_answers, .init = open_service, .fini = 
     expect_problem(ask("student", "qre_none", "queries", "{\"states\":[[0]]}"), "not-found");
 }
 
+/* Who has asked a moment ago is answered without the database, alike to the byte, faults included;
+ * and not a moment longer than it may. */
+Test(q_releases, passes_answer_alike_and_end_with_what_they_stand_on, .init = open_service,
+     .fini = close_service)
+{
+    static const char *const bodies[] = {
+        "{\"states\":[[0.1]]}",     "{\"states\":[[0.1],[2.5]]}",
+        "{\"states\":[[7]]}",       "{\"states\":[[0.1,0.2]]}",
+        "{\"states\":[]}",          "{\"state\":[0.1]}",
+        "{\"states\":[[\"0.1\"]]}", "[[0.1]]",
+        "{\"states\":[[0.1]",
+    };
+    char id[ID_SIZE];
+    q_release_free(make(id));
+    (void)fixture_token(f, "student"); /* the first of its role is "student" below */
+    const char *token = fixture_new_token(f, "student"),
+               *path = domain_path("/v1/q-releases/%s/queries", id);
+    struct ask one = {.path = path, .token = token, .body = bodies[0]};
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        fixture_advance(2000); /* the pass of before is over */
+        one.body = bodies[i];
+        struct response *slow = fixture_ask(f, &one);
+        one.body = bodies[0];
+        (void)fixture_ask(f, &one);
+        one.body = bodies[i];
+        struct response *quick = fixture_ask(f, &one);
+        cr_expect(!slow->quick && quick->quick, "%s", bodies[i]);
+        cr_expect_eq(slow->status, quick->status);
+        cr_expect_str_eq(slow->body, quick->body);
+    }
+    one.body = bodies[0];
+    cr_expect(fixture_ask(f, &one)->quick);
+    /* Another token, another path, no token: not by that pass. */
+    struct ask other = one;
+    other.token = "tct_x_y";
+    struct response *r = fixture_ask(f, &other);
+    cr_expect(!r->quick && r->status == 401);
+    other = (struct ask){.path = path, .body = bodies[0]};
+    r = fixture_ask(f, &other);
+    cr_expect(!r->quick && r->status == 401);
+    r = ask("student", id, "actions", bodies[0]);
+    cr_expect(!r->quick && r->status == 200);
+    cr_expect(ask("student", id, "actions", bodies[0])->quick);
+    /* A revoked client, an ended release: from the next question on. */
+    const struct ask revoke = {.method = "DELETE",
+                               .path =
+                                   domain_path("/v1/clients/%s", fixture_token_client(f, token)),
+                               .token = fixture_token(f, "admin")};
+    expect_status(fixture_ask(f, &revoke), 204);
+    r = fixture_ask(f, &one);
+    cr_expect(!r->quick && r->status == 401);
+    expect_status(ask("student", id, "actions", bodies[0]), 200);
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/q-releases/%s", id)), 204);
+    r = ask("student", id, "actions", bodies[0]);
+    cr_expect(!r->quick && r->status == 404);
+}
+
 Test(q_releases, end_for_ever, .init = open_service, .fini = close_service)
 {
     char id[ID_SIZE];

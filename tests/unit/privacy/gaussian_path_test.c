@@ -4,11 +4,14 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/privacy/chacha20_blocks.h"
 #include "algos/privacy/gaussian_grid.h"
+#include "envs/rng.h"
 #include "tests/unit/privacy/golden.h"
 
 static double listed_normal(const json_t *normals, const char *name)
@@ -242,4 +245,43 @@ Test(gaussian_grid, rounds_once_and_clips_where_it_says)
     cr_expect_eq(gaussian_grid_round(NAN, 0.0L, 1.0, 2.0), 0.0);
     double zero = gaussian_grid_round(-1e-9, 0.0L, 1.0, 2.0);
     cr_expect(zero == 0.0 && !signbit(zero));
+}
+
+/* The blocks that paths rest on, against libsodium's stream: the values of releases that are out
+ * there hang on them. */
+Test(gaussian_path, blocks_side_by_side_are_chacha20)
+{
+    uint8_t key[32], block[19][CHACHA20_BLOCK_BYTES], expected[CHACHA20_BLOCK_BYTES];
+    struct rng rng;
+    rng_seed(&rng, 3, 3);
+    for (uint32_t count = 1; count <= 19; count++) {
+        uint64_t nonce[19];
+        for (int i = 0; i < 32; i++)
+            key[i] = (uint8_t)rng_next(&rng);
+        for (uint32_t i = 0; i < count; i++)
+            nonce[i] = rng_next(&rng) >> rng_below(&rng, 64);
+        chacha20_blocks(key, nonce, count, block);
+        for (uint32_t i = 0; i < count; i++) {
+            uint8_t bytes[8];
+            for (int b = 0; b < 8; b++)
+                bytes[b] = (uint8_t)(nonce[i] >> 8 * b);
+            crypto_stream_chacha20(expected, sizeof expected, bytes, key);
+            cr_expect_arr_eq(block[i], expected, sizeof expected, "%u of %u", i, count);
+        }
+    }
+}
+
+Test(gaussian_path, all_paths_at_once_are_each_of_them)
+{
+    const struct gaussian_path_law law = {.beta = 2, .sigma = 0.7, .bits = 20, .dimensions = 1};
+    const uint8_t key[GAUSSIAN_PATH_KEY_BYTES] = {9};
+    struct gaussian_path *path = gaussian_path_new(&law, key);
+    for (uint32_t i = 0; i < 500; i++) {
+        uint32_t index = (i * UINT32_C(2654435761)) >> 12;
+        double mean[5] = {0, 0.1, -0.2, 5, -7}, all[5];
+        gaussian_path_release_all(path, 5, &index, mean, 1.0, all);
+        for (uint32_t a = 0; a < 5; a++)
+            cr_expect_eq(all[a], gaussian_path_release(path, a, &index, mean[a], 1.0));
+    }
+    gaussian_path_free(path);
 }
