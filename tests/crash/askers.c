@@ -8,6 +8,7 @@
 
 #define REPLAYS_MAX 400 /* of a round; the newest ones are the ones at risk */
 #define OLD_REPLAYS 20  /* and some of any round before */
+#define SHORT       8   /* students who soon have nothing left */
 
 uint64_t next_random(uint64_t *state)
 {
@@ -21,10 +22,10 @@ uint64_t next_random(uint64_t *state)
 
 static const char *question(unsigned student)
 {
-    static const char *const states[SCENE_STUDENTS] = {
+    static const char *const states[4] = {
         "{\"state\":[0.01,-0.02,0.03,0.04]}", "{\"state\":[0,0.5,-0.03,0.1]}",
         "{\"states\":[[0,0,0.02,0],[0.1,0,0,0]]}", "{\"state\":[-0.3,0.2,0.01,-0.4]}"};
-    return states[student];
+    return states[student % 4];
 }
 
 struct http_answer crowd_ask(struct http_client *client, const struct scene *scene,
@@ -46,7 +47,7 @@ static void remember(struct asker *asker, const char *key, struct http_answer *a
         cr_assert_not_null(asker->list);
     }
     struct acknowledged *one = &asker->list[asker->count++];
-    one->student = asker->number % SCENE_STUDENTS;
+    one->student = asker->number;
     snprintf(one->key, sizeof one->key, "%s", key);
     one->body = answer->body;
     one->size = answer->size;
@@ -57,7 +58,7 @@ static void *ask_on(void *context)
 {
     struct asker *asker = context;
     struct crowd *crowd = asker->crowd;
-    unsigned student = asker->number % SCENE_STUDENTS;
+    unsigned student = asker->number;
     bool gone = false;
     asker->unknown[0] = asker->full[0] = '\0';
     for (unsigned n = 0; !gone && !atomic_load(&crowd->stop); n++) {
@@ -105,7 +106,7 @@ static void collect(struct crowd *crowd, struct asker *asker)
     if (asker->count > 0)
         memcpy(crowd->list + crowd->count, asker->list, asker->count * sizeof asker->list[0]);
     crowd->count = wanted;
-    crowd->per_student[asker->number % SCENE_STUDENTS] += asker->count;
+    crowd->per_student[asker->number] += asker->count;
     asker->count = 0;
 }
 
@@ -138,7 +139,7 @@ void crowd_expect_kept(const struct crowd *crowd, size_t fresh, uint64_t *random
 {
     struct totals totals = read_ledger(crowd->scene);
     int64_t teacher = 0;
-    for (unsigned s = 0; s < SCENE_STUDENTS; s++) {
+    for (unsigned s = 0; s < ASKERS; s++) {
         /* One more for the question that told the price. */
         int64_t answers = (int64_t)crowd->per_student[s] + 1;
         cr_assert_geq(totals.student_spent[s], answers * crowd->own[s], "student %u", s);
@@ -162,7 +163,7 @@ void crowd_settle_unknown(struct crowd *crowd)
         const char *key = crowd->askers[a].unknown;
         if (key[0] == '\0')
             continue;
-        unsigned student = a % SCENE_STUDENTS;
+        unsigned student = a;
         struct http_answer answer = crowd_ask(crowd->scene->client, crowd->scene, student, key);
         cr_assert(answer.status == 200 || answer.status == 403, "%ld", answer.status);
         crowd->unknown++;
@@ -181,17 +182,18 @@ void crowd_settle_unknown(struct crowd *crowd)
 
 /* ---- setting up */
 
-/* All but the last student get a budget that lasts; the last one's is spent on the way. */
+/* All but the last few get a budget that lasts; those spend theirs on the way. */
 static void grant_budgets(const struct scene *scene)
 {
-    for (unsigned s = 0; s + 1 < SCENE_STUDENTS; s++) {
+    for (unsigned s = 0; s < ASKERS; s++) {
         char path[192];
         snprintf(path, sizeof path, "/v1/teachers/%s/budgets/%s", scene->teacher,
                  scene->students[s].id);
         struct http_call put = {.method = "PUT",
                                 .path = path,
                                 .token = scene->steward,
-                                .body = "{\"epsilon\":300,\"delta\":1e-5}"};
+                                .body = s + SHORT < ASKERS ? "{\"epsilon\":300,\"delta\":1e-5}"
+                                                           : "{\"epsilon\":0.9,\"delta\":1e-5}"};
         struct http_answer answer = http_do(scene->client, &put);
         cr_assert(answer.status == 200 || answer.status == 201 || answer.status == 204, "%ld %s",
                   answer.status, answer.body);
@@ -201,7 +203,7 @@ static void grant_budgets(const struct scene *scene)
 
 static void learn_prices(struct crowd *crowd)
 {
-    for (unsigned s = 0; s < SCENE_STUDENTS; s++) {
+    for (unsigned s = 0; s < ASKERS; s++) {
         struct totals before = read_ledger(crowd->scene);
         char key[48];
         snprintf(key, sizeof key, "price-%u", s);
@@ -215,9 +217,10 @@ static void learn_prices(struct crowd *crowd)
     }
 }
 
-void crowd_make(struct crowd *crowd, const struct scene *scene, const struct server_process *server)
+void crowd_make(struct crowd *crowd, struct scene *scene, const struct server_process *server)
 {
     *crowd = (struct crowd){.scene = scene};
+    scene_more_students(scene, ASKERS);
     grant_budgets(scene);
     learn_prices(crowd);
     for (unsigned a = 0; a < ASKERS; a++) {

@@ -1,5 +1,6 @@
-/* Students that ask one teacher at the same time, each on a connection and a thread of its own, and
- * remember what they were answered; and what must be true of that after the server came back. */
+/* 64 students who ask one teacher at the same time, each with an account, a connection and a thread
+ * of its own, and remember what they were answered; and what must be true of that after the server
+ * came back. */
 #ifndef TACET_TESTS_CRASH_ASKERS_H
 #define TACET_TESTS_CRASH_ASKERS_H
 
@@ -9,7 +10,7 @@
 
 #include "tests/crash/books.h"
 
-#define ASKERS 12
+#define ASKERS SCENE_STUDENTS_MAX
 
 /* One answer of 200. */
 struct acknowledged {
@@ -39,15 +40,14 @@ struct crowd {
     /* Of all rounds that were collected. */
     struct acknowledged *list;
     size_t count, capacity;
-    size_t per_student[SCENE_STUDENTS];
+    size_t per_student[ASKERS];
     unsigned unknown, unknown_stored;
     /* What one question of each student costs its own account and the teacher's, in units. */
-    int64_t own[SCENE_STUDENTS], common[SCENE_STUDENTS];
+    int64_t own[ASKERS], common[ASKERS];
 };
 
-/* Gives all students but the last a budget that lasts, and learns the prices. */
-void crowd_make(struct crowd *crowd, const struct scene *scene,
-                const struct server_process *server);
+/* Makes the students, gives all but the last few a budget that lasts, and learns the prices. */
+void crowd_make(struct crowd *crowd, struct scene *scene, const struct server_process *server);
 void crowd_clear(struct crowd *crowd);
 
 /* They ask, each under ever new keys, until crowd_stop or until the server is gone. Any status but

@@ -24,7 +24,7 @@ static void read_account(const struct scene *scene, const json_t *account, struc
     if (kind != NULL && strcmp(kind, "teacher") == 0)
         totals->teacher_spent = spent;
     const char *client = json_string_value(json_object_get(account, "client"));
-    for (int i = 0; i < SCENE_STUDENTS; i++)
+    for (unsigned i = 0; i < scene->student_count; i++)
         if (client != NULL && strcmp(client, scene->students[i].id) == 0) {
             totals->student_spent[i] = spent;
             totals->student_entries[i] = number(account, "entries");

@@ -9,8 +9,8 @@
 struct totals { /* of the ledger, in its integers */
     int64_t entries;
     int64_t teacher_spent;
-    int64_t student_spent[SCENE_STUDENTS];
-    int64_t student_entries[SCENE_STUDENTS];
+    int64_t student_spent[SCENE_STUDENTS_MAX];
+    int64_t student_entries[SCENE_STUDENTS_MAX];
 };
 
 /* All accounts; the test ends when one holds something or has spent more than its limit. */

@@ -101,7 +101,7 @@ Test(disk, a_full_disk_charges_nothing_and_is_forgotten_when_there_is_room)
     /* Everybody was answered, so what was spent is known to the unit. */
     struct totals totals = read_ledger(&scene);
     int64_t teacher = 0;
-    for (unsigned s = 0; s < SCENE_STUDENTS; s++)
+    for (unsigned s = 0; s < ASKERS; s++)
         teacher += ((int64_t)crowd.per_student[s] + 1) * crowd.common[s];
     cr_expect_eq(totals.teacher_spent, teacher, "a refusal was charged");
     crowd_expect_kept(&crowd, fresh, &random);

@@ -62,9 +62,16 @@ void scene_make(struct scene *scene, struct server_process *server, double budge
     scene->client = http_client_new(server);
     scene_person(scene, "steward", id, scene->steward);
     scene_person(scene, "auditor", id, scene->auditor);
-    for (int i = 0; i < SCENE_STUDENTS; i++)
-        scene_person(scene, "student", scene->students[i].id, scene->students[i].token);
+    scene_more_students(scene, SCENE_STUDENTS);
     make_teacher(scene, budget, client_budget);
+}
+
+void scene_more_students(struct scene *scene, unsigned count)
+{
+    cr_assert_leq(count, SCENE_STUDENTS_MAX);
+    for (unsigned i = scene->student_count; i < count; i++)
+        scene_person(scene, "student", scene->students[i].id, scene->students[i].token);
+    scene->student_count = count;
 }
 
 void scene_clear(struct scene *scene)

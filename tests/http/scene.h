@@ -4,14 +4,16 @@
 
 #include "tests/http/http_client.h"
 
-#define SCENE_STUDENTS 4
+#define SCENE_STUDENTS     4 /* that scene_make makes */
+#define SCENE_STUDENTS_MAX 64
 
 struct scene {
     struct http_client *client;
     char admin[160], steward[160], auditor[160];
     struct {
         char id[64], token[160];
-    } students[SCENE_STUDENTS];
+    } students[SCENE_STUDENTS_MAX];
+    unsigned student_count;
     char policy[64], teacher[64];
     char queries[128]; /* path of the teacher's queries */
 };
@@ -21,6 +23,9 @@ struct scene {
 void scene_make(struct scene *scene, struct server_process *server, double budget,
                 double client_budget);
 void scene_clear(struct scene *scene);
+
+/* Makes students until there are COUNT. */
+void scene_more_students(struct scene *scene, unsigned count);
 
 /* A client made over HTTP. */
 void scene_person(struct scene *scene, const char *role, char out_id[64], char out_token[160]);
