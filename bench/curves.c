@@ -1,8 +1,10 @@
 /* Learning curves of PPO: make curves, or build/release/curves WORLD [SEEDS] [PARAMETER=VALUE ...].
  * Trains with the parameters that a job would have in that world, from SEEDS seeds (5), and plays
  * the policy of every twentieth of the way in EPISODES episodes of new start states. Prints median
- * and quartiles of the mean returns over the seeds, and the CPU time so far, likewise. Every seed
- * is a process of its own, so that the clock of a process tells its CPU time. */
+ * and quartiles of the mean returns over the seeds, and the median CPU time and wall time of the
+ * training so far. Every seed is a process of its own, so that the clock of a process tells its CPU
+ * time; as many run at a time as there are cores, so that none waits for another's turn. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +19,13 @@
 enum { POINTS = 20, SEEDS = 5, SEEDS_MAX = 99, EPISODES = 50 };
 
 struct point {
-    double transitions, mean_return, seconds;
+    double transitions, mean_return, seconds, wall;
 };
 
-static double cpu_seconds(void)
+static double clock_seconds(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -57,15 +59,17 @@ static bool train(const struct algorithm_request *request, const struct algorith
     struct ppo *ppo = ppo_new(&settings, request->world, request->world_parameters, &rng);
     struct policy *policy = policy_new(&plan->shape, POLICY_SOFTMAX);
     bool good = ppo != NULL && policy != NULL;
-    double seconds = 0.0;
+    double seconds = 0.0, wall = 0.0;
     for (uint64_t u = 0, p = 0; good && u < plan->total_steps; u++) {
         struct ppo_report report;
-        double before = cpu_seconds();
+        double before = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+        double since = clock_seconds(CLOCK_MONOTONIC);
         good = ppo_update(ppo, ppo_learning_rate(request, u, plan->total_steps), &report);
-        seconds += cpu_seconds() - before;
+        seconds += clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
+        wall += clock_seconds(CLOCK_MONOTONIC) - since;
         while (good && p < POINTS && (u + 1) * POINTS >= (p + 1) * plan->total_steps) {
-            points[p] =
-                (struct point){.transitions = (double)report.transitions, .seconds = seconds};
+            points[p] = (struct point){
+                .transitions = (double)report.transitions, .seconds = seconds, .wall = wall};
             good = measure(ppo, request, policy, &points[p++]);
         }
     }
@@ -74,12 +78,28 @@ static bool train(const struct algorithm_request *request, const struct algorith
     return good;
 }
 
-/* All seeds side by side; POINTS is memory that children share. False: one of them failed. */
+/* Waits for one child; true when it went well. */
+static bool one_ended(void)
+{
+    int status;
+    return wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int core_count(void)
+{
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+/* As many seeds side by side as there are cores; POINTS is memory that children share. False: one
+ * of them failed. */
 static bool train_all(const struct algorithm_request *request, const struct algorithm_plan *plan,
                       struct point (*points)[POINTS], int seeds)
 {
-    int begun = 0, good = 0;
-    for (; begun < seeds; begun++) {
+    int begun = 0, running = 0, good = 0, cores = core_count();
+    for (; begun < seeds; begun++, running++) {
+        for (; running >= cores; running--)
+            good += one_ended();
         pid_t child = fork();
         if (child < 0)
             break;
@@ -89,11 +109,8 @@ static bool train_all(const struct algorithm_request *request, const struct algo
             _exit(train(&mine, plan, points[begun]) ? 0 : 1);
         }
     }
-    for (int i = 0; i < begun; i++) {
-        int status;
-        if (wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-            good++;
-    }
+    for (; running > 0; running--)
+        good += one_ended();
     return good == seeds;
 }
 
@@ -115,22 +132,27 @@ static double quantile(const double *sorted, int count, double at)
 static void print(const char *world, struct point (*points)[POINTS], int seeds)
 {
     printf("%s, %d seeds, %d episodes each\n", world, seeds, EPISODES);
-    printf("%12s %12s %12s %12s %12s\n", "transitions", "lower", "median", "upper", "CPU s");
+    printf("%12s %12s %12s %12s %12s %12s\n", "transitions", "lower", "median", "upper", "CPU s",
+           "wall s");
     for (int p = 0; p < POINTS; p++) {
-        double returns[SEEDS_MAX] = {0}, seconds[SEEDS_MAX] = {0};
+        double returns[SEEDS_MAX] = {0}, seconds[SEEDS_MAX] = {0}, wall[SEEDS_MAX] = {0};
         for (int s = 0; s < seeds; s++) {
             returns[s] = points[s][p].mean_return;
             seconds[s] = points[s][p].seconds;
+            wall[s] = points[s][p].wall;
         }
         qsort(returns, (size_t)seeds, sizeof *returns, ascending);
         qsort(seconds, (size_t)seeds, sizeof *seconds, ascending);
-        printf("%12.0f %12.6g %12.6g %12.6g %12.2f\n", points[0][p].transitions,
+        qsort(wall, (size_t)seeds, sizeof *wall, ascending);
+        printf("%12.0f %12.6g %12.6g %12.6g %12.2f %12.2f\n", points[0][p].transitions,
                quantile(returns, seeds, 0.25), quantile(returns, seeds, 0.5),
-               quantile(returns, seeds, 0.75), quantile(seconds, seeds, 0.5));
+               quantile(returns, seeds, 0.75), quantile(seconds, seeds, 0.5),
+               quantile(wall, seeds, 0.5));
     }
     printf("at the end:");
     for (int s = 0; s < seeds; s++)
-        printf(" %.6g (%.1f s)", points[s][POINTS - 1].mean_return, points[s][POINTS - 1].seconds);
+        printf(" %.6g (%.1f s CPU, %.1f s wall)", points[s][POINTS - 1].mean_return,
+               points[s][POINTS - 1].seconds, points[s][POINTS - 1].wall);
     printf("\n");
 }
 
