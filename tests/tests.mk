@@ -11,6 +11,7 @@ NEEDS_algos     := $(FLOOR_algos)
 NEEDS_storage   := storage
 NEEDS_api       := $(FLOOR_algos) programs storage api
 NEEDS_server    := $(ROOMS)
+NEEDS_bench     := envs
 
 .PHONY: test test-sanitizers test-programs test-run
 
@@ -37,6 +38,10 @@ endef
 UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml.
 UNIT_LIBS_api := -lyaml
+# Of the measuring programs, what keeps their results.
+BENCH_TESTED := $(OUT)/bench/offline/results.c.o
+UNIT_LIBS_bench := $(BENCH_TESTED)
+$(OUT)/test_bench: $(BENCH_TESTED)
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
 # Audits of the mechanisms: what an attacker can prove (tests/statistical/audit.h).

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 1024
+#define CUT            " (cut)\n" /* ends a line that a killed run left unfinished */
 #define HEAD                                                                                       \
     "# world algorithm method epsilon seed experts trajectories options feasible "                 \
     "certified_epsilon "                                                                           \
@@ -38,7 +39,7 @@ bool results_load(const char *path, struct results *out, unsigned *line)
         return access(path, F_OK) != 0;
     bool good = true;
     for (unsigned number = 1; good && fgets(text, sizeof text, file); number++) {
-        if (text[0] == '#' || !strchr(text, '\n'))
+        if (text[0] == '#' || !strchr(text, '\n') || strstr(text, CUT))
             continue;
         struct result *more = realloc(out->all, (out->count + 1) * sizeof *more);
         good = more != NULL;
@@ -83,7 +84,7 @@ static bool write_line(int file, const char *line, size_t size)
         return false;
     if (end == 0 && write(file, HEAD, sizeof HEAD - 1) != (ssize_t)(sizeof HEAD - 1))
         return false;
-    if (last != '\n' && write(file, " (cut)\n", 7) != 7)
+    if (last != '\n' && write(file, CUT, sizeof CUT - 1) != (ssize_t)(sizeof CUT - 1))
         return false;
     return write(file, line, size) == (ssize_t)size && fsync(file) == 0;
 }
