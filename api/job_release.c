@@ -82,6 +82,22 @@ bool job_release_keep(struct job_run *run)
     return kept;
 }
 
+void job_release_unseal(const struct job_run *run, void **checkpoint, size_t *size)
+{
+    size_t length = 0;
+    unsigned char *secret = sealed_open(run->app, run->job.id, *checkpoint, *size, &length);
+    unsigned char *copy = secret == NULL ? NULL : malloc(length + 1);
+    if (copy != NULL) {
+        memcpy(copy, secret, length);
+        free(*checkpoint);
+        *checkpoint = copy;
+        *size = length;
+    }
+    if (secret != NULL) {
+        sodium_free(secret);
+    }
+}
+
 /* The dataset's environment, which loading it would have told. */
 static void note_environment(struct job_run *run)
 {

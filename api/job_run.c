@@ -9,6 +9,7 @@
 #include "api/job_run.h"
 
 #include <assert.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "api/job_shards.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
+#include "api/sealed.h"
 #include "api/world_run.h"
 #include "storage/uploads.h"
 
@@ -149,7 +151,17 @@ static enum db_status store(struct job_run *run, uint64_t steps_done, const unsi
 /* Where the disk is full the checkpoint before stands; steps that would be lost are run again. */
 static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
-    return store(context, steps_done, bytes, size) != DB_FAILED;
+    struct job_run *run = context;
+    unsigned char *sealed = NULL;
+    size_t sealed_size = 0;
+    if (!run->plan.algorithm->gives_q_release) {
+        return store(run, steps_done, bytes, size) != DB_FAILED;
+    }
+    /* What is kept of the shards has no noise yet. */
+    run->starved = !sealed_close(run->app, run->job.id, bytes, size, &sealed, &sealed_size);
+    bool saved = !run->starved && store(run, steps_done, sealed, sealed_size) != DB_FAILED;
+    free(sealed);
+    return saved;
 }
 
 bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes, size_t size)
@@ -244,6 +256,9 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         run->storage_failed = true;
         return ALGORITHM_PAUSED;
     }
+    if (status == DB_OK && run->plan.algorithm->gives_q_release) {
+        job_release_unseal(run, &checkpoint, &size);
+    }
     if (run->resumed && run->control->resumed != NULL) {
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
     }
@@ -271,6 +286,9 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                                     : run->plan.try_count > 0
                                         ? job_sweep_train(run, &training, out_policy, message)
                                         : job_stage_train(run, &training, out_policy, message);
+    if (checkpoint != NULL) {
+        sodium_memzero(checkpoint, size);
+    }
     free(checkpoint);
     return outcome;
 }

@@ -9,6 +9,7 @@
 #include "api/app.h"
 #include "api/fields.h"
 #include "api/json_text.h"
+#include "api/network_export.h"
 #include "api/network_json.h"
 #include "api/page.h"
 #include "api/states_json.h"
@@ -174,26 +175,13 @@ enum problem api_policies_get(struct call *call)
 
 enum problem api_policies_weights(struct call *call)
 {
-    const char *format = call_query(call, "format");
-    if (format != NULL && strcmp(format, "json") != 0) {
-        return call_invalid_query(call, "format", "must be json, which this version offers");
-    }
     struct policy_row row;
     struct policy *policy = NULL;
     enum problem problem = open_policy(call, &row, &policy);
     if (problem != PROBLEM_NONE) {
         return problem;
     }
-    /* A policy never changes, so its id is its tag. */
-    const char *known = call_request_header(call, "If-None-Match");
-    call_header(call, "ETag", "\"%s\"", row.id);
-    call_header(call, "Cache-Control", "private, max-age=86400");
-    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, row.id) != NULL)) {
-        return call_reply_empty(call, 304);
-    }
-    size_t size = 0;
-    char *text = network_write(policy, &size);
-    return call_reply_bytes(call, 200, "application/json", text, size);
+    return network_reply(call, policy, row.id);
 }
 
 /* Appends the action and the values at STATE. */

@@ -14,6 +14,7 @@
 #include "api/app.h"
 #include "api/fields.h"
 #include "api/json_text.h"
+#include "api/network_export.h"
 #include "api/page.h"
 #include "api/q_pass.h"
 #include "api/q_shelf.h"
@@ -221,7 +222,9 @@ static enum problem borrow(struct question *q)
     }
     *loan = (struct loan){call->app, q->release};
     q->terms = q_release_terms(q->release);
-    q_pass_put(call, call_parameter(call, "id"));
+    if (call->route->flags & ROUTE_QUICK) {
+        q_pass_put(call, call_parameter(call, "id"));
+    }
     return call_defer(call, give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 
@@ -267,6 +270,22 @@ static enum problem ask(struct question *q)
 {
     enum problem problem = borrow(q);
     return problem == PROBLEM_NONE ? read_states(q) : problem;
+}
+
+enum problem api_q_releases_weights(struct call *call)
+{
+    struct question q = {.call = call};
+    enum problem problem = borrow(&q);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    const struct policy *network = q_release_network(q.release);
+    if (network == NULL) {
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "It is no network: form features is, form %s answers questions.",
+                            q_form_name(q.terms->form));
+    }
+    return network_reply(call, network, call_parameter(call, "id"));
 }
 
 static json_t *values_json(const double *values, uint32_t count)

@@ -11,8 +11,10 @@ enum problem api_q_releases_list(struct call *call);        /* GET /v1/q-release
 enum problem api_q_releases_get(struct call *call);         /* GET /v1/q-releases/{id} */
 enum problem api_q_releases_end(struct call *call);         /* DELETE /v1/q-releases/{id} */
 enum problem api_q_releases_certificate(struct call *call); /* GET .../certificate */
-enum problem api_q_releases_query(struct call *call);       /* POST .../queries */
-enum problem api_q_releases_actions(struct call *call);     /* POST .../actions */
+/* {id}'s coefficients as a file, where it is a network. */
+enum problem api_q_releases_weights(struct call *call);
+enum problem api_q_releases_query(struct call *call);   /* POST .../queries */
+enum problem api_q_releases_actions(struct call *call); /* POST .../actions */
 
 /* PROBLEM_NONE when the release ID is the caller's and answers; PROBLEM_NOT_FOUND otherwise. */
 enum problem q_release_of_owner(struct call *call, const char *id);

@@ -79,7 +79,7 @@ static const struct route routes[] = {
     {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
     {"GET", "/v1/policies", BATCH, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policies_list, "Lists policies."},
     {"GET", "/v1/policies/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
-    {"GET", "/v1/policies/{id}/weights", POOL, ROLE_STEWARD, 0, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
+    {"GET", "/v1/policies/{id}/weights", POOL, ROLE_STEWARD, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
     {"POST", "/v1/policies/{id}/actions", POOL, ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
     {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
 
@@ -107,6 +107,7 @@ static const struct route routes[] = {
     {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
     {"DELETE", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_q_releases_end, "Erases the key of a release: it answers no more."},
     {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
+    {"GET", "/v1/q-releases/{id}/weights", POOL, ROLE_STEWARD | ROLE_STUDENT, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_q_releases_weights, "Downloads a released Q-function that is a network."},
     {"POST", "/v1/q-releases/{id}/queries", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_query, "Gives the released values of states; free, and always the same."},
     {"POST", "/v1/q-releases/{id}/actions", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_actions, "Gives the best released action of states; free."},
 

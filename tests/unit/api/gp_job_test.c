@@ -185,6 +185,23 @@ Test(gp_job, a_network_is_an_ordinary_policy_too, .init = open_service, .fini = 
     cr_expect_eq(json_array_size(response_at(r, "/network/layers")) +
                      json_array_size(response_at(r, "/layers")),
                  2, "%s", r->body);
+    /* The released vector as files, for its steward and for students. */
+    static const char *const formats[] = {"safetensors", "onnx"};
+    for (int i = 0; i < 2; i++) {
+        struct response *one = fixture_get(
+            f, "steward", domain_path("/v1/policies/%s/weights?format=%s", policy, formats[i]));
+        struct response *two = fixture_get(
+            f, "student", domain_path("/v1/q-releases/%s/weights?format=%s", release, formats[i]));
+        expect_status(one, 200);
+        expect_status(two, 200);
+        cr_expect_str_eq(one->content_type, "application/octet-stream");
+        cr_expect_gt(one->size, 100);
+        cr_expect_eq(one->size, two->size);
+        cr_expect_eq(memcmp(one->body, two->body, one->size), 0);
+        cr_expect_not_null(response_header(two, "Content-Disposition"));
+    }
+    r = fixture_get(f, "student", domain_path("/v1/q-releases/%s/weights?format=png", release));
+    cr_expect_eq(r->status, 422);
     r = fixture_get(f, "auditor", domain_path("/v1/policies/%s/certificate", policy));
     expect_status(r, 200);
     cr_expect(certificate_check(r->body, fixture_app(f)->public_key));
@@ -336,6 +353,48 @@ Test(gp_job, a_worker_may_be_stopped_anywhere, .init = open_service, .fini = clo
     cr_expect_eq(json_array_size(response_at(list, "/items")), 1);
     double paid = spent(dataset);
     cr_expect(paid > 0.999 && paid <= 1, "%.9f", paid);
+}
+
+/* What a checkpoint of the training holds, the sum over shards without noise, is sealed. */
+struct at_shard {
+    const char *job;
+    void *seen;
+    size_t size;
+    int64_t step;
+};
+
+static bool when_saved(void *context)
+{
+    struct at_shard *at = context;
+    free(at->seen);
+    at->seen = NULL;
+    enum db_status status =
+        jobs_load_checkpoint(fixture_db(f), at->job, &at->step, &at->seen, &at->size);
+    fixture_advance(6000); /* the next pulse saves */
+    return status == DB_OK && at->step > 0;
+}
+
+Test(gp_job, a_checkpoint_of_the_shards_is_sealed, .init = open_service, .fini = close_service)
+{
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", CART(domain_sealed(f, "private", 6), "grid"));
+    expect_status(made, 202);
+    struct at_shard at = {.job = response_text(made, "/id")};
+    cr_assert_eq(domain_turn(f, "first", when_saved, &at), API_JOB_PAUSED);
+    cr_assert_not_null(at.seen);
+    static const uint32_t clear = 0x48535354; /* how a checkpoint of shards begins */
+    cr_expect_neq(memcmp(at.seen, &clear, sizeof clear), 0);
+    size_t length = 0;
+    unsigned char *secret = sealed_open(fixture_app(f), at.job, at.seen, at.size, &length);
+    cr_assert_not_null(secret);
+    cr_expect_eq(memcmp(secret, &clear, sizeof clear), 0);
+    cr_expect_null(memmem(at.seen, at.size, secret + 64, 32));
+    sodium_free(secret);
+    free(at.seen);
+    fixture_advance(40000);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", domain_path("/v1/jobs/%s", at.job));
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
 }
 
 /* Stopped when the release has been put on disk and plays: the next worker's is that one. */
