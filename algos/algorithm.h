@@ -14,6 +14,7 @@
 #include "algos/privacy/dp_sgd_plan.h"
 #include "algos/release/q_release.h"
 #include "algos/statement.h"
+#include "algos/teacher_question.h"
 #include "envs/env.h"
 
 enum algorithm_mechanism {
@@ -24,10 +25,11 @@ enum algorithm_mechanism {
     MECHANISM_GAUSSIAN_PROCESS, /* plain training on shards of experts, noise on their mean */
     MECHANISM_LDP_OBSERVATIONS, /* the learner sees noised observations alone */
     MECHANISM_LOCAL_REPORTS,    /* the learner sees agents' randomised gradients alone */
+    MECHANISM_TEACHER_ANSWERS,  /* the learner sees a teacher's noisy answers alone */
     MECHANISM_COUNT
 };
 /* "none", "dpsgd", "selective_dpsgd", "consensus", "gaussian_process", "ldp_observations",
- * "local_reports" and back; -1 when unknown. */
+ * "local_reports", "teacher_answers" and back; -1 when unknown. */
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
 int algorithm_mechanism_find(const char *name);
 
@@ -54,11 +56,12 @@ struct algorithm_request {
     double plain_share; /* part of a private run's steps that are plain ones on the released stable
                            set (algos/offline/schedule.h); 0: all are noisy */
     bool force;         /* a Q-release whose noise exceeds its range is wanted all the same */
-    bool protects_rewards; /* a Q-release of unit reward (algos/release/reward_q.h) */
-    struct stage_request stage; /* what is released before the training; STAGE_NONE: nothing */
-    uint64_t seed;              /* initial weights and other public coins */
-    struct mlp_shape played;    /* of algorithms with plays_given: a network of that shape */
-    uint32_t episodes;          /* ... for so many episodes */
+    bool protects_rewards;        /* a Q-release of unit reward (algos/release/reward_q.h) */
+    struct stage_request stage;   /* what is released before the training; STAGE_NONE: nothing */
+    struct teacher_terms teacher; /* whom MECHANISM_TEACHER_ANSWERS asks */
+    uint64_t seed;                /* initial weights and other public coins */
+    struct mlp_shape played;      /* of algorithms with plays_given: a network of that shape */
+    uint32_t episodes;            /* ... for so many episodes */
 
     /* The world to play in and its physics, for algorithms with needs_world; else NULL. */
     const struct env *world;
@@ -101,11 +104,17 @@ struct algorithm_hooks {
      * empty (algos/offline/expert_clones.h fills them); *out is the caller's. ALGORITHM_OK,
      * _PAUSED, _CANCELLED, _BAD_DATA or _NO_MEMORY. NULL where no expert has a network. */
     enum algorithm_status (*experts)(void *context, struct expert_policies **out);
+    /* Asks the teacher about a batch of states: OUT_PROBABILITIES[count x actions]. ALGORITHM_OK
+     * (answered or silent), or what the run ends with: _PAUSED, _CANCELLED, _NO_MEMORY, or
+     * _BAD_INPUT with a message. NULL where nobody is there to be asked. */
+    enum algorithm_status (*ask_teacher)(void *context, const struct teacher_question *question,
+                                         double *out_probabilities, struct teacher_told *out);
     /* Told before a pulse how well it plays by now (undiscounted mean return of recent episodes);
-     * by algorithms with result_is_public and MECHANISM_NONE alone. NULL: nobody asks. */
+     * by algorithms with result_is_public and MECHANISM_NONE or _TEACHER_ANSWERS alone. NULL:
+     * nobody asks. */
     void (*show_return)(void *context, double mean_return);
-    /* One number of an algorithm that gives findings, under a static NAME, when it has ended. NULL:
-     * nobody looks. */
+    /* One number of an algorithm that gives findings or asks a teacher, under a static NAME; one
+     * that was shown before takes its new VALUE. NULL: nobody looks. */
     void (*show_finding)(void *context, const char *name, double value);
     /* Takes over what an algorithm with gives_q_release has made, once, at its end. NULL: nobody
      * wants it. */
@@ -142,6 +151,8 @@ struct algorithm {
     bool gives_q_release;     /* a released Q-function (hooks.give_release) and no policy */
     bool plays_given;         /* it trains nothing: what is there already, and may leave, is played
                                  where the request's evaluation says. train is NULL */
+    bool asks_teacher;        /* with MECHANISM_TEACHER_ANSWERS (hooks.ask_teacher), and then shows
+                                 findings beside its policy */
     const char *privacy_unit; /* "expert"; "" where there is nothing to protect */
     const struct parameter_spec *parameters;
     unsigned parameter_count;

@@ -9,16 +9,17 @@
 #include "algos/offline/cql.h"
 #include "algos/online/dqn.h"
 #include "algos/online/evaluate_algorithm.h"
+#include "algos/online/kickstart_algorithm.h"
 #include "algos/online/pgc_a3c.h"
 #include "algos/online/ppo_algorithm.h"
 #include "algos/online/reinforce.h"
 #include "algos/release/gp_q_learning.h"
 
 static const struct algorithm *const table[] = {
-    &cql_algorithm,      &bcq_algorithm,     &behaviour_cloning_algorithm,
-    &ppo_algorithm,      &audit_algorithm,   &reinforce_algorithm,
-    &dqn_algorithm,      &pgc_a3c_algorithm, &gp_q_learning_algorithm,
-    &evaluate_algorithm,
+    &cql_algorithm,      &bcq_algorithm,       &behaviour_cloning_algorithm,
+    &ppo_algorithm,      &audit_algorithm,     &reinforce_algorithm,
+    &dqn_algorithm,      &pgc_a3c_algorithm,   &gp_q_learning_algorithm,
+    &evaluate_algorithm, &kickstart_algorithm,
 };
 
 static const char *const mechanism_names[MECHANISM_COUNT] = {
@@ -29,6 +30,7 @@ static const char *const mechanism_names[MECHANISM_COUNT] = {
     [MECHANISM_GAUSSIAN_PROCESS] = "gaussian_process",
     [MECHANISM_LDP_OBSERVATIONS] = "ldp_observations",
     [MECHANISM_LOCAL_REPORTS] = "local_reports",
+    [MECHANISM_TEACHER_ANSWERS] = "teacher_answers",
 };
 
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism)

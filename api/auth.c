@@ -74,6 +74,13 @@ static enum problem forbidden(struct call *call, const char *role)
                         role, list);
 }
 
+static enum problem admit(struct call *call, const char *id, const struct client_row *client)
+{
+    snprintf(call->caller.id, sizeof call->caller.id, "%s", id);
+    call->caller.role = role_find(client->role);
+    return call_is(call, call->route->roles) ? PROBLEM_NONE : forbidden(call, client->role);
+}
+
 enum problem auth_check(struct call *call)
 {
     const char *header = call_request_header(call, "Authorization");
@@ -102,10 +109,18 @@ enum problem auth_check(struct call *call)
     if (status == DB_NONE || !same || client.revoked_ms != 0 || role == ROLE_NONE) {
         return unauthorized(call, true);
     }
-    memcpy(call->caller.id, id, sizeof id);
-    call->caller.role = role;
-    if (!call_is(call, call->route->roles)) {
-        return forbidden(call, client.role);
+    return admit(call, id, &client);
+}
+
+enum problem auth_known(struct call *call, const char *id)
+{
+    struct client_row client;
+    enum db_status status = clients_find(call->db, id, &client);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
     }
-    return PROBLEM_NONE;
+    if (status == DB_NONE || client.revoked_ms != 0 || role_find(client.role) == ROLE_NONE) {
+        return call_problem(call, PROBLEM_UNAUTHORIZED, "The client is not valid any more.");
+    }
+    return admit(call, id, &client);
 }

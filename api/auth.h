@@ -20,4 +20,7 @@ void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
  * database gave. */
 enum problem auth_check(struct call *call);
 
+/* The same for the client CLIENT, whom the service itself vouches for. */
+enum problem auth_known(struct call *call, const char *client);
+
 #endif

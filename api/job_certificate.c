@@ -3,6 +3,7 @@
 
 #include "api/app.h"
 #include "api/certificate.h"
+#include "api/job_teacher.h"
 #include "api/json_text.h"
 
 static const char neighbours_declared[] =
@@ -174,13 +175,14 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
     json_t *ledger =
         json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id,
-        "policy", policy, "job", job->id, "dataset", json_text_or_null(job->dataset), "environment",
-        json_text_or_null(plan->learn.name), "algorithm", job->algorithm, "mechanism",
-        job->mechanism, "issued_at", json_time(now_ms), "software_version",
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+        id, "policy", policy, "job", job->id, "dataset", json_text_or_null(job->dataset),
+        "environment", json_text_or_null(plan->learn.name), "algorithm", job->algorithm,
+        "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version",
         app->settings.version == NULL ? "" : app->settings.version, "privacy", privacy_json(plan),
         "plan", job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
-        assumptions_json(plan), "warnings", warnings_json(plan, injected_noise), "ledger", ledger);
+        assumptions_json(plan), "warnings", warnings_json(plan, injected_noise), "ledger", ledger,
+        "teacher", job_teacher_json(plan));
     char *text = json == NULL ? NULL : certificate_sign(app, json);
     json_decref(json);
     return text;

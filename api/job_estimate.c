@@ -8,6 +8,7 @@
 #include "api/job_release.h"
 #include "api/job_request.h"
 #include "api/job_shards.h"
+#include "api/job_teacher.h"
 #include "api/json_text.h"
 #include "storage/ledger.h"
 
@@ -112,6 +113,15 @@ enum problem api_jobs_estimate(struct call *call)
         json_array_append_new(accounts, budget_json(&account));
         pays = sharded || (wish->feasible && can_pay(&account, privacy));
     }
+    json_t *asked_cost = NULL, *asking = json_null();
+    if (wish->feasible && wish->plan.teacher[0] != '\0') {
+        enum problem problem =
+            job_teacher_estimate(call, &wish->plan, accounts, &asked_cost, &asking);
+        if (problem != PROBLEM_NONE) {
+            json_decref(accounts);
+            return problem;
+        }
+    }
     bool drowns = wish->feasible && job_release_drowns(&wish->plan);
     const char *reason = !wish->feasible ? wish->why_not
                          : drowns        ? "the noise exceeds the range of the values (see "
@@ -119,17 +129,18 @@ enum problem api_jobs_estimate(struct call *call)
                                            "greater reward_scale and value_limit, or privacy/force"
                          : !pays         ? "the dataset's budget cannot pay for it"
                                          : NULL;
-    json_t *cost = wish->feasible && private ? budget_amount(privacy->epsilon, privacy->delta)
-                                             : budget_amount(0, 0);
+    json_t *cost = asked_cost != NULL          ? asked_cost
+                   : wish->feasible && private ? budget_amount(privacy->epsilon, privacy->delta)
+                                               : budget_amount(0, 0);
     if (!wish->feasible) {
         json_decref(cost);
         cost = json_null();
     }
-    return call_reply_json(call, 200,
-                           json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
-                                     (int)(wish->feasible && !drowns && pays), "reason",
-                                     json_text_or_null(reason), "cost", cost, "plan",
-                                     wish->feasible ? plan_json(wish, &account) : json_null(),
-                                     "accounts", accounts, "running_time", running_time(wish),
-                                     "parameters", job_plan_parameters(&wish->plan)));
+    return call_reply_json(
+        call, 200,
+        json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
+                  (int)(wish->feasible && !drowns && pays), "reason", json_text_or_null(reason),
+                  "cost", cost, "plan", wish->feasible ? plan_json(wish, &account) : json_null(),
+                  "accounts", accounts, "running_time", running_time(wish), "parameters",
+                  job_plan_parameters(&wish->plan), "asking", asking));
 }

@@ -19,6 +19,7 @@
 #include "api/job_run.h"
 #include "api/job_shards.h"
 #include "api/job_sweep.h"
+#include "api/job_teacher.h"
 #include "api/json_text.h"
 #include "storage/ledger.h"
 #include "storage/policies.h"
@@ -36,6 +37,7 @@ struct finish {
     bool before;                /* whether they pay for a first stage */
     char *event;
     char *findings; /* NULL: none */
+    char *asked;    /* of a job that asks a teacher: findings, before a judge's */
     int64_t now_ms;
 };
 
@@ -118,12 +120,16 @@ static bool prepare_findings(struct finish *finish)
 {
     const struct job_run *run = finish->run;
     bool sweep = run->plan.try_count > 0;
-    json_t *object = sweep ? job_sweep_findings(run) : json_object();
+    bool asks = run->plan.teacher[0] != '\0';
+    json_t *object = sweep  ? job_sweep_findings(run)
+                     : asks ? json_loads(finish->asked, JSON_REJECT_DUPLICATES, NULL)
+                            : json_object();
     size_t size = 0;
-    for (unsigned i = 0; i < run->finding_count; i++) {
+    for (unsigned i = 0; i < run->finding_count && !asks; i++) {
         json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
     }
-    bool all = object != NULL && (sweep || json_object_size(object) == run->finding_count) &&
+    bool all = object != NULL &&
+               (sweep || asks || json_object_size(object) == run->finding_count) &&
                job_judge_show(run, object);
     finish->findings = all ? json_text_write(object, false, &size) : NULL;
     json_decref(object);
@@ -184,7 +190,8 @@ static enum db_status finish_work(struct db *db, void *context)
         .problem_slug = ending->state == JOB_FAILED ? problem_info(ending->problem)->slug : NULL,
         .problem_detail = ending->state == JOB_FAILED ? ending->detail : NULL,
         .findings = finish->findings,
-        .epsilon_spent = ledger_units_value(finish->units),
+        .epsilon_spent = finish->asked != NULL ? job_teacher_spent_of(finish->asked).epsilon
+                                               : ledger_units_value(finish->units),
         .now_ms = finish->now_ms};
     bool ours = false;
     status = jobs_finish(db, &end, &ours);
@@ -193,6 +200,16 @@ static enum db_status finish_work(struct db *db, void *context)
         return DB_NONE;
     }
     return status == DB_OK ? settle(db, finish) : status == DB_NONE ? DB_FAILED : status;
+}
+
+/* What the certificate of a student's policy says was spent: all that the payer's account had spent
+ * by the last answer. */
+static void set_account(struct finish *finish)
+{
+    struct dp_sgd_plan *privacy = &finish->run->plan.plan.privacy;
+    const struct job_teacher_spent spent = job_teacher_spent_of(finish->asked);
+    privacy->epsilon = privacy->epsilon_renyi = spent.account_epsilon;
+    privacy->delta = spent.account_delta;
 }
 
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
@@ -207,18 +224,27 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     assert(ending->state != JOB_SUCCEEDED || (run->release != NULL) == releases);
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
+    bool asks = run->plan.teacher[0] != '\0';
+    finish.asked = asks ? job_teacher_findings(run) : NULL;
+    if (asks && finish.asked == NULL) {
+        return DB_FAILED;
+    }
+    if (asks) {
+        set_account(&finish);
+    }
     set_price(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
     bool written =
         finish.event != NULL && (!gives_policy(&finish) || prepare_policy(&finish)) &&
         (run->release == NULL || job_release_prepare(run, finish.now_ms, &finish.release)) &&
-        (!shows || ending->state != JOB_SUCCEEDED || prepare_findings(&finish));
+        ((!asks && !(shows && ending->state == JOB_SUCCEEDED)) || prepare_findings(&finish));
     if (written) {
         status = db_transact(run->db, finish_work, &finish);
     }
     free(finish.event);
     free(finish.findings);
+    free(finish.asked);
     free(finish.bytes);
     free(finish.certificate);
     job_release_clear(&finish.release);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/job_stage.h"
+#include "api/job_teacher.h"
 #include "api/json_text.h"
 #include "api/q_terms_json.h"
 
@@ -305,7 +306,8 @@ static json_t *plan_json(const struct job_plan *plan)
         json_array_append_new(tries, plan_json(&plan->tries[t]));
     }
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:s, s:s}",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:s, s:s, "
+        "s:o}",
         "algorithm", plan->algorithm->name, "mechanism",
         algorithm_mechanism_name(plan->request.mechanism), "request", request_json(&plan->request),
         "parameters", job_plan_parameters(plan), "privacy", job_plan_privacy(plan), "shape",
@@ -313,7 +315,8 @@ static json_t *plan_json(const struct job_plan *plan)
         (int)plan->dataset_public, "experts_declared", (int)plan->experts_declared, "evaluate",
         evaluate_json(plan), "learn", world_json(&plan->learn), "tries", tries, "judge",
         plan->judge, "judge_discount", json_number(plan->judge_discount), "shards",
-        (json_int_t)plan->shards, "policy", plan->policy, "q_release", plan->q_release);
+        (json_int_t)plan->shards, "policy", plan->policy, "q_release", plan->q_release, "teacher",
+        job_teacher_json(plan));
 }
 
 char *job_plan_write(const struct job_plan *plan)
@@ -349,6 +352,9 @@ static bool read_one(const json_t *json, struct job_plan *out)
     }
     const json_t *release = json_object_get(json_object_get(json, "privacy"), "release");
     if (out->algorithm->gives_q_release && !q_terms_read(release, &out->plan.release)) {
+        return false;
+    }
+    if (!job_teacher_parse(json_object_get(json, "teacher"), out)) {
         return false;
     }
     out->plan.total_steps = count_of(json, "total_steps");

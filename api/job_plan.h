@@ -30,6 +30,9 @@ struct job_plan {
     char judge[ID_SIZE]; /* public dataset to judge by (job_judge.h); "": none */
     double judge_discount;
 
+    /* Whom MECHANISM_TEACHER_ANSWERS asks, and the client that pays (job_teacher.h); "": nobody. */
+    char teacher[ID_SIZE], payer[ID_SIZE];
+
     /* A sweep (job_sweep.h): whole plans, in their order, and PLAN then has their sums and what
      * they cost together. 0: none. Owned, for job_plan_clear, in a plan that was read; borrowed in
      * one that is being made. */

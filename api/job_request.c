@@ -19,13 +19,14 @@
 #include "api/job_shards.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
+#include "api/job_teacher.h"
 
 #define EPISODES_MAX  1000
 #define EPISODES      100
 #define EPISODE_STEPS 10000
 
 struct members {
-    const char *algorithm, *mechanism, *dataset;
+    const char *algorithm, *mechanism, *dataset, *teacher, *client;
     json_t *environment, *privacy, *parameters, *evaluate, *sweep, *judge;
     const char *judge_dataset;
     int64_t shards; /* 0: not sent */
@@ -41,6 +42,13 @@ static void read_privacy(struct call *call, const json_t *object, bool logged,
         if (object != NULL) {
             call_invalid(call, "/privacy",
                          "has no meaning with mechanism \"none\", which guarantees nothing");
+        }
+        return;
+    }
+    if (out->mechanism == MECHANISM_TEACHER_ANSWERS) {
+        if (object != NULL) {
+            call_invalid(call, "/privacy",
+                         "has no meaning with this mechanism: the teacher's budgets pay");
         }
         return;
     }
@@ -93,6 +101,7 @@ static bool read_mechanism(struct call *call, const char *name, struct job_plan 
     int usual = algorithm->mechanisms[MECHANISM_DPSGD]           ? MECHANISM_DPSGD
                 : algorithm->mechanisms[MECHANISM_LOCAL_REPORTS] ? MECHANISM_LOCAL_REPORTS
                 : algorithm->gives_q_release                     ? MECHANISM_GAUSSIAN_PROCESS
+                : algorithm->asks_teacher                        ? MECHANISM_TEACHER_ANSWERS
                                                                  : MECHANISM_NONE;
     int index = name != NULL ? algorithm_mechanism_find(name) : usual;
     if (index < 0 || !algorithm->mechanisms[index]) {
@@ -179,6 +188,8 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_any("environment", &members->environment)),
         field_optional(field_text("policy", &members->play.policy, 1, ID_SIZE - 1)),
         field_optional(field_text("q_release", &members->play.q_release, 1, ID_SIZE - 1)),
+        field_optional(field_text("teacher", &members->teacher, 1, ID_SIZE - 1)),
+        field_optional(field_text("client", &members->client, 1, ID_SIZE - 1)),
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
         field_optional(field_object("evaluate", &members->evaluate)),
@@ -215,7 +226,11 @@ static bool read_members(struct call *call, struct members *members, struct job_
     if (known) {
         job_shards_read(call, call->body, members->shards, out);
     }
-    if (members->sweep != NULL && known && members->shards == 0) {
+    if (members->sweep != NULL && known && out->request.mechanism == MECHANISM_TEACHER_ANSWERS) {
+        call_invalid(call, "/sweep",
+                     "has no meaning where a teacher is asked: every try would have to pay for its "
+                     "own answers, as jobs of their own do");
+    } else if (members->sweep != NULL && known && members->shards == 0) {
         job_sweep_read(call, members->sweep, members->parameters, out, out_sweep);
     }
     return good && call_error_count(call) == 0;
@@ -289,6 +304,9 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     }
     enum problem unfit =
         plan->algorithm->plays_given ? job_play_fit(call, &members.play, plan) : PROBLEM_NONE;
+    if (unfit == PROBLEM_NONE) {
+        unfit = job_teacher_fit(call, members.teacher, members.client, plan);
+    }
     if (unfit == PROBLEM_NONE) {
         unfit = check_evaluation(call, plan);
     }

@@ -21,6 +21,7 @@
 #include "api/job_shards.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
+#include "api/job_teacher.h"
 #include "api/sealed.h"
 #include "api/world_run.h"
 #include "storage/uploads.h"
@@ -95,12 +96,15 @@ static void note_return(void *context, double mean_return)
 static void show_return(struct job_run *run)
 {
     int64_t now = run->app->settings.now_ms();
-    if (!run->has_return || left_broken(run) ||
+    if ((!run->has_return && run->finding_count == 0) || left_broken(run) ||
         (run->shown_ms != 0 && now - run->shown_ms < BEAT_EVERY_MS)) {
         return;
     }
     run->shown_ms = now;
-    (void)jobs_show_return(run->db, run->job.id, run->control->worker, run->mean_return);
+    if (run->has_return) {
+        (void)jobs_show_return(run->db, run->job.id, run->control->worker, run->mean_return);
+    }
+    job_teacher_show(run);
 }
 
 static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
@@ -174,9 +178,15 @@ bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char 
 static void note_finding(void *context, const char *name, double value)
 {
     struct job_run *run = context;
-    assert(run->plan.algorithm->gives_findings && run->finding_count < JOB_RUN_FINDINGS);
-    run->findings[run->finding_count].name = name;
-    run->findings[run->finding_count++].value = value;
+    unsigned i = 0;
+    while (i < run->finding_count && strcmp(run->findings[i].name, name) != 0) {
+        i++;
+    }
+    assert(run->plan.algorithm->gives_findings || run->plan.algorithm->asks_teacher);
+    assert(i < JOB_RUN_FINDINGS);
+    run->finding_count += i == run->finding_count;
+    run->findings[i].name = name;
+    run->findings[i].value = value;
 }
 
 static void take_release(void *context, struct q_release *release, bool injected_noise)
@@ -264,8 +274,9 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
     }
     run->saved_ms = run->app->settings.now_ms();
     /* Returns of episodes that somebody is promised protection of are nobody's to see. */
-    bool public =
-        run->plan.algorithm->result_is_public && run->plan.request.mechanism == MECHANISM_NONE;
+    enum algorithm_mechanism mechanism = run->plan.request.mechanism;
+    bool public = run->plan.algorithm->result_is_public &&
+                  (mechanism == MECHANISM_NONE || mechanism == MECHANISM_TEACHER_ANSWERS);
     const struct algorithm_run training = {
         .request = &run->plan.request,
         .plan = &run->plan.plan,
@@ -277,6 +288,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                   .save = save,
                   .parallel = run->control->parallel != NULL ? parallel : NULL,
                   .experts = experts,
+                  .ask_teacher = job_teacher_ask,
                   .show_finding = note_finding,
                   .give_release = take_release,
                   .show_return = public ? note_return : NULL},
@@ -290,6 +302,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         sodium_memzero(checkpoint, size);
     }
     free(checkpoint);
+    job_teacher_show(run);
     return outcome;
 }
 

@@ -7,6 +7,7 @@
 #include "api/job_plan.h"
 #include "api/job_shards.h"
 #include "api/job_sweep.h"
+#include "api/job_teacher.h"
 #include "api/json_text.h"
 #include "api/q_terms_json.h"
 
@@ -34,12 +35,24 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
     return json;
 }
 
+/* Of a job that asks a teacher: what its answers have added to the payer's account. */
+static json_t *answers_json(const struct job_row *job, const struct job_plan *plan)
+{
+    const struct job_teacher_spent spent = job_teacher_spent_of(job->findings);
+    return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested", json_null(),
+                     "reserved", budget_amount(0, 0), "spent",
+                     budget_amount(spent.epsilon, spent.delta));
+}
+
 /* Requested is what was asked for, reserved what is held now on an account, spent what it has cost
  * (where there is no account: those whose episodes are thought of). */
 static json_t *privacy_json(const struct job_row *job, const struct job_plan *plan)
 {
     if (plan->request.mechanism == MECHANISM_NONE) {
         return json_null();
+    }
+    if (plan->teacher[0] != '\0') {
+        return answers_json(job, plan);
     }
     bool over = job_is_over(job), holds = !over && job->account[0] != '\0';
     double held = !holds ? 0 : ledger_units_value(job->hold_units);
@@ -83,6 +96,13 @@ static json_t *notes_json(const struct job_plan *plan)
     } else if (plan->algorithm->plays_given) {
         json_array_append_new(notes, json_string("Played what may leave already: nothing is "
                                                  "charged for it."));
+    } else if (plan->teacher[0] != '\0') {
+        json_array_append_new(
+            notes, json_string("Each answer of the teacher is paid for when it is given, "
+                               "by the client's, the teacher's and perhaps a dataset's "
+                               "account; when they cannot pay the student goes on "
+                               "alone. Its policy and its returns tell no more than "
+                               "the answers did."));
     } else if (plan->algorithm->result_is_public && plan->request.mechanism != MECHANISM_NONE) {
         json_array_append_new(notes,
                               json_string("Its episodes were simulated here and no account is "
@@ -136,7 +156,7 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         plan.algorithm->gives_q_release ? q_terms_json(&plan.plan.release) : json_null();
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:b, s:o, s:o, s:o, s:o}",
+        "s:b, s:o, s:o, s:o, s:o, s:o}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
@@ -147,7 +167,8 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         error_json(job), "notes", notes_json(&plan), "cancel_requested", (int)job->cancel_requested,
         "created_at", json_time(job->created_ms), "started_at", json_time(job->started_ms),
         "finished_at", json_time(job->finished_ms), "shards",
-        plan.shards > 0 ? json_integer(plan.shards) : json_null());
+        plan.shards > 0 ? json_integer(plan.shards) : json_null(), "teacher",
+        job_teacher_json(&plan));
     job_plan_clear(&plan);
     return json;
 }

@@ -58,6 +58,7 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
     bool plays = wish->dataset.id[0] == '\0';
     if (wish->plan.request.mechanism == MECHANISM_NONE ||
+        wish->plan.request.mechanism == MECHANISM_TEACHER_ANSWERS || /* each answer is paid for */
         (!plays && wish->dataset.account[0] == '\0')) {
         return PROBLEM_NONE;
     }

@@ -84,12 +84,17 @@ enum problem query_start(struct call *call, struct query **out)
 
 /* ---- the request */
 
+uint32_t query_states_limit(const struct app *app, const struct shelved_teacher *teacher)
+{
+    size_t parameters = teacher->work;
+    size_t most = parameters < QUERY_WORK_MAX ? QUERY_WORK_MAX / parameters : 1;
+    uint32_t limit = app->settings.max_states_per_query;
+    return most < limit ? (uint32_t)most : limit;
+}
+
 uint32_t query_states_max(const struct query *query)
 {
-    size_t parameters = query->teacher->work;
-    size_t most = parameters < QUERY_WORK_MAX ? QUERY_WORK_MAX / parameters : 1;
-    uint32_t limit = query->call->app->settings.max_states_per_query;
-    return most < limit ? (uint32_t)most : limit;
+    return query_states_limit(query->call->app, query->teacher);
 }
 
 bool query_read_states(struct query *query, const json_t *states)

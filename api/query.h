@@ -28,6 +28,7 @@ struct query {
 enum problem query_start(struct call *call, struct query **out);
 
 /* The most states that one query of this teacher may hold. */
+uint32_t query_states_limit(const struct app *app, const struct shelved_teacher *teacher);
 uint32_t query_states_max(const struct query *query);
 
 /* Reads a batch that stands at "/states". False: the faults are in the call, or memory is short. */

@@ -92,7 +92,7 @@ static const struct route routes[] = {
     {"GET", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_get_budget, "Shows a client's budget."},
     {"POST", "/v1/teachers/{id}/queries", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_queries_ask, "Asks for a noisy answer and pays for it."},
     {"POST", "/v1/teachers/{id}/queries:estimate", POOL, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
-    {"POST", "/v1/teachers/{id}/rollouts", BATCH, ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."},
+    {"POST", "/v1/teachers/{id}/rollouts", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."},
 
     /* inference.h */
     {"GET", "/v2", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_server, "Open Inference Protocol: what this server is."},

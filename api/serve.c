@@ -21,6 +21,7 @@
 #include "api/pages.h"
 #include "api/q_pass.h"
 #include "api/reply.h"
+#include "api/serve_as.h"
 #include "api/uri.h"
 #include "storage/db.h"
 
@@ -245,7 +246,8 @@ static enum problem run(struct call *call, const char *key)
     return problem;
 }
 
-static enum problem serve(struct call *call)
+/* CLIENT: who asks, where the service itself knows that; else NULL. */
+static enum problem serve(struct call *call, const char *client)
 {
     const struct api_request *request = call->request;
     if (strcmp(request->method, "OPTIONS") == 0) {
@@ -268,7 +270,9 @@ static enum problem serve(struct call *call)
         return api_page_home(call);
     }
     assert(call->db != NULL || route->lane == API_LANE_INLINE || call->pass != NULL);
-    enum problem problem = route->roles == ROLE_NONE ? PROBLEM_NONE : auth_check(call);
+    enum problem problem = route->roles == ROLE_NONE ? PROBLEM_NONE
+                           : client == NULL          ? auth_check(call)
+                                                     : auth_known(call, client);
     if (problem != PROBLEM_NONE) {
         return problem;
     }
@@ -308,22 +312,14 @@ static void add_common_headers(struct call *call)
     }
 }
 
-static void serve_to_the_end(struct call *call)
+static void serve_to_the_end(struct call *call, const char *client)
 {
-    enum problem problem = serve(call);
+    enum problem problem = serve(call, client);
     if (problem != PROBLEM_NONE) {
         call_answer_problem(call, problem);
     }
     add_common_headers(call);
     call_end(call);
-}
-
-void api_serve(struct app *app, struct db *db, const struct api_request *request,
-               struct api_reply *reply)
-{
-    struct call call;
-    call_init(&call, app, db, request, reply);
-    serve_to_the_end(&call);
 }
 
 bool api_serve_quick(struct app *app, const struct api_request *request, struct api_reply *reply)
@@ -338,7 +334,21 @@ bool api_serve_quick(struct app *app, const struct api_request *request, struct 
     struct call call;
     call_init(&call, app, NULL, request, reply);
     call.pass = pass;
-    serve_to_the_end(&call);
+    serve_to_the_end(&call, NULL);
     q_pass_return(app);
     return true;
+}
+
+void api_serve_as(struct app *app, struct db *db, const char *client,
+                  const struct api_request *request, struct api_reply *reply)
+{
+    struct call call;
+    call_init(&call, app, db, request, reply);
+    serve_to_the_end(&call, client);
+}
+
+void api_serve(struct app *app, struct db *db, const struct api_request *request,
+               struct api_reply *reply)
+{
+    api_serve_as(app, db, NULL, request, reply);
 }

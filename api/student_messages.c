@@ -29,7 +29,7 @@ const char *student_model_read(const char *body, size_t size, uint32_t *out_stat
     return *out_state_dim > 0 && *out_actions > 0 ? NULL : NOT_OURS;
 }
 
-char *student_query_write(const float *states, uint32_t count, uint32_t dim)
+char *student_query_write(const float *states, uint32_t count, uint32_t dim, double concentration)
 {
     json_t *rows = json_array();
     bool good = rows != NULL;
@@ -41,6 +41,11 @@ char *student_query_write(const float *states, uint32_t count, uint32_t dim)
         }
     }
     json_t *query = good ? json_pack("{s:O}", "states", rows) : NULL;
+    if (query != NULL && concentration > 0 &&
+        json_object_set_new(query, "concentration", json_real(concentration)) != 0) {
+        json_decref(query);
+        query = NULL;
+    }
     char *text = query == NULL ? NULL : json_dumps(query, JSON_COMPACT);
     json_decref(rows);
     json_decref(query);
@@ -81,16 +86,19 @@ const char *student_answer_read(const char *body, size_t size, uint32_t count, u
                                 double *out_probabilities, struct student_answer *out)
 {
     json_t *answer = json_loadb(body, size, 0, NULL);
-    const json_t *spent = json_object_get(answer, "spent");
+    const json_t *spent = json_object_get(answer, "spent"), *cost = json_object_get(answer, "cost");
     *out = (struct student_answer){
         .radius = amount(answer, "error_radius"),
         .spent_epsilon = amount(spent, "epsilon"),
         .spent_delta = amount(spent, "delta"),
         .remaining_epsilon = amount(json_object_get(answer, "remaining"), "epsilon"),
+        .cost_epsilon = amount(cost, "epsilon"),
+        .cost_delta = amount(cost, "delta"),
     };
     bool good =
         isfinite(out->radius) && isfinite(out->spent_epsilon) && isfinite(out->spent_delta) &&
-        isfinite(out->remaining_epsilon) &&
+        isfinite(out->remaining_epsilon) && isfinite(out->cost_epsilon) &&
+        isfinite(out->cost_delta) &&
         read_rows(json_object_get(answer, "probabilities"), count, actions, out_probabilities);
     json_decref(answer);
     return good ? NULL : NOT_OURS;

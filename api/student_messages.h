@@ -12,12 +12,14 @@
 const char *student_model_read(const char *body, size_t size, uint32_t *out_state_dim,
                                uint32_t *out_actions);
 
-/* The body of a query about STATES[count x dim]. malloc'ed, NUL-terminated; NULL: memory. */
-char *student_query_write(const float *states, uint32_t count, uint32_t dim);
+/* The body of a query about STATES[count x dim] that wishes for CONCENTRATION (0: for none).
+ * malloc'ed, NUL-terminated; NULL: memory. */
+char *student_query_write(const float *states, uint32_t count, uint32_t dim, double concentration);
 
 /* What an answer says beside its probabilities, all as of this answer. */
 struct student_answer {
     double radius, spent_epsilon, spent_delta, remaining_epsilon;
+    double cost_epsilon, cost_delta; /* what it added to what was spent */
 };
 
 /* Reads the answer to a query: OUT_PROBABILITIES[count x actions]. NULL, or a sentence. */

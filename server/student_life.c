@@ -69,7 +69,7 @@ static enum kickstart_reply post(struct student *student, const char *what, cons
     return KICKSTART_BROKEN;
 }
 
-static enum kickstart_reply ask(void *context, const float *states, uint32_t count,
+static enum kickstart_reply ask(void *context, float *states, uint32_t count,
                                 double *out_probabilities, double *out_radius)
 {
     struct student *student = context;
@@ -79,7 +79,7 @@ static enum kickstart_reply ask(void *context, const float *states, uint32_t cou
     enum kickstart_reply reply = post(student, "rollouts", "{}", &answer);
     if (reply != KICKSTART_ANSWERED)
         return reply;
-    char *body = student_query_write(states, count, env->state_dim);
+    char *body = student_query_write(states, count, env->state_dim, 0);
     if (body == NULL) {
         fail(student->report, "memory is short");
         return KICKSTART_BROKEN;

@@ -98,6 +98,11 @@ enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker,
 enum db_status jobs_show_return(struct db *db, const char *id, const char *worker,
                                 double mean_return);
 
+/* The same for the findings so far (below JOB_FINDINGS_SIZE bytes); jobs_finish has the last word.
+ */
+enum db_status jobs_show_findings(struct db *db, const char *id, const char *worker,
+                                  const char *findings);
+
 /* Heartbeat and checkpoint in one transaction, durable on DB_OK; nothing is stored unless the lease
  * is ours. The checkpoint replaces the one before. */
 struct job_checkpoint {

@@ -79,6 +79,15 @@ enum db_status jobs_show_return(struct db *db, const char *id, const char *worke
                      listing_ignore, NULL);
 }
 
+enum db_status jobs_show_findings(struct db *db, const char *id, const char *worker,
+                                  const char *findings)
+{
+    assert(strlen(findings) < JOB_FINDINGS_SIZE);
+    struct db_value values[] = {db_text(id), db_text(worker), db_text(findings)};
+    return db_change(db, "UPDATE jobs SET findings = $3 WHERE " OURS " RETURNING 1", values, 3,
+                     listing_ignore, NULL);
+}
+
 struct checkpoint_work {
     const struct job_checkpoint *checkpoint;
     struct job_lease lease;

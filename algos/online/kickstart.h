@@ -24,7 +24,7 @@ struct kickstart_guide {
     double lambda;      /* >= 0; at 0 the student takes noise for advice ("unaware") */
     /* COUNT states [count x state_dim], as the world gives them -> distributions [count x actions]
      * and the radius that holds an answer's noise with the probability the teacher states. */
-    enum kickstart_reply (*ask)(void *context, const float *states, uint32_t count,
+    enum kickstart_reply (*ask)(void *context, float *states, uint32_t count,
                                 double *out_probabilities, double *out_radius);
 };
 

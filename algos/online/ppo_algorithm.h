@@ -16,4 +16,10 @@ extern const struct algorithm ppo_algorithm;
 struct ppo_settings ppo_settings_of(const struct algorithm_request *request);
 double ppo_learning_rate(const struct algorithm_request *request, uint64_t step, uint64_t total);
 
+/* The plan of a request whose table of COUNT parameters has PPO's first (ppo_parameters.h): checks
+ * all of them. As algorithm.plan. */
+enum algorithm_status ppo_plan_of(const struct algorithm_request *request,
+                                  const struct parameter_spec *table, unsigned count,
+                                  struct algorithm_plan *out, const char **message);
+
 #endif

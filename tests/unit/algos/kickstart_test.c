@@ -56,7 +56,7 @@ struct guide {
     bool inside; /* all the states that it saw were a CartPole's own */
 };
 
-static enum kickstart_reply advise(void *context, const float *states, uint32_t count, double *out,
+static enum kickstart_reply advise(void *context, float *states, uint32_t count, double *out,
                                    double *out_radius)
 {
     struct guide *guide = context;
@@ -74,7 +74,7 @@ static enum kickstart_reply advise(void *context, const float *states, uint32_t 
     return KICKSTART_ANSWERED;
 }
 
-static enum kickstart_reply broken(void *context, const float *states, uint32_t count, double *out,
+static enum kickstart_reply broken(void *context, float *states, uint32_t count, double *out,
                                    double *out_radius)
 {
     (void)context, (void)states, (void)count, (void)out, (void)out_radius;

@@ -8,60 +8,9 @@
 #include "storage/jobs.h"
 #include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
+#include "tests/unit/api/failing_database.h"
 
 TestSuite(job_retry);
-
-/* SQLite's driver behind a counter. */
-static struct db_driver failing;
-static int calls_left; /* -1: never fails */
-static unsigned calls_after;
-static bool breaks;
-static enum db_status failure;
-
-static bool fails(struct db_fault *fault)
-{
-    calls_after += calls_left < 0;
-    if (calls_left < 0 || calls_left-- != 0) {
-        return false;
-    }
-    snprintf(fault->text, sizeof fault->text, "made to fail");
-    fault->broken = fault->broken || breaks;
-    calls_after = 0;
-    return true;
-}
-
-static enum db_status begin(void *connection, bool will_write, struct db_fault *fault)
-{
-    return fails(fault) ? failure : db_driver_sqlite.begin(connection, will_write, fault);
-}
-
-static enum db_status commit(void *connection, struct db_fault *fault)
-{
-    if (fails(fault)) {
-        db_driver_sqlite.rollback(connection);
-        return failure;
-    }
-    return db_driver_sqlite.commit(connection, fault);
-}
-
-static enum db_status run(void *connection, const char *sql, const struct db_value *values,
-                          unsigned count, db_row_fn *each, void *context, struct db_fault *fault)
-{
-    return fails(fault)
-               ? failure
-               : db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
-}
-
-static struct fixture *open_failing(void)
-{
-    failing = db_driver_sqlite;
-    failing.begin = begin;
-    failing.commit = commit;
-    failing.run = run;
-    calls_left = -1;
-    breaks = false;
-    return fixture_open_on(&failing);
-}
 
 struct meddler {
     struct fixture *f;
@@ -85,7 +34,7 @@ static bool meddle(void *context)
     if (m->cancel != NULL) {
         expect_status(fixture_post(m->f, "steward", m->cancel, NULL), 200);
     }
-    calls_left = m->fail ? 0 : -1;
+    database_calls_left = m->fail ? 0 : -1;
     return m->stop;
 }
 
@@ -129,16 +78,16 @@ static void expect_retried(struct fixture *f, const struct paused *paused)
 
 static void fail_at_every_call(enum db_status with)
 {
-    struct fixture *f = open_failing();
+    struct fixture *f = fixture_open_failing();
     bool reached = true;
     unsigned n = 0;
-    failure = with;
+    database_failure = with;
     for (; reached && n < 200; n++) {
         struct paused paused = pause_one(f);
-        calls_left = (int)n;
+        database_calls_left = (int)n;
         enum api_job_turn turn = domain_turn(f, "second", NULL, NULL);
-        reached = calls_left < 0;
-        calls_left = -1;
+        reached = database_calls_left < 0;
+        database_calls_left = -1;
         if (turn != API_JOB_RAN) {
             expect_retried(f, &paused);
         }
@@ -172,7 +121,7 @@ static void *no_memory(size_t size)
 
 Test(job_retry, a_plan_that_finds_no_memory_is_read_later)
 {
-    struct fixture *f = open_failing();
+    struct fixture *f = fixture_open_failing();
     struct paused paused = pause_one(f);
     json_set_alloc_funcs(no_memory, free);
     enum api_job_turn turn = domain_turn(f, "second", NULL, NULL);
@@ -186,7 +135,7 @@ Test(job_retry, a_plan_that_finds_no_memory_is_read_later)
 
 Test(job_retry, damaged_data_end_a_resumed_job_at_its_price)
 {
-    struct fixture *f = open_failing();
+    struct fixture *f = fixture_open_failing();
     struct paused paused = pause_one(f);
     cr_assert_eq(
         db_change(fixture_db(f), "UPDATE uploads SET experts = zeroblob(0)", NULL, 0, NULL, NULL),
@@ -200,7 +149,7 @@ Test(job_retry, damaged_data_end_a_resumed_job_at_its_price)
 
 Test(job_retry, an_expert_beyond_the_datasets_is_damage)
 {
-    struct fixture *f = open_failing();
+    struct fixture *f = fixture_open_failing();
     struct paused paused = pause_one(f);
     cr_assert_eq(db_change(fixture_db(f), "UPDATE datasets SET experts = 5", NULL, 0, NULL, NULL),
                  DB_OK);
@@ -211,21 +160,21 @@ Test(job_retry, an_expert_beyond_the_datasets_is_damage)
 
 Test(job_retry, nothing_is_asked_of_a_broken_database)
 {
-    struct fixture *f = open_failing();
+    struct fixture *f = fixture_open_failing();
     const char *id = domain_sealed(f, "private", 10);
     expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000)), 202);
     struct meddler meddler = {.f = f, .act_at = 4, .advance = 2000, .fail = true};
-    failure = DB_FULL; /* which alone would be waited out */
-    breaks = true;
+    database_failure = DB_FULL; /* which alone would be waited out */
+    database_breaks = true;
     cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_FAILED_STORAGE);
     cr_assert(db_broken(fixture_db(f)));
-    cr_assert_eq(calls_after, 0);
+    cr_assert_eq(database_calls_after, 0);
     fixture_close(f);
 }
 
 Test(job_retry, a_clock_set_back_does_not_silence_the_heartbeat)
 {
-    struct fixture *f = open_failing();
+    struct fixture *f = fixture_open_failing();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
@@ -242,7 +191,7 @@ Test(job_retry, a_clock_set_back_does_not_silence_the_heartbeat)
 /* Steps that are (0, delta)-private are not free: they cost their delta. */
 Test(job_retry, executed_steps_always_cost_their_delta)
 {
-    struct fixture *f = open_failing();
+    struct fixture *f = fixture_open_failing();
     struct response *made =
         fixture_post(f, "steward", "/v1/datasets",
                      "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","

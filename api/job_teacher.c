@@ -1,0 +1,241 @@
+/* DESIGN. There is one way to a teacher's answer, and a job takes it too: api_serve_as, with the
+ * request that a student sends. What a job adds is the order of things on disk. The states that it
+ * asks about are in its checkpoint before anything is charged; debit and answer are then one
+ * transaction; and only then does the training go on. A worker that dies between any two of them
+ * asks again about the same states under the same key. A worker that has lost its lease cannot
+ * store the checkpoint, and so does not ask. */
+#include "api/job_teacher.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/online/kickstart_algorithm.h"
+#include "api/app.h"
+#include "api/json_text.h"
+#include "api/serve_as.h"
+#include "api/student_messages.h"
+
+/* ---- as JSON */
+
+json_t *job_teacher_json(const struct job_plan *plan)
+{
+    const struct teacher_terms *t = &plan->request.teacher;
+    if (plan->teacher[0] == '\0') {
+        return json_null();
+    }
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "id", plan->teacher, "client",
+                     plan->payer, "unit", t->protects_experts ? "expert" : "observation",
+                     "concentration", json_number(t->concentration), "least_concentration",
+                     json_number(t->least), "states_max", (json_int_t)t->states_max,
+                     "over_private_data", (int)t->over_private_data);
+}
+
+bool job_teacher_parse(const json_t *json, struct job_plan *out)
+{
+    const char *id = json_string_value(json_object_get(json, "id")),
+               *client = json_string_value(json_object_get(json, "client")),
+               *unit = json_string_value(json_object_get(json, "unit"));
+    if (!json_is_object(json)) {
+        return out->request.mechanism != MECHANISM_TEACHER_ANSWERS;
+    }
+    if (id == NULL || client == NULL || unit == NULL || strlen(id) >= ID_SIZE ||
+        strlen(client) >= ID_SIZE) {
+        return false;
+    }
+    snprintf(out->teacher, sizeof out->teacher, "%s", id);
+    snprintf(out->payer, sizeof out->payer, "%s", client);
+    json_int_t most = json_integer_value(json_object_get(json, "states_max"));
+    out->request.teacher = (struct teacher_terms){
+        .concentration = json_number_value(json_object_get(json, "concentration")),
+        .least = json_number_value(json_object_get(json, "least_concentration")),
+        .states_max = most > 0 && most <= UINT32_MAX ? (uint32_t)most : 0,
+        .protects_experts = strcmp(unit, "expert") == 0,
+        .over_private_data = json_is_true(json_object_get(json, "over_private_data"))};
+    return true;
+}
+
+/* ---- what was found */
+
+char *job_teacher_findings(const struct job_run *run)
+{
+    size_t size = 0;
+    if (run->finding_count == 0) {
+        return strdup(run->job.findings[0] == '\0' ? "{}" : run->job.findings);
+    }
+    json_t *object = json_object();
+    for (unsigned i = 0; i < run->finding_count; i++) {
+        json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
+    }
+    char *text = object == NULL ? NULL : json_text_write(object, false, &size);
+    json_decref(object);
+    return text;
+}
+
+void job_teacher_show(struct job_run *run)
+{
+    char *text = run->plan.teacher[0] == '\0' || run->finding_count == 0 || db_broken(run->db)
+                     ? NULL
+                     : job_teacher_findings(run);
+    if (text != NULL) {
+        (void)jobs_show_findings(run->db, run->job.id, run->control->worker, text);
+    }
+    free(text);
+}
+
+struct job_teacher_spent job_teacher_spent_of(const char *findings)
+{
+    json_t *json = json_loads(findings, JSON_REJECT_DUPLICATES, NULL);
+    const struct job_teacher_spent spent = {
+        json_number_value(json_object_get(json, KICKSTART_EPSILON)),
+        json_number_value(json_object_get(json, KICKSTART_DELTA)),
+        json_number_value(json_object_get(json, KICKSTART_ACCOUNT_EPSILON)),
+        json_number_value(json_object_get(json, KICKSTART_ACCOUNT_DELTA))};
+    json_decref(json);
+    return spent;
+}
+
+/* ---- asking */
+
+/* The one header that such a request has beside its form. */
+static const char *header(void *context, const char *name)
+{
+    if (strcasecmp(name, "Idempotency-Key") == 0) {
+        return context;
+    }
+    return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+}
+
+/* POST below the teacher, as the payer. */
+static void post(struct job_run *run, const char *what, uint64_t rollout, const char *body,
+                 struct api_reply *reply)
+{
+    char path[96], key[80];
+    snprintf(path, sizeof path, "/v1/teachers/%s/%s", run->plan.teacher, what);
+    snprintf(key, sizeof key, "%s.%llu.%s", run->job.id, (unsigned long long)rollout, what);
+    struct api_request request = {.method = "POST",
+                                  .path = path,
+                                  .query = "",
+                                  .header_context = key,
+                                  .header = header,
+                                  .body = (const unsigned char *)body,
+                                  .body_size = body == NULL ? 0 : strlen(body)};
+    snprintf(request.request_id, sizeof request.request_id, "%s", run->job.id);
+    *reply = (struct api_reply){0};
+    api_serve_as(run->app, run->db, run->plan.payer, &request, reply);
+}
+
+static bool has_slug(const struct api_reply *reply, const char *slug)
+{
+    char type[80];
+    json_t *json = reply->body == NULL ? NULL : json_loadb(reply->body, reply->body_size, 0, NULL);
+    const char *told = json_string_value(json_object_get(json, "type"));
+    snprintf(type, sizeof type, "/problems/%s", slug);
+    bool same = told != NULL && strcmp(told, type) == 0;
+    json_decref(json);
+    return same;
+}
+
+/* What an answer other than 200 means for the student. */
+static enum algorithm_status refused(struct job_run *run, const struct api_reply *reply,
+                                     struct teacher_told *out)
+{
+    if (db_broken(run->db)) {
+        run->storage_failed = true;
+        return ALGORITHM_PAUSED;
+    }
+    switch (reply->status) {
+    case 401: /* the payer was revoked */
+    case 403: /* no budget, or it is spent */
+    case 404: /* the teacher is not the payer's any more */
+        out->silent = true;
+        return ALGORITHM_OK;
+    case 409: /* held by another job, or the same call is under way */
+        out->silent = has_slug(reply, "budget-reserved");
+        return out->silent ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    case 503: /* many write: later */
+    case 507: /* the disk is full */
+        return ALGORITHM_NO_MEMORY;
+    case 500: /* the database failed, perhaps for a moment; the next worker asks again */
+        run->storage_failed = true;
+        return ALGORITHM_PAUSED;
+    default:
+        out->message = "The teacher could not be asked as it was planned; what was paid for is in "
+                       "the ledger.";
+        return ALGORITHM_BAD_INPUT;
+    }
+}
+
+/* Begins the payer's next roll-out, on which a vanishing teacher's concentration depends. */
+static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double *concentration,
+                                   struct teacher_told *out)
+{
+    struct api_reply reply;
+    post(run, "rollouts", rollout, NULL, &reply);
+    enum algorithm_status status = ALGORITHM_OK;
+    if (reply.status != 200) {
+        status = refused(run, &reply, out);
+    } else {
+        json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
+        const json_t *most = json_object_get(json, "concentration");
+        out->silent = json_is_string(json_object_get(json, "at_floor"));
+        if (*concentration > 0 && json_is_number(most)) {
+            *concentration = fmin(*concentration, json_number_value(most));
+        }
+        json_decref(json);
+    }
+    api_reply_clear(&reply);
+    return status;
+}
+
+static enum algorithm_status query(struct job_run *run, const struct teacher_question *question,
+                                   double concentration, double *out_probabilities,
+                                   struct teacher_told *out)
+{
+    struct api_reply reply;
+    struct student_answer answer;
+    uint32_t actions = run->plan.request.action_count;
+    char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
+                                     concentration);
+    if (body == NULL) {
+        return ALGORITHM_NO_MEMORY;
+    }
+    post(run, "queries", question->rollout, body, &reply);
+    free(body);
+    enum algorithm_status status = ALGORITHM_OK;
+    if (reply.status != 200) {
+        status = refused(run, &reply, out);
+    } else if (student_answer_read(reply.body, reply.body_size, question->count, actions,
+                                   out_probabilities, &answer) != NULL) {
+        out->message = "The teacher's answer was not one.";
+        status = ALGORITHM_BAD_INPUT;
+    } else {
+        out->radius = answer.radius;
+        out->cost_epsilon = answer.cost_epsilon;
+        out->cost_delta = answer.cost_delta;
+        out->spent_epsilon = answer.spent_epsilon;
+        out->spent_delta = answer.spent_delta;
+    }
+    api_reply_clear(&reply);
+    return status;
+}
+
+enum algorithm_status job_teacher_ask(void *context, const struct teacher_question *question,
+                                      double *out_probabilities, struct teacher_told *out)
+{
+    struct job_run *run = context;
+    double concentration = question->concentration;
+    *out = (struct teacher_told){0};
+    if (!job_run_keep(run, question->rollout, question->checkpoint, question->checkpoint_size)) {
+        return run->starved ? ALGORITHM_NO_MEMORY : ALGORITHM_PAUSED;
+    }
+    if (!job_run_goes_on(run)) {
+        return run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_PAUSED;
+    }
+    enum algorithm_status status = begin(run, question->rollout, &concentration, out);
+    if (status != ALGORITHM_OK || out->silent) {
+        return status;
+    }
+    return query(run, question, concentration, out_probabilities, out);
+}

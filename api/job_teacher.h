@@ -1,0 +1,51 @@
+/* Jobs that ask a teacher while they learn (kickstart): who is asked, who pays, and the asking. An
+ * answer comes by the very request that a student would send over HTTP (POST
+ * /v1/teachers/{id}/queries under an Idempotency-Key), made as the client that pays: it is debited
+ * before it is drawn, from all accounts or from none, and stored under its key. The key is the
+ * job's id and the roll-out's number, so an answer that was paid for is heard again and never drawn
+ * again, whatever broke off in between.
+ *
+ * A steward may let a job ask a teacher of its own, at its own standing there or at that of a
+ * client whose budget it grants and may take away anyway. */
+#ifndef TACET_API_JOB_TEACHER_H
+#define TACET_API_JOB_TEACHER_H
+
+#include "api/call.h"
+#include "api/job_run.h"
+
+struct job_wish;
+
+/* Reads "teacher" and "client" (NULL: not sent) of a request whose algorithm and mechanism are
+ * known and whose world is chosen, and looks them up. PROBLEM_NONE, or a fault with its pointer. */
+enum problem job_teacher_fit(struct call *call, const char *teacher, const char *client,
+                             struct job_plan *plan);
+
+/* {"id","client","unit",...}, or null where nobody is asked: for views, certificates and stored
+ * plans. New reference; NULL: memory. job_teacher_parse takes it back; false: it is none. */
+json_t *job_teacher_json(const struct job_plan *plan);
+bool job_teacher_parse(const json_t *json, struct job_plan *out);
+
+/* What all its roll-outs would cost and how many of them the accounts can pay for as they are now:
+ * {"rollouts","rollouts_paid","states_paid"}, with the cost of those in *OUT_COST (a new reference)
+ * and the payer's and the teacher's account added to ACCOUNTS. */
+enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan, json_t *accounts,
+                                  json_t **out_cost, json_t **out_asking);
+
+/* algorithm_hooks.ask_teacher with CONTEXT a struct job_run. */
+enum algorithm_status job_teacher_ask(void *context, const struct teacher_question *question,
+                                      double *out_probabilities, struct teacher_told *out);
+
+/* The findings of RUN as JSON text (malloc'ed; NULL: memory), those that an earlier worker had
+ * stored where this one has none. */
+char *job_teacher_findings(const struct job_run *run);
+
+/* Writes them down for views of the running job. A row that is not written is no loss. */
+void job_teacher_show(struct job_run *run);
+
+/* What such findings say was spent: of the job's own answers, and of the payer's account. */
+struct job_teacher_spent {
+    double epsilon, delta, account_epsilon, account_delta;
+};
+struct job_teacher_spent job_teacher_spent_of(const char *findings);
+
+#endif

@@ -1,0 +1,268 @@
+/* A job's teacher, when the job is asked for: who may be asked, who pays, and what it would come
+ * to. */
+#include <stdio.h>
+#include <string.h>
+
+#include "algos/online/kickstart_algorithm.h"
+#include "api/app.h"
+#include "api/budget.h"
+#include "api/job_teacher.h"
+#include "api/policies.h"
+#include "api/query.h"
+#include "api/rollouts.h"
+#include "api/teachers.h"
+#include "storage/clients.h"
+#include "storage/policies.h"
+
+/* False: the faults are in the call. */
+static bool check_form(struct call *call, const char *teacher, const char *client,
+                       const struct job_plan *plan)
+{
+    bool asks = plan->request.mechanism == MECHANISM_TEACHER_ANSWERS;
+    if (teacher != NULL && !asks) {
+        call_invalid(call, "/teacher",
+                     plan->algorithm->asks_teacher
+                         ? "has no meaning with mechanism \"none\", which asks nobody"
+                         : "has no meaning with this algorithm, which asks nobody");
+    }
+    if (client != NULL && !asks) {
+        call_invalid(call, "/client", "has no meaning where no teacher is asked");
+    }
+    if (teacher == NULL && asks) {
+        call_invalid(call, "/teacher",
+                     "is required; with mechanism \"none\" the student learns alone");
+    }
+    return call_error_count(call) == 0;
+}
+
+/* PROBLEM_NONE when CLIENT has a standing at the teacher, or would get one by asking. */
+static enum problem check_payer(struct call *call, const struct teacher_row *row,
+                                const char *client, bool named)
+{
+    bool may = false;
+    struct client_row who;
+    enum db_status status = clients_find(call->db, client, &who);
+    if (status == DB_NONE || (status == DB_OK && who.revoked_ms != 0)) {
+        return call_invalid(call, "/client", "is not known");
+    }
+    if (status == DB_OK) {
+        status = teacher_may_ask(call->db, row, client, &may);
+    }
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    if (may && (role_find(who.role) & (ROLE_STUDENT | ROLE_STEWARD)) != 0) {
+        return PROBLEM_NONE;
+    }
+    return call_invalid(call, named ? "/client" : "/teacher",
+                        "has no budget to pay from: PUT /v1/teachers/%s/budgets/%s grants one",
+                        row->id, client);
+}
+
+static enum problem take_terms(struct call *call, const struct shelved_teacher *t,
+                               struct job_plan *plan)
+{
+    const struct algorithm_request *request = &plan->request;
+    if (t->state_dim != request->state_dim || t->teacher.actions != request->action_count) {
+        return call_invalid(call, "/teacher",
+                            "answers states of %u numbers with %u actions; the environment has %u "
+                            "and %u",
+                            t->state_dim, t->teacher.actions, request->state_dim,
+                            request->action_count);
+    }
+    struct policy_row policy = {.released = true};
+    enum db_status status =
+        t->row.shards > 0 ? DB_OK : policies_find(call->db, t->row.policy, &policy);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    plan->request.teacher = (struct teacher_terms){
+        .concentration = t->row.concentration,
+        .least = t->row.concentration > 0 ? 1 / t->row.min_probability : 0,
+        .states_max = query_states_limit(call->app, t),
+        .protects_experts = t->row.shards > 0,
+        .over_private_data = t->row.shards == 0 && policy_is_secret(&policy)};
+    return PROBLEM_NONE;
+}
+
+enum problem job_teacher_fit(struct call *call, const char *teacher, const char *client,
+                             struct job_plan *plan)
+{
+    const struct shelved_teacher *t;
+    if (!check_form(call, teacher, client, plan)) {
+        return PROBLEM_VALIDATION;
+    }
+    if (teacher == NULL) {
+        return PROBLEM_NONE;
+    }
+    enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, teacher, &t);
+    if (status != DB_OK && status != DB_NONE) {
+        return call_db(call, status);
+    }
+    bool own = status == DB_OK && strcmp(t->row.owner, call->caller.id) == 0;
+    enum problem problem = own ? PROBLEM_NONE : call_invalid(call, "/teacher", "is not known");
+    const char *payer = client == NULL ? call->caller.id : client;
+    if (problem == PROBLEM_NONE) {
+        problem = check_payer(call, &t->row, payer, client != NULL);
+    }
+    if (problem == PROBLEM_NONE) {
+        problem = take_terms(call, t, plan);
+    }
+    if (status == DB_OK) {
+        teacher_shelf_return(call->app->teachers, t);
+    }
+    snprintf(plan->teacher, sizeof plan->teacher, "%s", teacher);
+    snprintf(plan->payer, sizeof plan->payer, "%s", payer);
+    return problem;
+}
+
+/* ---- the estimate */
+
+/* Roll-outs that are priced one by one; what may follow is taken at the last one's price, which is
+ * none too low, because schedules fall. */
+#define ROLLOUTS_PRICED 1000
+#define ACCOUNTS        3
+
+struct purse {
+    struct ledger_account account[ACCOUNTS];        /* the payer's, the teacher's, the dataset's */
+    int64_t units[ACCOUNTS], delta_units[ACCOUNTS]; /* left */
+    unsigned count;
+};
+
+static void put_account(struct purse *purse, const struct ledger_account *account)
+{
+    unsigned i = purse->count++;
+    purse->account[i] = *account;
+    purse->units[i] = account->limit_units - account->spent_units - account->held_units;
+    purse->delta_units[i] = account->limit_delta - account->spent_delta - account->held_delta;
+}
+
+/* How often all of them can pay PRICE, at most MOST times; and pays that. */
+static uint64_t pay(struct purse *purse, const struct filter_price *price, uint64_t most)
+{
+    for (unsigned i = 0; i < purse->count; i++) {
+        int64_t times = price->units > 0 ? purse->units[i] / price->units : INT64_MAX;
+        int64_t by_delta =
+            price->delta_units > 0 ? purse->delta_units[i] / price->delta_units : INT64_MAX;
+        times = times < by_delta ? times : by_delta;
+        most = times < 0 ? 0 : (uint64_t)times < most ? (uint64_t)times : most;
+    }
+    for (unsigned i = 0; i < purse->count; i++) {
+        purse->units[i] -= (int64_t)most * price->units;
+        purse->delta_units[i] -= (int64_t)most * price->delta_units;
+    }
+    return most;
+}
+
+/* The payer's account as it would be after a first question. */
+static enum db_status find_payer(struct call *call, const struct teacher_row *row,
+                                 const char *client, struct ledger_account *out,
+                                 int64_t *out_rollout)
+{
+    struct teacher_client_row standing;
+    struct filter fresh;
+    enum db_status status = teachers_client_find(call->db, row->id, client, &standing);
+    *out_rollout = status == DB_OK ? standing.rollout : 0;
+    if (status != DB_NONE) {
+        return status == DB_OK ? ledger_find(call->db, standing.account, out) : status;
+    }
+    if (!teacher_account(row, row->client_epsilon, row->client_delta, &fresh)) {
+        return DB_NONE;
+    }
+    *out = (struct ledger_account){.epsilon = row->client_epsilon,
+                                   .delta = row->client_delta,
+                                   .renyi_order = row->renyi_order,
+                                   .limit_units = fresh.limit_units,
+                                   .limit_delta = fresh.limit_delta};
+    return DB_OK;
+}
+
+static enum db_status fill(struct call *call, const struct teacher_row *row, const char *client,
+                           struct purse *purse, int64_t *out_rollout)
+{
+    struct ledger_account account;
+    enum db_status status = find_payer(call, row, client, &account, out_rollout);
+    if (status == DB_OK) {
+        put_account(purse, &account);
+        status = ledger_find(call->db, row->account, &account);
+    }
+    if (status == DB_OK) {
+        put_account(purse, &account);
+    }
+    if (status == DB_OK && row->dataset_account[0] != '\0') {
+        status = ledger_find(call->db, row->dataset_account, &account);
+        if (status == DB_OK) {
+            put_account(purse, &account);
+        }
+    }
+    return status;
+}
+
+/* The price of one roll-out's answers; false: nothing is asked any more. */
+static bool price_of(const struct shelved_teacher *t, const struct algorithm_request *request,
+                     int64_t begun, uint64_t rollout, struct filter_price *out)
+{
+    double wish = 0;
+    bool floor = false;
+    double k = rollout_concentration(&t->row, begun + (int64_t)rollout + 1, &floor);
+    if (floor || !kickstart_wish(request, rollout, &wish)) {
+        return false;
+    }
+    k = wish > 0 && wish < k ? wish : k;
+    return teacher_price(&t->teacher, k, t->row.renyi_order, t->row.delta_share, out) &&
+           ledger_units_times(out->units, kickstart_questions(request), &out->units) &&
+           ledger_units_times(out->delta_units, kickstart_questions(request), &out->delta_units);
+}
+
+static uint64_t count_paid(const struct shelved_teacher *t, const struct job_plan *plan,
+                           int64_t begun, struct purse *purse)
+{
+    uint64_t total = kickstart_rollouts(&plan->request, &plan->plan), paid = 0;
+    struct filter_price price = {0};
+    while (paid < total && paid < ROLLOUTS_PRICED) {
+        if (!price_of(t, &plan->request, begun, paid, &price) || pay(purse, &price, 1) == 0) {
+            return paid;
+        }
+        paid++;
+    }
+    return paid < total ? paid + pay(purse, &price, total - paid) : paid;
+}
+
+static json_t *cost_json(const struct purse *purse)
+{
+    const struct ledger_account *payer = &purse->account[0];
+    int64_t units = payer->limit_units - payer->spent_units - payer->held_units - purse->units[0];
+    int64_t delta =
+        payer->limit_delta - payer->spent_delta - payer->held_delta - purse->delta_units[0];
+    return budget_amount(budget_epsilon_added(payer, payer->spent_units, units),
+                         payer->renyi_order <= 0                ? ledger_delta_value(delta)
+                         : payer->spent_units == 0 && units > 0 ? payer->delta
+                                                                : 0);
+}
+
+enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan, json_t *accounts,
+                                  json_t **out_cost, json_t **out_asking)
+{
+    const struct shelved_teacher *t;
+    struct purse purse = {.count = 0};
+    int64_t begun = 0;
+    enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, plan->teacher, &t);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    status = fill(call, &t->row, plan->payer, &purse, &begun);
+    uint64_t paid = status == DB_OK ? count_paid(t, plan, begun, &purse) : 0;
+    teacher_shelf_return(call->app->teachers, t);
+    if (status != DB_OK) {
+        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    }
+    for (unsigned i = purse.account[0].id[0] == '\0' ? 1 : 0; i < purse.count; i++) {
+        json_array_append_new(accounts, budget_json(&purse.account[i]));
+    }
+    *out_cost = cost_json(&purse);
+    *out_asking = json_pack("{s:I, s:I, s:I}", "rollouts",
+                            (json_int_t)kickstart_rollouts(&plan->request, &plan->plan),
+                            "rollouts_paid", (json_int_t)paid, "states_paid",
+                            (json_int_t)(paid * kickstart_questions(&plan->request)));
+    return PROBLEM_NONE;
+}
