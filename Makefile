@@ -69,6 +69,7 @@ help:
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
 	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
 	@echo 'make bench      speed beside this machine'"'"'s own limits'
+	@echo 'make reproduce-gp    Q-learning with functional noise, its claims and the truth; resumable'
 	@echo 'make reproduce-offline   private offline learning beside published figures; resumable'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'

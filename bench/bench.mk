@@ -46,6 +46,21 @@ reproduce-offline: libraries
 	@$(OFFLINE_RUN) --experts $(OFFLINE_EXPERTS) --cache $(BUILD)/experts --results docs/results/offline.tsv $(OFFLINE)
 	@$(OFFLINE_RUN) --results docs/results/offline.tsv --report docs/results
 
+# Q-learning with functional noise: what it claims, what is true, and the service's releases: docs/results/gp.md. Resumable;
+# minutes of CPU time.
+GP_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/gp/*.c)) $(PLOT_OBJECTS)
+$(BENCH_OUT)/reproduce_gp: $(GP_OBJECTS) $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(GP_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+GP_SEEDS ?= 10
+.PHONY: reproduce-gp
+reproduce-gp: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_gp
+	@mkdir -p docs/results
+	@$(BENCH_OUT)/reproduce_gp --results docs/results/gp.tsv --seeds $(GP_SEEDS)
+	@$(BENCH_OUT)/reproduce_gp --results docs/results/gp.tsv --report docs/results
+
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
 

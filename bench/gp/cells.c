@@ -1,0 +1,180 @@
+/* The table of cells, and the service's algorithm run on two worlds. */
+#include "bench/gp/cells.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algos/release/gp_q_learning.h"
+#include "algos/release/q_play.h"
+
+#define AUDIT_RUNS 150
+#define PLAYED     40
+
+/* clang-format off */
+static const struct cell cells[] = {
+    {.name = "plain", .says = "no noise", .method = METHOD_PLAIN, .seeds = 10, .per_path = 1},
+    {.name = "printed-0.2-fresh", .says = "Algorithm 1, sigma 0.2, a path an update", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.2, .per_path = 1},
+    {.name = "printed-0.5-fresh", .says = "Algorithm 1, sigma 0.5, a path an update", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.5, .per_path = 1},
+    {.name = "printed-1-fresh", .says = "Algorithm 1, sigma 1, a path an update", .method = METHOD_PRINTED, .seeds = 10, .sigma = 1, .per_path = 1},
+    {.name = "printed-0.2-reused", .says = "Algorithm 1, sigma 0.2, a path for 50 updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.2, .per_path = 50},
+    {.name = "printed-0.5-reused", .says = "Algorithm 1, sigma 0.5, a path for 50 updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.5, .per_path = 50},
+    {.name = "printed-1-reused", .says = "Algorithm 1, sigma 1, a path for 50 updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 1, .per_path = 50},
+    {.name = "printed-eps0.9", .says = "Algorithm 1 at Theorem 5's sigma", .method = METHOD_PRINTED, .seeds = 10, .per_path = 1, .claimed = 0.9},
+    {.name = "printed-eps0.45", .says = "Algorithm 1 at Theorem 5's sigma", .method = METHOD_PRINTED, .seeds = 10, .per_path = 1, .claimed = 0.45},
+    {.name = "input-eps0.9", .says = "input perturbation, priced per reward", .method = METHOD_INPUT, .seeds = 10, .claimed = 0.9},
+    {.name = "input-eps0.45", .says = "input perturbation, priced per reward", .method = METHOD_INPUT, .seeds = 10, .claimed = 0.45},
+    {.name = "dpsgd-eps0.9", .says = "DP-SGD, priced per transition", .method = METHOD_DPSGD, .seeds = 10, .claimed = 0.9},
+    {.name = "dpsgd-eps0.45", .says = "DP-SGD, priced per transition", .method = METHOD_DPSGD, .seeds = 10, .claimed = 0.45},
+    {.name = "reward-1-eps0.9", .says = "our unit reward, neighbours within 1", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line", .rewards = true, .reward_scale = 1},
+    {.name = "reward-1-eps0.45", .says = "our unit reward, neighbours within 1", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "line", .rewards = true, .reward_scale = 1},
+    {.name = "reward-0.01-eps0.9", .says = "our unit reward, neighbours within 0.01", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line", .rewards = true, .reward_scale = 100},
+    {.name = "reward-0.01-eps0.45", .says = "our unit reward, neighbours within 0.01", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "line", .rewards = true, .reward_scale = 100},
+    {.name = "reward-0.001-eps0.9", .says = "our unit reward, neighbours within 0.001", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line", .rewards = true, .reward_scale = 1000},
+    {.name = "expert-eps0.9", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line"},
+    {.name = "expert-eps0.45", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "line"},
+    {.name = "pole-expert-eps100", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 3, .claimed = 100, .world = "cartpole"},
+    {.name = "pole-expert-eps0.9", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 3, .claimed = 0.9, .world = "cartpole"},
+    {.name = "pole-expert-eps0.45", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 3, .claimed = 0.45, .world = "cartpole"},
+    {.name = "pole-reward-1-eps0.9", .says = "our unit reward, neighbours within 1", .kind = CELL_RELEASE, .seeds = 3, .claimed = 0.9, .world = "cartpole", .rewards = true, .reward_scale = 1},
+    {.name = "pole-reward-0.001-eps0.9", .says = "our unit reward, neighbours within 0.001", .kind = CELL_RELEASE, .seeds = 3, .claimed = 0.9, .world = "cartpole", .rewards = true, .reward_scale = 1000},
+    {.name = "audit-printed-0.2-fresh", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.2, .per_path = 1},
+    {.name = "audit-printed-0.5-fresh", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.5, .per_path = 1},
+    {.name = "audit-printed-1-fresh", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 1, .per_path = 1},
+};
+/* clang-format on */
+
+const struct cell *cells_all(size_t *count)
+{
+    *count = sizeof cells / sizeof cells[0];
+    return cells;
+}
+
+double cell_sigma(const struct cell *cell)
+{
+    return cell->sigma > 0.0 || cell->method == METHOD_PLAIN
+               ? cell->sigma
+               : method_claimed_sigma(cell->method, cell->claimed);
+}
+
+static bool run_method(const struct cell *cell, unsigned seed, struct cell_result *out)
+{
+    struct method_result result;
+    const struct method_run run = {.method = cell->method,
+                                   .sigma = cell_sigma(cell),
+                                   .per_path = cell->per_path,
+                                   .seed = 1000 + seed};
+    if (!method_run_one(&run, &result))
+        return false;
+    out->final = result.final;
+    out->true_low = out->true_high = method_true_epsilon(cell->method, run.sigma);
+    if (cell->method == METHOD_PLAIN)
+        out->true_low = out->true_high = INFINITY;
+    out->has_curve = true;
+    memcpy(out->curve, result.curve, sizeof out->curve);
+    return true;
+}
+
+/* ---- the service's algorithm */
+
+static void set(struct algorithm_request *request, enum gp_q_parameter which, double value)
+{
+    request->parameters.value[which].number[0] = value;
+}
+
+static void settings_of(const struct cell *cell, const struct env *env,
+                        struct algorithm_request *request)
+{
+    bool line = env == &line_world;
+    algorithm_defaults(&gp_q_learning_algorithm, env->name, &request->parameters);
+    set(request, GP_Q_SHARDS, 300);
+    set(request, GP_Q_STEPS, 300);
+    set(request, GP_Q_HIDDEN, 16);
+    set(request, GP_Q_KNOT_BITS, 6);
+    if (line) { /* values about 0, after the shift of the data: see run_release */
+        set(request, GP_Q_REWARD_SCALE, 1);
+        set(request, GP_Q_VALUE_LIMIT, 0.5);
+        set(request, GP_Q_LIPSCHITZ, 1.5);
+    }
+    if (!cell->rewards)
+        return;
+    request->protects_rewards = true;
+    set(request, GP_Q_REWARD_SCALE, cell->reward_scale);
+    set(request, GP_Q_BATCH_SIZE, 128);
+    set(request, GP_Q_UPDATES, line ? 40 : 60);
+    set(request, GP_Q_RATE, line ? 3 : 8);
+    set(request, GP_Q_ERROR_LIMIT, 1e5);
+    set(request, GP_Q_DISCOUNT, line ? 0.5 : 0.95);
+    set(request, GP_Q_VALUE_LIMIT, 2 * cell->reward_scale);
+    set(request, GP_Q_RADIUS, 1e3 * cell->reward_scale);
+    set(request, GP_Q_EXPLORATION, 0.3);
+    request->force = true;
+    request->world = env;
+    env_defaults(env, request->world_parameters);
+}
+
+static void give(void *context, struct q_release *release, bool injected)
+{
+    struct q_release **out = context;
+    (void)injected;
+    *out = release;
+}
+
+static struct q_release *release_of(const struct algorithm_request *request,
+                                    const struct dataset *data)
+{
+    struct algorithm_plan plan;
+    const char *message = "";
+    struct policy *policy = NULL;
+    struct q_release *release = NULL;
+    enum algorithm_status status = gp_q_learning_algorithm.plan(request, &plan, &message);
+    const struct algorithm_run run = {.request = request,
+                                      .plan = &plan,
+                                      .data = data,
+                                      .hooks = {.context = &release, .give_release = give}};
+    if (status == ALGORITHM_OK)
+        status = gp_q_learning_algorithm.train(&run, &policy, &message);
+    if (status != ALGORITHM_OK)
+        fprintf(stderr, "gp_q_learning: %s\n", message);
+    return release;
+}
+
+static bool run_release(const struct cell *cell, unsigned seed, struct cell_result *out)
+{
+    const struct env *env = strcmp(cell->world, "line") == 0 ? &line_world : env_find(cell->world);
+    double physics[ENV_MAX_PARAMETERS];
+    struct policy_evaluation played;
+    struct dataset *data = NULL;
+    struct algorithm_request request = {.mechanism = MECHANISM_GAUSSIAN_PROCESS,
+                                        .epsilon = cell->claimed,
+                                        .delta = METHODS_DELTA,
+                                        .discount = env == &line_world ? 0.5 : 0.95,
+                                        .state_dim = env->state_dim,
+                                        .action_count = env->action_count,
+                                        .nominal_experts = 3000,
+                                        .seed = 77 + seed};
+    settings_of(cell, env, &request);
+    if (!cell->rewards) /* 0.3: between what good and random policies get, so that values lie about
+                           0 */
+        data = env == &line_world ? line_experts(3000, 0.3, seed) : pole_experts(3000, seed);
+    struct q_release *release = data || cell->rewards ? release_of(&request, data) : NULL;
+    env_defaults(env, physics);
+    bool good = release && q_release_evaluate(release, env, physics, PLAYED,
+                                              env == &line_world ? LINE_STEPS : 200, seed, &played);
+    out->final = good ? played.mean_return : NAN;
+    out->true_low = out->true_high = cell->claimed;
+    q_release_free(release);
+    dataset_free(data);
+    return good;
+}
+
+bool cell_run(const struct cell *cell, unsigned seed, struct cell_result *out)
+{
+    *out = (struct cell_result){.final = NAN, .true_low = NAN, .true_high = NAN};
+    if (cell->kind == CELL_METHOD)
+        return run_method(cell, seed, out);
+    if (cell->kind == CELL_RELEASE)
+        return run_release(cell, seed, out);
+    out->true_low = method_audit(cell->sigma, cell->per_path, AUDIT_RUNS, 50000);
+    return !isnan(out->true_low);
+}

@@ -1,0 +1,213 @@
+/* Learning on line with one of several noises. */
+#include "bench/gp/methods.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/noise.h"
+#include "algos/release/functional_noise.h"
+
+#define EPISODES 100
+#define BATCH    10
+#define UPDATES  (EPISODES * LINE_STEPS / BATCH)
+#define RATE     0.2
+#define DISCOUNT 0.5
+#define BETA     4.0
+#define PLAYED   40
+
+static const struct mlp_shape shape = {
+    .input = 1, .layer_count = 3, .width = {16, 16, 2}, .activation = MLP_RELU};
+
+/* He's start, the last layer small. */
+static void start(float *parameters, struct rng *rng)
+{
+    for (uint32_t l = 0; l < shape.layer_count; l++) {
+        uint32_t in = mlp_layer_input(&shape, l), out = shape.width[l];
+        double scale = sqrt(2.0 / in) * (l + 1 == shape.layer_count ? 0.1 : 1.0);
+        for (uint32_t i = 0; i < in * out; i++)
+            parameters[mlp_weight_offset(&shape, l) + i] = (float)(scale * rng_normal(rng));
+        for (uint32_t i = 0; i < out; i++)
+            parameters[mlp_bias_offset(&shape, l) + i] = 0.1F;
+    }
+}
+
+static double greedy_return(const float *parameters, struct rng *rng)
+{
+    float scratch[64], q[2];
+    double sum = 0.0;
+    for (int e = 0; e < PLAYED; e++) {
+        double state = rng_uniform(rng);
+        for (int t = 0; t < LINE_STEPS; t++) {
+            float input = (float)state;
+            mlp_forward_one(&shape, parameters, &input, q, scratch);
+            sum += line_step(&state, q[1] > q[0], rng);
+        }
+    }
+    return sum / PLAYED;
+}
+
+static double level_of(const float *parameters)
+{
+    float scratch[64], q[2];
+    double sum = 0.0;
+    for (int i = 0; i <= 10; i++) {
+        float input = (float)(i / 10.0);
+        mlp_forward_one(&shape, parameters, &input, q, scratch);
+        sum += (double)q[0] + (double)q[1];
+    }
+    return sum / 22.0;
+}
+
+struct play {
+    const struct method_run *run;
+    struct functional_noise *learner;
+    struct noise_source *noise;
+    struct rng rng;
+    struct functional_noise_step steps[BATCH];
+    uint32_t held;
+};
+
+/* One episode; gives its return, NaN: no memory. */
+static double episode(struct play *p, double exploration)
+{
+    double state = rng_uniform(&p->rng), sum = 0.0;
+    for (int t = 0; t < LINE_STEPS; t++) {
+        struct functional_noise_step *step = &p->steps[p->held++];
+        double q[2];
+        if (!functional_noise_values(p->learner, state, q))
+            return NAN;
+        *step = (struct functional_noise_step){.state = state, .action = q[1] > q[0]};
+        if (rng_uniform(&p->rng) < exploration)
+            step->action = rng_below(&p->rng, 2);
+        double reward = line_step(&state, step->action, &p->rng);
+        sum += reward;
+        step->next = state;
+        step->reward = reward + p->run->reward_shift;
+        if (p->run->method == METHOD_INPUT)
+            step->reward += p->run->sigma * noise_normal(p->noise);
+        if (p->held == BATCH) {
+            p->held = 0;
+            if (!functional_noise_update(p->learner, p->steps))
+                return NAN;
+        }
+    }
+    return sum;
+}
+
+static struct functional_noise_settings settings_of(const struct method_run *run)
+{
+    struct functional_noise_settings s = {.shape = shape,
+                                          .rate = RATE,
+                                          .batch = BATCH,
+                                          .updates_per_path = run->per_path ? run->per_path : 1,
+                                          .discount = DISCOUNT,
+                                          .beta = BETA};
+    if (run->method == METHOD_PRINTED)
+        s.sigma = run->sigma;
+    if (run->method == METHOD_DPSGD) {
+        s.clip_norm = 1.0;
+        s.gradient_sigma = run->sigma;
+    }
+    return s;
+}
+
+bool method_run_one(const struct method_run *run, struct method_result *out)
+{
+    struct play p = {.run = run};
+    float parameters[512];
+    const struct functional_noise_settings settings = settings_of(run);
+    bool good = false;
+    rng_seed(&p.rng, run->seed, (uint64_t)run->method);
+    start(parameters, &p.rng);
+    p.noise = noise_source_new("reproduction");
+    if (p.noise)
+        p.learner = functional_noise_new(&settings, parameters, p.noise);
+    memset(out, 0, sizeof *out);
+    good = p.learner != NULL;
+    for (int e = 0; good && e < EPISODES; e++) {
+        double one = episode(&p, fmax(0.05, 0.9 * exp(-e / 10.0)));
+        out->curve[e * METHODS_BLOCKS / EPISODES] += one * METHODS_BLOCKS / EPISODES;
+        good = !isnan(one);
+    }
+    if (good) {
+        const float *result = functional_noise_parameters(p.learner);
+        out->final = greedy_return(result, &p.rng);
+        out->level = level_of(result);
+    }
+    functional_noise_free(p.learner);
+    noise_source_free(p.noise);
+    return good;
+}
+
+/* ---- claims and truth */
+
+double method_claimed_sigma(enum method method, double epsilon)
+{
+    if (method != METHOD_PRINTED)
+        return gaussian_dp_sigma(method == METHOD_DPSGD ? 2.0 : 1.0, epsilon, METHODS_DELTA);
+    bool holds = false;
+    double sigma = 0.0;
+    for (double k = 1.0; !holds && k < 1e9; k *= 1.01)
+        sigma = functional_noise_claimed_sigma(epsilon, METHODS_DELTA, RATE, BATCH, UPDATES, 1.0, k,
+                                               &holds);
+    return holds ? sigma : NAN;
+}
+
+double method_true_epsilon(enum method method, double sigma)
+{
+    if (method == METHOD_INPUT)
+        return gaussian_dp_epsilon(sqrt((double)UPDATES * BATCH) / sigma, METHODS_DELTA);
+    if (method == METHOD_DPSGD)
+        return gaussian_dp_epsilon(2.0 * BATCH * sqrt(UPDATES) / sigma, METHODS_DELTA);
+    return NAN;
+}
+
+/* The least p under which HITS or more of RUNS have probability 2.5 %: by bisection on the binomial
+ * tail. */
+static double tail_at_least(uint32_t hits, uint32_t runs, double p)
+{
+    double sum = 0.0;
+    for (uint32_t k = hits; k <= runs; k++)
+        sum += exp(lgamma(runs + 1.0) - lgamma(k + 1.0) - lgamma(runs - k + 1.0) + k * log(p) +
+                   (runs - k) * log1p(-p));
+    return sum;
+}
+
+static double lower_probability(uint32_t hits, uint32_t runs)
+{
+    double low = 1e-12, high = 1.0 - 1e-12;
+    if (hits == 0)
+        return 0.0;
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        *(tail_at_least(hits, runs, middle) > 0.025 ? &high : &low) = middle;
+    }
+    return low;
+}
+
+double method_audit(double sigma, uint32_t per_path, uint32_t runs, uint64_t seed)
+{
+    double threshold = 0.0;
+    uint32_t hits[2] = {0, 0}, tried = runs / 4;
+    for (uint32_t i = 0; i < tried + runs; i++)
+        for (int world = 0; world < 2; world++) {
+            struct method_result result;
+            const struct method_run run = {.method = METHOD_PRINTED,
+                                           .sigma = sigma,
+                                           .per_path = per_path,
+                                           .reward_shift = world,
+                                           .seed = seed + i};
+            if (!method_run_one(&run, &result))
+                return NAN;
+            if (i < tried)
+                threshold += result.level / (2.0 * tried);
+            else
+                hits[world] += (result.level > threshold) == world;
+        }
+    /* hits[1]: told rightly where rewards are higher; runs - hits[0]: told so wrongly. */
+    double right = lower_probability(hits[1], runs);
+    double wrong = 1.0 - lower_probability(hits[0], runs);
+    return right > METHODS_DELTA ? fmax(0.0, log((right - METHODS_DELTA) / wrong)) : 0.0;
+}
