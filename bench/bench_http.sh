@@ -65,6 +65,34 @@ for connections in 1 16 64; do
     [ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
 done
 
+# A released Q-function of one coordinate, two actions, whose path has 2^20 steps; learned in a moment from next to nothing.
+dataset=$(call "$steward" POST /v1/datasets -d '{"name":"line","state_dim":1,"action_count":2,"max_episode_steps":2,
+    "discount":0.9,"budget":{"epsilon":3,"delta":1e-4}}' | jq -r .id)
+for e in $(seq 20); do
+    echo "{\"expert\":\"e$e\",\"states\":[[0.1],[0.3],[0.5]],\"actions\":[0,1],\"rewards\":[1,2],\"terminated\":true,\"truncated\":false}"
+done >"$work/line.ndjson"
+curl -sS --fail-with-body -X POST -H "Authorization: Bearer $steward" -H 'Content-Type: application/x-ndjson' \
+    --data-binary @"$work/line.ndjson" "$base/v1/datasets/$dataset/trajectories" >/dev/null
+call "$steward" POST "/v1/datasets/$dataset:seal" -d '{}' >/dev/null
+job=$(call "$steward" POST /v1/jobs -H 'Idempotency-Key: line' -d "{\"algorithm\":\"gp_q_learning\",\"dataset\":\"$dataset\",
+    \"privacy\":{\"epsilon\":2,\"delta\":1e-5},\"parameters\":{\"shards\":100,\"steps\":5,\"hidden\":[4]}}" | jq -r .id)
+for _ in $(seq 300); do
+    release=$(call "$steward" GET "/v1/jobs/$job" | jq -r .q_release)
+    [ "$release" = null ] || break
+    sleep 0.2
+done
+measure_q() { wrk -t1 -c"$1" -d"${seconds}s" -s bench/q_query.lua "$2" | awk '/^RESULT/ {print $2, $3, $4, $5}'; }
+for connections in 1 64; do
+    read -r bare_rate p50 p99 errors < <(measure_q $connections "http://127.0.0.1:$(cat "$work/bare.port")/")
+    read -r rate p50 p99 errors < <(measure_q $connections "$base/v1/q-releases/$release/queries")
+    printf '%-42s %11s %9s %9s   %s of bare' "Q-release, one state, $connections connections" "$rate" "$p50" "$p99" \
+        "$(awk -v a="$rate" -v b="$bare_rate" 'BEGIN{printf "%.2f", a / b}')"
+    [ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
+done
+read -r rate p50 p99 errors < <(STATES=1000 measure_q 1 "$base/v1/q-releases/$release/queries")
+printf '%-42s %11s %9s %9s' "Q-release, 1000 states, 1 connection" "$rate" "$p50" "$p99"
+[ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
+
 # Reports of 112 numbers by 200 agents, a point of the sphere as privunit sends it; 100 to an update.
 aggregation=$(call "$steward" POST /v1/aggregations \
     -d '{"environment":"cartpole","epsilon":5000,"submissions_per_agent":1000,"buffer":100}' | jq -r .id)
