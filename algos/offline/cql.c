@@ -19,7 +19,13 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_ALPHA] = {"alpha", PARAMETER_REAL, OFFLINE_ONE(1), 0, 1000, NULL, "",
                  "Weight of the conservative term; the larger, the closer to the experts."}};
 
-static const struct parameter_override overrides[] = {OFFLINE_OVERRIDES, OFFLINE_VALUE_OVERRIDES};
+/* Found on 300 Acrobot experts (mean return without noise -127 at 0.3 and -162 at 1, at epsilon 10
+ * -104 and -127) and 420 of HIV, where cloning the mixture of experts earns next to nothing.
+ * Smaller still is better without noise and lost in it. */
+static const struct parameter_override overrides[] = {OFFLINE_OVERRIDES,
+                                                      OFFLINE_VALUE_OVERRIDES,
+                                                      {"acrobot", P_ALPHA, OFFLINE_ONE(0.3)},
+                                                      {"hiv", P_ALPHA, OFFLINE_ONE(0.1)}};
 
 static const struct offline_kind kind = {.parameters = specs,
                                          .parameter_count = P_COUNT,

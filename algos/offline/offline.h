@@ -127,10 +127,12 @@ extern const char *const offline_arithmetics[]; /* float, exact */
         "cartpole", OFFLINE_WEIGHT_POWER, OFFLINE_ONE(3)                                           \
     }
 
-/* And of those that learn values: rewards of hiv are of order 1e8. */
+/* And of those that learn values: rewards of hiv are of order 1e8, its states logarithms up to 6.
+ */
 #define OFFLINE_VALUE_OVERRIDES                                                                    \
+    {"hiv", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1e-9)},                                              \
     {                                                                                              \
-        "hiv", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1e-9)                                             \
+        "hiv", OFFLINE_INPUT_SCALE, OFFLINE_ONE(0.3)                                               \
     }
 
 /* What all of them can do: noisy steps, and plain ones on what a first stage released. */

@@ -1,4 +1,4 @@
-/* The table of settings, found on populations other than the ones that are reported. */
+/* The table of settings. Where they come from: docs/results/offline.md. */
 #include "bench/offline/tuned.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static const struct {
      NULL,
      "consensus",
      {{"labels", 5000}, {"label_length", 1000}, {"skill_high", 1000}, {"skill_power", 8}}},
-    {"cartpole", "bcq", "consensus", {{"threshold", 0.95}}},
+    {"cartpole", "bcq", "consensus", {{"skill_power", 6}, {"threshold", 0.999}}},
     {"hiv", NULL, "consensus", {{"labels", 2000}, {"skill_high", 1e9}, {"skill_power", 1}}},
     {"lunar_lander", NULL, NULL, {{"steps", 40000}}},
     {"lunar_lander",
@@ -40,9 +40,7 @@ static const struct {
     {"lunar_lander", "bcq", "consensus", {{"threshold", 0.95}}},
     {"acrobot", NULL, NULL, {{"steps", 40000}}},
     {"acrobot", "cql", "none", {{"alpha", 0.05}}},
-    {"acrobot", "cql", "dpsgd", {{"alpha", 0.3}}},
-    {"acrobot", "cql", "selective", {{"alpha", 0.3}}},
-    {"acrobot", "cql", "selective_paper", {{"alpha", 0.3}}},
+    {"acrobot", "cql", "consensus", {{"alpha", 1}}},
     {"acrobot", NULL, "selective", {{"stable_count", 5}, {"stable_share", 0.5}}},
     {"acrobot", NULL, "selective_paper", {{"stable_count", 5}, {"stable_share", 0.5}}},
 };
