@@ -67,11 +67,12 @@ static struct estimate estimate_of(const struct results *all, uint32_t experts, 
     return e;
 }
 
-/* The quotient of two means and half its interval, by the delta method; NaN with one seed. */
+/* The quotient of two means and half its interval, by the delta method; NaN with one seed. Both are
+ * NaN where the run without privacy is no better than random play. */
 static double fraction_of(const struct estimate *e, const struct estimate *plain, double *half)
 {
     double top = e->mean - e->random, bottom = plain->mean - plain->random;
-    double quotient = top / bottom;
+    double quotient = bottom > 0.0 ? top / bottom : NAN;
     unsigned fewer = e->count < plain->count ? e->count : plain->count;
     double a = e->deviation * e->deviation / e->count;
     double b = plain->deviation * plain->deviation / plain->count * quotient * quotient;
@@ -81,6 +82,14 @@ static double fraction_of(const struct estimate *e, const struct estimate *plain
 
 /* ---- the table */
 
+static void write_fraction(FILE *out, double quotient, double half)
+{
+    if (isnan(half))
+        fprintf(out, " %.2f, 1 seed", quotient);
+    else
+        fprintf(out, " %.2f ± %.2f", quotient, half);
+}
+
 static void write_cell(FILE *out, const struct estimate *e, const struct estimate *plain)
 {
     double half = NAN, quotient;
@@ -89,12 +98,12 @@ static void write_cell(FILE *out, const struct estimate *e, const struct estimat
         return;
     }
     quotient = plain->count > 0 ? fraction_of(e, plain, &half) : NAN;
-    if (isnan(quotient))
-        fprintf(out, " (%.0f) |", e->mean);
-    else if (isnan(half))
-        fprintf(out, " %.2f (%.0f), 1 seed |", quotient, e->mean);
-    else
-        fprintf(out, " %.2f ± %.2f (%.0f) |", quotient, half, e->mean);
+    if (isnan(quotient)) {
+        fprintf(out, " (%.4g) |", e->mean);
+        return;
+    }
+    write_fraction(out, quotient, half);
+    fprintf(out, " (%.4g) |", e->mean);
 }
 
 static void write_published(FILE *out, const char *world, const char *algorithm)
@@ -126,7 +135,7 @@ static void write_table(FILE *out, const struct results *all, uint32_t experts, 
     struct estimate plain = estimate_of(all, experts, world, algorithm, "none", 0);
     double cpu = plain.cpu_seconds;
     fprintf(out, "## %s, %s, %" PRIu32 " experts\n\n", world, algorithm, experts);
-    fprintf(out, "Random play %.1f; not private %.1f, %u seed%s.\n\n", plain.random, plain.mean,
+    fprintf(out, "Random play %.4g; not private %.4g, %u seed%s.\n\n", plain.random, plain.mean,
             plain.count, plain.count == 1 ? "" : "s");
     fprintf(out, "| | ε = 2.5 | 5 | 7.5 | 10 |\n|---|---|---|---|---|\n");
     for (int m = 1; m < METHODS; m++) {
@@ -275,8 +284,9 @@ static void write_duel(FILE *out, const struct results *all, size_t row)
     }
     if (method < 0)
         return;
-    fprintf(out, "| %s, %s | %g | %.2f | %.2f ± %.2f | %s | %" PRIu32 " |\n", world, algorithm,
-            published[row].epsilon, theirs, best, best_half, labels[method], experts);
+    fprintf(out, "| %s, %s | %g | %.2f |", world, algorithm, published[row].epsilon, theirs);
+    write_fraction(out, best, best_half);
+    fprintf(out, " | %s | %" PRIu32 " |\n", labels[method], experts);
 }
 
 static void write_duels(FILE *out, const struct results *all)
