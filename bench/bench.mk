@@ -60,6 +60,20 @@ reproduce-gp: libraries
 	@mkdir -p docs/results
 	@$(BENCH_OUT)/reproduce_gp --results docs/results/gp.tsv --seeds $(GP_SEEDS)
 	@$(BENCH_OUT)/reproduce_gp --results docs/results/gp.tsv --report docs/results
+# Students with and without a teacher's private help beside published figures: docs/results/kickstart.md. Resumable.
+KICKSTART_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/kickstart/*.c) bench/offline/population.c) $(PLOT_OBJECTS)
+$(BENCH_OUT)/reproduce_kickstart: $(KICKSTART_OBJECTS) $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(KICKSTART_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+KICKSTART    ?=
+KICKSTART_RUN = $(BENCH_OUT)/reproduce_kickstart
+.PHONY: reproduce-kickstart
+reproduce-kickstart: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_kickstart
+	@mkdir -p $(BUILD)/kickstart docs/results
+	@$(KICKSTART_RUN) --cache $(BUILD)/kickstart --results docs/results/kickstart.tsv $(KICKSTART)
+	@$(KICKSTART_RUN) --results docs/results/kickstart.tsv --report docs/results
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
