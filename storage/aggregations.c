@@ -157,9 +157,7 @@ enum db_status aggregations_list(struct db *db, const char *owner, const char *a
                                 db_text(after == NULL ? "" : after), db_integer(limit)};
     return listing_end(db_run(db,
                               "SELECT " COLUMNS " FROM aggregations WHERE ($1 = '' OR owner = $1) "
-                              "AND ($2 = '' OR (created_ms, id) > "
-                              "(SELECT created_ms, id FROM aggregations WHERE id = $2)) "
-                              "ORDER BY created_ms, id LIMIT $3",
+                              "AND" LISTING_PAGE("aggregations", "$2", "$3"),
                               values, 3, show_one, &list));
 }
 

@@ -85,11 +85,9 @@ enum db_status clients_list(struct db *db, const char *after, unsigned limit, cl
 {
     struct client_list list = {each, context};
     struct db_value values[] = {db_text(after == NULL ? "" : after), db_integer(limit)};
-    return listing_end(db_run(
-        db,
-        "SELECT " COLUMNS " FROM clients WHERE $1 = '' OR (created_ms, id) > "
-        "(SELECT created_ms, id FROM clients WHERE id = $1) ORDER BY created_ms, id LIMIT $2",
-        values, 2, show_client, &list));
+    return listing_end(
+        db_run(db, "SELECT " COLUMNS " FROM clients WHERE" LISTING_PAGE("clients", "$1", "$2"),
+               values, 2, show_client, &list));
 }
 
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms)

@@ -105,12 +105,11 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *after
     struct dataset_list list = {each, context};
     struct db_value values[] = {db_text(owner == NULL ? "" : owner),
                                 db_text(after == NULL ? "" : after), db_integer(limit)};
-    return listing_end(db_run(db,
-                              "SELECT " COLUMNS " FROM datasets WHERE state <> 'deleted' "
-                              "AND ($1 = '' OR owner = $1) AND ($2 = '' OR (created_ms, id) > "
-                              "(SELECT created_ms, id FROM datasets WHERE id = $2)) "
-                              "ORDER BY created_ms, id LIMIT $3",
-                              values, 3, show_dataset, &list));
+    return listing_end(
+        db_run(db,
+               "SELECT " COLUMNS " FROM datasets WHERE state <> 'deleted' "
+               "AND ($1 = '' OR owner = $1) AND" LISTING_PAGE("datasets", "$2", "$3"),
+               values, 3, show_dataset, &list));
 }
 
 /* ---- changes of state */

@@ -102,9 +102,7 @@ static enum db_status show_account(void *context, const struct db_row *row)
     return list->each(list->context, &account) ? DB_OK : DB_NONE;
 }
 
-#define PAGE_OF_ACCOUNTS                                                                           \
-    "($3 = '' OR (created_ms, id) > (SELECT created_ms, id FROM ledger_accounts WHERE id = $3)) "  \
-    "ORDER BY created_ms, id LIMIT $4"
+#define PAGE_OF_ACCOUNTS LISTING_PAGE("ledger_accounts", "$3", "$4")
 
 enum db_status ledger_list(struct db *db, const char *owner, const char *client, const char *after,
                            unsigned limit, ledger_account_fn *each, void *context)
@@ -119,13 +117,13 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
                                 db_text(after == NULL ? "" : after), db_integer(limit)};
     const char *sql = "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
                       "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR client = $2) "
-                      "AND " PAGE_OF_ACCOUNTS;
+                      "AND" PAGE_OF_ACCOUNTS;
     if (client != NULL) {
         sql = "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
-              "WHERE ($1 = '' OR owner = $1) AND client = $2 AND " PAGE_OF_ACCOUNTS;
+              "WHERE ($1 = '' OR owner = $1) AND client = $2 AND" PAGE_OF_ACCOUNTS;
     } else if (owner != NULL) {
         sql = "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
-              "WHERE owner = $1 AND ($2 = '' OR client = $2) AND " PAGE_OF_ACCOUNTS;
+              "WHERE owner = $1 AND ($2 = '' OR client = $2) AND" PAGE_OF_ACCOUNTS;
     }
     return listing_end(db_run(db, sql, values, 4, show_account, &list));
 }

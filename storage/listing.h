@@ -5,6 +5,13 @@
 
 #include "storage/db.h"
 
+/* The end of a query that shows a page of TABLE in order of creation: from after the row whose id
+ * is in the parameter AFTER ('': from the first), at most as many as the parameter LIMIT says. Both
+ * are names as "$2". Comes behind WHERE or AND. */
+#define LISTING_PAGE(table, after, limit)                                                          \
+    " (" after " = '' OR (created_ms, id) > (SELECT created_ms, id FROM " table                    \
+    " WHERE id = " after ")) ORDER BY created_ms, id LIMIT " limit
+
 /* For RETURNING statements and lookups whose row itself does not matter. */
 enum db_status listing_ignore(void *context, const struct db_row *row);
 

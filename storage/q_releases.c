@@ -117,9 +117,7 @@ enum db_status q_releases_list(struct db *db, const char *owner, const char *aft
                                 db_text(after == NULL ? "" : after), db_integer(limit)};
     return listing_end(db_run(db,
                               "SELECT " COLUMNS " FROM q_releases WHERE (owner = $1 OR ($1 = '' "
-                              "AND ended_ms = 0)) AND ($2 = '' OR (created_ms, id) > "
-                              "(SELECT created_ms, id FROM q_releases WHERE id = $2)) "
-                              "ORDER BY created_ms, id LIMIT $3",
+                              "AND ended_ms = 0)) AND" LISTING_PAGE("q_releases", "$2", "$3"),
                               values, 3, show_one, &list));
 }
 

@@ -156,9 +156,7 @@ enum db_status teachers_list(struct db *db, const char *owner, const char *clien
                "SELECT " COLUMNS " FROM teachers t WHERE ($1 = '' OR owner = $1) "
                "AND ($2 = '' OR has_client_budget = 1 OR EXISTS (SELECT 1 FROM teacher_clients c "
                "WHERE c.teacher = t.id AND c.client = $2)) "
-               "AND ($3 = '' OR (created_ms, id) > "
-               "(SELECT created_ms, id FROM teachers WHERE id = $3)) "
-               "ORDER BY created_ms, id LIMIT $4",
+               "AND" LISTING_PAGE("teachers", "$3", "$4"),
                values, 4, show_teacher, &list));
 }
 
