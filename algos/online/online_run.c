@@ -102,6 +102,22 @@ bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint,
     return true;
 }
 
+bool online_first_vector(const unsigned char *bytes, size_t size, size_t count, float *out)
+{
+    struct header header;
+    uint64_t checksum;
+    if (size < sizeof header + count * sizeof(float) + sizeof checksum || size % 8 != 0)
+        return false;
+    size_t end = size - sizeof checksum;
+    memcpy(&header, bytes, sizeof header);
+    memcpy(&checksum, bytes + end, sizeof checksum);
+    if (header.magic != MAGIC || header.version != VERSION || header.count != count ||
+        header.vectors < 1 || checksum != checksum_words(CHECKSUM_START, bytes, end))
+        return false;
+    memcpy(out, bytes + sizeof header, count * sizeof *out);
+    return true;
+}
+
 static enum algorithm_status save(const struct algorithm_run *run, uint64_t fingerprint,
                                   const struct online_memory *memory)
 {
@@ -151,6 +167,12 @@ enum algorithm_status online_policy(const struct mlp_shape *shape, const float *
     memcpy(policy->parameters, parameters, count * sizeof *parameters);
     *out = policy;
     return ALGORITHM_OK;
+}
+
+uint32_t online_step_limit(double asked, const struct env *world)
+{
+    double usual = world ? world->max_episode_steps : ONLINE_MAX_STEPS;
+    return (uint32_t)fmin(asked > 0.0 ? asked : usual, ONLINE_MAX_STEPS);
 }
 
 const char *online_request_problem(const struct algorithm_request *request,

@@ -74,10 +74,10 @@ bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), voi
         struct rng rng;
         rng_seed(&rng, settings->seed, 1 + first + i);
         draw_physics(settings, &rng, physics);
-        /* Exploration falls with the updates that the agent can see, not within a buffer. */
+        /* Exploration falls with every report, as an aggregation tells its agents. */
         bool played =
             a3c_play(&pgc->episode, &settings->net, pgc->parameters, settings->world, pgc->state,
-                     physics, collection_explore(&settings->exploration, first), &rng);
+                     physics, collection_explore(&settings->exploration, first + i), &rng);
         if (!played)
             return false;
         if (!a3c_gradient(&pgc->episode, &settings->net, pgc->parameters, &settings->loss,

@@ -51,6 +51,10 @@ void pgc_clear(struct pgc *pgc);
  * gradient of zero. */
 bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), void *context);
 
+/* What the parameters of REQUEST, which fit the algorithm's table, say; noise is still to be set.
+ * NULL and *OUT, or a sentence: the randomiser cannot be made. */
+const char *pgc_settings_of(const struct algorithm_request *request, struct pgc_settings *out);
+
 extern const struct algorithm pgc_a3c_algorithm;
 
 #endif

@@ -7,8 +7,7 @@
 #include "algos/online/pgc_a3c.h"
 #include "algos/privacy/noise.h"
 
-#define MAX_STEPS 10000
-#define RECENT    0.99 /* memory of the mean return that is shown */
+#define RECENT 0.99 /* memory of the mean return that is shown */
 
 enum {
     P_RANDOMISER,
@@ -65,7 +64,7 @@ static const struct parameter_spec specs[P_COUNT] = {
                            "Of projected_random_sign: bound of one projection; 0: sqrt(3) clip."},
     [P_SPREAD] = {"gravity_spread", PARAMETER_REAL, ONE(0), 0, 100, NULL, "m/s^2",
                   "Agents draw their gravity from the world's less this, itself, and more."},
-    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, ONE(200), 0, MAX_STEPS, NULL, "steps",
+    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, ONE(200), 0, ONLINE_MAX_STEPS, NULL, "steps",
                       "Episodes are cut off there; 0: the usual limit of the world."},
 };
 
@@ -93,6 +92,28 @@ static const char *scheme_of(const struct algorithm_request *request, struct loc
                                                 .projection_clip =
                                                     number(request, P_PROJECTION_CLIP)};
     return local_scheme_make(local_mechanism_find(name), &parameters, out);
+}
+
+const char *pgc_settings_of(const struct algorithm_request *request, struct pgc_settings *out)
+{
+    struct pgc_settings settings = {
+        .net = net_of(request),
+        .loss = {number(request, P_DISCOUNT), number(request, P_VALUE_WEIGHT),
+                 number(request, P_ENTROPY_WEIGHT)},
+        .exploration = {number(request, P_EXPLORATION), number(request, P_DECAY)},
+        .private = request->mechanism == MECHANISM_LOCAL_REPORTS,
+        .buffer = (uint32_t)number(request, P_BUFFER),
+        .max_steps = online_step_limit(number(request, P_STEP_LIMIT), request->world),
+        .learning_rate = number(request, P_LEARNING_RATE),
+        .gravity_spread = number(request, P_SPREAD),
+        .seed = request->seed,
+        .world = request->world,
+        .physics = request->world_parameters,
+    };
+    const char *problem = settings.private ? scheme_of(request, &settings.scheme) : NULL;
+    if (!problem)
+        *out = settings;
+    return problem;
 }
 
 static const char *spread_problem(const struct algorithm_request *request)
@@ -211,28 +232,14 @@ static enum algorithm_status pgc_train(const struct algorithm_run *run, struct p
                                        const char **message)
 {
     const struct algorithm_request *request = run->request;
-    double limit = number(request, P_STEP_LIMIT);
-    struct pgc_settings settings = {
-        .net = net_of(request),
-        .loss = {number(request, P_DISCOUNT), number(request, P_VALUE_WEIGHT),
-                 number(request, P_ENTROPY_WEIGHT)},
-        .exploration = {number(request, P_EXPLORATION), number(request, P_DECAY)},
-        .private = request->mechanism == MECHANISM_LOCAL_REPORTS,
-        .buffer = (uint32_t)number(request, P_BUFFER),
-        .max_steps =
-            (uint32_t)fmin(limit > 0.0 ? limit : request->world->max_episode_steps, MAX_STEPS),
-        .learning_rate = number(request, P_LEARNING_RATE),
-        .gravity_spread = number(request, P_SPREAD),
-        .seed = request->seed,
-        .world = request->world,
-        .physics = request->world_parameters,
-    };
+    struct pgc_settings settings;
+    const char *problem = pgc_settings_of(request, &settings);
+    if (problem) {
+        *message = problem;
+        return ALGORITHM_BAD_INPUT;
+    }
     *message = "";
     if (settings.private) {
-        *message = scheme_of(request, &settings.scheme);
-        if (*message)
-            return ALGORITHM_BAD_INPUT;
-        *message = "";
         settings.noise = run->noise ? run->noise : noise_source_new("pgc_a3c");
         if (!settings.noise)
             return ALGORITHM_NO_RANDOMNESS;

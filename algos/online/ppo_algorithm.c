@@ -1,6 +1,7 @@
 /* PPO's parameters and plan; its run is in ppo_run.c. */
 #include "algos/online/ppo_algorithm.h"
 
+#include "algos/online/online_run.h"
 #include "algos/online/ppo_parameters.h"
 #include "algos/online/ppo_run.h"
 
@@ -52,17 +53,9 @@ enum algorithm_status ppo_plan_of(const struct algorithm_request *request,
                                   const struct parameter_spec *table, unsigned count,
                                   struct algorithm_plan *out, const char **message)
 {
-    *message = "";
-    for (unsigned i = 0; i < count; i++) {
-        if (parameters_check(&table[i], &request->parameters.value[i]) != PARAMETER_FITS) {
-            *message = "a parameter is out of its bounds";
-            return ALGORITHM_BAD_INPUT;
-        }
-    }
-    if (!request->world) {
-        *message = "a world to play in is needed";
+    *message = online_request_problem(request, table, count);
+    if (*message)
         return ALGORITHM_BAD_INPUT;
-    }
     struct ppo_settings settings = ppo_settings_of(request);
     *message = ppo_settings_problem(&settings, request->world);
     if (*message)

@@ -57,8 +57,8 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, ONE(0), 0, 1e6, NULL, "",
                             "Noise deviation over clip_norm; 0: the least that the requested "
                             "epsilon allows; for dpsgd."},
-    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, ONE(0), 0, REINFORCE_MAX_STEPS, NULL,
-                      "steps", "Episodes are cut off there; 0: the usual limit of the world."},
+    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, ONE(0), 0, ONLINE_MAX_STEPS, NULL, "steps",
+                      "Episodes are cut off there; 0: the usual limit of the world."},
     [P_BOUND] = {"observation_bound", PARAMETER_REAL, ONE(0), 0, 1e6, NULL, "",
                  "Every number of an observation is clipped to plus and minus this; 0: the bounds "
                  "that are declared for the world; for ldp_observations."},
@@ -67,13 +67,6 @@ static const struct parameter_spec specs[P_COUNT] = {
 static double number(const struct algorithm_request *request, int index)
 {
     return request->parameters.value[index].number[0];
-}
-
-static uint32_t step_limit(const struct algorithm_request *request, const struct env *world)
-{
-    double limit = number(request, P_STEP_LIMIT);
-    limit = limit > 0.0 ? limit : world->max_episode_steps;
-    return (uint32_t)fmin(limit, REINFORCE_MAX_STEPS);
 }
 
 /* ---- plan */
@@ -155,12 +148,9 @@ static void reinforce_describe(const struct algorithm_request *request,
     statement_add(out->assumptions, "The episodes were played here, in a public world: each stands "
                                     "for that of one person, and no account is debited for it.");
     if (request->mechanism == MECHANISM_LDP_OBSERVATIONS) {
-        double limit = number(request, P_STEP_LIMIT);
-        const struct env *env = env_find(world);
-        if (limit <= 0.0)
-            limit = env ? env->max_episode_steps : REINFORCE_MAX_STEPS;
+        uint32_t most = online_step_limit(number(request, P_STEP_LIMIT), env_find(world));
         if (observation_bounds_of(world, plan->shape.input, number(request, P_BOUND), &bounds))
-            observation_describe(privacy, &bounds, (uint64_t)fmin(limit, REINFORCE_MAX_STEPS), out);
+            observation_describe(privacy, &bounds, most, out);
         return;
     }
     out->unit = "episode";
@@ -253,7 +243,8 @@ static enum algorithm_status prepare(struct reinforce *r, const char **message)
     r->state = env_open(request->world);
     if (!r->parameters || !r->gradient || !r->sum || !r->scratch || !r->batch || !r->state ||
         !optimizer_init(&r->adam, &adam, r->count) ||
-        !reinforce_episode_init(&r->episode, shape->input, step_limit(request, request->world)))
+        !reinforce_episode_init(&r->episode, shape->input,
+                                online_step_limit(number(request, P_STEP_LIMIT), request->world)))
         return ALGORITHM_NO_MEMORY;
     rng_seed(&rng, request->seed, 0);
     mlp_initialize(shape, &rng, OUTPUT_GAIN, r->parameters);

@@ -19,8 +19,6 @@
 #include "algos/nn/batch.h"
 #include "algos/online/observation_privacy.h"
 
-#define REINFORCE_MAX_STEPS 10000
-
 /* An episode, and room for one. */
 struct reinforce_episode {
     uint32_t max_steps, steps;

@@ -6,12 +6,14 @@
 
 #include "algos/online/reinforce.h"
 
+#include "algos/online/online_run.h"
+
 /* Room for the rounding of the factor and of the scaled gradient. */
 #define ROUNDING_MARGIN (1.0 - 0x1p-20)
 
 bool reinforce_episode_init(struct reinforce_episode *episode, uint32_t input, uint32_t max_steps)
 {
-    assert(input > 0 && max_steps > 0 && max_steps <= REINFORCE_MAX_STEPS);
+    assert(input > 0 && max_steps > 0 && max_steps <= ONLINE_MAX_STEPS);
     *episode = (struct reinforce_episode){.max_steps = max_steps};
     episode->states = calloc((size_t)max_steps * input, sizeof *episode->states);
     episode->actions = calloc(max_steps, sizeof *episode->actions);

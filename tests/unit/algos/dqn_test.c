@@ -158,17 +158,30 @@ Test(dqn, refuses_what_cannot_be_planned)
     online_kit_clear(&kit);
 }
 
-/* A fixed seed; a random policy has 22. */
-Test(dqn, learns_from_random_play)
+/* Fixed seeds of worlds and noise; a random policy has 22. */
+static double mean_return(enum algorithm_mechanism mechanism)
 {
     struct online_kit kit;
-    online_kit_init(&kit, "dqn", MECHANISM_NONE, "cartpole", 1);
+    online_kit_init(&kit, "dqn", mechanism, "cartpole", 1);
     kit.request.seed = 3;
+    kit.request.epsilon = 8.0;
+    online_kit_set(&kit, "buffer", 100000);
+    online_kit_set(&kit, "batch_size", 2048);
     struct policy *policy = online_kit_policy(&kit);
     struct policy_evaluation evaluation;
     cr_assert(policy_evaluate(policy, kit.request.world, kit.request.world_parameters, 50, 500, 7,
                               &evaluation));
-    cr_expect_gt(evaluation.mean_return, 80.0, "%g", evaluation.mean_return);
     policy_free(policy);
     online_kit_clear(&kit);
+    return evaluation.mean_return;
+}
+
+Test(dqn, learns_from_random_play)
+{
+    cr_expect_gt(mean_return(MECHANISM_NONE), 80.0);
+}
+
+Test(dqn, learns_in_private)
+{
+    cr_expect_gt(mean_return(MECHANISM_DPSGD), 80.0);
 }

@@ -74,7 +74,7 @@ Test(pgc_a3c, an_update_is_the_mean_of_the_buffer)
     env_defaults(world, physics);
     const struct pgc_settings settings = {.net = {4, 16, 2},
                                           .loss = {0.99, 0.5, 0.01},
-                                          .exploration = {0.5, 0.0},
+                                          .exploration = {0.5, 0.1}, /* falls with every report */
                                           .buffer = 3,
                                           .max_steps = 200,
                                           .learning_rate = 0.25,
@@ -92,7 +92,9 @@ Test(pgc_a3c, an_update_is_the_mean_of_the_buffer)
     for (uint64_t agent = 0; agent < 3; agent++) {
         struct rng rng;
         rng_seed(&rng, 11, 1 + agent);
-        cr_assert(a3c_play(&episode, &settings.net, first, world, state, physics, 0.5, &rng));
+        double exploration = 0.5 - 0.1 * (double)agent;
+        cr_assert(
+            a3c_play(&episode, &settings.net, first, world, state, physics, exploration, &rng));
         cr_assert(a3c_gradient(&episode, &settings.net, first, &settings.loss, gradient));
         for (int i = 0; i < 112; i++)
             expected[i] += gradient[i] / 3.0;
