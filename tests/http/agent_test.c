@@ -148,6 +148,46 @@ Test(agent, crowds_survive_a_killed_server)
     close_stage(&stage);
 }
 
+/* A report whose bytes stop half way: with the connection, or with the JSON. Nothing is counted or
+ * charged, and the agent may report afterwards. */
+Test(agent, half_a_report_counts_nothing)
+{
+    struct stage stage;
+    char head[700], path[100], answer[600], token[160];
+    open_stage(&stage, SETTINGS, "--body-timeout", "1");
+    server_token(&stage.server, "agent", token);
+    snprintf(path, sizeof path, "/v1/aggregations/%s/submissions", stage.aggregation);
+    for (int hangs_up = 0; hangs_up < 2; hangs_up++) {
+        int handle = raw_connect(&stage.server);
+        snprintf(head, sizeof head,
+                 "POST %s HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer %s\r\nIdempotency-Key: h\r\n"
+                 "Content-Type: application/json\r\nContent-Length: 900\r\n\r\n"
+                 "{\"version\":1,\"report\":{\"bytes\":\"AAAA",
+                 path, token);
+        cr_assert(raw_send(handle, head));
+        if (!hangs_up) /* the server loses patience and hangs up without a reply that says done */
+            raw_receive(handle, answer, sizeof answer, true);
+        if (!hangs_up)
+            cr_expect(strncmp(answer, "HTTP/1.1 2", 10) != 0, "%s", answer);
+        close(handle);
+    }
+    const struct http_call cut = {.method = "POST",
+                                  .path = path,
+                                  .token = token,
+                                  .key = "cut",
+                                  .body = "{\"version\":1,\"report\":{\"bytes\":\"AAAA"};
+    struct http_answer refused = http_expect(stage.client, 400, &cut);
+    http_answer_clear(&refused);
+    cr_expect_eq(number(&stage, "reports"), 0);
+    check_ledger(&stage, 0);
+    setenv("TACET_TOKEN", token, 1);
+    int code = tacet_run(answer, sizeof answer, "agent", "--server", stage.server.base,
+                         "--aggregation", stage.aggregation, NULL);
+    cr_expect_eq(code, 0, "%s", answer);
+    cr_expect_eq(number(&stage, "reports"), 1);
+    close_stage(&stage);
+}
+
 /* Flags or terms that are not right: one line, and nothing is sent. */
 Test(agent, refuses)
 {

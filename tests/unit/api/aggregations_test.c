@@ -224,6 +224,9 @@ Test(aggregations, bad_reports, .init = open_service, .fini = close_service)
         {"{\"version\":1,\"report\":{\"values\":[0,0,0]}}", "/report/values"},
         {"{\"version\":1,\"report\":{\"values\":[0,\"1\"]}}", "/report/values/1"},
         {"{\"version\":1,\"report\":{\"values\":[0,0.5]}}", "/report/values/1"},
+        {"{\"version\":1,\"report\":{\"values\":[0,1e30]}}", "/report/values/1"},
+        {"{\"version\":1,\"report\":{\"values\":[0,1e999]}}", "/report/values/1"},
+        {"{\"version\":1,\"report\":{\"values\":[0,null]}}", "/report/values/1"},
         {"{\"version\":1,\"report\":{\"values\":[0,2]}}", "/report"},
         {"{\"version\":1,\"report\":{\"values\":[0,-1]}}", "/report"},
         {"{\"version\":1,\"report\":{\"values\":[0,1]},\"more\":1}", "/more"},
@@ -232,6 +235,16 @@ Test(aggregations, bad_reports, .init = open_service, .fini = close_service)
         char key[8];
         snprintf(key, sizeof key, "b%zu", i);
         expect_invalid(as_agent(token, "POST", path, key, bad[i][0]), bad[i][1]);
+    }
+    /* JSON has neither of these, nor an end too early. */
+    static const char *const none[] = {
+        "{\"version\":1,\"report\":{\"values\":[0,NaN]}}",
+        "{\"version\":1,\"report\":{\"values\":[0,Infinity]}}",
+        "{\"version\":1,\"report\":{\"values\":[0,",
+    };
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        struct response *refused = as_agent(token, "POST", path, "none", none[i]);
+        expect_status(refused, 400);
     }
     const char *good = "{\"version\":1,\"report\":{\"values\":[0,1]}}";
     expect_problem(as_agent(token, "POST", path, NULL, good), "idempotency-key-required");
@@ -269,8 +282,33 @@ Test(aggregations, end, .init = open_service, .fini = close_service)
     cr_expect_str_eq(response_text(r, "/state"), "closed");
     expect_problem(fixture_post(f, "steward", close, NULL), "aggregation-closed");
     expect_problem(submit(id, token, "k", 1, bytes), "aggregation-closed");
+    r = fixture_get(f, "steward", domain_path("/v1/aggregations/%s", id));
+    cr_expect_eq(response_number(r, "/reports"), 0);
+    r = as_agent(token, "GET", "/v1/ledger/accounts", NULL, NULL);
+    cr_expect_eq(json_array_size(response_at(r, "/items")), 0);
     r = as_agent(token, "GET", domain_path("/v1/aggregations/%s/parameters", id), NULL, NULL);
     cr_expect_str_eq(response_text(r, "/state"), "closed");
+}
+
+/* Nothing of an agent that was revoked is counted or charged, whatever it had asked for before. */
+Test(aggregations, a_revoked_agent_reports_no_more, .init = open_service, .fini = close_service)
+{
+    const char *id = make("");
+    struct response *r =
+        fixture_post(f, "admin", "/v1/clients", "{\"name\":\"gone\",\"role\":\"agent\"}");
+    expect_status(r, 201);
+    const char *client = response_text(r, "/id"), *token = response_text(r, "/token");
+    const char *bytes = report(id, token, gradient, NULL);
+    const struct ask revoke = {.method = "DELETE",
+                               .path = domain_path("/v1/clients/%s", client),
+                               .token = fixture_token(f, "admin")};
+    expect_status(fixture_ask(f, &revoke), 204);
+    expect_problem(submit(id, token, "k", 1, bytes), "unauthorized");
+    r = fixture_get(f, "steward", domain_path("/v1/aggregations/%s", id));
+    cr_expect_eq(response_number(r, "/reports"), 0);
+    r = fixture_get(f, "steward", "/v1/ledger/accounts");
+    expect_status(r, 200);
+    cr_expect_eq(json_array_size(response_at(r, "/items")), 0);
 }
 
 Test(aggregations, parameters_as_bytes, .init = open_service, .fini = close_service)
