@@ -31,7 +31,7 @@ curves: libraries
 PLOT_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/plot/*.c))
 
 # Expert-level private offline learning beside published figures: docs/results/offline.md. Resumable; hours with the defaults.
-OFFLINE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/offline/*.c)) $(PLOT_OBJECTS)
+OFFLINE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/offline/*.c) bench/tsv.c) $(PLOT_OBJECTS)
 $(BENCH_OUT)/reproduce_offline: $(OFFLINE_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(OFFLINE_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
@@ -74,6 +74,21 @@ reproduce-kickstart: libraries
 	@mkdir -p $(BUILD)/kickstart docs/results
 	@$(KICKSTART_RUN) --cache $(BUILD)/kickstart --results docs/results/kickstart.tsv $(KICKSTART)
 	@$(KICKSTART_RUN) --results docs/results/kickstart.tsv --report docs/results
+
+# Local and on-line privacy beside published figures: docs/results/local.md. Resumable; a quarter of an hour of CPU time.
+LOCAL_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/local/*.c) bench/tsv.c) $(PLOT_OBJECTS)
+$(BENCH_OUT)/reproduce_local: $(LOCAL_OBJECTS) $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(LOCAL_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+LOCAL     ?=
+LOCAL_RUN  = $(BENCH_OUT)/reproduce_local --results docs/results/local.tsv
+.PHONY: reproduce-local
+reproduce-local: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_local
+	@$(LOCAL_RUN) --experiments collection $(LOCAL)
+	@$(LOCAL_RUN) --experiments central,local --seeds 3
+	@$(LOCAL_RUN) --report docs/results
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet

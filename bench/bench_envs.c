@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench/cpu_clock.h"
 #include "envs/env_batch.h"
 
 enum { WORLDS = 256, TURNS = 16, RUNS = 7 };
@@ -24,13 +24,6 @@ static const struct {
     {"lunar_lander", "Gymnasium 1.4.0", 30.6e3},
     {"hiv", "RLPy, with its derivative in C", 664},
 };
-
-static double cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 struct bench {
     const struct env *env;
@@ -77,12 +70,12 @@ static double rate(struct bench *b, bool (*work)(struct bench *))
     for (int run = 0; run < RUNS; run++) {
         for (uint32_t i = 0; i < TURNS * WORLDS; i++)
             b->actions[i / WORLDS][i % WORLDS] = rng_below(&b->rng, b->env->action_count);
-        double start = cpu_now(), spent = 0.0, steps = 0.0;
+        double start = cpu_seconds(), spent = 0.0, steps = 0.0;
         do {
             if (!work(b))
                 return 0.0;
             steps += TURNS * WORLDS;
-            spent = cpu_now() - start;
+            spent = cpu_seconds() - start;
         } while (spent < RUN_SECONDS);
         best = fmax(best, steps / spent);
     }

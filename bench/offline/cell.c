@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "algos/offline/offline.h"
 #include "algos/offline/stage.h"
+#include "bench/cpu_clock.h"
 #include "bench/offline/tuned.h"
 
 /* As a job has them unless asked otherwise (openapi.yaml, privacy) or tuned.c says. */
@@ -36,13 +36,6 @@ const struct cell_method *cell_method_find(const char *name)
             return &cell_methods[i];
     }
     return NULL;
-}
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- the request */

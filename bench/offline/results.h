@@ -1,5 +1,4 @@
-/* The file of finished cells: one line of tab-separated columns each, only ever appended, so that a
- * killed run loses at most the cell it was in and two programs may write at once. */
+/* The file of finished cells (bench/tsv.h). */
 #ifndef TACET_BENCH_OFFLINE_RESULTS_H
 #define TACET_BENCH_OFFLINE_RESULTS_H
 

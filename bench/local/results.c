@@ -1,0 +1,75 @@
+/* Lines of results. */
+#include "bench/local/results.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/tsv.h"
+
+#define HEAD "# experiment method setting seed epsilon time score length cpu_seconds\n"
+
+static bool add(void *context, const char *line)
+{
+    struct results *results = context;
+    struct result r = {.seed = 0};
+    struct result *more = realloc(results->all, (results->count + 1) * sizeof *more);
+    if (!more)
+        return false;
+    results->all = more;
+    // NOLINTNEXTLINE(cert-err34-c): our own file
+    bool good = sscanf(line, "%15s %23s %lf %" SCNu64 " %lf %lf %lf %" SCNu64 " %lf", r.experiment,
+                       r.method, &r.setting, &r.seed, &r.epsilon, &r.time, &r.score, &r.length,
+                       &r.cpu_seconds) == 9;
+    if (good)
+        results->all[results->count++] = r;
+    return good;
+}
+
+bool results_load(const char *path, struct results *out)
+{
+    unsigned line;
+    *out = (struct results){0};
+    if (tsv_load(path, add, out, &line))
+        return true;
+    fprintf(stderr, "%s: unreadable, or line %u is no result\n", path, line);
+    results_free(out);
+    return false;
+}
+
+void results_free(struct results *results)
+{
+    free(results->all);
+    *results = (struct results){0};
+}
+
+bool results_have(const char *path, const struct result *cell)
+{
+    struct results results;
+    if (!results_load(path, &results))
+        return true;
+    bool have = false;
+    for (size_t i = 0; i < results.count && !have; i++) {
+        const struct result *r = &results.all[i];
+        have = strcmp(r->experiment, cell->experiment) == 0 &&
+               strcmp(r->method, cell->method) == 0 && r->setting == cell->setting &&
+               r->seed == cell->seed;
+    }
+    results_free(&results);
+    return have;
+}
+
+bool results_append(const char *path, const struct result *r)
+{
+    char line[TSV_LINE_BYTES];
+    int size = snprintf(line, sizeof line,
+                        "%s\t%s\t%g\t%" PRIu64 "\t%.6g\t%.0f\t%.6g\t%" PRIu64 "\t%.2f\n",
+                        r->experiment, r->method, r->setting, r->seed, r->epsilon, r->time,
+                        r->score, r->length, r->cpu_seconds);
+    bool good =
+        size > 0 && (size_t)size < sizeof line && tsv_append(path, HEAD, line, (size_t)size);
+    if (!good)
+        fprintf(stderr, "%s: cannot be written\n", path);
+    return good;
+}
