@@ -99,9 +99,14 @@ aggregation=$(call "$steward" POST /v1/aggregations \
 TOKENS=$(for _ in $(seq 200); do person agent; done)
 REPORT=$({ printf '\200\200\010'; head -c 112 /dev/zero; } | base64 -w0)
 export TOKENS REPORT
+ticks() { awk '{print $14 + $15}' "/proc/$server/stat"; }
+before=$(ticks)
 read -r rate p50 p99 errors < <(wrk -t1 -c64 -d"${seconds}s" -s bench/reports.lua \
     "$base/v1/aggregations/$aggregation/submissions" | awk '/^RESULT/ {print $2, $3, $4, $5}')
-printf '%-42s %11s %9s %9s' "durable report of 112, 64 connections" "$rate" "$p50" "$p99"
+after=$(ticks)
+reports=$(call "$steward" GET "/v1/aggregations/$aggregation" | jq .reports)
+printf '%-42s %11s %9s %9s   %s for each CPU second of the server' "durable report of 112, 64 connections" "$rate" "$p50" "$p99" \
+    "$(awk -v n="$reports" -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" 'BEGIN{printf "%.0f", n * hz / (t > 0 ? t : 1)}')"
 [ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
 
 echo

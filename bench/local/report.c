@@ -62,7 +62,7 @@ enum table { TABLE_MEDIAN, TABLE_RATIO, TABLE_AREA, TABLES };
 static const char *const titles[TABLES] = {
     "Table 1: submissions until the first success, median (quartiles)",
     "Table 2: share of trials that succeed",
-    "Table 3: area under the curve of scores, relative to no noise with the same λ",
+    "Table 3: area under the curve of scores, relative to no noise with λ = 0",
 };
 
 static void write_time(FILE *out, double time)
@@ -114,10 +114,10 @@ static void write_table(FILE *out, const struct results *all, enum table table)
 {
     static struct cell cell, plain; /* large */
     fprintf(out, "## %s\n\n| | ε = 1 | 2 | 5 | 10 |\n|---|---|---|---|---|\n", titles[table]);
+    find(all, "collection", "plain", 0.0, &plain);
     for (unsigned m = 0; m < method_count; m++) {
         const struct method *method = &methods[m];
         fprintf(out, "| %s |", method->label);
-        find(all, "collection", method->value_weight > 0.0 ? "plain_critic" : "plain", 0.0, &plain);
         for (int e = 0; e < (method->randomiser ? EPSILONS : 1); e++) {
             find(all, "collection", method->name, method->randomiser ? epsilons[e] : 0.0, &cell);
             write_cell(out, table, &cell, &plain);
@@ -213,7 +213,10 @@ static void write_learner(FILE *out, const struct results *all, const char *expe
             fprintf(out, "| %g | %.3g | ", settings[s], cell.epsilon);
         else
             fprintf(out, "| no noise | ∞ | ");
-        fprintf(out, "%.0f ± %.0f | ", mean.mean, mean.half);
+        if (cell.count > 1)
+            fprintf(out, "%.0f ± %.0f | ", mean.mean, mean.half);
+        else
+            fprintf(out, "%.0f | ", mean.mean);
         write_time(out, time.median);
         fprintf(out, " (%zu of %zu) | %zu |\n", cell.succeeded, cell.count, cell.count);
     }
@@ -245,10 +248,11 @@ static bool plot_learners(const struct results *all, const char *experiment, con
             unsigned at = strcmp(experiment, "central") == 0 ? count - 1 - s : s;
             find(all, experiment, learners[a].name, settings[at], &cell);
             struct sample_mean mean = sample_mean_of(cell.score, cell.count);
+            bool whisker = cell.count > 1;
             if (settings[at] > 0.0)
-                points[a][kept++] =
-                    (struct plot_point){cell.epsilon, mean.mean, fmax(0.0, mean.mean - mean.half),
-                                        fmin(500.0, mean.mean + mean.half)};
+                points[a][kept++] = (struct plot_point){
+                    cell.epsilon, mean.mean, whisker ? fmax(0.0, mean.mean - mean.half) : NAN,
+                    whisker ? fmin(500.0, mean.mean + mean.half) : NAN};
         }
         if (kept > 0)
             lines[plot.line_count++] =
