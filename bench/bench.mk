@@ -89,6 +89,17 @@ reproduce-local: libraries
 	@$(LOCAL_RUN) --experiments collection $(LOCAL)
 	@$(LOCAL_RUN) --experiments central,local --seeds 3
 	@$(LOCAL_RUN) --report docs/results
+# Teachers of shards: how good against how many shards, and what an answer costs. docs/results/ensemble.md; minutes of CPU time.
+$(BENCH_OUT)/ensemble: $(BENCH_OUT)/bench/ensemble/ensemble.c.o $(BENCH_OUT)/bench/offline/population.c.o $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+ENSEMBLE ?= cartpole
+.PHONY: ensemble
+ensemble: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/ensemble
+	@mkdir -p $(BUILD)/experts
+	@for world in $(ENSEMBLE); do $(BENCH_OUT)/ensemble $$world $(BUILD)/experts || exit 1; done
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
