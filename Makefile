@@ -72,6 +72,7 @@ help:
 	@echo 'make reproduce-gp    Q-learning with functional noise, its claims and the truth; resumable'
 	@echo 'make reproduce-offline   private offline learning beside published figures; resumable'
 	@echo 'make reproduce-local     local and on-line privacy beside published figures; resumable'
+	@echo 'make reproduce-kickstart   students with private help beside published figures; resumable'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
 	@echo 'make install PREFIX=$(PREFIX)'

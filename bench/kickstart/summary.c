@@ -40,7 +40,7 @@ static double last_of(const struct result *r)
 static struct sample_quartiles over(const struct result *const *runs, size_t count,
                                     double (*value)(const struct result *r))
 {
-    double values[SUMMARY_SEEDS];
+    double values[SUMMARY_SEEDS] = {0};
     for (size_t i = 0; i < count; i++)
         values[i] = value(runs[i]);
     if (isnan(values[0]))
