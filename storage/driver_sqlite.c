@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "storage/db.h"
+#include "storage/log_gather.h"
 #include "storage/schema_sqlite.h"
 
 #define APPLICATION_ID     0x54616374 /* "Tact" */
@@ -251,7 +252,7 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
      * once the process has opened a database. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(settings->location, &connection->handle, flags, NULL);
+    int code = sqlite3_open_v2(settings->location, &connection->handle, flags, log_gather_name());
     if (code == SQLITE_OK && !empty) {
         status = inspect(connection->handle, settings->location, fault);
     }
