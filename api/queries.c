@@ -1,6 +1,7 @@
 /* Asking a teacher: the service's own form. The reply is written by hand, see query.c. */
 #include "api/queries.h"
 
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "api/query.h"
 #include "api/query_estimate.h"
 #include "api/rollouts.h"
+#include "api/state_scan.h"
 #include "api/states_json.h"
 #include "api/teachers.h"
 #include "storage/answers.h"
@@ -20,12 +22,37 @@
 static const char *const reuses[] = {"exact", NULL};
 static const char *const accountings[] = {"paper", NULL};
 
+/* The state of a body that holds nothing else; false: the body must be read in full. */
+static bool take_state(struct query *query)
+{
+    struct call *call = query->call;
+    uint32_t dim = query->teacher->state_dim;
+    const struct state_scan *scanned = call->state;
+    if (scanned == NULL || scanned->count != dim ||
+        (query->states = arena_alloc(&call->arena, dim * sizeof(float))) == NULL) {
+        return false;
+    }
+    query->count = 1;
+    bool good = true;
+    for (uint32_t i = 0; i < dim; i++) {
+        query->states[i] = (float)scanned->numbers[i];
+        good = good && isfinite(query->states[i]);
+    }
+    return good;
+}
+
 /* *out_reuse: 0 for "exact", -1 when it was not sent. */
 static bool read_body(struct query *query, int *out_reuse)
 {
     struct call *call = query->call;
     json_t *state = NULL, *states = NULL;
     *out_reuse = -1;
+    if (take_state(query)) {
+        return true;
+    }
+    if (call->body == NULL && call_parse_body(call) != PROBLEM_NONE) {
+        return false;
+    }
     const struct field fields[] = {
         field_optional(field_any("state", &state)),
         field_optional(field_any("states", &states)),

@@ -208,8 +208,12 @@ static enum problem pay(struct query *query)
 {
     struct call *call = query->call;
     const struct filter_price *cost = &query->cost;
-    char event[QUERY_EVENT_SIZE];
-    query_event_write(query->teacher, query->count, query->concentration, event);
+    char written[QUERY_EVENT_SIZE];
+    const char *event = query->teacher->event;
+    if (query->count != 1 || query->concentration != query->teacher->row.concentration) {
+        query_event_write(query->teacher, query->count, query->concentration, written);
+        event = written;
+    }
     struct ledger_charge charge = {
         .prices = {{query->standing.account, cost->units, cost->delta_units},
                    {query->teacher->row.account, cost->units, cost->delta_units}},

@@ -7,7 +7,7 @@
 
 #include "api/teacher_shelf.h"
 
-#define QUERY_EVENT_SIZE 400
+#define QUERY_EVENT_SIZE TEACHER_EVENT_SIZE
 
 /* COUNT answers, as JSON in the form of event_json.h, so that POST /v1/accounting:compose reads it.
  * CONCENTRATION: 0 where the mechanism has none. */

@@ -22,6 +22,7 @@
 #include "api/q_pass.h"
 #include "api/reply.h"
 #include "api/serve_as.h"
+#include "api/state_scan.h"
 #include "api/uri.h"
 #include "storage/db.h"
 
@@ -124,16 +125,28 @@ static bool is_json_type(const char *type)
            strncasecmp(charset + 8, "\"utf-8\"", 7) == 0;
 }
 
-static enum problem parse_body(struct call *call, json_t **out)
+enum problem call_parse_body(struct call *call)
 {
     struct json_fault fault;
     const struct api_request *request = call->request;
     enum problem problem =
-        json_text_parse((const char *)request->body, request->body_size, out, &fault);
+        json_text_parse((const char *)request->body, request->body_size, &call->body, &fault);
     if (problem == PROBLEM_VALIDATION) {
         return call_invalid(call, fault.pointer, "%s", fault.detail);
     }
     return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", fault.detail);
+}
+
+/* Reads a body {"state":[...]} into call->state; false: it must be parsed. */
+static bool scan_state(struct call *call)
+{
+    const struct api_request *request = call->request;
+    struct state_scan *scanned = arena_alloc(&call->arena, sizeof *scanned);
+    if (scanned == NULL || !state_scan(request->body, request->body_size, scanned)) {
+        return false;
+    }
+    call->state = scanned;
+    return true;
 }
 
 static enum problem read_body(struct call *call)
@@ -152,7 +165,10 @@ static enum problem read_body(struct call *call)
         return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                             "The body must be sent as Content-Type: application/json.");
     }
-    enum problem problem = parse_body(call, &call->body);
+    if ((call->route->flags & ROUTE_STATE_BODY) && scan_state(call)) {
+        return PROBLEM_NONE;
+    }
+    enum problem problem = call_parse_body(call);
     if (problem == PROBLEM_NONE && call->route->body == BODY_NONE &&
         !fields_read(call, call->body, "", NULL, 0)) {
         return PROBLEM_VALIDATION;

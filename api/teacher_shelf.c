@@ -11,6 +11,7 @@
 
 #include "api/app.h"
 #include "api/policies.h"
+#include "api/query_event.h"
 #include "api/sealed.h"
 #include "storage/policies.h"
 
@@ -167,6 +168,7 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
         return DB_FAILED;
     }
     t->error_radius = teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
+    query_event_write(t, 1, t->row.concentration, t->event);
     book->bytes = t->work * sizeof(float);
     book->borrowers = 1;
     *out = book;

@@ -10,6 +10,8 @@
 
 #define TEACHER_RADIUS_BETA 0.05 /* an answer's error_radius holds it 19 times of 20 */
 
+#define TEACHER_EVENT_SIZE  400 /* of the event text of its answers, query_event.h */
+
 struct app;
 struct teacher_shelf;
 
@@ -23,6 +25,7 @@ struct shelved_teacher {
     size_t work;               /* parameters that one answer multiplies with */
     struct filter_price price; /* of one answer at the full concentration, on the row's accounts */
     double error_radius;       /* at the full concentration, 19 times of 20 */
+    char event[TEACHER_EVENT_SIZE]; /* of one answer at the full concentration */
 };
 
 /* APP opens sealed ensembles and outlives the shelf. NULL: no memory. */

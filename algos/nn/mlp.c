@@ -89,6 +89,10 @@ void mlp_forward_one(const struct mlp_shape *shape, const float *parameters, con
 /* In eight sums side by side, which is a fixed order and fits vectors. */
 static double dot(const float *weight, const double *x, uint32_t count)
 {
+    if (count == 4) { /* the same sums without the empty ones */
+        return ((double)weight[0] * x[0] + (double)weight[1] * x[1]) +
+               ((double)weight[2] * x[2] + (double)weight[3] * x[3]);
+    }
     double sum[8] = {0};
     uint32_t k = 0;
     for (; k + 8 <= count; k += 8)
@@ -113,7 +117,8 @@ void mlp_forward_double(const struct mlp_shape *shape, const float *parameters, 
         for (uint32_t j = 0; j < shape->width[l]; j++) {
             double value = bias[j] + dot(weight + (size_t)j * in, x, in);
             bool rectify = shape->activation == MLP_RELU;
-            y[j] = l == last ? value : rectify ? fmax(value, 0.0) : tanh(value);
+            double positive = value > 0 ? value : 0;
+            y[j] = l == last ? value : rectify ? positive : tanh(value);
         }
         x = y;
     }

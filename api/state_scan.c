@@ -1,0 +1,162 @@
+/* One pass over the bytes. A number of at most 15 digits and a small power of ten is a quotient or
+ * product of two doubles that are exact, so its value is the nearest double, as strtod's is
+ * (Clinger, How to read floating point numbers accurately, 1990); any other goes to strtod. */
+#include "api/state_scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT_DIGITS 15 /* of an integer that a double holds whatever it is */
+#define EXACT_TENS   22 /* 10^22 is a double, 10^23 is not */
+#define TOKEN_MAX    64 /* bytes of a number that is copied for strtod */
+
+struct scan {
+    const unsigned char *at, *end;
+};
+
+static void skip_space(struct scan *scan)
+{
+    while (scan->at < scan->end &&
+           (*scan->at == ' ' || *scan->at == '\t' || *scan->at == '\n' || *scan->at == '\r')) {
+        scan->at++;
+    }
+}
+
+/* Takes C, which may stand behind white space. */
+static bool take(struct scan *scan, unsigned char c)
+{
+    skip_space(scan);
+    if (scan->at == scan->end || *scan->at != c) {
+        return false;
+    }
+    scan->at++;
+    return true;
+}
+
+static bool take_text(struct scan *scan, const char *text)
+{
+    size_t size = strlen(text);
+    skip_space(scan);
+    if ((size_t)(scan->end - scan->at) < size || memcmp(scan->at, text, size) != 0) {
+        return false;
+    }
+    scan->at += size;
+    return true;
+}
+
+static bool on_digit(const struct scan *scan)
+{
+    return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
+}
+
+/* The digits that are read so far, as an integer as long as they are few. */
+struct digits {
+    uint64_t value;
+    unsigned count; /* without zeros in front */
+};
+
+/* False: there is none. */
+static bool take_digits(struct scan *scan, struct digits *digits)
+{
+    const unsigned char *first = scan->at;
+    for (; on_digit(scan); scan->at++) {
+        if (digits->count < EXACT_DIGITS) {
+            digits->value = digits->value * 10 + (uint64_t)(*scan->at - '0');
+        }
+        digits->count += digits->count > 0 || *scan->at != '0';
+    }
+    return scan->at > first;
+}
+
+static bool take_exponent(struct scan *scan, int *out)
+{
+    bool negative = false;
+    int value = 0;
+    scan->at++;
+    if (scan->at < scan->end && (*scan->at == '+' || *scan->at == '-')) {
+        negative = *scan->at++ == '-';
+    }
+    if (!on_digit(scan)) {
+        return false;
+    }
+    for (; on_digit(scan); scan->at++) {
+        value = value < 10000 ? value * 10 + (*scan->at - '0') : value;
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
+static bool by_library(const unsigned char *first, const unsigned char *end, double *out)
+{
+    char token[TOKEN_MAX + 1];
+    size_t size = (size_t)(end - first);
+    if (size > TOKEN_MAX) {
+        return false;
+    }
+    memcpy(token, first, size);
+    token[size] = '\0';
+    *out = strtod(token, NULL);
+    return isfinite(*out);
+}
+
+static bool take_number(struct scan *scan, double *out)
+{
+    static const double tens[EXACT_TENS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    skip_space(scan);
+    const unsigned char *first = scan->at;
+    struct digits digits = {0};
+    bool negative = scan->at < scan->end && *scan->at == '-';
+    scan->at += negative;
+    const unsigned char *whole = scan->at;
+    if (!take_digits(scan, &digits) || (*whole == '0' && scan->at - whole > 1)) {
+        return false;
+    }
+    int exponent = 0;
+    if (scan->at < scan->end && *scan->at == '.') {
+        const unsigned char *point = ++scan->at;
+        if (!take_digits(scan, &digits)) {
+            return false;
+        }
+        exponent = scan->at - point < 10000 ? -(int)(scan->at - point) : -10000;
+    } else if (scan->at == scan->end || (*scan->at | 0x20) != 'e') {
+        /* An integer: -0 is 0, and large ones are for the tree to judge. */
+        *out = (double)(negative ? -(int64_t)digits.value : (int64_t)digits.value);
+        return digits.count <= EXACT_DIGITS;
+    }
+    int power = 0;
+    if (scan->at < scan->end && (*scan->at | 0x20) == 'e' && !take_exponent(scan, &power)) {
+        return false;
+    }
+    exponent += power;
+    if (digits.count > EXACT_DIGITS || exponent < -EXACT_TENS || exponent > EXACT_TENS) {
+        return by_library(first, scan->at, out);
+    }
+    double value = (double)digits.value;
+    value = exponent < 0 ? value / tens[-exponent] : value * tens[exponent];
+    *out = negative ? -value : value;
+    return true;
+}
+
+bool state_scan(const unsigned char *bytes, size_t size, struct state_scan *out)
+{
+    struct scan scan = {bytes, bytes + size};
+    out->count = 0;
+    if (!take(&scan, '{') || !take_text(&scan, "\"state\"") || !take(&scan, ':') ||
+        !take(&scan, '[')) {
+        return false;
+    }
+    do {
+        if (out->count == STATE_SCAN_MAX || !take_number(&scan, &out->numbers[out->count])) {
+            return false;
+        }
+        out->count++;
+    } while (take(&scan, ','));
+    if (!take(&scan, ']') || !take(&scan, '}')) {
+        return false;
+    }
+    skip_space(&scan);
+    return scan.at == scan.end;
+}
