@@ -1,10 +1,38 @@
-/* Answers under their keys: found before anything is done again, stored with what was done. */
+/* Answers under their keys: found before anything is done again, stored with what was done.
+ *
+ * DESIGN. Answers lie in blocks (answer_block.h), found by a hash of client and key. A batch keeps
+ * its answers in memory and writes them as one block at its end (db_keep.h); their places in the
+ * index come later (answer_index.h). Everything else is a block and a place of its own, at once. So
+ * a key is looked for where it may be: in this batch, among the places that wait to be filed, in
+ * answer_places, and in the table of the versions before (answer_search.h). */
 #include "storage/answers.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/answer_block.h"
+#include "storage/answer_index.h"
+#include "storage/answer_search.h"
+#include "storage/db_keep.h"
 #include "storage/listing.h"
+
+#define BATCH_BYTES   (256 << 10) /* of a batch's block; what does not fit is written at once */
+#define BATCH_ANSWERS 1024
+
+/* A batch's answers before they are written. */
+struct waiting {
+    bool synced;    /* the index has all that is committed */
+    bool is_absent; /* the key of the hash ABSENT was looked for and is new */
+    int64_t absent;
+    unsigned count;
+    size_t size;
+    int64_t block; /* its number, once it is written */
+    size_t filed;  /* places that this batch has filed */
+    int64_t hashes[BATCH_ANSWERS];
+    struct answer_place filing[2 * BATCH_ANSWERS];
+    unsigned char bytes[BATCH_BYTES];
+};
 
 void answer_done(struct answer_row *answer)
 {
@@ -12,38 +40,126 @@ void answer_done(struct answer_row *answer)
     answer->body = NULL;
 }
 
-static enum db_status see_answer(void *context, const struct db_row *row)
+/* ---- what the connections share */
+
+static void *make_index(void)
 {
-    struct answer_row *out = context;
-    size_t size = 0;
-    const void *fingerprint = db_row_bytes(row, 0, &size);
-    if (size != sizeof out->fingerprint) {
-        return DB_FAILED;
-    }
-    memcpy(out->fingerprint, fingerprint, size);
-    out->status = (int)db_row_integer(row, 1);
-    out->created_ms = db_row_integer(row, 5);
-    const void *body = db_row_bytes(row, 4, &out->body_size);
-    if (!db_row_copy(row, 2, out->content_type, sizeof out->content_type) ||
-        !db_row_copy(row, 3, out->location, sizeof out->location)) {
-        return DB_FAILED;
-    }
-    out->body = listing_duplicate(body, out->body_size);
-    return out->body == NULL ? DB_FAILED : DB_OK;
+    return answer_index_new();
 }
+
+static const struct db_sharer sharer = {
+    .place = DB_SHARE_ANSWERS, .make = make_index, .free = answer_index_free};
+
+/* ---- the batch's own */
+
+static enum db_status write_waiting(struct db *db, void *kept);
+static void forget_waiting(struct db *db, void *kept, bool committed);
+
+static const struct db_keeper keeper = {.place = DB_KEEP_ANSWERS,
+                                        .size = sizeof(struct waiting),
+                                        .write = write_waiting,
+                                        .forget = forget_waiting};
+
+static enum db_status search_waiting(struct answer_search *search, const struct waiting *waiting)
+{
+    for (unsigned i = 0; waiting != NULL && i < waiting->count; i++) {
+        if (waiting->hashes[i] == search->hash) {
+            return answer_search_block(search, waiting->bytes, waiting->size);
+        }
+    }
+    return DB_OK;
+}
+
+/* ---- finding */
 
 enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out)
 {
-    struct db_value values[] = {db_text(client), db_text(key)};
+    struct answer_search search = {.db = db,
+                                   .client = client,
+                                   .key = key,
+                                   .client_size = strlen(client),
+                                   .key_size = strlen(key),
+                                   .out = out};
+    struct waiting *waiting = db_kept(db, &keeper);
+    struct answer_index *index = db_shared(db, &sharer);
     out->body = NULL;
-    enum db_status status =
-        db_one(db,
-               "SELECT fingerprint, status, content_type, location, body, created_ms FROM answers "
-               "WHERE client = $1 AND key = $2",
-               values, 2, see_answer, out);
+    if (index == NULL) {
+        return DB_FAILED;
+    }
+    search.hash = answer_hash(client, search.client_size, key, search.key_size);
+    enum db_status status = search_waiting(&search, waiting);
+    bool synced = waiting != NULL && waiting->synced;
+    if (status == DB_OK && !search.found && !synced) {
+        bool clean = db_unchanged(db);
+        status = answer_search_newest(&search, index);
+        if (waiting != NULL) {
+            waiting->synced = clean && status == DB_OK;
+        }
+    }
+    if (status == DB_OK && !search.found) {
+        status = answer_search_filed(&search, index);
+    }
     if (status != DB_OK) {
         answer_done(out);
+        return status;
+    }
+    if (waiting != NULL && !search.found) {
+        waiting->is_absent = true;
+        waiting->absent = search.hash;
+    }
+    return search.found ? DB_OK : DB_NONE;
+}
+
+/* ---- storing */
+
+/* Inserts BYTES as the next block, *out_block. */
+static enum db_status insert_block(struct db *db, const unsigned char *bytes, size_t size,
+                                   int64_t *out_block)
+{
+    enum db_status status = db_one(db, "SELECT coalesce(max(id), 0) + 1 FROM answer_blocks", NULL,
+                                   0, listing_integer, out_block);
+    struct db_value values[] = {db_integer(*out_block), db_bytes(bytes, size)};
+    return status != DB_OK ? status
+                           : db_run(db, "INSERT INTO answer_blocks (id, answers) VALUES ($1, $2)",
+                                    values, 2, NULL, NULL);
+}
+
+static enum db_status insert_place(struct db *db, struct answer_place place)
+{
+    struct db_value values[] = {db_integer(place.hash), db_integer(place.block)};
+    return db_run(db,
+                  "INSERT INTO answer_places (hash, block) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                  values, 2, NULL, NULL);
+}
+
+/* A block of one answer, with its place. */
+static enum db_status store_alone(struct db *db, int64_t hash, const char *client, const char *key,
+                                  const struct answer_row *answer)
+{
+    size_t size = ANSWER_BLOCK_START + answer_block_room(client, key, answer);
+    unsigned char *bytes = malloc(size);
+    struct answer_place place = {.hash = hash};
+    if (bytes == NULL) {
+        return DB_FAILED;
+    }
+    answer_block_add(answer_block_begin(bytes), client, key, answer);
+    enum db_status status = insert_block(db, bytes, size, &place.block);
+    free(bytes);
+    return status == DB_OK ? insert_place(db, place) : status;
+}
+
+/* DB_NONE: the key is new. Mostly its caller has just asked that. */
+static enum db_status look_again(struct db *db, const struct waiting *waiting, const char *client,
+                                 const char *key, int64_t hash)
+{
+    if (waiting != NULL && waiting->is_absent && waiting->absent == hash) {
+        return DB_NONE;
+    }
+    struct answer_row taken;
+    enum db_status status = answers_find(db, client, key, &taken);
+    if (status == DB_OK) {
+        answer_done(&taken);
     }
     return status;
 }
@@ -51,19 +167,87 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
 enum db_status answers_store(struct db *db, const char *client, const char *key,
                              const struct answer_row *answer)
 {
-    struct db_value values[] = {
-        db_text(client),
-        db_text(key),
-        db_bytes(answer->fingerprint, sizeof answer->fingerprint),
-        db_integer(answer->status),
-        db_text(answer->content_type),
-        db_text(answer->location),
-        db_bytes(answer->body, answer->body_size),
-        db_integer(answer->created_ms),
-    };
-    return db_hit(db,
-                  "INSERT INTO answers (client, key, fingerprint, status, content_type, "
-                  "location, body, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
-                  "ON CONFLICT DO NOTHING",
-                  values, sizeof values / sizeof *values);
+    assert(db_in_transaction(db));
+    struct waiting *waiting = db_kept(db, &keeper);
+    int64_t hash = answer_hash(client, strlen(client), key, strlen(key));
+    enum db_status status = look_again(db, waiting, client, key, hash);
+    if (status != DB_NONE) {
+        return status == DB_OK ? DB_NONE : status;
+    }
+    if (waiting != NULL) {
+        waiting->is_absent = false;
+    }
+    size_t room = answer_block_room(client, key, answer);
+    if (waiting == NULL || waiting->count == BATCH_ANSWERS ||
+        room > BATCH_BYTES - ANSWER_BLOCK_START - waiting->size) {
+        return store_alone(db, hash, client, key, answer);
+    }
+    unsigned char *at = waiting->bytes + waiting->size;
+    at = waiting->count == 0 ? answer_block_begin(waiting->bytes) : at;
+    waiting->size = (size_t)(answer_block_add(at, client, key, answer) - waiting->bytes);
+    waiting->hashes[waiting->count++] = hash;
+    db_keep_changed(db);
+    return DB_OK;
+}
+
+/* ---- the end of a batch */
+
+/* Files some places of earlier batches: twice as many as there are new ones, so that it ends. */
+static enum db_status file_places(struct db *db, struct waiting *waiting,
+                                  struct answer_index *index)
+{
+    int64_t upto = 0;
+    size_t count = answer_index_next(index, waiting->filing, 2 * (size_t)waiting->count, &upto);
+    enum db_status status = DB_OK;
+    for (size_t i = 0; i < count && status == DB_OK; i++) {
+        status = insert_place(db, waiting->filing[i]);
+    }
+    waiting->filed = count;
+    struct db_value values[] = {db_integer(upto)};
+    return status != DB_OK || upto == 0
+               ? status
+               : db_run(db, "UPDATE answers_filed SET upto = max(upto, $1)", values, 1, NULL, NULL);
+}
+
+static enum db_status write_waiting(struct db *db, void *kept)
+{
+    struct waiting *waiting = kept;
+    struct answer_index *index = db_shared(db, &sharer);
+    if (waiting->count == 0) {
+        return DB_OK;
+    }
+    if (index == NULL) {
+        return DB_FAILED;
+    }
+    enum db_status status = insert_block(db, waiting->bytes, waiting->size, &waiting->block);
+    return status == DB_OK ? file_places(db, waiting, index) : status;
+}
+
+/* What was committed is known without being read again. */
+static void learn(struct waiting *waiting, struct answer_index *index)
+{
+    answer_index_filed(index, waiting->filed);
+    if (answer_index_reached(index) != waiting->block - 1) {
+        return; /* blocks in between have to be read: by the next sync */
+    }
+    for (unsigned i = 0; i < waiting->count; i++) {
+        struct answer_place place = {waiting->hashes[i], waiting->block};
+        if (!answer_index_add(index, place)) {
+            return;
+        }
+    }
+    answer_index_reach(index, waiting->block);
+}
+
+static void forget_waiting(struct db *db, void *kept, bool committed)
+{
+    struct waiting *waiting = kept;
+    struct answer_index *index = db_shared(db, &sharer);
+    if (committed && waiting->count > 0 && index != NULL) {
+        learn(waiting, index);
+    }
+    waiting->synced = waiting->is_absent = false;
+    waiting->count = 0;
+    waiting->size = 0;
+    waiting->filed = 0;
 }

@@ -10,6 +10,7 @@
 #include "storage/db.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,11 @@ struct db_store {
     struct db_settings settings;
     char *location;
     struct gate gate;
+    pthread_mutex_t lock; /* of what is shared */
+    struct {
+        const struct db_sharer *sharer;
+        void *what; /* made at the first use */
+    } shared[DB_SHARES];
 };
 
 enum mode { IDLE, READING, WRITING };
@@ -39,6 +45,7 @@ struct db {
     enum db_status lost;   /* not DB_OK: the transaction ended early, by this */
     bool hopeful;          /* in a batch without savepoints */
     uint64_t kept_changes; /* made in memory so far */
+    uint64_t begun;        /* changes before the open transaction */
     unsigned careful;      /* batches to come that take savepoints */
     struct {
         const struct db_keeper *keeper;
@@ -63,6 +70,7 @@ struct db_store *db_store_new(const struct db_driver *driver, const struct db_se
         free(store);
         return NULL;
     }
+    pthread_mutex_init(&store->lock, NULL);
     return store;
 }
 
@@ -71,6 +79,12 @@ void db_store_free(struct db_store *store)
     if (store == NULL) {
         return;
     }
+    for (unsigned i = 0; i < DB_SHARES; i++) {
+        if (store->shared[i].what != NULL) {
+            store->shared[i].sharer->free(store->shared[i].what);
+        }
+    }
+    pthread_mutex_destroy(&store->lock);
     gate_destroy(&store->gate);
     free(store->location);
     free(store);
@@ -210,6 +224,12 @@ bool db_in_transaction(const struct db *db)
     return db->mode != IDLE;
 }
 
+/* Changes of this connection so far, on rows and in memory. */
+static uint64_t changes(const struct db *db)
+{
+    return (uint64_t)db->driver->changes(db->connection) + db->kept_changes;
+}
+
 static enum db_status begin(struct db *db, bool will_write)
 {
     assert(db->mode == IDLE);
@@ -225,6 +245,7 @@ static enum db_status begin(struct db *db, bool will_write)
     }
     db->mode = will_write ? WRITING : READING;
     db->lost = DB_OK;
+    db->begun = changes(db);
     return DB_OK;
 }
 
@@ -247,10 +268,23 @@ void db_keep_changed(struct db *db)
     db->kept_changes++;
 }
 
-/* Changes of this connection so far, on rows and in memory. */
-static uint64_t changes(const struct db *db)
+bool db_unchanged(const struct db *db)
 {
-    return (uint64_t)db->driver->changes(db->connection) + db->kept_changes;
+    return db->mode != WRITING || changes(db) == db->begun;
+}
+
+void *db_shared(struct db *db, const struct db_sharer *sharer)
+{
+    struct db_store *store = db->store;
+    assert(sharer->place < DB_SHARES);
+    pthread_mutex_lock(&store->lock);
+    if (store->shared[sharer->place].what == NULL) {
+        store->shared[sharer->place].sharer = sharer;
+        store->shared[sharer->place].what = sharer->make();
+    }
+    void *what = store->shared[sharer->place].what;
+    pthread_mutex_unlock(&store->lock);
+    return what;
 }
 
 /* Writes what the batch kept; anything but DB_OK: the batch is lost. */
@@ -267,11 +301,11 @@ static enum db_status write_kept(struct db *db)
     return status == DB_NONE ? DB_FAILED : status;
 }
 
-static void forget_kept(struct db *db)
+static void forget_kept(struct db *db, bool committed)
 {
     for (unsigned i = 0; i < DB_KEEPS; i++) {
         if (db->kept[i].rows != NULL) {
-            db->kept[i].keeper->forget(db->kept[i].rows);
+            db->kept[i].keeper->forget(db, db->kept[i].rows, committed);
         }
     }
 }
@@ -286,7 +320,7 @@ static enum db_status finish(struct db *db, bool commit)
     } else {
         db->driver->rollback(db->connection);
     }
-    forget_kept(db);
+    forget_kept(db, commit && status == DB_OK);
     enum mode mode = db->mode;
     db->mode = IDLE;
     db->lost = DB_OK;

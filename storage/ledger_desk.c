@@ -47,8 +47,10 @@ static enum db_status write_all(struct db *db, void *kept)
     return DB_OK;
 }
 
-static void forget(void *kept)
+static void forget(struct db *db, void *kept, bool committed)
 {
+    (void)db;
+    (void)committed;
     ((struct desk *)kept)->count = 0;
 }
 

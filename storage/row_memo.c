@@ -32,12 +32,14 @@ void row_memo_drop(struct db *db, const struct db_keeper *keeper)
 {
     struct row_memo *memo = db_kept(db, keeper);
     if (memo != NULL) {
-        row_memo_forget(memo);
+        row_memo_forget(db, memo, false);
     }
 }
 
-void row_memo_forget(void *kept)
+void row_memo_forget(struct db *db, void *kept, bool committed)
 {
+    (void)db;
+    (void)committed;
     struct row_memo *memo = kept;
     memo->count = memo->next = 0;
 }

@@ -30,6 +30,6 @@ void row_memo_put(struct db *db, const struct db_keeper *keeper, size_t size, co
 /* To be called before the table changes. */
 void row_memo_drop(struct db *db, const struct db_keeper *keeper);
 
-void row_memo_forget(void *kept); /* for ROW_MEMO_KEEPER */
+void row_memo_forget(struct db *db, void *kept, bool committed); /* for ROW_MEMO_KEEPER */
 
 #endif

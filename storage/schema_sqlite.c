@@ -395,6 +395,6 @@ static const char *const version_9[] = {
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {version_1, version_2,        version_3, version_4,
-                                            version_5, version_6,        version_7, version_8,
-                                            version_9, schema_sqlite_10, NULL};
+const char *const *const schema_sqlite[] = {
+    version_1, version_2, version_3, version_4,        version_5,        version_6,
+    version_7, version_8, version_9, schema_sqlite_10, schema_sqlite_11, NULL};

@@ -6,5 +6,6 @@
 extern const char *const *const schema_sqlite[];
 
 extern const char *const schema_sqlite_10[]; /* schema_sqlite_later.c, for that array */
+extern const char *const schema_sqlite_11[];
 
 #endif

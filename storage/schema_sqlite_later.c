@@ -20,3 +20,26 @@ const char *const schema_sqlite_10[] = {
     " WHERE certificate <> ''",
     NULL,
 };
+
+/* Answers in blocks, a batch's worth in a row (answer_block.h), found by a hash of client and key:
+ * an answer no longer costs a row and a place in an index of texts. What stands in the old table
+ * stays there. Places of blocks up to answers_filed are in answer_places. */
+const char *const schema_sqlite_11[] = {
+    "CREATE TABLE answer_blocks (id INTEGER NOT NULL PRIMARY KEY, answers BLOB NOT NULL) STRICT",
+    "CREATE TABLE answer_places (hash INTEGER NOT NULL, block INTEGER NOT NULL,"
+    " PRIMARY KEY (hash, block)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE answers_filed (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),"
+    " upto INTEGER NOT NULL) STRICT",
+    "INSERT INTO answers_filed VALUES (1, 0)",
+    "CREATE TRIGGER answer_blocks_stay BEFORE DELETE ON answer_blocks"
+    " BEGIN SELECT RAISE(ABORT, 'answers are never removed'); END",
+    "CREATE TRIGGER answer_blocks_fixed BEFORE UPDATE ON answer_blocks"
+    " BEGIN SELECT RAISE(ABORT, 'answers never change'); END",
+    "CREATE TRIGGER answer_places_stay BEFORE DELETE ON answer_places"
+    " BEGIN SELECT RAISE(ABORT, 'answers are never removed'); END",
+    "CREATE TRIGGER answer_places_fixed BEFORE UPDATE ON answer_places"
+    " BEGIN SELECT RAISE(ABORT, 'answers never change'); END",
+    "CREATE TRIGGER answers_closed BEFORE INSERT ON answers"
+    " BEGIN SELECT RAISE(ABORT, 'new answers go to answer_blocks'); END",
+    NULL,
+};

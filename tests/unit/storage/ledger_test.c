@@ -425,6 +425,5 @@ Test(ledger, one_key_has_one_answer, .init = open_store, .fini = close_store)
     cr_assert_str_eq(found.body, "{\"a\":1}");
     cr_assert_arr_eq(found.fingerprint, answer.fingerprint, ANSWER_FINGERPRINT_SIZE);
     answer_done(&found);
-    cr_assert_neq(fixture_sql(f.db, "DELETE FROM answers"), DB_OK);
-    cr_assert_neq(fixture_sql(f.db, "UPDATE answers SET status = 200"), DB_OK);
+    cr_assert_neq(fixture_sql(f.db, "DELETE FROM answer_blocks"), DB_OK);
 }
