@@ -40,8 +40,19 @@ static char *put_text(char *at, const char *text, char end)
     return at + size + 1;
 }
 
-static char *put_integer(char *at, int64_t value)
+static char *put_ditto(char *at)
 {
+    *at = LEDGER_DITTO;
+    at[1] = '\t';
+    return at + 2;
+}
+
+/* BEFORE: the field above, or NULL. */
+static char *put_integer(char *at, int64_t value, const int64_t *before)
+{
+    if (before != NULL && *before == value) {
+        return put_ditto(at);
+    }
     char digits[24];
     unsigned count = 0;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -59,18 +70,55 @@ static char *put_integer(char *at, int64_t value)
     return at + 1;
 }
 
-static char *put_real(char *at, double value)
+static char *put_real(char *at, double value, const double *before)
 {
+    if (before != NULL && *before == value) {
+        return put_ditto(at);
+    }
     if (value == 0) {
         return put_text(at, "0", '\t');
     }
     return at + snprintf(at, NUMBER_ROOM, "%.17g\t", value);
 }
 
+/* Text I of the line, or a ditto; END stands behind it. */
+static char *put_known(struct ledger_block *block, char *at, unsigned i, const char *text, char end)
+{
+    size_t size = strlen(text);
+    if (block->count > 0 && block->texts[i].size == size &&
+        memcmp(block->lines + block->texts[i].at, text, size) == 0) {
+        at = put_ditto(at);
+        at[-1] = end;
+        return at;
+    }
+    block->texts[i].at = (size_t)(at - block->lines);
+    block->texts[i].size = size;
+    return put_text(at, text, end);
+}
+
+static char *put_numbers(char *at, const struct ledger_entry *entry,
+                         const struct ledger_entry *last)
+{
+#define ABOVE(field) (last == NULL ? NULL : &last->field)
+    at = put_integer(at, entry->time_ms, ABOVE(time_ms));
+    at = last != NULL && last->kind == entry->kind
+             ? put_ditto(at)
+             : put_text(at, ledger_entry_kind_name(entry->kind), '\t');
+    at = put_integer(at, entry->limit_units, ABOVE(limit_units));
+    at = put_integer(at, entry->spent_units, ABOVE(spent_units));
+    at = put_integer(at, entry->held_units, ABOVE(held_units));
+    at = put_integer(at, entry->limit_delta, ABOVE(limit_delta));
+    at = put_integer(at, entry->spent_delta, ABOVE(spent_delta));
+    at = put_integer(at, entry->held_delta, ABOVE(held_delta));
+    at = put_real(at, entry->epsilon, ABOVE(epsilon));
+    return put_real(at, entry->delta, ABOVE(delta));
+#undef ABOVE
+}
+
 bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *entry)
 {
     size_t most = NUMBERS * NUMBER_ROOM + LEDGER_KIND_SIZE + strlen(entry->client) +
-                  strlen(entry->resource) + strlen(entry->event) + 4;
+                  strlen(entry->resource) + strlen(entry->event) + 2 * (LEDGER_TEXTS + 1);
     if (most >= sizeof block->lines - block->size) {
         return false;
     }
@@ -80,21 +128,13 @@ bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *ent
     }
     assert(entry->sequence == block->first + block->count);
     char *at = block->lines + block->size;
-    at = put_integer(at, entry->time_ms);
-    at = put_text(at, ledger_entry_kind_name(entry->kind), '\t');
-    at = put_integer(at, entry->limit_units);
-    at = put_integer(at, entry->spent_units);
-    at = put_integer(at, entry->held_units);
-    at = put_integer(at, entry->limit_delta);
-    at = put_integer(at, entry->spent_delta);
-    at = put_integer(at, entry->held_delta);
-    at = put_real(at, entry->epsilon);
-    at = put_real(at, entry->delta);
-    at = put_text(at, entry->client, '\t');
-    at = put_text(at, entry->resource, '\t');
-    at = put_text(at, entry->event, '\n');
+    at = put_numbers(at, entry, block->count > 0 ? &block->last : NULL);
+    at = put_known(block, at, 0, entry->client, '\t');
+    at = put_known(block, at, 1, entry->resource, '\t');
+    at = put_known(block, at, 2, entry->event, '\n');
     *at = '\0';
     block->size = (size_t)(at - block->lines);
+    block->last = *entry;
     block->count++;
     return true;
 }
@@ -149,41 +189,74 @@ static char *cut(char **at, char end)
     return field;
 }
 
-static bool cut_integer(char **at, int64_t *out)
+static bool is_ditto(const struct ledger_block_reader *reader, const char *field)
+{
+    return reader->has_line && field[0] == LEDGER_DITTO && field[1] == '\0';
+}
+
+static bool cut_integer(struct ledger_block_reader *reader, char **at, int64_t *out)
 {
     char *field = cut(at, '\t'), *end = NULL;
     if (field == NULL || *field == '\0') {
         return false;
+    }
+    if (is_ditto(reader, field)) {
+        return true; /* it still stands in the entry, and so below */
     }
     *out = strtoll(field, &end, 10);
     return *end == '\0';
 }
 
-static bool cut_real(char **at, double *out)
+static bool cut_real(struct ledger_block_reader *reader, char **at, double *out)
 {
     char *field = cut(at, '\t'), *end = NULL;
     if (field == NULL || *field == '\0') {
         return false;
     }
+    if (is_ditto(reader, field)) {
+        return true;
+    }
     *out = strtod(field, &end);
     return *end == '\0';
 }
 
-static bool read_line(char *at, struct ledger_entry *entry)
+static bool keep_text(struct ledger_block_reader *reader, const char *field, char *out, size_t room)
 {
-    const char *kind = NULL;
-    if (!cut_integer(&at, &entry->time_ms) || (kind = cut(&at, '\t')) == NULL ||
-        !ledger_entry_kind_find(kind, &entry->kind) || !cut_integer(&at, &entry->limit_units) ||
-        !cut_integer(&at, &entry->spent_units) || !cut_integer(&at, &entry->held_units) ||
-        !cut_integer(&at, &entry->limit_delta) || !cut_integer(&at, &entry->spent_delta) ||
-        !cut_integer(&at, &entry->held_delta) || !cut_real(&at, &entry->epsilon) ||
-        !cut_real(&at, &entry->delta)) {
+    size_t size = field == NULL ? room : strlen(field);
+    if (size >= room) {
         return false;
     }
-    entry->client = cut(&at, '\t');
-    entry->resource = cut(&at, '\t');
-    entry->event = at;
-    return entry->client != NULL && entry->resource != NULL && strchr(at, '\t') == NULL;
+    if (!is_ditto(reader, field)) {
+        memcpy(out, field, size + 1);
+    }
+    return true;
+}
+
+static bool read_line(struct ledger_block_reader *reader)
+{
+    char *at = reader->text;
+    struct ledger_entry *entry = &reader->entry;
+    const char *kind = NULL;
+    if (!cut_integer(reader, &at, &entry->time_ms) || (kind = cut(&at, '\t')) == NULL ||
+        (!is_ditto(reader, kind) && !ledger_entry_kind_find(kind, &entry->kind)) ||
+        !cut_integer(reader, &at, &entry->limit_units) ||
+        !cut_integer(reader, &at, &entry->spent_units) ||
+        !cut_integer(reader, &at, &entry->held_units) ||
+        !cut_integer(reader, &at, &entry->limit_delta) ||
+        !cut_integer(reader, &at, &entry->spent_delta) ||
+        !cut_integer(reader, &at, &entry->held_delta) || !cut_real(reader, &at, &entry->epsilon) ||
+        !cut_real(reader, &at, &entry->delta)) {
+        return false;
+    }
+    bool good = keep_text(reader, cut(&at, '\t'), reader->client, sizeof reader->client) &&
+                keep_text(reader, cut(&at, '\t'), reader->resource, sizeof reader->resource) &&
+                strchr(at, '\t') == NULL &&
+                keep_text(reader, at, reader->event, sizeof reader->event);
+    entry->client = reader->client;
+    entry->resource = reader->resource;
+    entry->event = reader->event;
+    reader->has_line = true;
+    return good;
 }
 
 enum ledger_block_next ledger_block_next(struct ledger_block_reader *reader)
@@ -203,7 +276,7 @@ enum ledger_block_next ledger_block_next(struct ledger_block_reader *reader)
     entry->account = reader->account;
     entry->sequence++;
     memcpy(entry->previous_hash, entry->hash, LEDGER_HASH_SIZE);
-    if (!read_line(reader->text, entry)) {
+    if (!read_line(reader)) {
         return LEDGER_BLOCK_BROKEN;
     }
     ledger_entry_hash(entry, entry->hash);

@@ -3,12 +3,15 @@
  * A batch writes what it appended to an account as one row, so that a debit costs a line and not a
  * row with an index. A line holds the entry's fields but sequence and hashes, which follow from
  * where it stands: time, kind, the six effects, epsilon, delta, client, resource and event, with a
- * tab after each but the last, and a newline. For the files of the ledger alone. */
+ * tab after each but the last, and a newline. A field that is LEDGER_DITTO is that of the line
+ * above, in the same row. For the files of the ledger alone. */
 #ifndef TACET_STORAGE_LEDGER_BLOCK_H
 #define TACET_STORAGE_LEDGER_BLOCK_H
 
 #include "storage/ledger.h"
 
+#define LEDGER_DITTO      '\x10'                     /* no text has control characters */
+#define LEDGER_TEXTS      3                          /* client, resource, event */
 #define LEDGER_LINE_BYTES (LEDGER_EVENT_BYTES + 512) /* of the longest line, its end included */
 
 /* A run of entries in memory. */
@@ -17,6 +20,10 @@ struct ledger_block {
     int64_t count;
     unsigned char previous_hash[LEDGER_HASH_SIZE]; /* what the first entry follows */
     size_t size;                                   /* bytes of LINES in use */
+    struct ledger_entry last;                      /* numbers of the last line */
+    struct {
+        size_t at, size;
+    } texts[LEDGER_TEXTS]; /* where in LINES those of the last line are written out */
     char lines[2 * LEDGER_LINE_BYTES];
 };
 
@@ -39,8 +46,10 @@ struct ledger_block_reader {
     const char *account;
     struct ledger_entry entry; /* the last that was read; texts are the reader's */
     int64_t left;              /* entries to come */
+    bool has_line;             /* there is one above */
     const char *at, *end;
     char text[LEDGER_LINE_BYTES];
+    char client[ID_SIZE], resource[ID_SIZE], event[LEDGER_EVENT_BYTES + 1];
 };
 
 /* Begins to read ROW of ACCOUNT (borrowed). False: it is not one that we wrote. */

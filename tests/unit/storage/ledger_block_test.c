@@ -86,6 +86,45 @@ Test(ledger_block, what_goes_in_comes_out)
     cr_assert_eq(ledger_block_next(&reader), LEDGER_BLOCK_END);
 }
 
+/* Lines say once what the one above says too. */
+Test(ledger_block, equal_fields_are_written_once)
+{
+    static struct ledger_block block;
+    static struct ledger_block_reader reader;
+    const char *const clients[] = {"cli_a", "cli_a", "cli_b", "cli_a", "", ""};
+    const char *const events[] = {"{\"e\":1}", "{\"e\":1}", "{\"e\":1}", "{\"e\":12}", "", "x"};
+    struct ledger_entry in[6];
+    for (int i = 0; i < 6; i++) {
+        in[i] = sample(1 + i);
+        in[i].time_ms = 1795000000000 + i / 2;
+        in[i].client = clients[i];
+        in[i].event = events[i];
+        in[i].delta = i < 3 ? 1e-5 : 0;
+        in[i].spent_units = i % 3 == 2 ? -5 : 5;
+        size_t before = block.size;
+        cr_assert(ledger_block_add(&block, &in[i]));
+        cr_assert(i != 1 || block.size - before == 2 * 13);
+    }
+    struct db_value values[4];
+    struct db_row row = row_of(&block, values);
+    cr_assert(ledger_block_open(&reader, &row, "acc_x"));
+    for (int i = 0; i < 6; i++) {
+        cr_assert_eq(ledger_block_next(&reader), LEDGER_BLOCK_ENTRY);
+        cr_assert_eq(reader.entry.time_ms, in[i].time_ms);
+        cr_assert_eq(reader.entry.spent_units, in[i].spent_units);
+        cr_assert_eq(reader.entry.delta, in[i].delta);
+        cr_assert_str_eq(reader.entry.client, in[i].client);
+        cr_assert_str_eq(reader.entry.resource, in[i].resource);
+        cr_assert_str_eq(reader.entry.event, in[i].event);
+    }
+    cr_assert_eq(ledger_block_next(&reader), LEDGER_BLOCK_END);
+    /* There is nothing above the first line. */
+    values[3] = db_text("\x10\t\x10\t\x10\t\x10\t\x10\t\x10\t\x10\t\x10\t\x10\t\x10\tc\tr\te\n");
+    values[1] = db_integer(1);
+    cr_assert(ledger_block_open(&reader, &row, "acc_x"));
+    cr_assert_eq(ledger_block_next(&reader), LEDGER_BLOCK_BROKEN);
+}
+
 Test(ledger_block, is_full_before_it_overflows)
 {
     static struct ledger_block block;
