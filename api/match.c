@@ -37,14 +37,25 @@ static bool fits(const char *pattern, const char *path, struct span *values, uns
     return *path == '\0';
 }
 
+#define START 4 /* bytes of "/v1/", with which most rows begin; a letter follows */
+
+static bool shares_start(const char *path)
+{
+    return strncmp(path, "/v1/", START) == 0;
+}
+
 void route_match(const char *method, const char *path, struct arena *arena, struct route_match *out)
 {
     unsigned count;
     const struct route *routes = route_all(&count);
     const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    bool shared = shares_start(path);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < count; i++) {
         struct span values[ROUTE_PARAMETERS_MAX];
+        if (shared && shares_start(routes[i].pattern) && routes[i].pattern[START] != path[START]) {
+            continue;
+        }
         if (!fits(routes[i].pattern, path, values, &out->value_count)) {
             continue;
         }

@@ -9,8 +9,8 @@
 #include "server/log.h"
 #include "storage/db_flush.h"
 
-#define LONG_LOG  12000 /* blocks: 48 MB */
-#define SHORT_LOG 500   /* blocks: a few milliseconds of the writer's time */
+#define LONG_LOG  4000 /* blocks: 16 MB */
+#define SHORT_LOG 200  /* blocks: a millisecond or two of the writer's time */
 #define PASSES    6
 
 enum state { IDLE, WANTED, CAUGHT_UP, STOPPING };

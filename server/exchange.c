@@ -2,6 +2,8 @@
 #include "server/exchange.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,6 +11,8 @@
 
 #define FIRST_BODY_BYTES    ((size_t)1024)
 #define SLOWEST_BYTES_PER_S 1024
+#define FIRST_HEADER_BYTES  ((size_t)512)
+#define SHELF_PLACES        256
 
 int64_t exchange_now_us(void)
 {
@@ -35,14 +39,79 @@ static char *path_of(char *uri)
     return strchr(strchr(uri, ':') + 3, '/');
 }
 
-struct exchange *exchange_new(const char *uri, const char *request_id)
+/* ---- the shelf */
+
+struct exchange_shelf {
+    pthread_mutex_t lock;
+    unsigned count;
+    struct exchange *places[SHELF_PLACES];
+};
+
+struct exchange_shelf *exchange_shelf_new(void)
 {
-    struct exchange *exchange = calloc(1, sizeof *exchange);
+    struct exchange_shelf *shelf = calloc(1, sizeof *shelf);
+    if (shelf != NULL)
+        pthread_mutex_init(&shelf->lock, NULL);
+    return shelf;
+}
+
+void exchange_shelf_free(struct exchange_shelf *shelf)
+{
+    if (shelf == NULL)
+        return;
+    while (shelf->count > 0)
+        free(shelf->places[--shelf->count]);
+    pthread_mutex_destroy(&shelf->lock);
+    free(shelf);
+}
+
+/* Memory for an exchange, whatever it held before. */
+static struct exchange *take(struct exchange_shelf *shelf)
+{
+    struct exchange *exchange = NULL;
+    if (shelf != NULL) {
+        pthread_mutex_lock(&shelf->lock);
+        if (shelf->count > 0)
+            exchange = shelf->places[--shelf->count];
+        pthread_mutex_unlock(&shelf->lock);
+    }
+    return exchange != NULL ? exchange : malloc(sizeof *exchange);
+}
+
+static void give(struct exchange_shelf *shelf, struct exchange *exchange)
+{
+    if (shelf != NULL) {
+        pthread_mutex_lock(&shelf->lock);
+        if (shelf->count < SHELF_PLACES) {
+            shelf->places[shelf->count++] = exchange;
+            exchange = NULL;
+        }
+        pthread_mutex_unlock(&shelf->lock);
+    }
+    free(exchange);
+}
+
+/* ---- life */
+
+/* Clears all but the values of the reply's headers, which are most of it. */
+static void clear(struct exchange *exchange)
+{
+    size_t values = offsetof(struct exchange, reply.headers);
+    size_t rest = offsetof(struct exchange, reply.header_count);
+    memset(exchange, 0, values);
+    memset((char *)exchange + rest, 0, sizeof *exchange - rest);
+}
+
+struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri, const char *request_id)
+{
+    struct exchange *exchange = take(shelf);
     if (exchange == NULL)
         return NULL;
+    clear(exchange);
+    exchange->shelf = shelf;
     exchange->uri = strdup(uri);
     if (exchange->uri == NULL) {
-        free(exchange);
+        give(shelf, exchange);
         return NULL;
     }
     struct api_request *request = &exchange->request;
@@ -76,7 +145,7 @@ static void exchange_free(struct exchange *exchange)
     free(exchange->body);
     free(exchange->headers);
     free(exchange->uri);
-    free(exchange);
+    give(exchange->shelf, exchange);
 }
 
 void exchange_hold(struct exchange *exchange)
@@ -92,55 +161,67 @@ void exchange_let_go(struct exchange *exchange)
         exchange_free(exchange);
 }
 
+/* How a header lies in memory, and where it does. */
+struct header {
+    uint16_t name_size, value_size; /* without NULs */
+};
+
 bool exchange_add_header(struct exchange *exchange, const char *name, const char *value)
 {
-    size_t name_size = strlen(name) + 1;
-    size_t value_size = strlen(value) + 1;
-    size_t used = exchange->header_bytes;
-    if (name_size > EXCHANGE_HEADER_BYTES || value_size > EXCHANGE_HEADER_BYTES ||
-        used + name_size + value_size > EXCHANGE_HEADER_BYTES)
+    size_t name_size = strlen(name), value_size = strlen(value);
+    if (name_size >= EXCHANGE_HEADER_BYTES || value_size >= EXCHANGE_HEADER_BYTES ||
+        exchange->header_text + name_size + value_size + 2 > EXCHANGE_HEADER_BYTES)
         return false;
-    size_t wanted = used + name_size + value_size;
-    if (exchange->headers == NULL || wanted > 512) {
-        char *larger = realloc(exchange->headers, wanted < 512 ? 512 : wanted);
+    struct header header = {(uint16_t)name_size, (uint16_t)value_size};
+    size_t used = exchange->header_bytes;
+    size_t wanted = used + sizeof header + name_size + value_size + 2;
+    if (wanted > exchange->header_room) {
+        size_t room = exchange->header_room == 0 ? FIRST_HEADER_BYTES : 2 * exchange->header_room;
+        room = room < wanted ? wanted : room;
+        unsigned char *larger = realloc(exchange->headers, room);
         if (larger == NULL)
             return false;
         exchange->headers = larger;
+        exchange->header_room = room;
     }
-    memcpy(exchange->headers + used, name, name_size);
-    memcpy(exchange->headers + used + name_size, value, value_size);
+    unsigned char *at = exchange->headers + used;
+    memcpy(at, &header, sizeof header);
+    memcpy(at + sizeof header, name, name_size + 1);
+    memcpy(at + sizeof header + name_size + 1, value, value_size + 1);
     exchange->header_bytes = wanted;
+    exchange->header_text += name_size + value_size + 2;
     return true;
 }
 
-/* The value of the header at *position, which moves on; NULL when there are no more. */
-static const char *next_header(const struct exchange *exchange, size_t *position, const char **name)
+/* The value of the next header called NAME from *position on, which moves behind it; NULL when
+ * there is none. */
+static const char *next_value(const struct exchange *exchange, const char *name, size_t name_size,
+                              size_t *position)
 {
-    if (*position >= exchange->header_bytes)
-        return NULL;
-    *name = exchange->headers + *position;
-    const char *value = *name + strlen(*name) + 1;
-    *position = (size_t)(value + strlen(value) + 1 - exchange->headers);
-    return value;
+    while (*position < exchange->header_bytes) {
+        struct header header;
+        const unsigned char *at = exchange->headers + *position;
+        memcpy(&header, at, sizeof header);
+        const char *found = (const char *)at + sizeof header;
+        *position += sizeof header + (size_t)header.name_size + header.value_size + 2;
+        if (header.name_size == name_size && strcasecmp(found, name) == 0)
+            return found + name_size + 1;
+    }
+    return NULL;
 }
 
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {
     size_t position = 0;
-    const char *value, *found = NULL;
-    while ((value = next_header(exchange, &position, &found)) != NULL)
-        if (strcasecmp(found, name) == 0)
-            return value;
-    return NULL;
+    return next_value(exchange, name, strlen(name), &position);
 }
 
 unsigned exchange_header_count(const struct exchange *exchange, const char *name)
 {
-    size_t position = 0;
+    size_t position = 0, size = strlen(name);
     unsigned count = 0;
-    const char *found = NULL;
-    while (next_header(exchange, &position, &found) != NULL)
-        count += strcasecmp(found, name) == 0;
+    while (next_value(exchange, name, size, &position) != NULL)
+        count++;
     return count;
 }
 

@@ -28,7 +28,10 @@ enum exchange_stage {                /* only the socket thread looks at it */
                       STAGE_WAITING, /* suspended, or about to be resumed: a lane makes the reply */
 };
 
+struct exchange_shelf;
+
 struct exchange {
+    struct exchange_shelf *shelf; /* where it goes back to; NULL: none */
     struct api_request request;
     struct api_reply reply;
     struct api_route_info route;
@@ -57,13 +60,22 @@ struct exchange {
     atomic_uint_fast64_t *body_account; /* sum of all bodies in memory */
     char method[24];
     char *uri;
-    size_t header_bytes;
-    char *headers; /* name NUL value NUL, again and again */
+    size_t header_text;     /* bytes of names and values with their NULs */
+    size_t header_bytes;    /* of HEADERS */
+    size_t header_room;     /* what HEADERS was allocated for */
+    unsigned char *headers; /* both sizes, name NUL value NUL, again and again */
 };
 
+/* Exchanges that nobody needs, for use again: they are too large for the allocator's fast paths.
+ * Any thread. NULL: memory is short. */
+struct exchange_shelf *exchange_shelf_new(void);
+/* All exchanges that were made with it are gone. NULL is fine. */
+void exchange_shelf_free(struct exchange_shelf *shelf);
+
 /* A new exchange for URI ("/v1/x?y", also "http://host/v1/x?y"), held once; NULL when memory is
- * short. REQUEST_ID is copied. */
-struct exchange *exchange_new(const char *uri, const char *request_id);
+ * short. REQUEST_ID is copied. SHELF may be NULL. */
+struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri,
+                              const char *request_id);
 void exchange_hold(struct exchange *exchange);
 void exchange_let_go(struct exchange *exchange);
 

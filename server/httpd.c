@@ -43,6 +43,7 @@ struct httpd {
     atomic_bool draining;
     atomic_uint in_flight;
     atomic_uint_fast64_t buffered_bytes;
+    struct exchange_shelf *shelf;
     struct request_log log; /* the socket thread's, until httpd_stop has ended it */
     unsigned ids_left;      /* the socket thread's stock of randomness for request ids */
     unsigned char ids[IDS_DRAWN][ID_BYTES];
@@ -377,7 +378,7 @@ static void *on_request_line(void *context, const char *uri, struct MHD_Connecti
         httpd->ids_left = IDS_DRAWN;
     }
     sodium_bin2hex(id + 4, sizeof id - 4, httpd->ids[--httpd->ids_left], ID_BYTES);
-    return exchange_new(uri, id);
+    return exchange_new(httpd->shelf, uri, id);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **request_context,
@@ -420,6 +421,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         return NULL;
     }
     httpd->settings = *settings;
+    httpd->shelf = exchange_shelf_new(); /* without it, memory is asked for each time */
     httpd->log.every = settings->access_log;
     bool tls = settings->tls_cert != NULL;
     struct MHD_OptionItem tls_options[] = {
@@ -441,7 +443,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
                  tls ? "the web server did not start: is the certificate in "
                        "--tls-cert and its key in --tls-key, both in PEM?"
                      : "the web server did not start");
-        free(httpd);
+        httpd_free(httpd);
         return NULL;
     }
     return httpd;
@@ -470,5 +472,8 @@ void httpd_stop(struct httpd *httpd)
 
 void httpd_free(struct httpd *httpd)
 {
+    if (httpd == NULL)
+        return;
+    exchange_shelf_free(httpd->shelf);
     free(httpd);
 }

@@ -4,6 +4,9 @@
 #include <assert.h>
 #include <stddef.h>
 
+/* Below this many a batch is as large as it can be. */
+#define SHARE_MIN 8
+
 void lane_init(struct lane *lane, unsigned limit)
 {
     *lane = (struct lane){.limit = limit};
@@ -49,6 +52,8 @@ struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count
     while (lane->oldest == NULL && !lane->stopping)
         pthread_cond_wait(&lane->arrived, &lane->lock);
     struct exchange *first = lane->oldest, *last = NULL;
+    unsigned share = lane->in_hand / 2 > SHARE_MIN ? lane->in_hand / 2 : SHARE_MIN;
+    most = most < share ? most : share;
     for (struct exchange *x = first; x != NULL && count < most; x = x->next) {
         last = x;
         count++;

@@ -10,7 +10,7 @@ static atomic_uint_fast64_t account;
 
 static struct exchange *request(const char *uri)
 {
-    struct exchange *exchange = exchange_new(uri, "req_1");
+    struct exchange *exchange = exchange_new(NULL, uri, "req_1");
     cr_assert_not_null(exchange);
     exchange->body_account = &account;
     return exchange;
