@@ -16,6 +16,17 @@ $(BENCH_OUT)/ndjson: $(BENCH_OUT)/bench/ndjson.c.o
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $<
 
+# A query on a ledger of 100,000 accounts and 10 million entries beside one on a new ledger; minutes, and 6 GB of disk.
+$(BENCH_OUT)/fill_ledger: $(BENCH_OUT)/bench/fill_ledger.c.o $(BENCH_OUT)/libstorage.a
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+.PHONY: bench-ledger
+bench-ledger:
+	@scripts/install-deps build bench
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/fill_ledger $(BENCH_OUT)/tacet
+	@bench/bench_ledger.sh $(BENCH_OUT)
+
 # Learning curves of PPO in all worlds; minutes of CPU time.
 $(BENCH_OUT)/curves: $(BENCH_OUT)/bench/curves.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)

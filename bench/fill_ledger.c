@@ -1,0 +1,146 @@
+/* Fills the store of a stopped server as years of use would: clients, each with an account of
+ * TEACHER, and charges of one unit that each write an entry for the client and one for the teacher
+ * and store an answer. Every row is written by the functions that the server writes it with.
+ *
+ *   fill_ledger DATABASE TEACHER ACCOUNTS ENTRIES */
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/answers.h"
+#include "storage/clients.h"
+#include "storage/db.h"
+#include "storage/ledger.h"
+#include "storage/migrate.h"
+#include "storage/teachers.h"
+
+#define BATCH   100 /* charges, as a busy server commits them */
+#define TIME_MS 1795000000000
+
+static const char event[] = "{\"type\":\"DirichletDpEvent\",\"actions\":2,\"concentration\":20,"
+                            "\"min_probability\":0.1,\"sensitivity\":4.960873376073511e-8}";
+
+struct person {
+    char client[ID_SIZE], account[ID_SIZE];
+};
+
+struct fill {
+    struct teacher_row teacher;
+    struct person *people;
+    unsigned long count;
+    unsigned long next; /* person or charge */
+};
+
+static void need(bool good, struct db *db, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "fill_ledger: %s: %s\n", what, db != NULL ? db_last_error(db) : "");
+    exit(1);
+}
+
+static enum db_status add_person(struct db *db, void *context)
+{
+    struct fill *fill = context;
+    struct person *person = &fill->people[fill->next];
+    struct client_row client = {.role = "student", .created_ms = TIME_MS};
+    id_new("cli_", client.id);
+    snprintf(client.name, sizeof client.name, "student %lu", fill->next);
+    memcpy(person->client, client.id, ID_SIZE);
+    const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
+                                           .resource = fill->teacher.id,
+                                           .client = client.id,
+                                           .owner = fill->teacher.owner,
+                                           .unit = "observation",
+                                           .renyi_order = fill->teacher.renyi_order,
+                                           .epsilon = 1e6,
+                                           .delta = 1e-5,
+                                           .limit_units = LEDGER_UNITS_MAX,
+                                           .event = "{\"type\":\"NoOpDpEvent\"}",
+                                           .now_ms = TIME_MS};
+    struct ledger_account account;
+    enum db_status status = clients_insert(db, &client);
+    if (status == DB_OK)
+        status = ledger_open_account(db, &opening, &account);
+    if (status != DB_OK)
+        return status;
+    memcpy(person->account, account.id, ID_SIZE);
+    return teachers_client_insert(db, fill->teacher.id, client.id, account.id, TIME_MS);
+}
+
+static enum db_status charge_one(struct db *db, void *context)
+{
+    struct fill *fill = context;
+    char query[ID_SIZE], key[40], body[500];
+    /* A person asks some times in a row; 40,503 has no factor in common with most counts. */
+    const struct person *person = &fill->people[fill->next / 8 * 40503 % fill->count];
+    id_new("qry_", query);
+    const struct ledger_charge charge = {
+        .prices = {{person->account, 1, 0}, {fill->teacher.account, 1, 0}},
+        .count = 2,
+        .client = person->client,
+        .resource = query,
+        .event = event,
+        .now_ms = TIME_MS + (int64_t)fill->next / 10};
+    struct ledger_outcome outcome;
+    enum db_status status = ledger_debit(db, &charge, &outcome);
+    if (status != DB_OK || outcome.verdict != LEDGER_OK)
+        return DB_FAILED;
+    unsigned char random[16];
+    char hex[33];
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(hex, sizeof hex, random, sizeof random);
+    snprintf(key, sizeof key, "%s", hex);
+    int size = snprintf(body, sizeof body,
+                        "{\"query\":\"%s\",\"probabilities\":[0.51,0.49],\"concentration\":20,"
+                        "\"cost\":{\"epsilon\":1e-9,\"delta\":0},\"note\":\"%0200d\"}",
+                        query, 0);
+    struct answer_row answer = {.status = 200,
+                                .content_type = "application/json",
+                                .body = body,
+                                .body_size = (size_t)size,
+                                .created_ms = charge.now_ms};
+    return answers_store(db, person->client, key, &answer);
+}
+
+/* WORK for fill->next from 0 below COUNT. */
+static void run(struct db *db, struct fill *fill, unsigned long count, db_work_fn *work)
+{
+    for (fill->next = 0; fill->next < count;) {
+        need(db_begin_batch(db, true) == DB_OK, db, "begin");
+        for (unsigned i = 0; i < BATCH && fill->next < count; i++, fill->next++)
+            need(db_transact(db, work, fill) == DB_OK, db, "a request");
+        need(db_commit_batch(db) == DB_OK, db, "commit");
+        if (fill->next % (count / 20 + 1) < BATCH)
+            fprintf(stderr, "\r%lu of %lu ", fill->next, count);
+    }
+    fprintf(stderr, "\r%lu of %lu\n", count, count);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5) {
+        fprintf(stderr, "usage: fill_ledger DATABASE TEACHER ACCOUNTS ENTRIES\n");
+        return 2;
+    }
+    char error[DB_ERROR_SIZE] = "";
+    struct db_settings settings = {.location = argv[1], .not_durable = true};
+    struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
+    struct db *db = NULL;
+    need(sodium_init() >= 0 && store != NULL && db_open(store, &db, error) == DB_OK &&
+             migrate(db, error) == DB_OK,
+         NULL, error);
+    struct fill fill = {.count = strtoul(argv[3], NULL, 10)};
+    unsigned long entries = strtoul(argv[4], NULL, 10);
+    need(fill.count > 0 && entries >= fill.count, NULL, "at least one entry for each account");
+    fill.people = calloc(fill.count, sizeof *fill.people);
+    need(fill.people != NULL, NULL, "memory");
+    need(teachers_find(db, argv[2], &fill.teacher) == DB_OK, db, "the teacher");
+    run(db, &fill, fill.count, add_person);
+    run(db, &fill, (entries - fill.count) / 2, charge_one);
+    free(fill.people);
+    db_close(db);
+    db_store_free(store);
+    return 0;
+}
