@@ -34,7 +34,7 @@ struct call {
     const struct q_pass *pass; /* the caller is known by it, and there is no db; else NULL */
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */
-    const struct state_scan *state; /* ROUTE_STATE_BODY: the body is {"state":[...]} of these; BODY
+    const struct state_scan *state; /* ROUTE_STATE_BODY: the body is nothing but these; BODY
                                        is NULL until call_parse_body */
     void *plan;                     /* what PREPARE left for HANDLE */
     struct arena arena;

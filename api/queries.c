@@ -22,21 +22,23 @@
 static const char *const reuses[] = {"exact", NULL};
 static const char *const accountings[] = {"paper", NULL};
 
-/* The state of a body that holds nothing else; false: the body must be read in full. */
-static bool take_state(struct query *query)
+/* The states of a body that holds nothing else; false: the body must be read in full. */
+static bool take_states(struct query *query)
 {
     struct call *call = query->call;
-    uint32_t dim = query->teacher->state_dim;
     const struct state_scan *scanned = call->state;
-    if (scanned == NULL || scanned->count != dim ||
-        (query->states = arena_alloc(&call->arena, dim * sizeof(float))) == NULL) {
+    if (scanned == NULL || scanned->dim != query->teacher->state_dim ||
+        (scanned->batch && scanned->count > query_states_max(query))) {
         return false;
     }
-    query->count = 1;
-    bool good = true;
-    for (uint32_t i = 0; i < dim; i++) {
+    size_t numbers = (size_t)scanned->count * scanned->dim;
+    query->states = arena_alloc(&call->arena, numbers * sizeof(float));
+    query->count = scanned->count;
+    query->batch = scanned->batch;
+    bool good = query->states != NULL;
+    for (size_t i = 0; good && i < numbers; i++) {
         query->states[i] = (float)scanned->numbers[i];
-        good = good && isfinite(query->states[i]);
+        good = isfinite(query->states[i]);
     }
     return good;
 }
@@ -47,7 +49,7 @@ static bool read_body(struct query *query, int *out_reuse)
     struct call *call = query->call;
     json_t *state = NULL, *states = NULL;
     *out_reuse = -1;
-    if (take_state(query)) {
+    if (take_states(query)) {
         return true;
     }
     if (call->body == NULL && call_parse_body(call) != PROBLEM_NONE) {

@@ -26,6 +26,9 @@
 #include "api/uri.h"
 #include "storage/db.h"
 
+/* A larger body of states is parsed like any other. */
+#define SCANNED_BYTES    ((size_t)256 * 1024)
+
 #define QUICK_BODY_BYTES 512 /* a question that takes microseconds */
 
 struct api_route_info api_route(const struct app *app, const char *method, const char *path)
@@ -137,12 +140,17 @@ enum problem call_parse_body(struct call *call)
     return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", fault.detail);
 }
 
-/* Reads a body {"state":[...]} into call->state; false: it must be parsed. */
+/* Reads a body of states alone into call->state; false: it must be parsed. */
 static bool scan_state(struct call *call)
 {
     const struct api_request *request = call->request;
+    if (request->body_size > SCANNED_BYTES) {
+        return false;
+    }
     struct state_scan *scanned = arena_alloc(&call->arena, sizeof *scanned);
-    if (scanned == NULL || !state_scan(request->body, request->body_size, scanned)) {
+    size_t room = STATE_SCAN_ROOM(request->body_size) * sizeof(double);
+    if (scanned == NULL || (scanned->numbers = arena_alloc(&call->arena, room)) == NULL ||
+        !state_scan(request->body, request->body_size, scanned)) {
         return false;
     }
     call->state = scanned;

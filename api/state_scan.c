@@ -140,23 +140,57 @@ static bool take_number(struct scan *scan, double *out)
     return true;
 }
 
-bool state_scan(const unsigned char *bytes, size_t size, struct state_scan *out)
+/* An array of numbers, behind those that are there. */
+static bool take_state(struct scan *scan, double *numbers, size_t room, size_t *count)
 {
-    struct scan scan = {bytes, bytes + size};
-    out->count = 0;
-    if (!take(&scan, '{') || !take_text(&scan, "\"state\"") || !take(&scan, ':') ||
-        !take(&scan, '[')) {
+    if (!take(scan, '[')) {
         return false;
     }
     do {
-        if (out->count == STATE_SCAN_MAX || !take_number(&scan, &out->numbers[out->count])) {
+        if (*count == room || !take_number(scan, &numbers[*count])) {
             return false;
         }
-        out->count++;
-    } while (take(&scan, ','));
-    if (!take(&scan, ']') || !take(&scan, '}')) {
+        ++*count;
+    } while (take(scan, ','));
+    return take(scan, ']');
+}
+
+static bool take_states(struct scan *scan, size_t room, size_t *count, struct state_scan *out)
+{
+    if (!take(scan, '[')) {
         return false;
     }
+    do {
+        size_t before = *count;
+        if (!take_state(scan, out->numbers, room, count)) {
+            return false;
+        }
+        out->dim = before == 0 ? (uint32_t)*count : out->dim;
+        if (*count - before != out->dim) {
+            return false;
+        }
+    } while (take(scan, ','));
+    return take(scan, ']');
+}
+
+bool state_scan(const unsigned char *bytes, size_t size, struct state_scan *out)
+{
+    struct scan scan = {bytes, bytes + size};
+    size_t room = STATE_SCAN_ROOM(size), count = 0;
+    if (room > UINT32_MAX || !take(&scan, '{')) {
+        return false;
+    }
+    out->batch = !take_text(&scan, "\"state\"");
+    if ((out->batch && !take_text(&scan, "\"states\"")) || !take(&scan, ':')) {
+        return false;
+    }
+    bool read = out->batch ? take_states(&scan, room, &count, out)
+                           : take_state(&scan, out->numbers, room, &count);
+    if (!read || !take(&scan, '}')) {
+        return false;
+    }
+    out->dim = out->batch ? out->dim : (uint32_t)count;
+    out->count = (uint32_t)count / out->dim;
     skip_space(&scan);
     return scan.at == scan.end;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static double numbers[4096];
+
 static bool scan(const char *text, struct state_scan *out)
 {
     /* In memory of exactly its size, so that a sanitizer sees a byte too far. */
@@ -14,6 +16,9 @@ static bool scan(const char *text, struct state_scan *out)
     unsigned char *bytes = malloc(size + (size == 0));
     cr_assert_not_null(bytes);
     memcpy(bytes, text, size);
+    out->numbers = numbers;
+    memset(numbers, 0, sizeof numbers);
+    cr_assert_leq(STATE_SCAN_ROOM(size), sizeof numbers / sizeof numbers[0]);
     bool read = state_scan(bytes, size, out);
     free(bytes);
     return read;
@@ -25,11 +30,14 @@ static void agrees(const char *text)
     struct state_scan scanned;
     cr_assert(scan(text, &scanned), "%s", text);
     json_t *tree = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    const json_t *state = json_object_get(tree, "state");
+    const json_t *state = json_object_get(tree, scanned.batch ? "states" : "state");
     cr_assert_eq(json_object_size(tree), 1, "%s", text);
-    cr_assert_eq(json_array_size(state), scanned.count, "%s", text);
-    for (uint32_t i = 0; i < scanned.count; i++) {
-        double wanted = json_number_value(json_array_get(state, i));
+    cr_assert_eq(json_array_size(state), scanned.batch ? scanned.count : scanned.dim, "%s", text);
+    cr_assert(scanned.batch || scanned.count == 1);
+    for (uint32_t i = 0; i < scanned.count * scanned.dim; i++) {
+        const json_t *row = scanned.batch ? json_array_get(state, i / scanned.dim) : state;
+        double wanted = json_number_value(json_array_get(row, i % scanned.dim));
+        cr_assert_eq(json_array_size(row), scanned.dim);
         cr_assert_eq(memcmp(&wanted, &scanned.numbers[i], sizeof wanted), 0, "%s: %.17g, not %.17g",
                      text, scanned.numbers[i], wanted);
     }
@@ -45,6 +53,8 @@ Test(state_scan, reads_what_the_parser_reads)
         "{\"state\":[0.1234567890123456789,123456789012345,1.7976931348623157e308,5e-324]}",
         "{\"state\":[1e22,1e23,1e-22,1e-23,123456789012345e22,999999999999999e-22,2e-400]}",
         "{\"state\":[0.000000000000000000000000000001,3.402823466385289e38]}",
+        "{\"states\":[[1,2.5,-3e-1]]}",
+        " {\"states\" : [ [1,2] , [3.25,4] ,[0,0.1]]}\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         agrees(texts[i]);
@@ -96,7 +106,16 @@ Test(state_scan, leaves_everything_else)
         "{\"state\":[null]}",
         "{\"state\":[[1]]}",
         "{\"state\":{}}",
-        "{\"states\":[[1]]}",
+        "{\"states\":[]}",
+        "{\"states\":[[]]}",
+        "{\"states\":[[1],[1,2]]}",
+        "{\"states\":[[1,2],[1]]}",
+        "{\"states\":[[1],]}",
+        "{\"states\":[[1]",
+        "{\"states\":[[1]}",
+        "{\"states\":[1]}",
+        "{\"states\":[[[1]]]}",
+        "{\"states\":[[1]],\"reuse\":\"exact\"}",
         "{\"STATE\":[1]}",
         "{\"state\":[1],\"max_epsilon\":1}",
         "{\"state\":[1],\"state\":[2]}",
@@ -109,13 +128,14 @@ Test(state_scan, leaves_everything_else)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         cr_assert_not(scan(texts[i], &scanned), "%s", texts[i]);
     }
+    scanned.numbers = numbers;
     cr_assert_not(state_scan((const unsigned char *)"{\"state\":[1]}\0", 14, &scanned));
     cr_assert_not(state_scan((const unsigned char *)"{\"state\":[1\0]}", 14, &scanned));
 }
 
 Test(state_scan, never_reads_past_the_end)
 {
-    static const char whole[] = "{\"state\":[-12.5e-3,0.25]}";
+    static const char whole[] = "{\"states\":[[-12.5e-3,0.25],[1,2]]}";
     struct state_scan scanned;
     for (size_t size = 0; size < sizeof whole - 1; size++) {
         char part[sizeof whole];
@@ -125,17 +145,15 @@ Test(state_scan, never_reads_past_the_end)
     }
 }
 
-Test(state_scan, takes_as_many_numbers_as_it_says)
+Test(state_scan, a_body_never_holds_more_numbers_than_there_is_room_for)
 {
-    char text[1024] = "{\"state\":[0";
+    char text[2100] = "{\"state\":[0";
     struct state_scan scanned;
-    for (int i = 1; i < STATE_SCAN_MAX; i++) {
-        strcat(text, ",1.5");
+    for (int i = 1; i < 1000; i++) {
+        strcat(text, ",7"); /* as dense as they can be */
     }
-    size_t size = strlen(text);
     strcat(text, "]}");
     cr_assert(scan(text, &scanned));
-    cr_assert_eq(scanned.count, STATE_SCAN_MAX);
-    strcpy(text + size, ",2]}");
-    cr_assert_not(scan(text, &scanned));
+    cr_assert_eq(scanned.dim, 1000);
+    cr_assert_leq(scanned.dim, STATE_SCAN_ROOM(strlen(text)));
 }
