@@ -1,10 +1,10 @@
 #!/bin/bash
 # What a large ledger does to a query: the same measurement on a store without history and on one with
-# BENCH_ACCOUNTS (100000) accounts and BENCH_ENTRIES (10000000) entries, half of them with a stored answer.
+# BENCH_ACCOUNTS (100000) accounts and BENCH_ENTRIES (10000000) entries, and a stored answer for every tenth charge.
 #
 #   bench/bench_ledger.sh BUILD-DIRECTORY          (make bench-ledger does it)
 #
-# BENCH_SECONDS (5) a measurement, BENCH_DIR (/tmp): 6 GB are needed there for a while. CPU time is the server's own; it
+# BENCH_SECONDS (5) a measurement, BENCH_DIR (/tmp): 3 GB are needed there for a while. CPU time is the server's own; it
 # says more than the rate where cores and disk are shared.
 set -euo pipefail
 bin=$1

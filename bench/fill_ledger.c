@@ -1,6 +1,7 @@
 /* Fills the store of a stopped server as years of use would: clients, each with an account of
- * TEACHER, and charges of one unit that each write an entry for the client and one for the teacher
- * and store an answer. Every row is written by the functions that the server writes it with.
+ * TEACHER, and charges of one unit that each write an entry for the client and one for the teacher;
+ * every tenth stores an answer of a query's size too. Every row is written by the functions that
+ * the server writes it with.
  *
  *   fill_ledger DATABASE TEACHER ACCOUNTS ENTRIES */
 #include <sodium.h>
@@ -15,7 +16,8 @@
 #include "storage/migrate.h"
 #include "storage/teachers.h"
 
-#define BATCH   100 /* charges, as a busy server commits them */
+#define BATCH   500 /* requests to a commit */
+#define ANSWER  10  /* every so many charges store an answer */
 #define TIME_MS 1795000000000
 
 static const char event[] = "{\"type\":\"DirichletDpEvent\",\"actions\":2,\"concentration\":20,"
@@ -30,6 +32,7 @@ struct fill {
     struct person *people;
     unsigned long count;
     unsigned long next; /* person or charge */
+    struct id_stock ids;
 };
 
 static void need(bool good, struct db *db, const char *what)
@@ -69,13 +72,9 @@ static enum db_status add_person(struct db *db, void *context)
     return teachers_client_insert(db, fill->teacher.id, client.id, account.id, TIME_MS);
 }
 
-static enum db_status charge_one(struct db *db, void *context)
+static enum db_status charge_person(struct db *db, const struct fill *fill,
+                                    const struct person *person, const char *query)
 {
-    struct fill *fill = context;
-    char query[ID_SIZE], key[40], body[500];
-    /* A person asks some times in a row; 40,503 has no factor in common with most counts. */
-    const struct person *person = &fill->people[fill->next / 8 * 40503 % fill->count];
-    id_new("qry_", query);
     const struct ledger_charge charge = {
         .prices = {{person->account, 1, 0}, {fill->teacher.account, 1, 0}},
         .count = 2,
@@ -85,13 +84,17 @@ static enum db_status charge_one(struct db *db, void *context)
         .now_ms = TIME_MS + (int64_t)fill->next / 10};
     struct ledger_outcome outcome;
     enum db_status status = ledger_debit(db, &charge, &outcome);
-    if (status != DB_OK || outcome.verdict != LEDGER_OK)
-        return DB_FAILED;
+    return status == DB_OK && outcome.verdict != LEDGER_OK ? DB_FAILED : status;
+}
+
+static enum db_status charge_and_answer(struct db *db, const struct fill *fill,
+                                        const struct person *person, const char *query)
+{
     unsigned char random[16];
-    char hex[33];
+    char key[33], body[500];
+    struct answer_row found;
     randombytes_buf(random, sizeof random);
-    sodium_bin2hex(hex, sizeof hex, random, sizeof random);
-    snprintf(key, sizeof key, "%s", hex);
+    sodium_bin2hex(key, sizeof key, random, sizeof random);
     int size = snprintf(body, sizeof body,
                         "{\"query\":\"%s\",\"probabilities\":[0.51,0.49],\"concentration\":20,"
                         "\"cost\":{\"epsilon\":1e-9,\"delta\":0},\"note\":\"%0200d\"}",
@@ -100,8 +103,24 @@ static enum db_status charge_one(struct db *db, void *context)
                                 .content_type = "application/json",
                                 .body = body,
                                 .body_size = (size_t)size,
-                                .created_ms = charge.now_ms};
-    return answers_store(db, person->client, key, &answer);
+                                .created_ms = TIME_MS};
+    /* As the server does: look first, while nothing is changed. */
+    enum db_status status = answers_find(db, person->client, key, &found);
+    if (status != DB_NONE)
+        return DB_FAILED;
+    status = charge_person(db, fill, person, query);
+    return status == DB_OK ? answers_store(db, person->client, key, &answer) : status;
+}
+
+static enum db_status charge_one(struct db *db, void *context)
+{
+    struct fill *fill = context;
+    char query[ID_SIZE];
+    /* A person asks some times in a row; 40,503 has no factor in common with most counts. */
+    const struct person *person = &fill->people[fill->next / 8 * 40503 % fill->count];
+    id_take(&fill->ids, "qry_", query);
+    return fill->next % ANSWER == 0 ? charge_and_answer(db, fill, person, query)
+                                    : charge_person(db, fill, person, query);
 }
 
 /* WORK for fill->next from 0 below COUNT. */

@@ -17,7 +17,9 @@ struct answer_row {
     int64_t created_ms;
 };
 
-/* The answer stored for CLIENT and KEY. DB_NONE: the key is new. Free with answer_done. */
+/* The answer stored for CLIENT and KEY. DB_NONE: the key is new. Free with answer_done. To be asked
+ * outside of a transaction or in a writing one, best before that changes anything: later it has to
+ * look through all blocks that are new since this process last looked. */
 enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out);
 void answer_done(struct answer_row *answer); /* frees the body; NULL body allowed */
