@@ -9,7 +9,7 @@
 #include "algos/online/online_run.h"
 #include "algos/privacy/noise.h"
 
-#define MAX_TRANSITIONS 50000000.0
+#define MAX_TRANSITIONS 100000000.0
 
 enum { P_UNIT = OFFLINE_VALUE_COUNT, P_BUFFER, P_DISCOUNT, P_STEP_LIMIT, P_BOUND, P_COUNT };
 
@@ -90,7 +90,7 @@ static enum algorithm_status dqn_plan(const struct algorithm_request *request,
     const struct env *world = request->world;
     double steps = offline_number(request, P_UNIT) > 0.0 ? step_limit(request, world) : 1.0;
     if (steps * offline_number(request, P_BUFFER) > MAX_TRANSITIONS) {
-        *message = "buffer times step_limit must be at most 50,000,000 transitions";
+        *message = "buffer times step_limit must be at most 100,000,000 transitions";
         return ALGORITHM_BAD_INPUT;
     }
     struct algorithm_request inner = inner_request(request);

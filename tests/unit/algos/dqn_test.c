@@ -149,6 +149,8 @@ Test(dqn, refuses_what_cannot_be_planned)
     cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_BAD_INPUT);
     online_kit_set(&kit, "batch_size", 0);
     online_kit_set(&kit, "unit", DQN_USER);
+    online_kit_set(&kit, "buffer", 200000); /* as by default */
+    cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_OK, "%s", message);
     online_kit_set(&kit, "buffer", 1000000);
     online_kit_set(&kit, "step_limit", 10000);
     cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_BAD_INPUT);
