@@ -26,7 +26,7 @@ class Teacher:
             except (OSError, http.client.HTTPException, ValueError) as failure:
                 code = getattr(failure, "code", None)  # None: no answer came, or half of one
                 why = b"" if code is None else failure.read()
-                if code == 403 and (b"/problems/budget" in why or b"/problems/no-budget" in why):
+                if code == 403 and any(w in why for w in (b"/problems/budget", b"/problems/no-budget", b"/problems/teacher-silent")):
                     return None
                 if code not in (None, 408, 425, 429, 502, 503, 504) or time.monotonic() > give_up:
                     sys.exit(f"{failure} {why.decode(errors='replace')}")
