@@ -101,7 +101,7 @@ static void settings_of(const struct cell *cell, const struct env *env,
     request->protects_rewards = true;
     set(request, GP_Q_REWARD_SCALE, cell->reward_scale);
     set(request, GP_Q_BATCH_SIZE, 128);
-    set(request, GP_Q_UPDATES, line ? 40 : 60);
+    set(request, GP_Q_UPDATES, line ? 40 : 1000);
     set(request, GP_Q_RATE, line ? 3 : 8);
     set(request, GP_Q_ERROR_LIMIT, 1e5);
     set(request, GP_Q_DISCOUNT, line ? 0.5 : 0.95);

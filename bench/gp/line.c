@@ -33,7 +33,7 @@ const struct env line_world = {.name = "line",
                                .state_dim = 1,
                                .action_count = 2,
                                .max_episode_steps = LINE_STEPS,
-                               .random_return = 12.5,
+                               .random_return = 10.8,
                                .state_size = sizeof(double),
                                .reset = reset,
                                .step = step};

@@ -69,7 +69,7 @@ static void epsilon_text(const struct cell *cell, const char *results, const str
     else if (isinf(f->high))
         snprintf(out, 64, "infinite");
     else if (isnan(f->high))
-        snprintf(out, 64, "above the claim");
+        snprintf(out, 64, "not measured");
     else
         snprintf(out, 64, "%.3g", f->high);
 }

@@ -54,8 +54,8 @@ static bool run_all(const char *path, unsigned seeds)
 {
     size_t count;
     const struct cell *cells = cells_all(&count);
-    for (unsigned seed = 0; seed < seeds; seed++)
-        for (size_t c = 0; c < count; c++) {
+    for (size_t c = 0; c < count; c++)
+        for (unsigned seed = 0; seed < seeds; seed++) {
             struct cell_result result;
             if (seed >= cells[c].seeds || done(path, cells[c].name, seed))
                 continue;

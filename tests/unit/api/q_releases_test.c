@@ -2,12 +2,17 @@
  * the same database, actions, bounds, the end; and nothing secret in what is stored. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/app.h"
+#include "api/q_pass.h"
 #include "api/q_releases.h"
 #include "api/sealed.h"
 #include "tests/unit/api/domain.h"
@@ -241,6 +246,71 @@ Test(q_releases, passes_answer_alike_and_end_with_what_they_stand_on, .init = op
     expect_status(fixture_delete(f, "steward", domain_path("/v1/q-releases/%s", id)), 204);
     r = ask("student", id, "actions", bodies[0]);
     cr_expect(!r->quick && r->status == 404);
+}
+
+/* The socket's thread uses passes while the committer's makes and ends them. */
+struct socket_thread {
+    const char *path, *token;
+    atomic_bool stop;
+    atomic_uint answered;
+    unsigned wrong;
+    char expected[256];
+};
+
+static const char *header_of(void *context, const char *name)
+{
+    static const char json[] = "application/json";
+    const struct socket_thread *own = context;
+    return strcasecmp(name, "Authorization") == 0  ? own->token
+           : strcasecmp(name, "Content-Type") == 0 ? json
+                                                   : NULL;
+}
+
+static void *use_passes(void *context)
+{
+    struct socket_thread *own = context;
+    static const char body[] = "{\"states\":[[0.1]]}";
+    const struct api_request request = {.method = "POST",
+                                        .path = own->path,
+                                        .query = "",
+                                        .header = header_of,
+                                        .header_context = own,
+                                        .body = (const unsigned char *)body,
+                                        .body_size = sizeof body - 1};
+    while (!atomic_load(&own->stop)) {
+        struct api_reply reply;
+        if (!api_serve_quick(fixture_app(f), &request, &reply))
+            continue;
+        atomic_fetch_add(&own->answered, 1);
+        own->wrong += reply.status != 200 || reply.body_size != strlen(own->expected) ||
+                      memcmp(reply.body, own->expected, reply.body_size) != 0;
+        api_reply_clear(&reply);
+    }
+    return NULL;
+}
+
+Test(q_releases, passes_are_shared_by_two_threads, .init = open_service, .fini = close_service)
+{
+    char id[ID_SIZE], bearer[200];
+    q_release_free(make(id));
+    snprintf(bearer, sizeof bearer, "Bearer %s", fixture_token(f, "student"));
+    static struct socket_thread own;
+    own.path = domain_path("/v1/q-releases/%s/queries", id);
+    own.token = bearer;
+    struct response *first = ask("student", id, "queries", "{\"states\":[[0.1]]}");
+    expect_status(first, 200);
+    snprintf(own.expected, sizeof own.expected, "%s", first->body);
+    pthread_t thread;
+    cr_assert_eq(pthread_create(&thread, NULL, use_passes, &own), 0);
+    for (int i = 0; i < 100; i++) {
+        q_pass_end_all(fixture_app(f));
+        cr_expect_str_eq(ask("student", id, "queries", "{\"states\":[[0.1]]}")->body, own.expected);
+    }
+    while (atomic_load(&own.answered) == 0) /* its turn has to come */
+        sched_yield();
+    atomic_store(&own.stop, true);
+    pthread_join(thread, NULL);
+    cr_expect_eq(own.wrong, 0);
 }
 
 Test(q_releases, end_for_ever, .init = open_service, .fini = close_service)
