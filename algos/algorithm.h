@@ -141,6 +141,7 @@ struct algorithm {
     const char *summary;
     bool mechanisms[MECHANISM_COUNT];
     bool needs_dataset;
+    bool reads_transitions;   /* rewards and next states, and not states and actions alone */
     bool needs_world;         /* it plays in request.world, and takes no dataset */
     bool may_play;            /* where request.protects_rewards, a world does for a dataset */
     bool result_is_public;    /* it plays in a public world, with nobody's data: what MECHANISM_NONE

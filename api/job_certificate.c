@@ -58,6 +58,12 @@ static bool logged(const struct job_plan *plan)
 static const char *stage_assumption(const struct job_plan *plan)
 {
     const struct stage_request *stage = &plan->request.stage;
+    if (stage->kind == STAGE_CONSENSUS && stage->grid.dims > 0) {
+        return "Labels: the grid of states that the experts were asked at was declared, not "
+               "derived "
+               "from the data. An expert's policy, uploaded or cloned, is a function of its own "
+               "data alone.";
+    }
     if (stage->kind == STAGE_CONSENSUS) {
         return "Labels: the world that the experts' consensus was played in is public, and so are "
                "the number of labels, the length of episodes and the share of random actions. An "

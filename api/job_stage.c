@@ -9,6 +9,7 @@
 #include "api/app.h"
 #include "api/fields.h"
 #include "api/job_skill.h"
+#include "api/job_stage_grid.h"
 #include "api/json_text.h"
 #include "api/world_program.h"
 
@@ -84,7 +85,7 @@ static void read_selective(struct call *call, const json_t *privacy, struct algo
 static void read_consensus(struct call *call, const json_t *privacy, struct algorithm_request *out)
 {
     int64_t labels = STAGE_LABELS, max_length = 0, rounds = STAGE_ROUNDS;
-    json_t *consensus = NULL, *skill = NULL;
+    json_t *consensus = NULL, *skill = NULL, *grid = NULL;
     struct stage_request stage = {
         .kind = STAGE_CONSENSUS, .epsilon_share = 1, .delta_share = 1, .explore = 0.1};
     const struct field fields[] = {
@@ -98,6 +99,7 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
         field_optional(field_number("explore", &stage.explore, 0, 0.9)),
         field_optional(field_integer("rounds", &rounds, 1, 1000)),
         field_optional(field_object("skill", &skill)),
+        field_optional(field_object("grid", &grid)),
     };
     (void)fields_read(call, privacy, "/privacy", fields, 3);
     if (consensus != NULL) {
@@ -110,6 +112,9 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
     stage.labels = (uint32_t)labels;
     stage.rounds = (uint32_t)rounds;
     stage.max_length = (uint32_t)max_length;
+    if (grid != NULL) {
+        job_stage_grid_read(call, consensus, &stage);
+    }
     out->plain_share = 1;
     out->stage = stage;
 }
@@ -234,6 +239,9 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
     if (problem != PROBLEM_NONE) {
         return problem;
     }
+    if (stage->grid.dims > 0) {
+        return job_stage_grid_fit(call, dataset, plan);
+    }
     return played ? fit_world(call, dataset, plan) : fit_logged(call, dataset, stage);
 }
 
@@ -267,10 +275,11 @@ static json_t *consensus_json(const struct job_plan *plan)
 {
     const struct stage_request *request = &plan->request.stage;
     const struct consensus_plan *p = &plan->plan.stage.consensus;
-    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o*}", "labels",
-                     (json_int_t)p->labels, "rounds", (json_int_t)request->rounds, "max_length",
-                     (json_int_t)request->max_length, "explore", json_number(request->explore),
-                     "sensitivity", json_number(p->sensitivity), "noise_multiplier",
+    return json_pack("{s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o*}", "labels",
+                     (json_int_t)p->labels, "grid", job_stage_grid_json(&request->grid), "rounds",
+                     (json_int_t)request->rounds, "max_length", (json_int_t)request->max_length,
+                     "explore", json_number(request->explore), "sensitivity",
+                     json_number(p->sensitivity), "noise_multiplier",
                      json_number(p->noise_multiplier), "noise", json_number(p->noise),
                      "lattice_scale", (json_int_t)p->lattice_scale, "epsilon_share",
                      json_number(request->epsilon_share), "delta_share",
@@ -364,7 +373,8 @@ static bool parse_consensus(const json_t *json, struct job_plan *out)
                                         .lattice_scale =
                                             (uint64_t)integer_of(json, "lattice_scale")};
     out->plan.stage.consensus = plan;
-    return plan.labels > 0 && plan.lattice_scale > 0 && plan.noise_multiplier > 0 &&
+    return job_stage_grid_parse(json_object_get(json, "grid"), &out->request.stage.grid) &&
+           plan.labels > 0 && plan.lattice_scale > 0 && plan.noise_multiplier > 0 &&
            out->request.stage.max_length > 0 && out->request.stage.rounds > 0;
 }
 

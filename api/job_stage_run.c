@@ -32,7 +32,7 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
     const struct stage_request *stage = &run->plan.request.stage;
     struct stage_run both = {
         .algorithm = run->plan.algorithm, .run = training, .keep = keep, .context = run};
-    bool played = stage->kind == STAGE_CONSENSUS ||
+    bool played = (stage->kind == STAGE_CONSENSUS && stage->grid.dims == 0) ||
                   (stage->kind == STAGE_STABLE && stage->source == STABLE_ROLLOUTS);
     struct world_run *world = NULL;
     if (played && training->checkpoint == NULL) {

@@ -104,6 +104,7 @@ const struct algorithm bcq_algorithm = {
                "actions that the experts are likely to take.",
     .mechanisms = OFFLINE_MECHANISMS,
     .needs_dataset = true,
+    .reads_transitions = true,
     .privacy_unit = "expert",
     .parameters = specs,
     .parameter_count = P_COUNT,

@@ -49,7 +49,7 @@ void consensus_sums(const struct consensus_plan *plan, const struct expert_voice
         sums[i] += noise_lattice_gaussian(noise, plan->lattice_scale);
 }
 
-static uint32_t label_of(const int64_t *sums, uint32_t actions)
+uint32_t consensus_label(const int64_t *sums, uint32_t actions)
 {
     uint32_t best = 0;
     for (uint32_t a = 1; a < actions; a++)
@@ -155,7 +155,7 @@ static void choose(struct party *p)
     p->left -= asked;
     for (uint32_t i = 0, next = 0; i < CONSENSUS_LANES; i++) {
         if (p->lane[i].labelled)
-            p->lane[i].action = label_of(p->sums + (size_t)actions * next++, actions);
+            p->lane[i].action = consensus_label(p->sums + (size_t)actions * next++, actions);
     }
 }
 

@@ -18,6 +18,7 @@
 #define TACET_ALGOS_OFFLINE_CONSENSUS_H
 
 #include "algos/algorithm.h"
+#include "algos/offline/consensus_grid.h"
 #include "algos/offline/consensus_plan.h"
 #include "algos/offline/expert_voices.h"
 
@@ -44,10 +45,20 @@ void consensus_sums(const struct consensus_plan *plan, const struct expert_voice
                     struct noise_source *noise, const float *states, uint32_t count,
                     double *scratch, int64_t *sums);
 
+/* The action with the largest of SUMS[actions], the first of them when several are. */
+uint32_t consensus_label(const int64_t *sums, uint32_t actions);
+
 /* ALGORITHM_OK: *OUT_RELEASED has exactly plan->labels transitions, each with its label as action,
  * what the world gave for it and the next state; those that follow one another are one trajectory
  * of the one slot. The caller frees it. Else as stable_prefix_release. */
 enum algorithm_status consensus_release(const struct consensus_run *run,
                                         struct dataset **out_released, const char **message);
+
+/* As consensus_release at the states of GRID (consensus_grid.h), without a world: RUN's env,
+ * max_length, explore, rounds and seed are not read, and its plan has as many labels as the grid
+ * has states. Each is a trajectory of one step that ends there, with reward 0. */
+enum algorithm_status consensus_grid_release(const struct consensus_run *run,
+                                             const struct consensus_grid *grid,
+                                             struct dataset **out_released);
 
 #endif

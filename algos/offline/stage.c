@@ -64,6 +64,8 @@ static enum algorithm_status release_labels(struct stages *s, const struct exper
                                             .noise = noise,
                                             .goes_on = goes_on,
                                             .context = s};
+    if (request->grid.dims > 0)
+        return consensus_grid_release(&consensus, &request->grid, &s->released);
     return consensus_release(&consensus, &s->released, message);
 }
 

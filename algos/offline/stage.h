@@ -18,7 +18,8 @@ struct stage_run {
     const struct algorithm_run *run; /* its stable is NULL; its checkpoint is that of both stages;
                                         its hooks have experts, who are asked, and cloned, only
                                         while the first stage is not done */
-    const struct env *env;           /* NULL where nothing is played: STABLE_LOGGED */
+    const struct env *env;           /* NULL where nothing is played: STABLE_LOGGED,
+                                        and a grid of states */
     /* As hooks.save, but true only when the bytes are on disk. */
     bool (*keep)(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size);
     void *context;

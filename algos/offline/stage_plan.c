@@ -101,6 +101,10 @@ static const char *problem(const struct stage_request *request, uint32_t nominal
         !(isfinite(skill->low) && isfinite(skill->high) && skill->low < skill->high &&
           skill->episodes >= 1 && skill->episodes <= SKILL_MAX_EPISODES))
         return "skill needs a low return below a high one, and 1 to 16 episodes";
+    if (request->grid.dims > 0 && consensus_grid_size(&request->grid) != request->labels)
+        return "the grid of states is out of bounds";
+    if (request->grid.dims > 0 && skill->power > 0.0)
+        return "skill is measured in play, and a grid of states needs none";
     if (!(request->explore >= 0.0 && request->explore < 1.0))
         return "explore must be at least 0 and below 1";
     return NULL;

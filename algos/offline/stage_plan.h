@@ -5,6 +5,7 @@
 #ifndef TACET_ALGOS_OFFLINE_STAGE_PLAN_H
 #define TACET_ALGOS_OFFLINE_STAGE_PLAN_H
 
+#include "algos/offline/consensus_grid.h"
 #include "algos/offline/consensus_plan.h"
 #include "algos/privacy/mechanism.h"
 #include "algos/privacy/sparse_vector.h"
@@ -36,7 +37,7 @@ struct skill_scale {
 struct stage_request {
     enum stage_kind kind;
     double epsilon_share, delta_share; /* of the budget, for this stage; in (0, 1] */
-    uint32_t max_length;               /* steps of the longest trajectory */
+    uint32_t max_length;               /* steps of the longest trajectory; 1 with a grid */
     /* STAGE_STABLE */
     enum stable_source source;
     uint32_t runs;          /* trajectories that are drawn, T */
@@ -47,6 +48,7 @@ struct stage_request {
     double explore;  /* share of steps that are random and bear no label */
     uint32_t rounds; /* of labels, between which a student learns to choose states */
     struct skill_scale skill;
+    struct consensus_grid grid; /* declared states, LABELS of them, in place of played ones */
 };
 
 struct stage_plan {

@@ -51,6 +51,12 @@ uint64_t stage_fingerprint(const struct algorithm_run *run)
                               (double)plan->consensus.lattice_scale};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         hash = mix(hash, numbers[i]);
+    const struct consensus_grid *grid = &request->grid;
+    for (uint32_t d = 0; d < grid->dims; d++) {
+        hash = mix(hash, grid->low[d]);
+        hash = mix(hash, grid->high[d]);
+        hash = mix(hash, grid->points[d]);
+    }
     return hash;
 }
 

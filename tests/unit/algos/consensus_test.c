@@ -250,3 +250,59 @@ Test(consensus, nobody_to_ask_is_no_error_and_stopping_is)
     cr_assert_eq(consensus_release(&run, &released, &message), ALGORITHM_CANCELLED);
     noise_source_free(noise);
 }
+
+/* 3 x 5 x 1 x 4 states: each once, the last number changing first, with the label of its state. */
+Test(consensus, a_grid_is_labelled_state_by_state)
+{
+    const struct consensus_grid grid = {
+        .dims = 4, .low = {-1, -2, 0.5, -3}, .high = {1, 2, 1.5, 0}, .points = {3, 5, 1, 4}};
+    struct crowd crowd = crowd_of(2);
+    const struct expert_voices voices = voices_of(&crowd);
+    struct consensus_plan plan;
+    cr_assert_eq(consensus_grid_size(&grid), 60);
+    cr_assert_eq(consensus_plan_make(60, 2, 20, 1e-5, &plan), CONSENSUS_OK);
+    struct noise_source *noise = noise_of(6);
+    const struct consensus_run run = {.plan = &plan, .voices = &voices, .noise = noise};
+    struct dataset *released = NULL;
+    cr_assert_eq(consensus_grid_release(&run, &grid, &released), ALGORITHM_OK);
+    cr_assert_eq(released->transition_count, 60);
+    uint32_t agreed = 0, row = 0;
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 5; j++) {
+            for (int k = 0; k < 4; k++, row++) {
+                const float *s = released->states + 4 * released->state_row[row];
+                const float want[4] = {(float)(i - 1), (float)(j - 2), 1.0F, (float)(k - 3)};
+                cr_assert_arr_eq(s, want, sizeof want, "state %u", row);
+                uint32_t best = s[2] + 0.5F * s[3] + 0.1F * s[1] + 0.02F * s[0] > 0.0F;
+                agreed += released->actions[row] == best;
+                cr_assert(released->terminated[row] && released->rewards[row] == 0.0F);
+            }
+        }
+    }
+    /* Votes differ by 80 to 90 experts, noise by 2 of deviation 2. */
+    cr_assert_eq(agreed, 60);
+    dataset_free(released);
+    noise_source_free(noise);
+}
+
+Test(consensus, grids_out_of_bounds_have_no_size)
+{
+    const struct consensus_grid good = {
+        .dims = 2, .low = {0, 0}, .high = {1, 1}, .points = {1000, 1000}};
+    cr_expect_eq(consensus_grid_size(&good), 1000000);
+    struct consensus_grid grid = good;
+    grid.dims = 0;
+    cr_expect_eq(consensus_grid_size(&grid), 0);
+    grid.dims = ENV_MAX_STATE_DIM + 1;
+    cr_expect_eq(consensus_grid_size(&grid), 0);
+    grid = good, grid.points[0] = 1001;
+    cr_expect_eq(consensus_grid_size(&grid), 0);
+    grid = good, grid.dims = 3, grid.points[2] = 2;
+    cr_expect_eq(consensus_grid_size(&grid), 0, "two million");
+    grid = good, grid.points[1] = 0;
+    cr_expect_eq(consensus_grid_size(&grid), 0);
+    grid = good, grid.low[1] = 1.5;
+    cr_expect_eq(consensus_grid_size(&grid), 0);
+    grid = good, grid.high[1] = NAN;
+    cr_expect_eq(consensus_grid_size(&grid), 0);
+}

@@ -134,3 +134,26 @@ const char *domain_teacher(const char *policy, double epsilon, double client_eps
                        "\"client_budget\":{\"epsilon\":%g,\"delta\":1e-5}}",
                        policy, epsilon, client_epsilon);
 }
+
+const char *domain_crowd(struct fixture *f, unsigned experts, bool policies)
+{
+    struct response *made =
+        fixture_post(f, "steward", "/v1/datasets",
+                     "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","
+                     "\"min_action_probability\":0.4,\"max_episode_steps\":30,"
+                     "\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    char *lines = domain_lines(experts, 12);
+    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
+    free(lines);
+    for (unsigned e = 0; policies && e < experts; e++) {
+        expect_status(fixture_put(f, "steward",
+                                  domain_path("/v1/datasets/%s/experts/e%u/policy", id, e),
+                                  "{\"activation\":\"relu\",\"layers\":[{\"weight\":[[0,0,0,0],"
+                                  "[0.02,0.1,1,0.5]],\"bias\":[0,0]}],\"output\":\"argmax\"}"),
+                      204);
+    }
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    return id;
+}

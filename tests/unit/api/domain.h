@@ -15,6 +15,11 @@ struct response *domain_upload(struct fixture *fixture, const char *role, const 
 const char *domain_dataset(struct fixture *fixture, const char *sensitivity);
 const char *domain_sealed(struct fixture *fixture, const char *sensitivity, unsigned experts);
 
+/* A sealed private dataset of cartpole, budget (300, 1e-2), whose experts play every action with
+ * 0.4 at least: then few of them are enough for a prefix. With POLICIES each uploads a network,
+ * too. */
+const char *domain_crowd(struct fixture *fixture, unsigned experts, bool policies);
+
 /* printf into a text that lives until 256 others were made. */
 const char *domain_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -13,31 +13,6 @@
 
 enum { EXPERTS = 40 };
 
-/* A sealed dataset of cartpole whose experts play every action with 0.4 at least: then few of them
- * are enough for a prefix. With POLICIES each uploads a network, too. */
-static const char *crowd(struct fixture *f, unsigned experts, bool policies)
-{
-    struct response *made =
-        fixture_post(f, "steward", "/v1/datasets",
-                     "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","
-                     "\"min_action_probability\":0.4,\"max_episode_steps\":30,"
-                     "\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
-    char *lines = domain_lines(experts, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
-    for (unsigned e = 0; policies && e < experts; e++) {
-        expect_status(fixture_put(f, "steward",
-                                  domain_path("/v1/datasets/%s/experts/e%u/policy", id, e),
-                                  "{\"activation\":\"relu\",\"layers\":[{\"weight\":[[0,0,0,0],"
-                                  "[0.02,0.1,1,0.5]],\"bias\":[0,0]}],\"output\":\"argmax\"}"),
-                      204);
-    }
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
-    return id;
-}
-
 #define SMALL "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":%u}"
 
 static const char *selective(const char *dataset, double epsilon, unsigned steps, const char *more)
@@ -128,7 +103,7 @@ Test(job_stage, bad_requests_name_what_is_bad)
         {JOB("dpsgd", ",\"stable\":{}"), "/privacy/stable"},
     };
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, 5, false), *one = crowd(f, 1, false);
+    const char *id = domain_crowd(f, 5, false), *one = domain_crowd(f, 1, false);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
         snprintf(body, sizeof body, cases[i][0], id);
@@ -164,7 +139,7 @@ Test(job_stage, datasets_of_no_world_are_refused)
 Test(job_stage, estimates_tell_the_threshold_and_the_reason)
 {
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, EXPERTS, false);
+    const char *id = domain_crowd(f, EXPERTS, false);
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate", selective(id, 60, 400, ""));
     expect_status(r, 200);
@@ -211,7 +186,7 @@ Test(job_stage, estimates_tell_the_threshold_and_the_reason)
 Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 120)
 {
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, EXPERTS, true);
+    const char *id = domain_crowd(f, EXPERTS, true);
     struct response *job = domain_run(f, selective(id, 60, 400, ""));
     cr_assert_str_eq(response_text(job, "/mechanism"), "selective_dpsgd");
     cr_assert_eq(response_number(job, "/progress/step"), 400);
@@ -231,7 +206,7 @@ Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 120)
 Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 120)
 {
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, EXPERTS, true);
+    const char *id = domain_crowd(f, EXPERTS, true);
     struct response *job = domain_run(f, selective(id, 60, 100,
                                                    ",\"source\":\"logged\",\"i_understand\":"
                                                    "\"policies_only\""));
@@ -246,7 +221,7 @@ Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 120)
 Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 120)
 {
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, EXPERTS, false);
+    const char *id = domain_crowd(f, EXPERTS, false);
     struct response *job = domain_run(f, consensus(id, 5, 200, 50));
     cr_assert_float_eq(spent(f, id), 5, 1e-6);
     struct response *certificate = certificate_of(f, job);
@@ -261,7 +236,7 @@ Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 120)
 Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 120)
 {
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, EXPERTS, false);
+    const char *id = domain_crowd(f, EXPERTS, false);
     struct response *job = domain_run(
         f,
         domain_path("{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\","
@@ -299,7 +274,7 @@ static bool meddle(void *context)
 Test(job_stage, what_was_released_survives_stops, .timeout = 120)
 {
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, EXPERTS, true);
+    const char *id = domain_crowd(f, EXPERTS, true);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", selective(id, 60, 60000, ""));
     expect_status(made, 202);
     const char *job = response_text(made, "/id");
@@ -345,7 +320,7 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 120)
 Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 120)
 {
     struct fixture *f = fixture_open();
-    const char *id = crowd(f, EXPERTS, true);
+    const char *id = domain_crowd(f, EXPERTS, true);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", selective(id, 60, 400000, ""));
     expect_status(made, 202);
     double reserved = response_number(made, "/privacy/reserved/epsilon");

@@ -1,0 +1,106 @@
+/* Labels at the states of a grid, CONSENSUS_LANES of them in one pass over the experts. */
+#include "algos/offline/consensus.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t consensus_grid_size(const struct consensus_grid *grid)
+{
+    uint64_t size = 1;
+    if (grid->dims < 1 || grid->dims > ENV_MAX_STATE_DIM)
+        return 0;
+    for (uint32_t d = 0; d < grid->dims; d++) {
+        float low = (float)grid->low[d], high = (float)grid->high[d];
+        if (!isfinite(low) || !isfinite(high) || grid->low[d] > grid->high[d] ||
+            grid->points[d] < 1 || grid->points[d] > CONSENSUS_GRID_MAX_POINTS)
+            return 0;
+        size *= grid->points[d]; /* at most 10^9 */
+        if (size > CONSENSUS_MAX_LABELS)
+            return 0;
+    }
+    return (uint32_t)size;
+}
+
+void consensus_grid_state(const struct consensus_grid *grid, uint32_t index, float *out)
+{
+    for (uint32_t d = grid->dims; d-- > 0;) {
+        uint32_t points = grid->points[d];
+        double part = points > 1 ? (double)(index % points) / (points - 1) : 0.5;
+        out[d] = (float)(grid->low[d] + part * (grid->high[d] - grid->low[d]));
+        index /= points;
+    }
+}
+
+struct walk {
+    const struct consensus_run *run;
+    const struct consensus_grid *grid;
+    struct dataset_builder *released;
+    double *scratch;
+    float states[CONSENSUS_LANES * ENV_MAX_STATE_DIM];
+    int64_t sums[CONSENSUS_LANES * ENV_MAX_ACTIONS];
+};
+
+static bool add(struct walk *w, const float *state, uint32_t label)
+{
+    size_t dim = w->grid->dims;
+    float twice[2 * ENV_MAX_STATE_DIM], reward = 0.0F;
+    uint16_t action = (uint16_t)label;
+    memcpy(twice, state, dim * sizeof *twice);
+    memcpy(twice + dim, state, dim * sizeof *twice);
+    const struct trajectory one = {
+        .length = 1, .terminated = true, .states = twice, .actions = &action, .rewards = &reward};
+    return dataset_builder_add(w->released, &one);
+}
+
+/* COUNT labels from state FIRST on. */
+static bool label(struct walk *w, uint32_t first, uint32_t count)
+{
+    const struct expert_voices *voices = w->run->voices;
+    size_t dim = w->grid->dims;
+    for (uint32_t i = 0; i < count; i++)
+        consensus_grid_state(w->grid, first + i, w->states + i * dim);
+    consensus_sums(w->run->plan, voices, w->run->noise, w->states, count, w->scratch, w->sums);
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t *sums = w->sums + (size_t)i * voices->action_count;
+        if (!add(w, w->states + i * dim, consensus_label(sums, voices->action_count)))
+            return false;
+    }
+    return true;
+}
+
+static enum algorithm_status walk(struct walk *w)
+{
+    const struct consensus_run *run = w->run;
+    uint32_t size = run->plan->labels;
+    for (uint32_t first = 0; first < size; first += CONSENSUS_LANES) {
+        if (run->goes_on && !run->goes_on(run->context))
+            return ALGORITHM_CANCELLED;
+        uint32_t left = size - first;
+        if (!label(w, first, left < CONSENSUS_LANES ? left : CONSENSUS_LANES))
+            return ALGORITHM_NO_MEMORY;
+    }
+    return ALGORITHM_OK;
+}
+
+enum algorithm_status consensus_grid_release(const struct consensus_run *run,
+                                             const struct consensus_grid *grid,
+                                             struct dataset **out_released)
+{
+    const struct expert_voices *voices = run->voices;
+    assert(run->plan->action_count == voices->action_count && grid->dims == voices->state_dim);
+    assert(run->plan->labels == consensus_grid_size(grid));
+    struct walk w = {.run = run, .grid = grid};
+    w.released = dataset_builder_new(grid->dims, voices->action_count, 1);
+    w.scratch = calloc((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * voices->action_count,
+                       sizeof *w.scratch);
+    enum algorithm_status status = w.released && w.scratch ? walk(&w) : ALGORITHM_NO_MEMORY;
+    free(w.scratch);
+    if (status != ALGORITHM_OK) {
+        dataset_builder_free(w.released);
+        return status;
+    }
+    *out_released = dataset_builder_finish(w.released);
+    return *out_released ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+}

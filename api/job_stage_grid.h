@@ -1,0 +1,27 @@
+/* The declared states of a consensus job, as JSON and back:
+ *
+ *   "grid":{"low":[number of each coordinate],"high":[...],"points":[...]} */
+#ifndef TACET_API_JOB_STAGE_GRID_H
+#define TACET_API_JOB_STAGE_GRID_H
+
+#include "algos/offline/stage_plan.h"
+#include "api/call.h"
+#include "api/job_plan.h"
+#include "storage/datasets.h"
+
+/* Reads CONSENSUS (at "/privacy/consensus"), an object with a member "grid", into the grid and the
+ * number of labels of OUT; gathers faults. */
+void job_stage_grid_read(struct call *call, const json_t *consensus, struct stage_request *out);
+
+/* What the grid needs of the dataset and the algorithm. PROBLEM_NONE, or a fault with its pointer.
+ */
+enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dataset,
+                                const struct job_plan *plan);
+
+/* New reference; null where there is no grid; NULL: memory. */
+json_t *job_stage_grid_json(const struct consensus_grid *grid);
+
+/* Reads what job_stage_grid_json gave; false: it did not. */
+bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out);
+
+#endif

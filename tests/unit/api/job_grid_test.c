@@ -1,0 +1,108 @@
+/* Consensus labels at a declared grid of states over the API: no world, its bounds, its price. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/api/domain.h"
+
+/* A sealed dataset of no world that anybody could play. */
+static const char *unplayable(struct fixture *f)
+{
+    struct response *made =
+        fixture_post(f, "steward", "/v1/datasets",
+                     "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":30,"
+                     "\"discount\":0.9,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    char *lines = domain_lines(6, 12);
+    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
+    free(lines);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    return id;
+}
+
+#define GRID "{\"low\":[-1,-1,-0.1,-1],\"high\":[1,1,0.1,1],\"points\":[2,3,5,1]}"
+
+static const char *job(const char *algorithm, const char *dataset, const char *consensus)
+{
+    return domain_path("{\"algorithm\":\"%s\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
+                       "\"privacy\":{\"epsilon\":3,\"delta\":1e-3,\"consensus\":%s},"
+                       "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":50}}",
+                       algorithm, dataset, consensus);
+}
+
+Test(job_grid, needs_no_world_and_costs_what_its_labels_cost)
+{
+    struct fixture *f = fixture_open();
+    const char *id = unplayable(f);
+    const char *body = job("behaviour_cloning", id, "{\"grid\":" GRID "}");
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    expect_status(estimate, 200);
+    cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
+    cr_expect_eq(response_number(estimate, "/plan/consensus/labels"), 30);
+    cr_expect_eq(response_number(estimate, "/plan/consensus/grid/points/2"), 5);
+    cr_expect_eq(response_number(estimate, "/plan/consensus/grid/low/2"), -0.1);
+    struct response *done = domain_run(f, body);
+    cr_expect_float_eq(response_number(done, "/privacy/spent/epsilon"), 3, 1e-6);
+    struct response *budget = fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", id));
+    cr_expect_float_eq(response_number(budget, "/spent/epsilon"), 3, 1e-6);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(done, "/policy")));
+    expect_status(certificate, 200);
+    cr_expect_str_eq(response_text(certificate, "/privacy/unit"), "expert");
+    cr_expect_not_null(strstr(certificate->body, "grid of states that the experts were asked at"));
+    cr_expect_eq(response_number(certificate, "/plan/consensus/grid/high/0"), 1);
+    fixture_close(f);
+}
+
+Test(job_grid, bad_grids_name_what_is_bad)
+{
+    static const char *const cases[][2] = {
+        {"{\"grid\":{}}", "/privacy/consensus/grid/low"},
+        {"{\"grid\":{\"low\":[],\"high\":[],\"points\":[]}}", "/privacy/consensus/grid/low"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1],\"points\":[2,2,2,2]}}",
+         "/privacy/consensus/grid/high"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1],\"points\":[2,2,2]}}",
+         "/privacy/consensus/grid/points"},
+        {"{\"grid\":{\"low\":[0,0,2,0],\"high\":[1,1,1,1],\"points\":[2,2,2,2]}}",
+         "/privacy/consensus/grid/high/2"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1e10],\"points\":[2,2,2,2]}}",
+         "/privacy/consensus/grid/high/3"},
+        {"{\"grid\":{\"low\":[-1e10,0,0,0],\"high\":[1,1,1,1],\"points\":[2,2,2,2]}}",
+         "/privacy/consensus/grid/low/0"},
+        {"{\"grid\":{\"low\":[0,\"x\",0,0],\"high\":[1,1,1,1],\"points\":[2,2,2,2]}}",
+         "/privacy/consensus/grid/low/1"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1],\"points\":[2,0,2,2]}}",
+         "/privacy/consensus/grid/points/1"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1],\"points\":[2,2.5,2,2]}}",
+         "/privacy/consensus/grid/points/1"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1],\"points\":[2,2,1001,2]}}",
+         "/privacy/consensus/grid/points/2"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1],\"points\":[100,100,100,2]}}",
+         "/privacy/consensus/grid/points"},
+        {"{\"grid\":{\"low\":[0,0,0],\"high\":[1,1,1],\"points\":[2,2,2]}}",
+         "/privacy/consensus/grid"},
+        {"{\"grid\":" GRID ",\"labels\":30}", "/privacy/consensus/labels"},
+        {"{\"grid\":" GRID ",\"rounds\":2}", "/privacy/consensus/rounds"},
+        {"{\"grid\":" GRID ",\"explore\":0.1}", "/privacy/consensus/explore"},
+        {"{\"grid\":" GRID ",\"max_length\":30}", "/privacy/consensus/max_length"},
+        {"{\"grid\":" GRID ",\"skill\":{\"low\":0,\"high\":9}}", "/privacy/consensus/skill"},
+        {"{\"grid\":7}", "/privacy/consensus/grid"},
+    };
+    struct fixture *f = fixture_open();
+    const char *id = unplayable(f);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *body = job("behaviour_cloning", id, cases[i][0]);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs", body), cases[i][1]);
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", body), cases[i][1]);
+    }
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", job("cql", id, "{\"grid\":" GRID "}")),
+                   "/privacy/consensus/grid");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", job("bcq", id, "{\"grid\":" GRID "}")),
+                   "/privacy/consensus/grid");
+    struct response *budget = fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", id));
+    cr_expect_eq(response_number(budget, "/reserved/epsilon"), 0);
+    cr_expect_eq(response_number(budget, "/spent/epsilon"), 0);
+    fixture_close(f);
+}
