@@ -14,7 +14,9 @@ static json_t *event_of(const struct job_plan *plan, uint64_t steps, bool before
                          .child = &noise,
                          .child_count = 1};
     struct event first = {.kind = EVENT_MECHANISM, .mechanism = p->before.mechanism};
-    struct event parts[2];
+    /* Rounding the Gaussian is post-processing; that its table is not quite it has a price. */
+    const struct composition_part table = dp_sgd_plan_table_price(p, steps);
+    struct event parts[3];
     size_t count = 0;
     if (before && p->before.times > 0) {
         parts[count++] = (struct event){.kind = EVENT_SELF_COMPOSED,
@@ -25,6 +27,9 @@ static json_t *event_of(const struct job_plan *plan, uint64_t steps, bool before
     if (steps > 0) {
         parts[count++] = (struct event){
             .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
+    }
+    if (table.times > 0) {
+        parts[count++] = (struct event){.kind = EVENT_MECHANISM, .mechanism = table.mechanism};
     }
     struct event nothing = {.kind = EVENT_NO_OP};
     struct event all = {.kind = EVENT_COMPOSED, .child = parts, .child_count = count};

@@ -66,12 +66,9 @@ static void bcq_errors(const void *context, const struct trainer_rows *rows)
     const uint32_t actions = bcq->loss.actions;
     for (uint32_t i = 0; i < rows->count; i++) {
         size_t row = 2 * (size_t)i * actions;
-        float y = rows->rewards[i];
-        if (!rows->terminated[i]) {
-            const float *next = rows->online_next + row;
-            uint32_t best = policy_best_allowed(next, next + actions, actions, bcq->threshold);
-            y += bcq->discount * rows->target_next[(size_t)i * actions + best];
-        }
+        const float *next = rows->online_next + row;
+        uint32_t best = policy_best_allowed(next, next + actions, actions, bcq->threshold);
+        float y = offline_target(rows, i, best, actions, bcq->discount);
         (void)bcq_loss(&bcq->loss, rows->online + row, rows->actions[i], y, rows->error + row);
     }
 }

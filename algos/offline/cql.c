@@ -53,11 +53,8 @@ static void cql_errors(const void *context, const struct trainer_rows *rows)
     const uint32_t actions = cql->loss.actions;
     for (uint32_t i = 0; i < rows->count; i++) {
         size_t row = (size_t)i * actions;
-        float y = rows->rewards[i];
-        if (!rows->terminated[i]) {
-            uint32_t best = policy_best_action(rows->online_next + row, actions);
-            y += cql->discount * rows->target_next[row + best];
-        }
+        uint32_t best = policy_best_action(rows->online_next + row, actions);
+        float y = offline_target(rows, i, best, actions, cql->discount);
         (void)cql_loss(&cql->loss, rows->online + row, rows->actions[i], y, rows->error + row);
     }
 }

@@ -250,3 +250,11 @@ float offline_softmax(const float *logits, uint32_t count, float scale, float *g
         gradient[b] *= scale / sum;
     return most + logf(sum);
 }
+
+float offline_target(const struct trainer_rows *rows, uint32_t i, uint32_t best, uint32_t actions,
+                     float discount)
+{
+    if (rows->terminated[i])
+        return rows->rewards[i];
+    return rows->rewards[i] + discount * rows->target_next[(size_t)i * actions + best];
+}

@@ -176,4 +176,10 @@ float offline_huber_slope(float difference, float threshold);
  * logit is none. */
 float offline_softmax(const float *logits, uint32_t count, float scale, float *gradient);
 
+/* The target of example I of ROWS when BEST is what would be played at its next state: its reward
+ * and, unless it ended there, DISCOUNT times what the target network of ACTIONS outputs says of
+ * BEST. */
+float offline_target(const struct trainer_rows *rows, uint32_t i, uint32_t best, uint32_t actions,
+                     float discount);
+
 #endif

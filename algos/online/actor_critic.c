@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/nn/softmax.h"
+
 /* Where the matrices lie in the vector of parameters. */
 static size_t actor_at(const struct actor_critic *net)
 {
@@ -43,23 +45,6 @@ static double dot(const float *a, const double *b, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         sum += a[i] * b[i];
     return sum;
-}
-
-/* LOGITS become probabilities; false: not finite. */
-static bool softmax(double *logits, uint32_t n)
-{
-    double top = logits[0], sum = 0.0;
-    for (uint32_t a = 1; a < n; a++)
-        top = fmax(top, logits[a]);
-    for (uint32_t a = 0; a < n; a++) {
-        if (!isfinite(logits[a]))
-            return false;
-        logits[a] = exp(logits[a] - top);
-        sum += logits[a];
-    }
-    for (uint32_t a = 0; a < n; a++)
-        logits[a] /= sum;
-    return true;
 }
 
 bool actor_critic_forward(const struct actor_critic *net, const float *parameters,

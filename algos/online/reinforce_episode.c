@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/nn/softmax.h"
 #include "algos/online/reinforce.h"
 
 #include "algos/online/online_run.h"
@@ -31,21 +32,12 @@ void reinforce_episode_clear(struct reinforce_episode *episode)
     *episode = (struct reinforce_episode){0};
 }
 
-/* LOGITS become probabilities P; false: not finite. */
-static bool softmax(const float *logits, uint32_t n, double *p)
+/* The softmax of LOGITS to P; false: not finite. */
+static bool probabilities_of(const float *logits, uint32_t n, double *p)
 {
-    double top = logits[0], sum = 0.0;
-    for (uint32_t a = 1; a < n; a++)
-        top = fmax(top, logits[a]);
-    for (uint32_t a = 0; a < n; a++) {
-        if (!isfinite(logits[a]))
-            return false;
-        p[a] = exp(logits[a] - top);
-        sum += p[a];
-    }
     for (uint32_t a = 0; a < n; a++)
-        p[a] /= sum;
-    return true;
+        p[a] = logits[a];
+    return softmax(p, n);
 }
 
 static uint32_t draw(const double *p, uint32_t n, struct rng *rng)
@@ -75,7 +67,7 @@ enum reinforce_play reinforce_play(struct reinforce_episode *episode, const stru
         if (view->bounds)
             observation_hide(view->bounds, view->plan, view->noise, row);
         mlp_forward_one(shape, parameters, row, logits, scratch);
-        if (!softmax(logits, env->action_count, p))
+        if (!probabilities_of(logits, env->action_count, p))
             return REINFORCE_NOT_FINITE;
         uint32_t action = draw(p, env->action_count, rng);
         struct env_outcome outcome = env->step(state, physics, action, rng, seen);
@@ -124,7 +116,7 @@ void reinforce_gradient(const struct reinforce_episode *episode, struct batch *b
         float *error = batch_output_error(batch);
         for (uint32_t i = 0; i < rows && finite; i++) {
             double p[ENV_MAX_ACTIONS], weight = episode->weights[first + i];
-            finite = softmax(logits + (size_t)i * actions, actions, p);
+            finite = probabilities_of(logits + (size_t)i * actions, actions, p);
             for (uint32_t a = 0; a < actions && finite; a++) {
                 double taken = a == episode->actions[first + i] ? 1.0 : 0.0;
                 error[(size_t)i * actions + a] = (float)(weight * (p[a] - taken));

@@ -38,6 +38,21 @@ struct dp_sgd_allowance dp_sgd_lattice_allowance(const struct dp_sgd_plan *plan)
     };
 }
 
+struct composition_part dp_sgd_plan_table_price(const struct dp_sgd_plan *plan, uint64_t steps)
+{
+    struct composition_part price = {.times = 0};
+    if (plan->rounded_draws == 0 || steps == 0)
+        return price;
+    struct dp_sgd_plan part = *plan;
+    part.steps = steps;
+    struct dp_sgd_allowance allowance = dp_sgd_lattice_allowance(&part);
+    price.mechanism = (struct mechanism){
+        .kind = MECHANISM_EPSILON_DELTA,
+        .pair = {.epsilon = allowance.epsilon, .delta = SHARE_OF_DELTA * plan->delta}};
+    price.times = 1;
+    return price;
+}
+
 bool dp_sgd_lattice_fits(const struct dp_sgd_plan *plan, double epsilon)
 {
     double draws = draws_of(plan);

@@ -82,4 +82,9 @@ void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan,
                                 const struct rounded_gaussian *table, struct noise_source *noise,
                                 int64_t *sum, uint64_t count, float *out);
 
+/* What STEPS noisy steps of a plan with rounded_draws cost because their draws come from a table
+ * and not from the rounded Gaussian itself, as one (epsilon, delta) that is composed with the
+ * Gaussians: what the plan's own figures have in them. Times 0 for other plans and for no step. */
+struct composition_part dp_sgd_plan_table_price(const struct dp_sgd_plan *plan, uint64_t steps);
+
 #endif

@@ -1,6 +1,8 @@
 /* The other offline algorithms through the interface: their jobs, what their policies are, and who
  * may teach with them. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/unit/api/domain.h"
 
@@ -98,5 +100,53 @@ Test(offline_kinds, certificate_names_the_arithmetic)
     cr_expect(certificate_says(f, policy, "Exact arithmetic"));
     cr_expect(certificate_says(f, policy, "Gaussian rounded to whole numbers"));
     cr_expect_not(certificate_says(f, policy, "no theorem covers its last bits"));
+    fixture_close(f);
+}
+
+/* The event of the last entry of DATASET's account, as text. */
+static char *last_event(struct fixture *f, const char *dataset)
+{
+    struct response *budget =
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
+    struct response *entries = fixture_get(
+        f, "auditor",
+        domain_path("/v1/ledger/accounts/%s/entries", response_text(budget, "/account")));
+    json_t *items = response_at(entries, "/items");
+    json_t *last = json_array_get(items, json_array_size(items) - 1);
+    return json_dumps(json_object_get(last, "event"), JSON_COMPACT);
+}
+
+/* Stable prefixes, then steps in whole numbers: both are certified, and the ledger's event has the
+ * table's price, so that whoever composes it finds what was charged. */
+Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 120)
+{
+    static const char *const first[] = {
+        "\"selective_dpsgd\",\"privacy\":{\"epsilon\":60,\"delta\":1e-3,\"plain_share\":0.5,"
+        "\"stable\":{\"count\":5}}",
+        "\"dpsgd\",\"privacy\":{\"epsilon\":10,\"delta\":1e-3}",
+        "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-3,\"consensus\":{\"labels\":40}}"};
+    struct fixture *f = fixture_open();
+    const char *id = domain_crowd(f, 40, true);
+    for (int i = 0; i < 3; i++) {
+        struct response *job =
+            domain_run(f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"parameters\":"
+                                      "{\"hidden\":[4],\"batch_size\":4,\"steps\":60,"
+                                      "\"arithmetic\":\"exact\"},\"mechanism\":%s}",
+                                      id, first[i]));
+        const char *policy = response_text(job, "/policy");
+        double paid = response_number(job, "/privacy/spent/epsilon");
+        bool noisy = i < 2; /* consensus has plain steps alone */
+        cr_expect_eq(certificate_says(f, policy, "Gaussian rounded to whole numbers"), noisy);
+        cr_expect_not(certificate_says(f, policy, "no theorem covers its last bits"));
+        char *event = last_event(f, id);
+        if (i == 1)
+            cr_expect_not_null(strstr(event, "EpsilonDeltaDpEvent"), "%s", event);
+        struct response *cost = fixture_post(f, "auditor", "/v1/accounting:compose",
+                                             domain_path("{\"events\":%s,\"delta\":1e-3}", event));
+        expect_status(cost, 200);
+        cr_expect_float_eq(response_number(cost, "/epsilon"), paid, 2e-3 * paid, "%s of %g",
+                           cost->body, paid);
+        free(event);
+    }
     fixture_close(f);
 }
