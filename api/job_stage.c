@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algos/offline/expert_clones.h"
 #include "api/app.h"
 #include "api/fields.h"
 #include "api/job_skill.h"
@@ -199,10 +200,13 @@ static enum problem fit_networks(struct call *call, const struct dataset_row *da
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
-    if (!job_networks_fit(count, bytes)) {
+    const struct clone_settings clones = clone_defaults();
+    int64_t cloned = dataset->experts > count ? dataset->experts - count : 0;
+    int64_t all, each = (int64_t)clone_bytes(&clones, dataset->state_dim, dataset->action_count);
+    if (__builtin_mul_overflow(cloned, each, &all) || __builtin_add_overflow(all, bytes, &all) ||
+        !job_networks_fit(count, all)) {
         return call_invalid(call, "/dataset",
-                            "has policies of more than %zu MiB together, which such a job must "
-                            "hold in memory",
+                            "has experts whose policies, uploaded or cloned, take over %zu MiB",
                             JOB_NETWORKS_MAX_BYTES >> 20);
     }
     return PROBLEM_NONE;

@@ -73,23 +73,29 @@ static void fit_clear(struct fit *fit)
     policy_free(fit->policy);
 }
 
-static struct mlp_shape shape_of(const struct clone_settings *settings, const struct dataset *data)
+static struct mlp_shape shape_of(const struct clone_settings *settings, uint32_t state_dim,
+                                 uint32_t actions)
 {
     assert(settings->hidden_layers > 0 && settings->hidden_layers < MLP_MAX_LAYERS);
-    struct mlp_shape shape = {.input = data->state_dim,
-                              .layer_count = settings->hidden_layers + 1,
-                              .activation = MLP_RELU};
+    struct mlp_shape shape = {
+        .input = state_dim, .layer_count = settings->hidden_layers + 1, .activation = MLP_RELU};
     for (uint32_t l = 0; l < settings->hidden_layers; l++)
         shape.width[l] = settings->hidden_width;
-    shape.width[settings->hidden_layers] = data->action_count;
+    shape.width[settings->hidden_layers] = actions;
     return shape;
+}
+
+size_t clone_bytes(const struct clone_settings *settings, uint32_t state_dim, uint32_t action_count)
+{
+    const struct mlp_shape shape = shape_of(settings, state_dim, action_count);
+    return sizeof(struct policy) + mlp_parameter_count(&shape) * sizeof(float);
 }
 
 static bool fit_init(struct fit *fit)
 {
     const struct optimizer_settings adam = {
         .kind = OPTIMIZER_ADAM, .momentum = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
-    struct mlp_shape shape = shape_of(fit->settings, fit->data);
+    struct mlp_shape shape = shape_of(fit->settings, fit->data->state_dim, fit->data->action_count);
     size_t parameters = mlp_parameter_count(&shape), dim = shape.input;
     fit->mean = calloc(2 * dim, sizeof *fit->mean);
     fit->factor = fit->mean ? fit->mean + dim : NULL;

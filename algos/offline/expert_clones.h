@@ -35,6 +35,10 @@ struct clone_settings {
  * cost). */
 struct clone_settings clone_defaults(void);
 
+/* What a clone takes of memory, as expert_policies_bytes counts it. */
+size_t clone_bytes(const struct clone_settings *settings, uint32_t state_dim,
+                   uint32_t action_count);
+
 /* The clone of EXPERT, which must have a transition, for a floor of MIN_ACTION_PROBABILITY; the
  * caller frees it. NULL: no memory. Where the data are so wild that weights are no numbers the
  * clone's outputs are none either, which expert_policies_probabilities answers for. */

@@ -65,13 +65,16 @@ static const char *check(const struct offline_kind *kind, const struct algorithm
     return NULL;
 }
 
-static enum algorithm_status explain(enum dp_sgd_plan_status status, const char **message)
+static enum algorithm_status explain(enum dp_sgd_plan_status status, bool exact,
+                                     const char **message)
 {
     switch (status) {
     case DP_SGD_PLAN_OK:
         return ALGORITHM_OK;
     case DP_SGD_PLAN_INFEASIBLE:
-        *message = "the privacy budget cannot pay one step";
+        *message = exact ? "the privacy budget cannot pay one step, or is too large for exact "
+                           "arithmetic, whose noise can be certified up to an epsilon of some 15"
+                         : "the privacy budget cannot pay one step";
         return ALGORITHM_INFEASIBLE;
     case DP_SGD_PLAN_NO_MEMORY:
         return ALGORITHM_NO_MEMORY;
@@ -115,24 +118,23 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
         .batch_size = batch_size(request),
         .nominal_experts = request->nominal_experts,
         .steps = schedule_noisy_steps(&schedule, plan->total_steps),
-        .rounded_draws =
-            offline_number(request, OFFLINE_ARITHMETIC) > 0 ? plan->parameter_count : 0,
         .delta = request->delta,
     };
+    if (privacy->steps > 0 && offline_number(request, OFFLINE_ARITHMETIC) > 0)
+        privacy->rounded_draws = plan->parameter_count;
     enum algorithm_status first = plan_stage(request, plan, message);
     if (first != ALGORITHM_OK)
         return first;
     if (privacy->steps == 0 && privacy->before.times == 0) /* nothing is to be paid for */
         return ALGORITHM_OK;
-    if (privacy->steps == 0)
-        return explain(dp_sgd_plan_find_noise(privacy, request->epsilon), message);
-    if (privacy->noise_multiplier <= 0.0)
-        return explain(dp_sgd_plan_find_noise(privacy, request->epsilon), message);
+    if (privacy->steps == 0 || privacy->noise_multiplier <= 0.0)
+        return explain(dp_sgd_plan_find_noise(privacy, request->epsilon),
+                       privacy->rounded_draws > 0, message);
     enum dp_sgd_plan_status status =
         dp_sgd_plan_find_steps(privacy, request->epsilon, privacy->steps);
     if (status == DP_SGD_PLAN_OK)
         plan->total_steps = schedule_most_steps(&schedule, privacy->steps, plan->total_steps);
-    return explain(status, message);
+    return explain(status, privacy->rounded_draws > 0, message);
 }
 
 enum algorithm_status offline_plan(const struct offline_kind *kind,

@@ -115,31 +115,13 @@ static enum algorithm_status release_with(struct stages *s, const struct expert_
     return stable_prefix_release(&stable, &s->released, message);
 }
 
-/* Networks as they were uploaded, and clones of those who uploaded none: of each expert a function
- * of its own data and of public settings. */
-static enum algorithm_status experts_of(const struct algorithm_run *run,
-                                        struct expert_policies **out)
-{
-    assert(run->hooks.experts);
-    struct expert_policies *policies = NULL;
-    const struct clone_settings settings = clone_defaults();
-    enum algorithm_status status = run->hooks.experts(run->hooks.context, &policies);
-    if (status != ALGORITHM_OK)
-        return status;
-    status = expert_clones_fill(policies, run->data, &settings, run->request->seed, &run->hooks, 0);
-    if (status != ALGORITHM_OK) {
-        expert_policies_free(policies);
-        return status;
-    }
-    *out = policies;
-    return ALGORITHM_OK;
-}
-
 static enum algorithm_status first_stage(struct stages *s, const char **message)
 {
     const struct algorithm_run *run = s->stage->run;
     struct expert_policies *policies = NULL;
-    enum algorithm_status status = experts_of(run, &policies);
+    /* Of each expert a function of its own data and of public settings. */
+    const struct clone_settings settings = clone_defaults();
+    enum algorithm_status status = expert_clones_all(run, &settings, 0, &policies);
     if (status != ALGORITHM_OK)
         return status;
     struct noise_source *own = run->noise ? NULL : noise_source_new("first stage");

@@ -77,7 +77,7 @@ Test(audit, consensus)
                                 .epsilon = 2.0,
                                 .delta = 1e-2,
                                 .claim = AUDIT_GAUSSIAN_DP,
-                                .samples = 20000,
+                                .samples = 10000,
                                 .statistic = leaning};
     struct asking loud = asking, twice = asking;
     loud.plan.lattice_scale /= 2;

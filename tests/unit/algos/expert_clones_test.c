@@ -227,6 +227,8 @@ Test(expert_clones, an_uploaded_network_is_kept_and_nothing_gives_the_uniform_po
     cr_assert(same_expert(clones, 3, truth, 0));
     for (uint32_t e = 0; e < EXPERTS; e++)
         cr_assert_eq(expert_policies_has(clones, e), e != 4);
+    size_t given = expert_policies_bytes(truth), each = clone_bytes(&small, STATE_DIM, ACTIONS);
+    cr_assert_eq(expert_policies_bytes(clones), given + (EXPERTS - 2) * each);
     const float state[STATE_DIM] = {1.0F, 2.0F, 3.0F};
     double p[ACTIONS];
     expert_policies_probabilities(clones, 4, 1, state, 1, p);
