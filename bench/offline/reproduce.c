@@ -21,7 +21,7 @@ struct options {
     char *worlds; /* comma-separated, as are the next */
     const char *algorithms, *methods, *epsilons;
     uint32_t experts, trajectories;
-    uint64_t seeds, steps, population;
+    uint64_t first_seed, seeds, steps, population;
     const char *results, *cache, *report;
     bool ablation;
     struct cell_setting settings[CELL_SETTINGS];
@@ -31,7 +31,8 @@ struct options {
 static const char usage[] =
     "reproduce_offline [--environments cartpole,acrobot] [--algorithms cql,bcq]\n"
     "  [--only none,dpsgd,selective,selective_paper,consensus] [--epsilons 2.5,5,7.5,10]\n"
-    "  [--experts 3000] [--trajectories 20] [--seeds 3] [--steps N] [--set NAME=VALUE ...]\n"
+    "  [--experts 3000] [--trajectories 20] [--first-seed 1] [--seeds 3] [--steps N] [--set "
+    "NAME=VALUE ...]\n"
     "  [--population SEED] [--results FILE] [--cache DIRECTORY] [--ablation] [--report "
     "DIRECTORY]\n";
 
@@ -83,6 +84,8 @@ static bool read_option(int which, char *text, struct options *o)
         return number(text, 1, 1e4, &value) && (o->trajectories = (uint32_t)value) == value;
     case 's':
         return number(text, 1, 1000, &value) && (double)(o->seeds = (uint64_t)value) == value;
+    case 'f':
+        return number(text, 1, 1e9, &value) && (double)(o->first_seed = (uint64_t)value) == value;
     case 'k':
         return number(text, 1, 1e7, &value) && (double)(o->steps = (uint64_t)value) == value;
     case 'q':
@@ -115,6 +118,7 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"experts", required_argument, NULL, 'n'},
                                           {"trajectories", required_argument, NULL, 't'},
                                           {"seeds", required_argument, NULL, 's'},
+                                          {"first-seed", required_argument, NULL, 'f'},
                                           {"steps", required_argument, NULL, 'k'},
                                           {"population", required_argument, NULL, 'q'},
                                           {"set", required_argument, NULL, 'e'},
@@ -223,7 +227,7 @@ static bool run_world(const struct options *o, const struct population *populati
     struct cell cell = {
         .population = population, .steps = o->steps, .setting_count = o->setting_count};
     memcpy(cell.settings, o->settings, sizeof cell.settings);
-    for (cell.seed = 1; cell.seed <= o->seeds; cell.seed++) {
+    for (cell.seed = o->first_seed; cell.seed - o->first_seed < o->seeds; cell.seed++) {
         for (unsigned m = 0; m < method_count; m++) {
             cell.method = cell_method_find(method[m]);
             if (!cell.method) {
@@ -262,6 +266,7 @@ int main(int argc, char **argv)
                         .epsilons = "2.5,5,7.5,10",
                         .experts = 3000,
                         .trajectories = 20,
+                        .first_seed = 1,
                         .seeds = 3,
                         .population = 1,
                         .results = "docs/results/offline.tsv",
