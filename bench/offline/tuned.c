@@ -40,6 +40,7 @@ static const struct {
       {"skill_low", -200},
       {"skill_high", 300},
       {"skill_power", 4}}},
+    {"hiv", "cql", "consensus", {{"alpha", 1}, {"input_scale", 10}}},
     {"hiv", "bcq", "consensus", {{"threshold", 0.95}}},
     {"lunar_lander", "bcq", "consensus", {{"threshold", 0.95}}},
     {"acrobot", NULL, NULL, {{"steps", 40000}}},
@@ -65,5 +66,9 @@ unsigned tuned_settings(const struct cell *cell, struct cell_setting out[CELL_SE
         for (int i = 0; i < MOST && rows[r].settings[i].name && count < CELL_SETTINGS; i++)
             out[count++] = rows[r].settings[i];
     }
+    /* Labels that noise makes unsure explore by themselves. */
+    if (fits("cartpole", cell->population->env->name) && fits("cql", cell->algorithm->name) &&
+        fits("consensus", cell->method->name) && cell->epsilon <= 5.0 && count < CELL_SETTINGS)
+        out[count++] = (struct cell_setting){"explore", 0.1};
     return count;
 }
