@@ -23,13 +23,17 @@ static unsigned char *put_number(unsigned char *at, uint64_t value, unsigned byt
     return at;
 }
 
+static unsigned char *put_bytes(unsigned char *at, const void *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
+
 static unsigned char *put_text(unsigned char *at, const char *text)
 {
     size_t size = strlen(text);
     assert(size <= UINT16_MAX);
-    at = put_number(at, size, 2);
-    memcpy(at, text, size);
-    return at + size;
+    return put_bytes(put_number(at, size, 2), text, size);
 }
 
 unsigned char *answer_block_begin(unsigned char *at)

@@ -209,7 +209,7 @@ size_t answer_index_next(struct answer_index *index, struct answer_place *out, s
     }
     size_t left = index->sorted_count - index->done;
     size_t count = left < most ? left : most;
-    if (count > 0) {
+    if (index->sorted != NULL && count > 0) {
         memcpy(out, index->sorted + index->done, count * sizeof *out);
     }
     *out_filed = count > 0 && count == left ? index->sorted_reached : 0;
