@@ -15,10 +15,11 @@
 
 #include "algos/algorithm.h"
 
-#define ENSEMBLE_SHARDS_MIN     2
-#define ENSEMBLE_ACTIONS_MAX    64
-#define ENSEMBLE_PARAMETERS_MAX 10000000 /* of all its policies: what one answer multiplies with   \
-                                          */
+#define ENSEMBLE_SHARDS_MIN  2
+#define ENSEMBLE_ACTIONS_MAX 64
+#define ENSEMBLE_PARAMETERS_MAX                                                                    \
+    10000000 /* of all its policies: what one answer multiplies with                               \
+              */
 
 struct ensemble {
     struct mlp_shape shape; /* of each policy */
