@@ -45,7 +45,7 @@ Test(policies, are_imported_for_their_owner)
     expect_problem(fixture_ask(f, &ask), "not-found");
     expect_problem(fixture_get(f, "student", domain_path("/v1/policies/%s", id)), "forbidden");
     expect_problem(
-        fixture_get(f, "steward", domain_path("/v1/policies/%s/weights?format=onnx", id)),
+        fixture_get(f, "steward", domain_path("/v1/policies/%s/weights?format=pickle", id)),
         "validation");
     fixture_close(f);
 }
