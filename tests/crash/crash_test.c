@@ -4,7 +4,7 @@
  * After each restart: every query that was acknowledged replays the stored bytes under its key and
  * costs nothing; every account's spent amount is at least what was acknowledged and at most its
  * limit; the ledger's own audit is clean. At the end the entries of every account add up to its
- * balance. The moments follow from a fixed seed; CRASH_ROUNDS (25) may be set. */
+ * balance. The moments follow from a fixed seed; CRASH_ROUNDS (50) may be set. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "tests/crash/askers.h"
 
-#define ROUNDS 25
+#define ROUNDS 50
 
 static void sleep_us(uint64_t us)
 {
