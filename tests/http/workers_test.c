@@ -28,7 +28,7 @@ static void open_bench(struct bench *b, const char *workers)
     b->client = http_client_new(&b->server);
     scene_dataset(b->client, b->steward, 40, b->dataset);
     for (int i = 0; i < 2; i++) {
-        char body[512], key[8];
+        char body[512], key[16];
         snprintf(body, sizeof body,
                  "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":"
                  "{\"epsilon\":2,\"delta\":1e-6},\"parameters\":{\"hidden\":[32],"
