@@ -177,6 +177,11 @@ static int after_commit(void *context, sqlite3 *handle, const char *name, int pa
     return SQLITE_OK;
 }
 
+static void after_rollback(void *handle)
+{
+    log_gather_rolled_back(handle);
+}
+
 static bool pragma(sqlite3 *handle, const char *format, long long value)
 {
     char sql[96];
@@ -221,6 +226,7 @@ static bool configure(struct connection *connection, const struct db_settings *s
         ok = pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
     }
     sqlite3_wal_hook(handle, after_commit, connection);
+    sqlite3_rollback_hook(handle, after_rollback, handle);
     return ok;
 }
 

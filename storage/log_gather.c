@@ -5,7 +5,11 @@
  * gathered and then goes to the file itself, so the order of writes stays. Other connections read
  * frames that a commit has published, which SQLite does after the write of its last page has
  * returned: by then it is in the file. If pushing out fails, the frames are lost and everything
- * appended behind them fails too, until SQLite, having rolled back, writes at their place again. */
+ * appended behind them fails too, until SQLite has rolled back.
+ *
+ * What a transaction has gathered before its commit (pages that its cache had no room for) dies
+ * with a rollback, which the driver says: the write lock is gone then, another connection commits
+ * at that very place, and frames pushed out later would overwrite what it has committed. */
 #include "storage/log_gather.h"
 
 #include <pthread.h>
@@ -226,6 +230,21 @@ static void make_known(void)
     layer.szOsFile = (int)sizeof(struct log_file) + below->szOsFile;
     layer.xOpen = open_file;
     known = sqlite3_vfs_register(&layer, 0) == SQLITE_OK;
+}
+
+void log_gather_rolled_back(sqlite3 *handle)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&file);
+    if (code != SQLITE_OK || file == NULL || file->pMethods != &log_methods) {
+        return;
+    }
+    struct log_file *log = log_of(file);
+    if (log->used > 0) {
+        log->top = log->start;
+    }
+    log->used = 0;
+    log->lost = SQLITE_OK;
 }
 
 const char *log_gather_name(void)

@@ -8,8 +8,15 @@
 #ifndef TACET_STORAGE_LOG_GATHER_H
 #define TACET_STORAGE_LOG_GATHER_H
 
+struct sqlite3;
+
 /* Makes the layer known to SQLite, once in a process, and gives its name for sqlite3_open_v2. NULL
  * when SQLite refuses or has no default layer: its own is then as good. Any thread. */
 const char *log_gather_name(void);
+
+/* The transaction of HANDLE was rolled back: what it had gathered for the log is dropped. To be
+ * called from HANDLE's rollback hook, which SQLite calls whatever rolled back. Other layers' files
+ * are left alone. */
+void log_gather_rolled_back(struct sqlite3 *handle);
 
 #endif
