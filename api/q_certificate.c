@@ -11,11 +11,20 @@ static const char neighbours[] =
     "the same name. Which shard an expert is in is a hash of the expert's own name and owner.";
 
 static const char neighbours_reward[] =
-    "Two reward functions are neighbours when, multiplied by reward_scale, they differ by at most "
-    "1 for every state, action and next state. States, actions and transitions are the same.";
+    "Two reward functions are neighbours when, as they are stored (32-bit numbers) and multiplied "
+    "by reward_scale, they differ by at most 1 for every state, action and next state. States, "
+    "actions and transitions are the same.";
 
 static const char warning_reward[] =
     "The rewards are protected. The states and actions are not, nor is whom they are of.";
+
+static const char warning_account[] =
+    "The dataset's account was debited, but what it says of experts does not cover this release: "
+    "one expert more, fewer or with other data may change it by any amount.";
+
+static const char warning_returns[] =
+    "The evaluation's returns are sums of the world's own rewards without noise: whoever is shown "
+    "them learns of those.";
 
 static const char warning_injected[] =
     "NOT PRIVATE: the noise came from a generator whose key was given to it and can be repeated. "
@@ -82,12 +91,15 @@ static json_t *assumptions_json(const struct q_terms *terms)
                      "One expert's data are uploaded under one name.");
 }
 
-static json_t *warnings_json(const struct q_terms *terms, bool injected)
+static json_t *warnings_json(const struct job_plan *plan, const char *account, bool injected)
 {
+    const struct q_terms *terms = &plan->plan.release;
     bool rewards = terms->unit == Q_UNIT_REWARD;
-    return json_pack("[s*, s*, s*, s, s, s]", injected ? warning_injected : NULL,
+    return json_pack("[s*, s*, s*, s*, s*, s, s, s]", injected ? warning_injected : NULL,
                      terms->noise_to_range > 1 ? warning_drowned : NULL,
                      rewards ? warning_reward : NULL,
+                     rewards && account[0] != '\0' ? warning_account : NULL,
+                     rewards && plan->episodes > 0 ? warning_returns : NULL,
                      "The guarantee is about the whole release: any number of questions, chosen in "
                      "any way, costs nothing more.",
                      "Every job on the dataset is charged; a choice of settings made by looking at "
@@ -127,7 +139,7 @@ char *q_certificate(const struct app *app, const struct job_row *job, const stru
                   "software_version", app->settings.version == NULL ? "" : app->settings.version,
                   "privacy", privacy_json(plan), "plan", job_plan_privacy(plan), "parameters",
                   job_plan_parameters(plan), "assumptions", assumptions_json(terms), "warnings",
-                  warnings_json(terms, certificate->injected_noise), "ledger", ledger);
+                  warnings_json(plan, job->account, certificate->injected_noise), "ledger", ledger);
     char *text = json == NULL ? NULL : certificate_sign(app, json);
     json_decref(json);
     return text;

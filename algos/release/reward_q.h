@@ -5,10 +5,10 @@
  *
  * where delta_t = Q(s_t, a_t) - r_t - discount max_a Q(s'_t, a) reads the noised f alone, as do
  * targets and behaviour. States, actions and transitions are public; neighbours are reward
- * functions that differ, once multiplied by a declared scale, by at most 1 everywhere. Given f they
- * move delta_t by at most 1, so an update by at most (rate / batch) ||sum_t K(s_t, .)|| <= rate in
- * the kernel's norm, whatever discount, batch and data. Every f is a Gaussian release (Hall,
- * Rinaldo and Wasserman 2013), and all of them together compose.
+ * functions that differ, as stored and multiplied by a declared scale, by at most 1 everywhere.
+ * Given f they move delta_t by at most 1, so an update by at most (rate / batch) ||sum_t K(s_t,
+ * .)|| <= rate in the kernel's norm, whatever discount, batch and data. Every f is a Gaussian
+ * release (Hall, Rinaldo and Wasserman 2013), and all of them together compose.
  *
  * Two kernels. One coordinate: exp(-beta |x - y|) at the public points i / 2^knot_bits, to which
  * states are rounded before anything else. Several: phi(x) . phi(y) with public features of norm at

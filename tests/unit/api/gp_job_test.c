@@ -255,6 +255,8 @@ Test(gp_job, rewards_are_protected_on_logged_transitions, .init = open_service,
     cr_expect(certificate_check(certificate->body, fixture_app(f)->public_key));
     cr_expect_str_eq(response_text(certificate, "/privacy/unit"), "reward");
     cr_expect(strstr(certificate->body, "The states and actions are not") != NULL);
+    cr_expect(strstr(certificate->body, "does not cover this release") != NULL);
+    cr_expect(strstr(certificate->body, "without noise: whoever") == NULL);
     cr_expect(strstr(certificate->body, "One expert's data") == NULL);
     cr_expect_eq(response_number(certificate, "/plan/steps"), 20);
 }
@@ -274,6 +276,9 @@ Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = clo
                     domain_path("/v1/q-releases/%s/certificate", response_text(job, "/q_release")));
     cr_expect(json_is_null(response_at(certificate, "/dataset")));
     cr_expect(json_is_null(response_at(certificate, "/ledger/account")));
+    /* Nobody's account was debited, and returns were shown. */
+    cr_expect(strstr(certificate->body, "does not cover this release") == NULL);
+    cr_expect(strstr(certificate->body, "without noise: whoever") != NULL);
 }
 
 Test(gp_job, unit_reward_says_what_it_lacks, .init = open_service, .fini = close_service)
