@@ -72,14 +72,15 @@ Test(noise_source, aes_counts_over_all_128_bits)
         {"ffffffffffffffffffffffffffffffff", "00000000000000000000000000000000"},
         {"00000000000000ffffffffffffffffff", "00000000000001000000000000000000"},
         {"000000000000000000000000000000ff", "00000000000000000000000000000100"}};
-    uint8_t key[32] = {1}, counter[16], got[32], next[16];
-    for (int i = 0; i < 3; i++) {
-        from_hex(counter, counters[i][0]);
-        aes256_ctr(key, counter, got, sizeof got);
-        from_hex(counter, counters[i][1]);
-        aes256_ctr(key, counter, next, sizeof next);
-        cr_assert_arr_eq(got + 16, next, 16, "after %s", counters[i][0]);
-    }
+    uint8_t key[32] = {1}, counter[16], got[16 + 1024], next[1024];
+    for (int i = 0; i < 3; i++)
+        for (size_t size = 16; size <= sizeof next; size *= 2) { /* by blocks, then by pairs */
+            from_hex(counter, counters[i][0]);
+            aes256_ctr(key, counter, got, 16 + size);
+            from_hex(counter, counters[i][1]);
+            aes256_ctr(key, counter, next, size);
+            cr_assert_arr_eq(got + 16, next, size, "%zu after %s", size, counters[i][0]);
+        }
 }
 
 /* RFC 8439, A.1, vectors 1 and 2: of the key stream of the zero key the first 32 bytes become the
