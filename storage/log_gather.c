@@ -48,6 +48,7 @@ static int push_out(struct log_file *log)
     log->used = 0;
     if (code != SQLITE_OK) {
         log->lost = code;
+        log->top = log->start;
     }
     return code;
 }
@@ -80,6 +81,9 @@ static int log_write(sqlite3_file *file, const void *bytes, int size, sqlite3_in
     if (offset == 0) {
         log->top = 0; /* the log begins anew */
     }
+    if (size == FRAME_HEADER) { /* gathered or not: its page may be */
+        log->ends_commit = ends_commit(bytes);
+    }
     bool append = offset >= log->top;
     if (!can_gather(log, size, offset)) {
         int code = push_out(log);
@@ -98,11 +102,7 @@ static int log_write(sqlite3_file *file, const void *bytes, int size, sqlite3_in
     }
     memcpy(log->buffer + log->used, bytes, (size_t)size);
     log->used += size;
-    if (size == FRAME_HEADER) {
-        log->ends_commit = ends_commit(bytes);
-        return SQLITE_OK;
-    }
-    return log->ends_commit ? push_out(log) : SQLITE_OK;
+    return log->ends_commit && size != FRAME_HEADER ? push_out(log) : SQLITE_OK;
 }
 
 static int log_read(sqlite3_file *file, void *out, int size, sqlite3_int64 offset)
