@@ -10,6 +10,7 @@
 #include "algos/privacy/noise.h"
 
 #define MAX_TRANSITIONS 100000000.0
+#define MAX_KEPT        200000000.0 /* noised numbers in a checkpoint: 800 MB, what a row may hold */
 
 enum { P_UNIT = OFFLINE_VALUE_COUNT, P_BUFFER, P_DISCOUNT, P_STEP_LIMIT, P_BOUND, P_COUNT };
 
@@ -79,20 +80,31 @@ static bool bounds_of(const struct algorithm_request *request, const char *world
     return observation_bounds_of(world, dim, offline_number(request, P_BOUND), out);
 }
 
+static const char *size_problem(const struct algorithm_request *request)
+{
+    const struct env *world = request->world;
+    double steps = offline_number(request, P_UNIT) > 0.0 ? step_limit(request, world) : 1.0;
+    double transitions = steps * offline_number(request, P_BUFFER);
+    if (transitions > MAX_TRANSITIONS)
+        return "buffer times step_limit must be at most 100,000,000 transitions";
+    if (request->mechanism == MECHANISM_LDP_OBSERVATIONS &&
+        transitions * world->state_dim > MAX_KEPT)
+        return "buffer times step_limit must be at most 200,000,000 noised numbers, which a "
+               "checkpoint holds";
+    return NULL;
+}
+
 static enum algorithm_status dqn_plan(const struct algorithm_request *request,
                                       struct algorithm_plan *out, const char **message)
 {
     struct observation_bounds bounds;
     struct algorithm_plan plan;
     *message = online_request_problem(request, specs, P_COUNT);
+    if (!*message)
+        *message = size_problem(request);
     if (*message)
         return ALGORITHM_BAD_INPUT;
     const struct env *world = request->world;
-    double steps = offline_number(request, P_UNIT) > 0.0 ? step_limit(request, world) : 1.0;
-    if (steps * offline_number(request, P_BUFFER) > MAX_TRANSITIONS) {
-        *message = "buffer times step_limit must be at most 100,000,000 transitions";
-        return ALGORITHM_BAD_INPUT;
-    }
     struct algorithm_request inner = inner_request(request);
     inner.state_dim = world->state_dim;
     inner.action_count = world->action_count;

@@ -155,6 +155,15 @@ Test(dqn, refuses_what_cannot_be_planned)
     online_kit_set(&kit, "step_limit", 10000);
     cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_BAD_INPUT);
     cr_expect_not_null(strstr(message, "buffer"));
+    /* Noised observations have to fit into a checkpoint; others are played again. */
+    online_kit_set(&kit, "buffer", 200000);
+    online_kit_set(&kit, "step_limit", 500);
+    cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_OK, "%s", message);
+    kit.request.mechanism = MECHANISM_LDP_OBSERVATIONS;
+    cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_BAD_INPUT);
+    cr_expect_not_null(strstr(message, "checkpoint"), "%s", message);
+    online_kit_set(&kit, "step_limit", 250);
+    cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_OK, "%s", message);
     kit.request.world = NULL;
     cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_BAD_INPUT);
     online_kit_clear(&kit);
