@@ -104,16 +104,17 @@ enum problem network_reply(struct call *call, const struct policy *policy, const
                             "The format json is application/json; format names others.");
     }
     const char *known = call_request_header(call, "If-None-Match");
-    char tag[ID_SIZE + 16];
-    snprintf(tag, sizeof tag, "%s%s%s", id, format == formats ? "" : ".",
+    char name[ID_SIZE + 16], tag[ID_SIZE + 18];
+    snprintf(name, sizeof name, "%s%s%s", id, format == formats ? "" : ".",
              format == formats ? "" : format->name);
-    call_header(call, "ETag", "\"%s\"", tag);
+    snprintf(tag, sizeof tag, "\"%s\"", name); /* with its quotes no other's beginning */
+    call_header(call, "ETag", "%s", tag);
     call_header(call, "Cache-Control", "private, max-age=86400");
     if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, tag) != NULL)) {
         return call_reply_empty(call, 304);
     }
     if (format != formats) {
-        call_header(call, "Content-Disposition", "attachment; filename=\"%s\"", tag);
+        call_header(call, "Content-Disposition", "attachment; filename=%s", tag);
     }
     size_t size = 0;
     char *file = format->write(policy, &size);

@@ -30,6 +30,13 @@ Test(policies, are_imported_for_their_owner)
                       .token = fixture_token(f, "steward"),
                       .headers = {{"If-None-Match", tag}}};
     expect_status(fixture_ask(f, &ask), 304);
+    /* Another format of it is other bytes. */
+    char other[80];
+    snprintf(other, sizeof other, "\"%s.onnx\"", id);
+    ask.headers[0][1] = other;
+    expect_status(fixture_ask(f, &ask), 200);
+    ask.path = domain_path("/v1/policies/%s/weights?format=onnx", id);
+    expect_status(fixture_ask(f, &ask), 304);
     struct response *list = fixture_get(f, "steward", "/v1/policies");
     cr_assert_eq(json_array_size(response_at(list, "/items")), 1);
     /* What was downloaded can be imported again. */
