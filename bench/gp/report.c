@@ -125,21 +125,31 @@ static double all_seconds(const char *results)
 
 /* ---- plots */
 
+static void label_of(const struct cell *cell, char *out, size_t size)
+{
+    if (cell->claimed > 0)
+        snprintf(out, size, "%s, ε %g", cell->says, cell->claimed);
+    else
+        snprintf(out, size, "%s", cell->says);
+}
+
 static bool curves(const char *results, const char *path, const char *title,
                    const char *const *names, size_t name_count)
 {
     struct plot_line lines[12];
     static struct plot_point points[12][METHODS_BLOCKS];
+    char labels[12][80];
     size_t count, shown = 0;
     const struct cell *cells = cells_all(&count);
     for (size_t n = 0; n < name_count; n++) {
         struct found f;
-        const char *says = names[n];
         find(results, names[n], &f);
         if (f.count == 0 || !f.has_curve)
             continue;
+        labels[shown][0] = '\0';
         for (size_t c = 0; c < count; c++)
-            says = strcmp(cells[c].name, names[n]) == 0 ? cells[c].says : says;
+            if (strcmp(cells[c].name, names[n]) == 0)
+                label_of(&cells[c], labels[shown], sizeof labels[shown]);
         for (int i = 0; i < METHODS_BLOCKS; i++) {
             struct sample_mean mean = sample_mean_of(f.curve[i], f.count);
             points[shown][i] = (struct plot_point){.x = 5.0 * i + 2.5,
@@ -148,7 +158,7 @@ static bool curves(const char *results, const char *path, const char *title,
                                                    .high = mean.mean + mean.half};
         }
         lines[shown] = (struct plot_line){
-            .label = says, .points = points[shown], .count = METHODS_BLOCKS, .band = true};
+            .label = labels[shown], .points = points[shown], .count = METHODS_BLOCKS, .band = true};
         shown++;
     }
     const struct plot plot = {.title = title,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WIDTH = 640, HEIGHT = 340, LEFT = 62, RIGHT = 210, TOP = 34, BOTTOM = 46 };
+enum { WIDTH = 740, HEIGHT = 340, LEFT = 62, RIGHT = 310, TOP = 34, BOTTOM = 46 };
 
 static const char *const colors[PLOT_COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#555555", "#e69f00", "#56b4e9", "#8c510a"};
