@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/privacy/gaussian_simplex.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"
 #include "tests/unit/algos/offline_kit.h"
@@ -95,6 +96,35 @@ Test(ensemble, is_moved_by_one_shard_no_farther_than_its_bound)
     ensemble_probabilities(ensemble, here, 0.3, q);
     cr_expect_eq(distance(p, q), 0.0);
     ensemble_free(ensemble);
+}
+
+/* Whatever M is and whatever the policies say, the mean is a distribution that the mechanisms take:
+ * a refusal would tell of the policies, without noise and for nothing. */
+Test(ensemble, its_mean_is_never_refused)
+{
+    struct noise_source *noise = noise_source_new("ensemble test");
+    struct rng rng;
+    rng_seed(&rng, 5, 0);
+    cr_assert_not_null(noise);
+    for (uint32_t round = 0; round < 400; round++) {
+        uint32_t count = 2 + round % 200;
+        struct ensemble *ensemble = ensemble_new(&shape, 3, count);
+        cr_assert_not_null(ensemble);
+        for (uint32_t i = 0; i < count; i++) { /* of one mind at first, then of any */
+            uint32_t action = round < 200 ? 1 : i % 3;
+            float value = round < 200 ? 1.0F : (float)(50.0 * rng_uniform(&rng));
+            put(ensemble, i, decided(round < 200 ? POLICY_ARGMAX : POLICY_SOFTMAX, action, value));
+        }
+        double p[3], z[3];
+        ensemble_probabilities(ensemble, here, 1.0, p);
+        if (round < 200)
+            cr_expect_eq(p[1], 1.0, "%u policies", count);
+        const struct gaussian_simplex gaussian = {
+            .actions = 3, .sigma = 0.01, .sensitivity = ensemble_change(count)};
+        cr_expect(gaussian_simplex_sample(&gaussian, noise, p, z), "%u policies", count);
+        ensemble_free(ensemble);
+    }
+    noise_source_free(noise);
 }
 
 /* ---- training */
