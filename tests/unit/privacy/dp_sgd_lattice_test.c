@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/privacy/accountant.h"
+#include "algos/privacy/accountant_pld.h"
 #include "algos/privacy/dp_sgd_plan.h"
 
 static struct dp_sgd_plan plan_of(uint64_t draws)
@@ -37,6 +39,43 @@ Test(dp_sgd_lattice, search_finds_noise_that_pays_for_the_table)
     cr_assert_eq(dp_sgd_plan_find_noise(&plan, 3.0), DP_SGD_PLAN_OK);
     cr_assert_leq(plan.epsilon, 3.0);
     cr_assert_gt(plan.epsilon, 2.9);
+}
+
+/* What a ledger's event says, the Gaussians and the table as mechanisms of their own beside what
+ * was before, is worth what was charged; without the table it would be less. */
+Test(dp_sgd_lattice, the_price_of_the_table_composes_to_the_whole)
+{
+    for (int first = 0; first < 2; first++) {
+        struct dp_sgd_plan plan = plan_of(70000);
+        if (first)
+            plan.before = (struct composition_part){
+                .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1.0, 4.0}},
+                .times = 1};
+        cr_assert_eq(dp_sgd_plan_account(&plan), DP_SGD_PLAN_OK);
+        const struct mechanism step = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
+                                       .gaussian = {plan.sampling_rate, plan.noise_multiplier}};
+        const struct composition_part table = dp_sgd_plan_table_price(&plan, plan.steps);
+        struct composition event = {0};
+        struct privacy_interval with, without;
+        cr_assert_eq(table.times, 1);
+        cr_assert_eq(composition_add(&event, &step, plan.steps), COMPOSITION_OK);
+        if (first)
+            cr_assert_eq(composition_add(&event, &plan.before.mechanism, 1), COMPOSITION_OK);
+        cr_assert_eq(accountant_pld_figure(&event, PLD_EPSILON, plan.delta, &ACCOUNTANT_PLD_EFFORT,
+                                           &without),
+                     ACCOUNTANT_OK);
+        cr_assert_eq(composition_add(&event, &table.mechanism, 1), COMPOSITION_OK);
+        cr_assert_eq(
+            accountant_pld_figure(&event, PLD_EPSILON, plan.delta, &ACCOUNTANT_PLD_EFFORT, &with),
+            ACCOUNTANT_OK);
+        cr_expect_float_eq(with.upper, plan.epsilon, 1e-6 * plan.epsilon, "%.9f, not %.9f",
+                           with.upper, plan.epsilon);
+        cr_expect_lt(without.upper, plan.epsilon);
+        composition_clear(&event);
+        cr_expect_eq(dp_sgd_plan_table_price(&plan, 0).times, 0);
+        plan.rounded_draws = 0;
+        cr_expect_eq(dp_sgd_plan_table_price(&plan, plan.steps).times, 0);
+    }
 }
 
 /* e^epsilon times the probability of a rare draw is more than delta can carry. */
