@@ -22,6 +22,14 @@ static const char warning_account[] =
     "The dataset's account was debited, but what it says of experts does not cover this release: "
     "one expert more, fewer or with other data may change it by any amount.";
 
+static const char warning_charged[] =
+    "Every job on the dataset is charged; a choice of settings made by looking at results that "
+    "were not released is not accounted.";
+
+static const char warning_uncharged[] =
+    "No account was debited: several such releases tell more than one, and nobody here adds up "
+    "their figures.";
+
 static const char warning_returns[] =
     "The evaluation's returns are sums of the world's own rewards without noise: whoever is shown "
     "them learns of those.";
@@ -102,8 +110,7 @@ static json_t *warnings_json(const struct job_plan *plan, const char *account, b
                      rewards && plan->episodes > 0 ? warning_returns : NULL,
                      "The guarantee is about the whole release: any number of questions, chosen in "
                      "any way, costs nothing more.",
-                     "Every job on the dataset is charged; a choice of settings made by looking at "
-                     "results that were not released is not accounted.",
+                     account[0] != '\0' ? warning_charged : warning_uncharged,
                      rewards ? "What distinguishes reward functions that are not neighbours is "
                                "meant to be learnt and is not hidden."
                              : "What many experts have in common is meant to be learnt and is not "
