@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define STEPS_BETWEEN 16 /* of an expert between two pulses: networks may be large */
+
 struct skill_voices {
     struct expert_voices plain;
     double *weights; /* one for each slot */
@@ -90,15 +92,25 @@ static double step(struct play *p, uint32_t expert)
     return earned;
 }
 
-static double weight_of(struct play *p, uint32_t expert)
+static bool goes_on(const struct skill_run *run)
+{
+    return !run->goes_on || run->goes_on(run->context);
+}
+
+/* False: stop. */
+static bool weigh_one(struct play *p, uint32_t expert, double *out)
 {
     const struct skill_scale *scale = p->run->scale;
     double sum = 0.0;
     start(p);
-    for (uint32_t t = 0; t < p->run->max_length && p->playing > 0; t++)
+    for (uint32_t t = 0; t < p->run->max_length && p->playing > 0; t++) {
+        if (t > 0 && t % STEPS_BETWEEN == 0 && !goes_on(p->run))
+            return false;
         sum += step(p, expert);
+    }
     double part = (sum / scale->episodes - scale->low) / (scale->high - scale->low);
-    return part > 0.0 ? pow(fmin(part, 1.0), scale->power) : 0.0; /* NaN weighs nothing */
+    *out = part > 0.0 ? pow(fmin(part, 1.0), scale->power) : 0.0; /* NaN weighs nothing */
+    return true;
 }
 
 static enum algorithm_status weigh(struct play *p, struct skill_voices *out)
@@ -110,10 +122,10 @@ static enum algorithm_status weigh(struct play *p, struct skill_voices *out)
             return ALGORITHM_NO_MEMORY;
     }
     for (uint32_t e = 0; e < run->voices->slots; e++) {
-        if (run->goes_on && !run->goes_on(run->context))
+        if (!goes_on(run))
             return ALGORITHM_CANCELLED;
-        if (run->voices->present(run->voices->context, e))
-            out->weights[e] = weight_of(p, e);
+        if (run->voices->present(run->voices->context, e) && !weigh_one(p, e, &out->weights[e]))
+            return ALGORITHM_CANCELLED;
     }
     return ALGORITHM_OK;
 }

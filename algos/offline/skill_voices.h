@@ -22,7 +22,8 @@ struct skill_run {
     const struct env *env;              /* with its default parameters and the voices' sizes */
     uint32_t max_length;                /* steps of an episode */
     uint64_t seed;                      /* public */
-    bool (*goes_on)(void *context);     /* asked before each expert; NULL, or false: stop */
+    bool (*goes_on)(void *context);     /* asked before each expert and every few steps of its play;
+                                           false: stop. NULL: nobody is asked */
     void *context;
 };
 

@@ -146,3 +146,38 @@ Test(skill_voices, can_be_stopped)
     cr_expect_eq(pulses, 4);
     skill_voices_free(NULL);
 }
+
+static bool counted(void *context)
+{
+    ++*(int *)context;
+    return true;
+}
+
+static bool until_played(void *context)
+{
+    return ((const struct cast *)context)->asked < 30;
+}
+
+/* One expert's play may take longer than a lease: somebody is asked in it, too. */
+Test(skill_voices, ask_while_an_expert_plays)
+{
+    struct cast cast = {.absent = {[1] = true, [2] = true, [3] = true, [4] = true}};
+    const struct expert_voices voices = voices_of(&cast);
+    const struct skill_scale scale = {.low = 0, .high = 1, .power = 1, .episodes = 1};
+    int pulses = 0;
+    struct skill_run run = {.voices = &voices,
+                            .scale = &scale,
+                            .env = &cartpole_env,
+                            .max_length = STEPS,
+                            .goes_on = counted,
+                            .context = &pulses};
+    struct skill_voices *skilled = NULL;
+    cr_assert_eq(skill_voices_new(&run, &skilled), ALGORITHM_OK);
+    cr_expect_geq(pulses, SLOTS + STEPS / 25);
+    skill_voices_free(skilled);
+    cast.asked = 0;
+    run.goes_on = until_played;
+    run.context = &cast;
+    cr_expect_eq(skill_voices_new(&run, &skilled), ALGORITHM_CANCELLED);
+    cr_expect_lt(cast.asked, STEPS);
+}
