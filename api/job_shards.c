@@ -3,7 +3,8 @@
  * DESIGN. What is trained here is trained without noise, so nothing of it may be seen before a
  * teacher puts noise on it: no evaluation, no sweep (whose winner is a choice made by looking), no
  * judge. What is stored is ciphertext, the checkpoints too. How many experts a shard has, and
- * whether it has any, changes neither the steps nor the time nor what is shown. */
+ * whether it has any, changes neither the steps nor what is shown; of the time see docs/privacy.md,
+ * "What can be seen besides the released values". */
 #include "api/job_shards.h"
 
 #include <math.h>
