@@ -98,7 +98,7 @@ LOCAL_RUN  = $(BENCH_OUT)/reproduce_local --results docs/results/local.tsv
 reproduce-local: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_local
 	@$(LOCAL_RUN) --experiments collection $(LOCAL)
-	@$(LOCAL_RUN) --experiments central,local --seeds 3
+	@$(LOCAL_RUN) --experiments central,local --seeds 5
 	@$(LOCAL_RUN) --report docs/results
 # Teachers of shards: how good against how many shards, and what an answer costs. docs/results/ensemble.md; minutes of CPU time.
 $(BENCH_OUT)/ensemble: $(BENCH_OUT)/bench/ensemble/ensemble.c.o $(BENCH_OUT)/bench/offline/population.c.o $(BENCH_ROOMS)
