@@ -11,6 +11,9 @@
 
 #define BLOCK 256 /* rows of a forward where nothing is learned */
 
+/* States between two questions whether to go on: the policy that is asked there may be large. */
+#define ASK_BETWEEN 1024
+
 struct fit {
     const struct fitted_q_settings *settings;
     const struct dataset *data;
@@ -23,6 +26,8 @@ struct fit {
     struct batch *batch;
     struct optimizer optimizer;
     struct rng rng;
+    bool (*goes_on)(void *context); /* or NULL */
+    void *context;
 };
 
 struct fitted_q_settings fitted_q_defaults(double discount)
@@ -49,6 +54,11 @@ static void fit_clear(struct fit *f)
     free(f->gradient);
     batch_free(f->batch);
     optimizer_clear(&f->optimizer);
+}
+
+static bool may_go_on(const struct fit *f)
+{
+    return !f->goes_on || f->goes_on(f->context);
 }
 
 static bool is_first(const struct dataset *data, uint64_t transition)
@@ -129,6 +139,8 @@ static enum algorithm_status fit_init(struct fit *f, const struct policy *policy
         return ALGORITHM_BAD_INPUT;
     }
     for (uint64_t t = 0; t < count; t++) {
+        if (t % ASK_BETWEEN == ASK_BETWEEN - 1 && !may_go_on(f))
+            return ALGORITHM_CANCELLED;
         if (!policy_at(f, policy, data->state_row[t] + 1, f->next_policy + t * f->actions)) {
             *message = "the policy's outputs are not finite at a state of the data";
             return ALGORITHM_BAD_INPUT;
@@ -189,7 +201,7 @@ static void learn(struct fit *f, double rate, uint64_t *drawn, float *y)
     optimizer_step(&f->optimizer, f->parameters, f->gradient, rate);
 }
 
-static enum algorithm_status iterate(struct fit *f, bool (*goes_on)(void *context), void *context)
+static enum algorithm_status iterate(struct fit *f)
 {
     const struct fitted_q_settings *s = f->settings;
     uint64_t *drawn = calloc(s->batch_size, sizeof *drawn);
@@ -201,7 +213,7 @@ static enum algorithm_status iterate(struct fit *f, bool (*goes_on)(void *contex
         for (uint32_t i = 0; i < s->steps; i++)
             learn(f, rate, drawn, y);
         memcpy(f->target, f->parameters, f->optimizer.count * sizeof *f->target);
-        if (goes_on && !goes_on(context))
+        if (!may_go_on(f))
             status = ALGORITHM_CANCELLED;
     }
     free(drawn);
@@ -210,8 +222,10 @@ static enum algorithm_status iterate(struct fit *f, bool (*goes_on)(void *contex
 }
 
 /* Values of held-out first states, and residuals of all held-out transitions. */
-static bool measure(struct fit *f, const struct policy *policy, struct fitted_q_result *out)
+static enum algorithm_status measure(struct fit *f, const struct policy *policy,
+                                     struct fitted_q_result *out, const char **message)
 {
+    *message = "the fit diverged, or a held-out state is beyond the policy";
     double sum = 0.0, squares = 0.0, residual = 0.0, scale = f->settings->reward_scale;
     float y[BLOCK], now[MLP_MAX_WIDTH];
     *out = (struct fitted_q_result){.held_out_transitions = f->held_count};
@@ -219,6 +233,8 @@ static bool measure(struct fit *f, const struct policy *policy, struct fitted_q_
         uint64_t left = f->held_count - done;
         uint32_t count = left < BLOCK ? (uint32_t)left : BLOCK;
         const uint64_t *held = f->held + done;
+        if (done % ASK_BETWEEN == ASK_BETWEEN - BLOCK && !may_go_on(f))
+            return ALGORITHM_CANCELLED;
         targets_of(f, f->parameters, held, count, y);
         place_states(f, held, count, false);
         const float *values = batch_forward(f->batch, f->parameters, count);
@@ -229,7 +245,7 @@ static bool measure(struct fit *f, const struct policy *policy, struct fitted_q_
             if (!is_first(f->data, held[i]))
                 continue;
             if (!policy_at(f, policy, f->data->state_row[held[i]], now))
-                return false;
+                return ALGORITHM_BAD_INPUT;
             for (uint32_t a = 0; a < f->actions; a++)
                 value += (double)now[a] * (double)q[a] / scale;
             double before = out->starts > 0 ? sum / (double)out->starts : value;
@@ -242,7 +258,10 @@ static bool measure(struct fit *f, const struct policy *policy, struct fitted_q_
     out->value = sum / n;
     out->standard_error = out->starts > 1 ? sqrt(squares / (n - 1.0) / n) : 0.0;
     out->residual = sqrt(residual / (double)f->held_count) / scale;
-    return isfinite(out->value) && isfinite(out->residual);
+    if (!isfinite(out->value) || !isfinite(out->residual))
+        return ALGORITHM_BAD_INPUT;
+    *message = "";
+    return ALGORITHM_OK;
 }
 
 enum algorithm_status fitted_q_evaluate(const struct fitted_q_settings *settings,
@@ -257,14 +276,16 @@ enum algorithm_status fitted_q_evaluate(const struct fitted_q_settings *settings
     if (*message)
         return ALGORITHM_BAD_INPUT;
     *message = "";
-    struct fit f = {.settings = settings, .data = data, .actions = data->action_count};
+    struct fit f = {.settings = settings,
+                    .data = data,
+                    .actions = data->action_count,
+                    .goes_on = goes_on,
+                    .context = context};
     enum algorithm_status status = fit_init(&f, policy, seed, &shape, message);
     if (status == ALGORITHM_OK)
-        status = iterate(&f, goes_on, context);
-    if (status == ALGORITHM_OK && !measure(&f, policy, &result)) {
-        *message = "the fit diverged, or a held-out state is beyond the policy";
-        status = ALGORITHM_BAD_INPUT;
-    }
+        status = iterate(&f);
+    if (status == ALGORITHM_OK)
+        status = measure(&f, policy, &result, message);
     if (status == ALGORITHM_OK)
         *out = result;
     fit_clear(&f);

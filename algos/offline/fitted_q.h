@@ -43,8 +43,8 @@ struct fitted_q_result {
 
 /* Evaluates POLICY (softmax: as drawn; else the action it plays). ALGORITHM_OK, or _BAD_INPUT with
  * a static *message (sizes that do not fit, too few trajectories, numbers that are not finite),
- * _CANCELLED (GOES_ON, asked after every iteration, said so; NULL: nobody is asked) or _NO_MEMORY.
- * A function of its arguments to the bit on one machine. */
+ * _CANCELLED (GOES_ON, asked after every iteration and every thousand states, said so; NULL:
+ * nobody is asked) or _NO_MEMORY. A function of its arguments to the bit on one machine. */
 enum algorithm_status fitted_q_evaluate(const struct fitted_q_settings *settings,
                                         const struct policy *policy, const struct dataset *data,
                                         uint64_t seed, bool (*goes_on)(void *context),

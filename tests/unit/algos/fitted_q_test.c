@@ -143,6 +143,12 @@ Test(fitted_q, refuses_and_stops)
     cr_assert_eq(fitted_q_evaluate(&settings, policy, data, 1, no, &asked, &result, &message),
                  ALGORITHM_CANCELLED);
     cr_assert_eq(asked, 2);
+    /* Not between iterations alone: to ask a large policy at all states takes long, too. */
+    settings.iterations = 1;
+    asked = 0;
+    cr_assert_eq(fitted_q_evaluate(&settings, policy, data, 1, no, &asked, &result, &message),
+                 ALGORITHM_CANCELLED);
+    settings.iterations = 40;
     policy->parameters[0] = NAN;
     cr_assert_eq(fitted_q_evaluate(&settings, policy, data, 1, NULL, NULL, &result, &message),
                  ALGORITHM_BAD_INPUT);
