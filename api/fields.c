@@ -296,6 +296,12 @@ static void unknown_member(struct call *call, const char *pointer, const char *n
     }
 }
 
+bool field_sent(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return value != NULL && !json_is_null(value);
+}
+
 bool fields_read(struct call *call, const json_t *object, const char *pointer,
                  const struct field *fields, size_t count)
 {

@@ -63,6 +63,10 @@ struct field field_any(const char *name, json_t **out);
 /* The same field, which may be missing. */
 struct field field_optional(struct field field);
 
+/* Whether OBJECT has NAME at all, of whatever type: what was sent and is bad has been named already
+ * by fields_read, and is not missing besides. Null is as good as not sent. */
+bool field_sent(const json_t *object, const char *name);
+
 /* Reads OBJECT, which stands at POINTER in the body ("" is the body itself, "/privacy" a member).
  * False when anything was wrong: the faults are in the call, and the handler returns
  * PROBLEM_VALIDATION once it has gathered all it wants. OBJECT that is not an object is a fault. */

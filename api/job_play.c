@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/app.h"
+#include "api/fields.h"
 #include "api/job_complete.h"
 #include "api/job_evaluate.h"
 #include "api/policies.h"
@@ -30,13 +31,13 @@ void job_play_check(struct call *call, const struct job_play_members *members,
         }
         return;
     }
-    if (members->policy == NULL && members->q_release == NULL) {
+    if (!field_sent(call->body, "policy") && !field_sent(call->body, "q_release")) {
         call_invalid(call, "/policy", "is required by this algorithm, or q_release");
     }
     if (members->policy != NULL && members->q_release != NULL) {
         call_invalid(call, "/q_release", "must not stand beside policy: one of them is played");
     }
-    if (!members->evaluates) {
+    if (!field_sent(call->body, "evaluate")) {
         call_invalid(call, "/evaluate", "is required by this algorithm");
     }
     if (members->judges) {

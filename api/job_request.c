@@ -53,7 +53,9 @@ static void read_privacy(struct call *call, const json_t *object, bool logged,
         return;
     }
     if (object == NULL) {
-        call_invalid(call, "/privacy", "is required with this mechanism");
+        if (!field_sent(call->body, "privacy")) {
+            call_invalid(call, "/privacy", "is required with this mechanism");
+        }
         return;
     }
     if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS) {
@@ -148,7 +150,7 @@ static void read_source(struct call *call, const struct members *members, struct
         call_invalid(call, "/environment", "has no meaning beside a dataset");
         return;
     }
-    if (algorithm->needs_dataset && members->dataset == NULL && !plays) {
+    if (algorithm->needs_dataset && !field_sent(call->body, "dataset") && !plays) {
         call_invalid(call, "/dataset", "is required by this algorithm");
     }
     if (!algorithm->needs_dataset && members->dataset != NULL) {
@@ -206,8 +208,9 @@ static bool read_members(struct call *call, struct members *members, struct job_
         unknown_algorithm(call);
         return false;
     }
-    const char *mechanism =
-        members->mechanism == NULL && members->shards > 0 ? "none" : members->mechanism;
+    const char *mechanism = members->mechanism == NULL && field_sent(call->body, "shards")
+                                ? "none"
+                                : members->mechanism;
     bool known = read_mechanism(call, mechanism, out);
     if (known) {
         read_privacy(call, members->privacy, members->dataset != NULL, &out->request);

@@ -203,6 +203,23 @@ Test(evaluate_job, refuses_what_it_cannot_be)
     }
 }
 
+Test(evaluate_job, what_is_bad_is_not_missing_besides)
+{
+    const char *const cases[] = {
+        "{\"algorithm\":\"evaluate\",\"policy\":5" IN_CARTPOLE "}",
+        "{\"algorithm\":\"evaluate\",\"q_release\":5" IN_CARTPOLE "}",
+        PLAY(domain_policy(f), ",\"evaluate\":\"cartpole\""),
+        "{\"algorithm\":\"cql\",\"dataset\":5,\"mechanism\":\"none\"}",
+        "{\"algorithm\":\"cql\",\"dataset\":\"ds_1\",\"privacy\":5}",
+        "{\"algorithm\":\"cql\",\"dataset\":\"ds_1\",\"shards\":\"many\"}",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct response *said = fixture_post(f, "steward", "/v1/jobs", cases[i]);
+        expect_problem(said, "validation");
+        cr_expect_eq(json_array_size(response_at(said, "/errors")), 1, "%s", said->body);
+    }
+}
+
 Test(evaluate_job, is_estimated_at_no_price)
 {
     struct response *said =
