@@ -125,8 +125,9 @@ enum problem api_jobs_estimate(struct call *call)
     bool drowns = wish->feasible && job_release_drowns(&wish->plan);
     const char *reason = !wish->feasible ? wish->why_not
                          : drowns        ? "the noise exceeds the range of the values (see "
-                                           "plan/release/noise_to_range): more shards, with unit reward a "
-                                           "greater reward_scale and value_limit, or privacy/force"
+                                           "plan/release/noise_to_range): more shards; with unit reward a "
+                                           "greater value_limit (features: radius) and reward_scale with "
+                                           "it; or privacy/force"
                          : !pays         ? "the dataset's budget cannot pay for it"
                                          : NULL;
     json_t *cost = asked_cost != NULL          ? asked_cost

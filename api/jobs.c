@@ -125,11 +125,17 @@ enum problem api_jobs_create(struct call *call)
         return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
     }
     if (job_release_drowns(&wish->plan)) {
-        bool rewards = wish->plan.request.protects_rewards;
-        return call_invalid(call, rewards ? "/parameters/reward_scale" : "/parameters/shards",
-                            "must be more, or privacy/force true: the noise would be %.3g times "
+        const struct job_plan *plan = &wish->plan;
+        bool rewards = plan->request.protects_rewards;
+        bool features = plan->plan.release.form == Q_FORM_FEATURES;
+        return call_invalid(call,
+                            !rewards   ? "/parameters/shards"
+                            : features ? "/parameters/radius"
+                                       : "/parameters/value_limit",
+                            "must be more%s, or privacy/force true: the noise would be %.3g times "
                             "the range of the values",
-                            wish->plan.plan.release.noise_to_range);
+                            rewards ? ", and reward_scale with it" : "",
+                            plan->plan.release.noise_to_range);
     }
     struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
                           .state = JOB_QUEUED,

@@ -322,8 +322,12 @@ Test(gp_job, unit_reward_says_what_it_lacks, .init = open_service, .fini = close
                     "\"reward\",\"epsilon\":1,\"delta\":1e-5" UNDERSTOOD
                     "},\"parameters\":{\"value_limit\":5}}",
                     dataset));
-    expect_invalid(r, "/parameters/reward_scale");
+    expect_invalid(r, "/parameters/value_limit");
     cr_expect(strstr(r->body, "times the range") != NULL);
+    /* The range of released coefficients is their ball's. */
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs", NO_DATASET("\"environment\":\"cartpole\",")),
+        "/parameters/radius");
     cr_expect_eq(spent(dataset), 0);
 }
 
