@@ -81,7 +81,7 @@ debug asan tsan:
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=$@ $(BUILD)/$@/tacet
 
 $(BUILD)/tacet: $(BUILD)/release/tacet
-	@cp $< $@
+	@cp -f $< $@
 
 $(OUT)/tacet: $(OUT)/server/main.c.o $(ROOM_LIBS)
 	$(call say,LD ,$@)

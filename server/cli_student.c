@@ -53,11 +53,12 @@ static void help(void)
 
 static int make_plan(struct options *o)
 {
-    const struct env *env = o->environment == NULL ? NULL : env_find(o->environment);
+    if (o->environment == NULL)
+        return cli_complain(&flags, CLI_USAGE, "--environment is missing");
+    const struct env *env = env_find(o->environment);
     if (env == NULL)
         return cli_complain(&flags, CLI_USAGE,
-                            "--environment: \"%s\" is not a world of this program",
-                            o->environment == NULL ? "" : o->environment);
+                            "--environment: \"%s\" is not a world of this program", o->environment);
     if (o->teacher != NULL && o->server == NULL)
         return cli_complain(&flags, CLI_USAGE, "--server is missing");
     if (o->teacher != NULL && getenv("TACET_TOKEN") == NULL)
