@@ -98,8 +98,9 @@ static void bench_paths(struct noise_source *source)
     struct gaussian_path *path = gaussian_path_new(&law, key);
     need(path, "memory");
     double ns = 1e6 * best_of_five(ask_path, path) / PATH_POINTS;
-    printf("Gaussian process at one point, from its key, 24 levels: %.0f ns (%.0f thousand a second)",
-           ns, 1e6 / ns);
+    printf(
+        "Gaussian process at one point, from its key, 24 levels: %.0f ns (%.0f thousand a second)",
+        ns, 1e6 / ns);
     printf("; from a table of up to %d points: %.0f ns\n", PATH_POINTS,
            1e6 * best_of_five(fill_table, source) / PATH_POINTS);
     gaussian_path_free(path);

@@ -90,6 +90,7 @@ static inline void side_of(const float *rows_of, size_t stride, size_t first, si
 static inline void row_out(float *c, const lanes row[TILE / LANES], size_t width)
 {
     if (width == TILE)
+        /* cppcheck-suppress bufferAccessOutOfBounds ; it takes a vector for one number */
         memcpy(c, row, TILE * sizeof *c);
     else
         memcpy(c, row, width * sizeof *c);
