@@ -101,7 +101,7 @@ static bool prepare_policy(struct finish *finish)
     snprintf(row->name, sizeof row->name, "%s of %s", job->algorithm, job->id);
     snprintf(row->environment, sizeof row->environment, "%s", run->environment);
     snprintf(row->mechanism, sizeof row->mechanism, "%s", job->mechanism);
-    if (run->plan.request.mechanism != MECHANISM_NONE) {
+    if (policy != NULL && run->plan.request.mechanism != MECHANISM_NONE) {
         id_new("crt_", row->certificate);
         finish->certificate = job_certificate(run->app, job, &run->plan, row->certificate, row->id,
                                               policy->injected_noise, finish->now_ms);

@@ -263,6 +263,6 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
     *out_asking = json_pack("{s:I, s:I, s:I}", "rollouts",
                             (json_int_t)kickstart_rollouts(&plan->request, &plan->plan),
                             "rollouts_paid", (json_int_t)paid, "states_paid",
-                            (json_int_t)(paid * kickstart_questions(&plan->request)));
+                            (json_int_t)paid * (json_int_t)kickstart_questions(&plan->request));
     return PROBLEM_NONE;
 }

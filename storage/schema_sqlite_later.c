@@ -16,8 +16,7 @@ const char *const schema_sqlite_10[] = {
     "ALTER TABLE teachers ADD COLUMN at_floor TEXT NOT NULL DEFAULT 'charge'",
     "ALTER TABLE teachers ADD COLUMN certificate TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE teachers ADD COLUMN certificate_text TEXT NOT NULL DEFAULT ''",
-    "CREATE UNIQUE INDEX teachers_by_certificate ON teachers (certificate)"
-    " WHERE certificate <> ''",
+    "CREATE UNIQUE INDEX teachers_by_certificate ON teachers (certificate) WHERE certificate <> ''",
     NULL,
 };
 

@@ -101,6 +101,7 @@ static void add_rounded(const double *p, uint32_t actions, int64_t *sums)
 {
     int64_t rounded[ENSEMBLE_ACTIONS_MAX], left = GRID;
     uint32_t largest = 0;
+    assert(actions > 0 && actions <= ENSEMBLE_ACTIONS_MAX);
     for (uint32_t a = 0; a < actions; a++) {
         rounded[a] = llrint(p[a] * (double)GRID);
         left -= rounded[a];

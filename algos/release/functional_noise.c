@@ -115,7 +115,7 @@ bool functional_noise_values(struct functional_noise *f, double state, double *o
 static bool error_of(struct functional_noise *f, const struct functional_noise_step *step,
                      const float *qs, double *out)
 {
-    double here[ENV_MAX_ACTIONS], there[ENV_MAX_ACTIONS];
+    double here[ENV_MAX_ACTIONS] = {0}, there[ENV_MAX_ACTIONS] = {0};
     for (uint32_t a = 0; a < f->actions; a++)
         here[a] = (double)qs[a];
     if (!add_path(f, step->state, here))

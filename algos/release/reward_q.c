@@ -134,7 +134,7 @@ static void to_cube(const struct reward_q_settings *s, const float *state, doubl
 
 static size_t knot_at(const struct reward_q_settings *s, const float *state)
 {
-    double point[ENV_MAX_STATE_DIM];
+    double point[ENV_MAX_STATE_DIM] = {0};
     to_cube(s, state, point);
     return (size_t)lrint(ldexp(point[0], (int)s->knot_bits));
 }

@@ -61,7 +61,7 @@ static bool add_expert(struct dataset_builder *builder, struct env_batch *world,
                        choose *act, double shift, struct rng *rng)
 {
     uint32_t n = world->env->state_dim, t = 0;
-    float states[(MOST_STEPS + 1) * 4], rewards[MOST_STEPS];
+    float states[(MOST_STEPS + 1) * 4] = {0}, rewards[MOST_STEPS];
     uint16_t actions[MOST_STEPS];
     const double about[2] = {0.2 + 0.6 * rng_uniform(rng), 0.1 * rng_uniform(rng)};
     bool good = env_batch_reset(world, 0);
@@ -105,7 +105,7 @@ static struct dataset *population(const struct env *env, uint32_t steps, choose 
     struct dataset *data = dataset_builder_finish(builder);
     if (!data)
         return NULL;
-    data->expert_keys = calloc(experts, sizeof *data->expert_keys);
+    data->expert_keys = calloc((size_t)experts + 1, sizeof *data->expert_keys);
     for (uint32_t e = 0; data->expert_keys && e < experts; e++)
         data->expert_keys[e] = rng_next(&rng);
     return data;

@@ -158,9 +158,10 @@ double method_claimed_sigma(enum method method, double epsilon)
 double method_true_epsilon(enum method method, double sigma)
 {
     if (method == METHOD_INPUT)
-        return gaussian_dp_epsilon(sqrt((double)UPDATES * BATCH) / sigma, METHODS_DELTA);
+        return gaussian_dp_epsilon(sqrt((double)EPISODES * LINE_STEPS) / sigma, METHODS_DELTA);
     if (method == METHOD_DPSGD)
-        return gaussian_dp_epsilon(2.0 * BATCH * sqrt(UPDATES) / sigma, METHODS_DELTA);
+        return gaussian_dp_epsilon(2.0 * sqrt((double)EPISODES * LINE_STEPS * BATCH) / sigma,
+                                   METHODS_DELTA);
     return NAN;
 }
 

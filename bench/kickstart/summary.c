@@ -53,6 +53,10 @@ bool summary_of(const struct results *results, const char *world, const char *va
 {
     const struct result *runs[SUMMARY_SEEDS];
     *out = (struct summary){0};
+    if (results->count == 0)
+        return false;
+    for (size_t i = 0; i < SUMMARY_SEEDS; i++)
+        runs[i] = results->all;
     for (size_t i = 0; i < results->count && out->count < SUMMARY_SEEDS; i++) {
         const struct result *r = &results->all[i];
         if (strcmp(r->world, world) == 0 && strcmp(r->variant, variant) == 0 &&
