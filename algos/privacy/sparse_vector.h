@@ -28,6 +28,7 @@ enum sparse_vector_accounting {
                           */
     SPARSE_VECTOR_PAPER, /* the published constants: for comparison, their claim is never charged */
 };
+const char *sparse_vector_accounting_name(enum sparse_vector_accounting accounting); /* "sharp" */
 
 /* Declared in public, never computed from the data. */
 struct sparse_vector_request {

@@ -21,6 +21,11 @@
 #define MAX_SCALE_EXPERTS 8388608.0 /* 2^23: within NOISE_DISCRETE_MAX */
 #define ROUNDING          0x1p-40
 
+const char *sparse_vector_accounting_name(enum sparse_vector_accounting accounting)
+{
+    return accounting == SPARSE_VECTOR_PAPER ? "paper" : "sharp";
+}
+
 double sparse_vector_min_count(double epsilon)
 {
     assert(epsilon > 0.0);

@@ -41,7 +41,7 @@ static bool one(const struct population *p, const struct expert_voices *voices, 
                                           .accounting = accounting};
     struct stage_plan plan;
     struct composition_part price;
-    const char *message = "", *name = accounting == SPARSE_VECTOR_PAPER ? "paper" : "sharp";
+    const char *message = "", *name = sparse_vector_accounting_name(accounting);
     uint64_t transitions = 0, sum = 0;
     enum stage_status status = stage_plan_make(&request, epsilon, 1.0 / p->experts, p->experts,
                                                p->env->action_count, &plan, &price, &message);
