@@ -60,8 +60,8 @@ static const char *stage_assumption(const struct job_plan *plan)
     const struct stage_request *stage = &plan->request.stage;
     if (stage->kind == STAGE_CONSENSUS && stage->grid.dims > 0) {
         return "Labels: the grid of states that the experts were asked at was declared, not "
-               "derived "
-               "from the data. An expert's policy, uploaded or cloned, is a function of its own "
+               "derived from the data. An expert's policy, uploaded or cloned, is a function of "
+               "its own "
                "data alone.";
     }
     if (stage->kind == STAGE_CONSENSUS) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/job_stage.h"
+#include "api/job_stage_grid.h"
 #include "api/job_teacher.h"
 #include "api/json_text.h"
 #include "api/q_terms_json.h"
@@ -395,17 +396,30 @@ static bool read_tries(const json_t *array, struct job_plan *out)
     if (out->tries == NULL) {
         return false;
     }
-    for (size_t t = 0; t < count; t++) {
-        if (!read_one(json_array_get(array, t), &out->tries[t])) {
-            job_plan_clear(out);
-            return false;
-        }
+    bool good = true;
+    for (size_t t = 0; good && t < count; t++) {
+        good = read_one(json_array_get(array, t), &out->tries[t]);
     }
-    return true;
+    return good;
+}
+
+/* A plan that could not be read, for want of memory. */
+static bool starved(const struct job_plan *plan)
+{
+    bool any = job_stage_grid_starved(&plan->request.stage.grid) ||
+               (plan->try_count > 0 && plan->tries == NULL);
+    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++) {
+        any = any || job_stage_grid_starved(&plan->tries[t].request.stage.grid);
+    }
+    return any;
 }
 
 void job_plan_clear(struct job_plan *plan)
 {
+    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++) {
+        job_stage_grid_clear(&plan->tries[t].request.stage.grid);
+    }
+    job_stage_grid_clear(&plan->request.stage.grid);
     free(plan->tries);
     plan->tries = NULL;
     plan->try_count = 0;
@@ -416,9 +430,9 @@ bool job_plan_read(const char *text, struct job_plan *out, bool *out_unparsed)
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     bool good =
         json != NULL && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
-    bool no_room = json != NULL && !good && out->try_count > 0;
-    if (no_room) {
-        out->try_count = 0;
+    bool no_room = json != NULL && !good && starved(out);
+    if (json != NULL && !good) {
+        job_plan_clear(out);
     }
     if (out_unparsed != NULL) {
         *out_unparsed = json == NULL || no_room;

@@ -35,7 +35,7 @@ struct job_plan {
 
     /* A sweep (job_sweep.h): whole plans, in their order, and PLAN then has their sums and what
      * they cost together. 0: none. Owned, for job_plan_clear, in a plan that was read; borrowed in
-     * one that is being made. */
+     * one that is being made. So is a list of states in request.stage.grid. */
     struct job_plan *tries;
     uint32_t try_count;
 };

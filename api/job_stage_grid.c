@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api/fields.h"
 #include "api/json_text.h"
@@ -13,7 +14,7 @@
 
 static void fault_at(struct call *call, const char *name, uint32_t i, const char *detail)
 {
-    char pointer[64];
+    char pointer[96];
     snprintf(pointer, sizeof pointer, AT "/%s/%u", name, i);
     call_invalid(call, pointer, "%s", detail);
 }
@@ -42,32 +43,91 @@ static void read_axes(struct call *call, json_t *const axes[3], struct consensus
     }
 }
 
+/* One row of the list into OUT[dims]. */
+static void read_state(struct call *call, const json_t *row, size_t number, uint32_t dims,
+                       double *out)
+{
+    char name[32], pointer[96];
+    snprintf(name, sizeof name, "states/%zu", number);
+    snprintf(pointer, sizeof pointer, AT "/%s", name);
+    if (fields_numbers(call, row, pointer, out, dims, true) < 0) {
+        return;
+    }
+    for (uint32_t d = 0; d < dims; d++) {
+        if (!(fabs(out[d]) <= GRID_MOST)) {
+            fault_at(call, name, d, "must be from -1e9 to 1e9");
+        }
+    }
+}
+
+/* The first state says how many numbers each has. */
+static void read_list(struct call *call, const json_t *states, struct consensus_grid *out)
+{
+    size_t count = json_array_size(states), dims = json_array_size(json_array_get(states, 0));
+    if (dims < 1 || dims > ENV_MAX_STATE_DIM) {
+        call_invalid(call, AT "/states/0", "must be an array of 1 to %d numbers",
+                     ENV_MAX_STATE_DIM);
+        return;
+    }
+    out->dims = (uint32_t)dims;
+    out->count = (uint32_t)count;
+    out->states = arena_array(&call->arena, count * dims, sizeof *out->states);
+    for (size_t i = 0; out->states != NULL && i < count; i++) {
+        read_state(call, json_array_get(states, i), i, out->dims, out->states + i * dims);
+    }
+}
+
+static void refuse(struct call *call, const json_t *object, const char *pointer,
+                   const char *const *names, size_t count, const char *why)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (field_sent(object, names[i])) {
+            char at[64];
+            snprintf(at, sizeof at, "%s/%s", pointer, names[i]);
+            call_invalid(call, at, "%s", why);
+        }
+    }
+}
+
+static void read_grid(struct call *call, const json_t *object, struct consensus_grid *out)
+{
+    static const char *const axes[] = {"low", "high", "points"};
+    json_t *axis[3] = {NULL}, *states = NULL;
+    const struct field grid[] = {
+        field_array(axes[0], &axis[0], 1, ENV_MAX_STATE_DIM),
+        field_array(axes[1], &axis[1], 1, ENV_MAX_STATE_DIM),
+        field_array(axes[2], &axis[2], 1, ENV_MAX_STATE_DIM),
+    };
+    const struct field list[] = {
+        field_array("states", &states, 1, CONSENSUS_GRID_MAX_STATES),
+        field_optional(field_any(axes[0], &axis[0])),
+        field_optional(field_any(axes[1], &axis[1])),
+        field_optional(field_any(axes[2], &axis[2])),
+    };
+    if (!field_sent(object, "states")) {
+        if (fields_read(call, object, AT, grid, sizeof grid / sizeof grid[0])) {
+            read_axes(call, axis, out);
+        }
+        return;
+    }
+    refuse(call, object, AT, axes, 3, "has no meaning beside states, which say all");
+    if (fields_read(call, object, AT, list, sizeof list / sizeof list[0])) {
+        read_list(call, states, out);
+    }
+}
+
 void job_stage_grid_read(struct call *call, const json_t *consensus, struct stage_request *out)
 {
     static const char *const played[] = {"labels", "max_length", "explore", "rounds", "skill"};
-    json_t *low = NULL, *high = NULL, *points = NULL;
-    const struct field fields[] = {
-        field_array("low", &low, 1, ENV_MAX_STATE_DIM),
-        field_array("high", &high, 1, ENV_MAX_STATE_DIM),
-        field_array("points", &points, 1, ENV_MAX_STATE_DIM),
-    };
-    for (size_t i = 0; i < sizeof played / sizeof played[0]; i++) {
-        if (json_object_get(consensus, played[i]) != NULL) {
-            char pointer[64];
-            snprintf(pointer, sizeof pointer, "/privacy/consensus/%s", played[i]);
-            call_invalid(call, pointer,
-                         "has no meaning beside a grid, whose every state gets one label");
-        }
-    }
-    if (!fields_read(call, json_object_get(consensus, "grid"), AT, fields, 3)) {
-        return;
-    }
-    read_axes(call, (json_t *const[3]){low, high, points}, &out->grid);
+    refuse(call, consensus, "/privacy/consensus", played, sizeof played / sizeof played[0],
+           "has no meaning beside a grid, whose every state gets one label");
+    read_grid(call, json_object_get(consensus, "grid"), &out->grid);
     out->labels = consensus_grid_size(&out->grid);
     out->max_length = 1;
     out->explore = 0;
     out->rounds = 1;
-    if (out->labels == 0 && call_error_count(call) == 0) {
+    bool said = call_error_count(call) > 0 || job_stage_grid_starved(&out->grid);
+    if (out->labels == 0 && !said) {
         call_invalid(call, AT "/points", "must give at most %u states", CONSENSUS_MAX_LABELS);
     }
 }
@@ -75,26 +135,48 @@ void job_stage_grid_read(struct call *call, const json_t *consensus, struct stag
 enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dataset,
                                 const struct job_plan *plan)
 {
+    const struct consensus_grid *grid = &plan->request.stage.grid;
+    if (job_stage_grid_starved(grid)) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
     if (plan->algorithm->reads_transitions) {
         return call_invalid(call, AT,
                             "gives states and actions alone, of which behaviour_cloning learns; %s "
                             "reads what followed, and needs labels that are played",
                             plan->algorithm->name);
     }
-    if (plan->request.stage.grid.dims != dataset->state_dim) {
-        return call_invalid(call, AT,
-                            "must have one number for each of a state's %u in low, high and points",
-                            dataset->state_dim);
+    if (grid->dims != dataset->state_dim) {
+        return call_invalid(call, AT, "must have one number for each of a state's %u in %s",
+                            dataset->state_dim,
+                            grid->count > 0 ? "each of states" : "low, high and points");
     }
     return dataset->action_count < 2 || dataset->action_count > ENV_MAX_ACTIONS
                ? call_invalid(call, "/mechanism", "needs 2 to %u actions", ENV_MAX_ACTIONS)
                : PROBLEM_NONE;
 }
 
+/* ---- as it is stored */
+
+static json_t *list_json(const struct consensus_grid *grid)
+{
+    json_t *states = json_array();
+    for (uint32_t i = 0; i < grid->count; i++) {
+        json_t *row = json_array();
+        for (uint32_t d = 0; d < grid->dims; d++) {
+            json_array_append_new(row, json_number(grid->states[(size_t)i * grid->dims + d]));
+        }
+        json_array_append_new(states, row);
+    }
+    return json_pack("{s:o}", "states", states);
+}
+
 json_t *job_stage_grid_json(const struct consensus_grid *grid)
 {
     if (grid->dims == 0) {
         return json_null();
+    }
+    if (grid->count > 0) {
+        return list_json(grid);
     }
     json_t *low = json_array(), *high = json_array(), *points = json_array();
     for (uint32_t d = 0; d < grid->dims; d++) {
@@ -105,13 +187,38 @@ json_t *job_stage_grid_json(const struct consensus_grid *grid)
     return json_pack("{s:o, s:o, s:o}", "low", low, "high", high, "points", points);
 }
 
+static bool parse_list(const json_t *states, struct consensus_grid *out)
+{
+    size_t count = json_array_size(states), dims = json_array_size(json_array_get(states, 0));
+    if (dims < 1 || dims > ENV_MAX_STATE_DIM || count > CONSENSUS_GRID_MAX_STATES) {
+        return false;
+    }
+    out->dims = (uint32_t)dims;
+    out->count = (uint32_t)count;
+    out->states = calloc(count * dims, sizeof *out->states);
+    for (size_t i = 0; out->states != NULL && i < count; i++) {
+        const json_t *row = json_array_get(states, i);
+        if (json_array_size(row) != dims) {
+            return false;
+        }
+        for (size_t d = 0; d < dims; d++) {
+            out->states[i * dims + d] = json_number_value(json_array_get(row, d));
+        }
+    }
+    return consensus_grid_size(out) > 0;
+}
+
 bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out)
 {
     const json_t *low = json_object_get(json, "low"), *high = json_object_get(json, "high");
     const json_t *points = json_object_get(json, "points");
+    const json_t *states = json_object_get(json, "states");
     *out = (struct consensus_grid){0};
     if (json == NULL || json_is_null(json)) {
         return true;
+    }
+    if (json_array_size(states) > 0) {
+        return parse_list(states, out);
     }
     if (json_array_size(low) > ENV_MAX_STATE_DIM) {
         return false;
@@ -123,4 +230,15 @@ bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out)
         out->points[d] = (uint32_t)json_integer_value(json_array_get(points, d));
     }
     return consensus_grid_size(out) > 0;
+}
+
+bool job_stage_grid_starved(const struct consensus_grid *grid)
+{
+    return grid->count > 0 && grid->states == NULL;
+}
+
+void job_stage_grid_clear(struct consensus_grid *grid)
+{
+    free(grid->states);
+    *grid = (struct consensus_grid){0};
 }

@@ -1,6 +1,7 @@
 /* The declared states of a consensus job, as JSON and back:
  *
- *   "grid":{"low":[number of each coordinate],"high":[...],"points":[...]} */
+ *   "grid":{"low":[number of each coordinate],"high":[...],"points":[...]}
+ *   "grid":{"states":[[number of each coordinate], ...]} */
 #ifndef TACET_API_JOB_STAGE_GRID_H
 #define TACET_API_JOB_STAGE_GRID_H
 
@@ -10,7 +11,7 @@
 #include "storage/datasets.h"
 
 /* Reads CONSENSUS (at "/privacy/consensus"), an object with a member "grid", into the grid and the
- * number of labels of OUT; gathers faults. */
+ * number of labels of OUT; gathers faults. A list of states is in the call's arena. */
 void job_stage_grid_read(struct call *call, const json_t *consensus, struct stage_request *out);
 
 /* What the grid needs of the dataset and the algorithm. PROBLEM_NONE, or a fault with its pointer.
@@ -21,7 +22,10 @@ enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dat
 /* New reference; null where there is no grid; NULL: memory. */
 json_t *job_stage_grid_json(const struct consensus_grid *grid);
 
-/* Reads what job_stage_grid_json gave; false: it did not. */
+/* Reads what job_stage_grid_json gave. False: it did not, or memory was short, which
+ * job_stage_grid_starved tells; OUT is for job_stage_grid_clear either way. */
 bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out);
+bool job_stage_grid_starved(const struct consensus_grid *grid);
+void job_stage_grid_clear(struct consensus_grid *grid);
 
 #endif

@@ -1,4 +1,5 @@
-/* Labels at the states of a grid, CONSENSUS_LANES of them in one pass over the experts. */
+/* Labels at the states of a grid or a list, CONSENSUS_LANES of them in one pass over the experts.
+ */
 #include "algos/offline/consensus.h"
 
 #include <assert.h>
@@ -6,11 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t list_size(const struct consensus_grid *grid)
+{
+    if (grid->count > CONSENSUS_GRID_MAX_STATES || !grid->states)
+        return 0;
+    for (size_t i = 0; i < (size_t)grid->count * grid->dims; i++) {
+        if (!isfinite((float)grid->states[i]))
+            return 0;
+    }
+    return grid->count;
+}
+
 uint32_t consensus_grid_size(const struct consensus_grid *grid)
 {
     uint64_t size = 1;
     if (grid->dims < 1 || grid->dims > ENV_MAX_STATE_DIM)
         return 0;
+    if (grid->count > 0)
+        return list_size(grid);
     for (uint32_t d = 0; d < grid->dims; d++) {
         float low = (float)grid->low[d], high = (float)grid->high[d];
         if (!isfinite(low) || !isfinite(high) || grid->low[d] > grid->high[d] ||
@@ -25,6 +39,11 @@ uint32_t consensus_grid_size(const struct consensus_grid *grid)
 
 void consensus_grid_state(const struct consensus_grid *grid, uint32_t index, float *out)
 {
+    if (grid->count > 0) {
+        for (uint32_t d = 0; d < grid->dims; d++)
+            out[d] = (float)grid->states[(size_t)index * grid->dims + d];
+        return;
+    }
     for (uint32_t d = grid->dims; d-- > 0;) {
         uint32_t points = grid->points[d];
         double part = points > 1 ? (double)(index % points) / (points - 1) : 0.5;

@@ -57,6 +57,9 @@ uint64_t stage_fingerprint(const struct algorithm_run *run)
         hash = mix(hash, grid->high[d]);
         hash = mix(hash, grid->points[d]);
     }
+    if (grid->count > 0)
+        hash = checksum_words(hash, grid->states,
+                              (size_t)grid->count * grid->dims * sizeof *grid->states);
     return hash;
 }
 

@@ -306,3 +306,51 @@ Test(consensus, grids_out_of_bounds_have_no_size)
     grid = good, grid.high[1] = NAN;
     cr_expect_eq(consensus_grid_size(&grid), 0);
 }
+
+/* Every state of a list in its place, one that stands twice as often as it stands there. */
+Test(consensus, a_list_is_labelled_state_by_state)
+{
+    enum { COUNT = 40 };
+    double states[COUNT * 4];
+    for (size_t i = 0; i < COUNT; i++) {
+        double sign = i % 3 == 0 ? -1.0 : 1.0;
+        const double one[4] = {0.125 * (double)(i / 2), -0.5, sign, sign};
+        memcpy(states + 4 * i, one, sizeof one);
+    }
+    const struct consensus_grid list = {.dims = 4, .count = COUNT, .states = states};
+    struct crowd crowd = crowd_of(2);
+    const struct expert_voices voices = voices_of(&crowd);
+    struct consensus_plan plan;
+    cr_assert_eq(consensus_grid_size(&list), COUNT);
+    cr_assert_eq(consensus_plan_make(COUNT, 2, 20, 1e-5, &plan), CONSENSUS_OK);
+    struct noise_source *noise = noise_of(6);
+    const struct consensus_run run = {.plan = &plan, .voices = &voices, .noise = noise};
+    struct dataset *released = NULL;
+    cr_assert_eq(consensus_grid_release(&run, &list, &released), ALGORITHM_OK);
+    cr_assert_eq(released->transition_count, COUNT);
+    for (uint32_t row = 0; row < COUNT; row++) {
+        const float *s = released->states + 4 * released->state_row[row];
+        for (size_t d = 0; d < 4; d++)
+            cr_assert_eq(s[d], (float)states[4 * row + d]);
+        /* Votes differ by 80 to 90 experts, noise by 2 of deviation 2. */
+        cr_assert_eq(released->actions[row], row % 3 != 0);
+    }
+    dataset_free(released);
+    noise_source_free(noise);
+}
+
+Test(consensus, lists_out_of_bounds_have_no_size)
+{
+    double states[] = {0, 1, 2, 3};
+    struct consensus_grid list = {.dims = 2, .count = 2, .states = states};
+    cr_expect_eq(consensus_grid_size(&list), 2);
+    states[3] = NAN;
+    cr_expect_eq(consensus_grid_size(&list), 0);
+    states[3] = 1e39; /* above float32 */
+    cr_expect_eq(consensus_grid_size(&list), 0);
+    states[3] = 3;
+    list.count = CONSENSUS_GRID_MAX_STATES + 1;
+    cr_expect_eq(consensus_grid_size(&list), 0);
+    list.count = 2, list.states = NULL;
+    cr_expect_eq(consensus_grid_size(&list), 0);
+}

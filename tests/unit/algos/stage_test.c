@@ -349,6 +349,37 @@ Test(stage, checkpoints_that_are_not_its_own_are_refused)
     teardown(&f);
 }
 
+/* Declared states are asked at without a world, and a checkpoint is one of these very states. */
+Test(stage, a_list_of_states_is_part_of_its_checkpoint)
+{
+    enum { COUNT = 64 };
+    struct fixture f;
+    struct policy *policy;
+    double states[COUNT * 4];
+    const char *message = NULL;
+    setup(&f, MECHANISM_CONSENSUS);
+    for (int i = 0; i < COUNT * 4; i++)
+        states[i] = 0.01 * i;
+    struct stage_request *stage = &f.request.stage;
+    stage->grid = (struct consensus_grid){.dims = 4, .count = COUNT, .states = states};
+    cr_assert_eq(cql_algorithm.plan(&f.request, &f.plan, &message), ALGORITHM_BAD_INPUT);
+    stage->labels = COUNT;
+    stage->max_length = 1;
+    cr_assert_eq(cql_algorithm.plan(&f.request, &f.plan, &message), ALGORITHM_OK, "%s", message);
+    cr_expect_eq(f.plan.privacy.before.times, COUNT);
+    f.stage.env = NULL;
+    f.pause_after = 5000;
+    cr_assert_eq(train(&f, &policy), ALGORITHM_PAUSED);
+    states[COUNT * 4 - 1] += 1.0;
+    cr_assert_eq(resume(&f, &policy), ALGORITHM_BAD_CHECKPOINT, "another list's");
+    states[COUNT * 4 - 1] = 0.01 * (COUNT * 4 - 1);
+    f.pause_after = UINT64_MAX;
+    cr_assert_eq(resume(&f, &policy), ALGORITHM_OK);
+    cr_assert_eq(f.asked, 1, "the experts are asked once");
+    policy_free(policy);
+    teardown(&f);
+}
+
 /* Looks at what the second stage is given. */
 static enum algorithm_status look(const struct algorithm_run *run, struct policy **out_policy,
                                   const char **message)

@@ -1,4 +1,5 @@
-/* Consensus labels at a declared grid of states over the API: no world, its bounds, its price. */
+/* Consensus labels at a declared grid or list of states over the API: no world, its bounds, its
+ * price. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,87 @@ Test(job_grid, needs_no_world_and_costs_what_its_labels_cost)
     fixture_close(f);
 }
 
+/* The numbers of a certificate's state number I. */
+static double listed(const struct response *certificate, unsigned i, unsigned d)
+{
+    return response_number(certificate, domain_path("/plan/consensus/grid/states/%u/%u", i, d));
+}
+
+static bool at_once(void *context)
+{
+    (*(unsigned *)context)++;
+    return true;
+}
+
+/* A list of states instead: read back from the stored plan by every worker that goes on with it. */
+Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
+{
+    struct fixture *f = fixture_open();
+    const char *id = unplayable(f);
+    const char *body =
+        job("behaviour_cloning", id,
+            "{\"grid\":{\"states\":[[0.1,0,-0.3,1e-7],[-1,2,3,4],[0.1,0,-0.3,1e-7]]}}");
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    expect_status(estimate, 200);
+    cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
+    cr_expect_eq(response_number(estimate, "/plan/consensus/labels"), 3);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", body);
+    expect_status(made, 202);
+    unsigned stops = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        cr_assert_eq(domain_turn(f, "w1", at_once, &stops), API_JOB_PAUSED);
+        fixture_advance(60000);
+    }
+    cr_assert_geq(stops, 3);
+    cr_assert_eq(domain_turn(f, "w2", NULL, NULL), API_JOB_RAN);
+    struct response *done =
+        fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
+    cr_assert_str_eq(response_text(done, "/state"), "succeeded", "%s", done->body);
+    cr_expect_float_eq(response_number(done, "/privacy/spent/epsilon"), 3, 1e-6);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(done, "/policy")));
+    expect_status(certificate, 200);
+    cr_expect_eq(response_number(certificate, "/plan/consensus/labels"), 3);
+    cr_expect_eq(listed(certificate, 0, 0), 0.1);
+    cr_expect_eq(listed(certificate, 0, 3), 1e-7);
+    cr_expect_eq(listed(certificate, 1, 3), 4);
+    cr_expect_eq(listed(certificate, 2, 2), -0.3);
+    fixture_close(f);
+}
+
+/* As many states as may be, and one more. */
+Test(job_grid, lists_are_bounded_in_number)
+{
+    enum { MOST = 4096 };
+    static const char row[] = "[0,1,2,3],";
+    struct fixture *f = fixture_open();
+    const char *id = unplayable(f);
+    for (int more = 0; more < 2; more++) {
+        size_t rows = MOST + (size_t)more, size = rows * (sizeof row - 1);
+        char *list = malloc(size + 1), *body = NULL;
+        for (size_t i = 0; i < rows; i++) {
+            memcpy(list + i * (sizeof row - 1), row, sizeof row);
+        }
+        list[size - 1] = '\0'; /* the last comma */
+        cr_assert_gt(asprintf(&body,
+                              "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\","
+                              "\"dataset\":\"%s\",\"privacy\":{\"epsilon\":3,\"delta\":1e-3,"
+                              "\"consensus\":{\"grid\":{\"states\":[%s]}}}}",
+                              id, list),
+                     0);
+        struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+        if (more) {
+            expect_invalid(estimate, "/privacy/consensus/grid/states");
+        } else {
+            expect_status(estimate, 200);
+            cr_expect_eq(response_number(estimate, "/plan/consensus/labels"), MOST);
+        }
+        free(list);
+        free(body);
+    }
+    fixture_close(f);
+}
+
 Test(job_grid, bad_grids_name_what_is_bad)
 {
     static const char *const cases[][2] = {
@@ -89,6 +171,20 @@ Test(job_grid, bad_grids_name_what_is_bad)
         {"{\"grid\":" GRID ",\"max_length\":30}", "/privacy/consensus/max_length"},
         {"{\"grid\":" GRID ",\"skill\":{\"low\":0,\"high\":9}}", "/privacy/consensus/skill"},
         {"{\"grid\":7}", "/privacy/consensus/grid"},
+        {"{\"grid\":{\"states\":[]}}", "/privacy/consensus/grid/states"},
+        {"{\"grid\":{\"states\":7}}", "/privacy/consensus/grid/states"},
+        {"{\"grid\":{\"states\":[[]]}}", "/privacy/consensus/grid/states/0"},
+        {"{\"grid\":{\"states\":[0,0,0,0]}}", "/privacy/consensus/grid/states/0"},
+        {"{\"grid\":{\"states\":[[0,0,0,0],[1,1,1]]}}", "/privacy/consensus/grid/states/1"},
+        {"{\"grid\":{\"states\":[[0,0,0,0],{}]}}", "/privacy/consensus/grid/states/1"},
+        {"{\"grid\":{\"states\":[[0,0,0,0],[1,1,1,null]]}}", "/privacy/consensus/grid/states/1/3"},
+        {"{\"grid\":{\"states\":[[0,0,0,-1e10],[1,1,1,1]]}}", "/privacy/consensus/grid/states/0/3"},
+        {"{\"grid\":{\"states\":[[0,0,0],[1,1,1]]}}", "/privacy/consensus/grid"},
+        {"{\"grid\":{\"states\":[[0,0,0,0]],\"low\":[0,0,0,0]}}", "/privacy/consensus/grid/low"},
+        {"{\"grid\":{\"states\":[[0,0,0,0]],\"points\":[1,1,1,1]}}",
+         "/privacy/consensus/grid/points"},
+        {"{\"grid\":{\"states\":[[0,0,0,0]],\"more\":1}}", "/privacy/consensus/grid/more"},
+        {"{\"grid\":{\"states\":[[0,0,0,0]]},\"labels\":1}", "/privacy/consensus/labels"},
     };
     struct fixture *f = fixture_open();
     const char *id = unplayable(f);
