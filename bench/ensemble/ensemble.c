@@ -101,7 +101,7 @@ static uint32_t decide(struct player *player, const float *state)
 {
     double p[ENSEMBLE_ACTIONS_MAX], z[ENSEMBLE_ACTIONS_MAX];
     uint32_t actions = player->ensemble->actions;
-    ensemble_probabilities(player->ensemble, state, 1.0, p);
+    ensemble_probabilities(player->ensemble, state, 1, 1.0, p);
     uint32_t plain = best(p, actions);
     if (!player->teacher)
         return plain;
@@ -203,7 +203,8 @@ int main(int argc, char **argv)
     static const uint32_t shards[] = {10, 30, 100, 300, 1000};
     static const char *const algorithms[] = {"behaviour_cloning", "cql"};
     const char *world = argc > 1 ? argv[1] : "cartpole", *cache = argc > 2 ? argv[2] : ".";
-    struct population *experts = population_load(world, 1, EXPERTS, TRAJECTORIES, cache);
+    struct population *experts =
+        population_load_selected(world, EXPERTS_TOP, 1, EXPERTS, TRAJECTORIES, cache);
     if (!experts)
         return 1;
     give_keys(experts->data);

@@ -16,7 +16,7 @@
 #define EPISODES     100
 #define SEED         1
 
-const uint32_t ensembles_shards[SCHOOL_SHARDS] = {50, 200};
+const uint32_t ensembles_shards[SCHOOL_SHARDS] = {50, 200, 1000};
 
 static bool take(void *context, uint32_t shard, const struct policy *policy)
 {
@@ -111,8 +111,8 @@ bool ensembles_open(struct school *school, const char *cache)
 {
     if (!experts_find(school->env))
         return true;
-    struct population *population =
-        population_load(school->env->name, SEED, SCHOOL_EXPERTS, TRAJECTORIES, cache);
+    struct population *population = population_load_selected(school->env->name, EXPERTS_TOP, SEED,
+                                                             SCHOOL_EXPERTS, TRAJECTORIES, cache);
     uint64_t *keys = population ? malloc(population->experts * sizeof *keys) : NULL;
     bool good = keys != NULL;
     for (uint32_t e = 0; good && e < population->experts; e++)

@@ -9,8 +9,8 @@
 #include "algos/policy.h"
 #include "envs/env.h"
 
-#define SCHOOL_EXPERTS 600 /* whose demonstrations ensembles learn from */
-#define SCHOOL_SHARDS  2   /* ensembles */
+#define SCHOOL_EXPERTS 3000 /* whose demonstrations ensembles learn from */
+#define SCHOOL_SHARDS  3    /* ensembles */
 /* Of an ensemble's softmax: each shard says what is best. What one expert can change, sqrt(2) /
  * shards, does not depend on it. */
 #define SCHOOL_TEMPERATURE 0.2

@@ -40,7 +40,11 @@ const struct variant variants[] = {
     {"experts_200_gaussian_4", "200 shards, Gaussian, ε = 4", VARIANT_EXPERTS, false, true, 200, LAMBDA, GAUSSIAN(4)},
     {"experts_200_gaussian_16", "200 shards, Gaussian, ε = 16", VARIANT_EXPERTS, false, true, 200, LAMBDA, GAUSSIAN(16)},
     {"experts_200_dirichlet_16", "200 shards, Dirichlet, ε = 16", VARIANT_EXPERTS, false, true, 200, LAMBDA, DIRICHLET(16)},
+    {"experts_1000_gaussian_1", "1000 shards, Gaussian, ε = 1", VARIANT_EXPERTS, false, true, 1000, LAMBDA, GAUSSIAN(1)},
+    {"experts_1000_gaussian_4", "1000 shards, Gaussian, ε = 4", VARIANT_EXPERTS, false, true, 1000, LAMBDA, GAUSSIAN(4)},
+    {"experts_1000_dirichlet_4", "1000 shards, Dirichlet, ε = 4", VARIANT_EXPERTS, false, true, 1000, LAMBDA, DIRICHLET(4)},
     {"experts_200_exact", "200 shards, without noise", VARIANT_EXPERTS, false, true, 200, 0, EXACT},
+    {"experts_1000_exact", "1000 shards, without noise", VARIANT_EXPERTS, false, true, 1000, 0, EXACT},
 };
 /* clang-format on */
 const unsigned variant_count = sizeof variants / sizeof variants[0];

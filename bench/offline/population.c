@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "algos/online/experts.h"
-
 #define RANDOM_EPISODES 100
 #define RECORD_MAX      (1u << 26)
 #define PATH_BYTES      4096
@@ -31,10 +29,9 @@ static uint32_t evaluation_steps(const struct env *env)
     return env->max_episode_steps;
 }
 
-/* Where whole training runs are dear, experts are the best moments of shorter ones. */
-static enum experts_select select_of(const struct env *env)
+enum experts_select population_usual_select(const char *world)
 {
-    bool dear = strcmp(env->name, "lunar_lander") == 0 || strcmp(env->name, "hiv") == 0;
+    bool dear = strcmp(world, "lunar_lander") == 0 || strcmp(world, "hiv") == 0;
     return dear ? EXPERTS_TOP : EXPERTS_MOMENTS;
 }
 
@@ -86,13 +83,15 @@ static uint32_t read_cache(FILE *file, uint32_t settings, struct policy **out)
     return settings;
 }
 
-static void cache_path(char out[PATH_BYTES], const char *cache, const struct env *env,
-                       uint64_t seed)
+static void cache_path(char out[PATH_BYTES], const char *cache, const struct population *p)
 {
-    if (seed == 1)
-        snprintf(out, PATH_BYTES, "%s/%s.experts", cache, env->name);
-    else
-        snprintf(out, PATH_BYTES, "%s/%s-%" PRIu64 ".experts", cache, env->name, seed);
+    const char *chosen = "";
+    char seed[24] = "";
+    if (p->select != population_usual_select(p->env->name))
+        chosen = p->select == EXPERTS_TOP ? "-top" : "-moments";
+    if (p->seed != 1)
+        snprintf(seed, sizeof seed, "-%" PRIu64, p->seed);
+    snprintf(out, PATH_BYTES, "%s/%s%s%s.experts", cache, p->env->name, chosen, seed);
 }
 
 static bool train(const struct population *p, uint32_t settings, const char *cache)
@@ -101,7 +100,7 @@ static bool train(const struct population *p, uint32_t settings, const char *cac
     const struct expert_population *kind = experts_find(env);
     struct policy **out = p->policies;
     char path[PATH_BYTES];
-    cache_path(path, cache, env, p->seed);
+    cache_path(path, cache, p);
     FILE *file = fopen(path, "a+b");
     if (!kind || !file || fseek(file, 0, SEEK_SET) != 0) {
         fprintf(stderr, "%s: %s\n", path, kind ? "cannot be written" : "no such population");
@@ -113,7 +112,7 @@ static bool train(const struct population *p, uint32_t settings, const char *cac
     bool good = s != UINT32_MAX;
     for (; good && s < settings; s++) {
         struct policy **three = out + (size_t)s * EXPERTS_PER_SETTING;
-        good = experts_train(kind, select_of(env), p->seed, s, NULL, three);
+        good = experts_train(kind, p->select, p->seed, s, NULL, three);
         for (int k = 0; good && k < EXPERTS_PER_SETTING; k++)
             good = write_record(file, three[k]);
         good = good && fflush(file) == 0;
@@ -168,8 +167,9 @@ static bool measure_random(struct population *p)
     return good;
 }
 
-struct population *population_load(const char *world, uint64_t seed, uint32_t experts,
-                                   uint32_t trajectories, const char *cache)
+struct population *population_load_selected(const char *world, enum experts_select select,
+                                            uint64_t seed, uint32_t experts, uint32_t trajectories,
+                                            const char *cache)
 {
     const struct env *env = env_find(world);
     if (!env) {
@@ -182,6 +182,7 @@ struct population *population_load(const char *world, uint64_t seed, uint32_t ex
         return NULL;
     p->policies = calloc((size_t)settings * EXPERTS_PER_SETTING, sizeof(struct policy *));
     p->env = env;
+    p->select = select;
     p->seed = seed;
     p->experts = settings * EXPERTS_PER_SETTING; /* until all are loaded: what is to be freed */
     p->trajectories = trajectories;
@@ -197,6 +198,13 @@ struct population *population_load(const char *world, uint64_t seed, uint32_t ex
     fprintf(stderr, "%s: no population\n", world);
     population_free(p);
     return NULL;
+}
+
+struct population *population_load(const char *world, uint64_t seed, uint32_t experts,
+                                   uint32_t trajectories, const char *cache)
+{
+    return population_load_selected(world, population_usual_select(world), seed, experts,
+                                    trajectories, cache);
 }
 
 void population_free(struct population *p)

@@ -9,6 +9,7 @@
 
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
+#include "algos/online/experts.h"
 #include "algos/policy.h"
 #include "envs/env.h"
 
@@ -16,6 +17,7 @@
 
 struct population {
     const struct env *env;
+    enum experts_select select;
     uint64_t seed;
     uint32_t experts, trajectories;
     uint32_t episode_steps;    /* longest trajectory in the data */
@@ -25,8 +27,18 @@ struct population {
     double random_return; /* mean of 100 episodes of at most evaluation_steps with random actions */
 };
 
-/* Loads the networks from CACHE/NAME.experts (NAME-SEED.experts when SEED is not 1), and trains and
- * adds those that are missing; then plays. NULL after a line on standard error. */
+/* The experts that offline learning was measured with: where whole training runs are dear, the best
+ * moments of shorter ones. */
+enum experts_select population_usual_select(const char *world);
+
+/* Loads the networks from CACHE/NAME.experts (NAME-SEED.experts when SEED is not 1, and with "-top"
+ * or "-moments" behind NAME when SELECT is not the usual one), and trains and adds those that are
+ * missing; then plays. NULL after a line on standard error. */
+struct population *population_load_selected(const char *world, enum experts_select select,
+                                            uint64_t seed, uint32_t experts, uint32_t trajectories,
+                                            const char *cache);
+
+/* The same with the usual ones. */
 struct population *population_load(const char *world, uint64_t seed, uint32_t experts,
                                    uint32_t trajectories, const char *cache);
 void population_free(struct population *population);
