@@ -94,11 +94,10 @@ uint32_t policy_best_allowed(const float *values, const float *logits, uint32_t 
 
 static bool values_in_double(const struct policy *policy, const float *state, double *values)
 {
-    double input[MLP_MAX_WIDTH], scratch[2 * MLP_MAX_WIDTH];
-    assert(mlp_scratch_count(&policy->shape) <= 2 * MLP_MAX_WIDTH);
+    double input[MLP_MAX_WIDTH];
     for (uint32_t i = 0; i < policy->shape.input; i++)
         input[i] = state[i];
-    mlp_forward_double(&policy->shape, policy->parameters, input, values, scratch);
+    mlp_forward_double(&policy->shape, policy->parameters, input, values);
     for (uint32_t i = 0; i < output_count(policy); i++) {
         if (!isfinite(values[i]))
             return false;
@@ -126,7 +125,8 @@ bool policy_probabilities(const struct policy *policy, const float *state, doubl
         best = values[a] > values[best] ? a : best;
     double sum = 0.0;
     for (uint32_t a = 0; a < actions; a++) {
-        probabilities[a] = exp((values[a] - values[best]) / temperature);
+        double behind = values[a] - values[best];
+        probabilities[a] = behind == 0.0 ? 1.0 : exp(behind / temperature);
         sum += probabilities[a];
     }
     for (uint32_t a = 0; a < actions; a++)

@@ -88,17 +88,9 @@ void lipschitz_clamp_output(double *values, size_t count, double limit)
     }
 }
 
-static size_t widest(const struct mlp_shape *shape)
-{
-    size_t most = shape->input;
-    for (uint32_t l = 0; l < shape->layer_count; l++)
-        most = shape->width[l] > most ? shape->width[l] : most;
-    return most;
-}
-
 size_t lipschitz_class_scratch_count(const struct mlp_shape *shape)
 {
-    return 3 * widest(shape); /* the clamped input, and what the layers need */
+    return shape->input; /* the clamped input */
 }
 
 void lipschitz_class_evaluate(const struct lipschitz_class *class, const struct mlp_shape *shape,
@@ -107,7 +99,7 @@ void lipschitz_class_evaluate(const struct lipschitz_class *class, const struct 
 {
     double *x = scratch;
     lipschitz_clamp_input(input, x, shape->input);
-    mlp_forward_double(shape, parameters, x, output, scratch + widest(shape));
+    mlp_forward_double(shape, parameters, x, output);
     uint32_t last = shape->layer_count - 1;
     lipschitz_clamp_output(output, shape->width[last], class->value_limit);
 }

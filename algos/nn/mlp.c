@@ -1,5 +1,5 @@
-/* Shapes and layout of perceptrons, and the forward of one input, which answers every query of a
- * teacher: no BLAS, so that its bits do not depend on a library's choice of kernel. */
+/* Shapes and layout of perceptrons, and the forward of one input: no BLAS, so that its bits do not
+ * depend on a library's choice of kernel. In double: mlp_double.c. */
 #include "algos/nn/mlp.h"
 
 #include <assert.h>
@@ -81,44 +81,6 @@ void mlp_forward_one(const struct mlp_shape *shape, const float *parameters, con
         } else if (l != last) {
             for (uint32_t j = 0; j < out; j++)
                 y[j] = tanhf(y[j]);
-        }
-        x = y;
-    }
-}
-
-/* In eight sums side by side, which is a fixed order and fits vectors. */
-static double dot(const float *weight, const double *x, uint32_t count)
-{
-    if (count == 4) { /* the same sums without the empty ones */
-        return ((double)weight[0] * x[0] + (double)weight[1] * x[1]) +
-               ((double)weight[2] * x[2] + (double)weight[3] * x[3]);
-    }
-    double sum[8] = {0};
-    uint32_t k = 0;
-    for (; k + 8 <= count; k += 8)
-        for (uint32_t i = 0; i < 8; i++)
-            sum[i] += (double)weight[k + i] * x[k + i];
-    for (uint32_t i = 0; k < count; k++, i++)
-        sum[i] += (double)weight[k] * x[k];
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-}
-
-void mlp_forward_double(const struct mlp_shape *shape, const float *parameters, const double *input,
-                        double *output, double *scratch)
-{
-    uint32_t last = shape->layer_count - 1;
-    double *half[2] = {scratch, scratch + widest_layer(shape)};
-    const double *x = input;
-    for (uint32_t l = 0; l <= last; l++) {
-        uint32_t in = mlp_layer_input(shape, l);
-        const float *weight = parameters + mlp_weight_offset(shape, l);
-        const float *bias = parameters + mlp_bias_offset(shape, l);
-        double *y = l == last ? output : half[l & 1];
-        for (uint32_t j = 0; j < shape->width[l]; j++) {
-            double value = bias[j] + dot(weight + (size_t)j * in, x, in);
-            bool rectify = shape->activation == MLP_RELU;
-            double positive = value > 0 ? value : 0;
-            y[j] = l == last ? value : rectify ? positive : tanh(value);
         }
         x = y;
     }

@@ -43,8 +43,8 @@ void mlp_forward_one(const struct mlp_shape *shape, const float *parameters, con
 size_t mlp_scratch_count(const struct mlp_shape *shape);
 
 /* The same in double, for what must be as smooth as a Lipschitz bound says: rounding in float moves
- * an answer as far as a small step of its input does. INPUT, OUTPUT and SCRATCH likewise. */
+ * an answer as far as a small step of its input does. */
 void mlp_forward_double(const struct mlp_shape *shape, const float *parameters, const double *input,
-                        double *output, double *scratch);
+                        double *output);
 
 #endif

@@ -17,6 +17,7 @@
 #define MAGIC   UINT32_C(0x4e454354) /* "TCEN" */
 #define VERSION 1
 #define GRID    (INT64_C(1) << 40)
+#define GROUP   16           /* states */
 #define SLACK   (1.0 + 1e-9) /* the mean's last rounding, at SHARDS_MAX and 64 actions */
 
 enum { KIND, THRESHOLD, PARAMETERS }; /* of a record; KIND: 0 for none, else 1 + policy_output */
@@ -112,26 +113,45 @@ static void add_rounded(const double *p, uint32_t actions, int64_t *sums)
         sums[a] += rounded[a];
 }
 
-void ensemble_probabilities(const struct ensemble *ensemble, const float *state, double temperature,
-                            double *probabilities)
+/* Adds what MEMBER says at COUNT states to SUMS. */
+static void add_member(const struct ensemble *ensemble, uint32_t member, const float *states,
+                       uint32_t count, double temperature, int64_t sums[][ENSEMBLE_ACTIONS_MAX])
 {
+    float *record = record_of(ensemble, member);
+    bool there = record[KIND] > 0.0F;
+    const struct policy policy = {.shape = ensemble->shape,
+                                  .output = (enum policy_output)(there ? record[KIND] - 1 : 0),
+                                  .threshold = record[THRESHOLD],
+                                  .parameters = record + PARAMETERS};
     uint32_t actions = ensemble->actions;
-    int64_t sums[ENSEMBLE_ACTIONS_MAX] = {0};
-    for (uint32_t i = 0; i < ensemble->count; i++) {
-        float *record = record_of(ensemble, i);
-        bool there = record[KIND] > 0.0F;
-        const struct policy member = {.shape = ensemble->shape,
-                                      .output = (enum policy_output)(there ? record[KIND] - 1 : 0),
-                                      .threshold = record[THRESHOLD],
-                                      .parameters = record + PARAMETERS};
+    for (uint32_t s = 0; s < count; s++) {
+        const float *state = states + (size_t)s * ensemble->shape.input;
         double p[ENSEMBLE_ACTIONS_MAX];
-        if (!there || !policy_probabilities(&member, state, temperature, p))
+        if (!there || !policy_probabilities(&policy, state, temperature, p))
             for (uint32_t a = 0; a < actions; a++)
                 p[a] = 1.0 / actions;
-        add_rounded(p, actions, sums);
+        add_rounded(p, actions, sums[s]);
     }
-    for (uint32_t a = 0; a < actions; a++)
-        probabilities[a] = (double)sums[a] / ((double)ensemble->count * (double)GRID);
+}
+
+void ensemble_probabilities(const struct ensemble *ensemble, const float *states, uint32_t count,
+                            double temperature, double *probabilities)
+{
+    uint32_t actions = ensemble->actions;
+    double all = (double)ensemble->count * (double)GRID;
+    /* A member's numbers are read once for a group of states. */
+    for (uint32_t first = 0, group; first < count; first += group) {
+        int64_t sums[GROUP][ENSEMBLE_ACTIONS_MAX];
+        group = count - first < GROUP ? count - first : GROUP;
+        for (uint32_t s = 0; s < group; s++)
+            memset(sums[s], 0, actions * sizeof sums[s][0]);
+        for (uint32_t i = 0; i < ensemble->count; i++)
+            add_member(ensemble, i, states + (size_t)first * ensemble->shape.input, group,
+                       temperature, sums);
+        for (uint32_t s = 0; s < group; s++)
+            for (uint32_t a = 0; a < actions; a++)
+                probabilities[(size_t)(first + s) * actions + a] = (double)sums[s][a] / all;
+    }
 }
 
 /* ---- training */

@@ -42,12 +42,12 @@ bool ensemble_take(void *ensemble, uint32_t shard, const struct policy *policy);
 /* How far apart the means of neighbours are at most, in the 2-norm; rounding included. */
 double ensemble_change(uint32_t count);
 
-/* The mean of the policies' distributions at the finite STATE[input] to PROBABILITIES[actions].
- * Where a shard has no policy, or one whose outputs are not finite there, all actions alike stand
+/* The means of the policies' distributions at finite STATES[count * input] to
+ * PROBABILITIES[count * actions], each the same as if it were asked for alone. Where a shard has no policy, or one whose outputs are not finite there, all actions alike stand
  * in. The distributions are rounded to multiples of 2^-40 that sum to one and added as integers, so
  * no shard's number touches the rounding of another's. */
-void ensemble_probabilities(const struct ensemble *ensemble, const float *state, double temperature,
-                            double *probabilities);
+void ensemble_probabilities(const struct ensemble *ensemble, const float *states, uint32_t count,
+                            double temperature, double *probabilities);
 
 /* Trains one policy for each of COUNT shards, with mechanism none, as shards_train says of RUN,
  * whose request and algorithm are those of one policy. On ALGORITHM_OK *out is the caller's. */

@@ -140,7 +140,7 @@ bool teacher_answer_mean(const struct teacher *teacher, const struct ensemble *e
     assert(teacher->shards == ensemble->count && teacher->actions == ensemble->actions);
     if (!now.mechanism->weaken(&now, concentration) || !finite_state(state, ensemble->shape.input))
         return false;
-    ensemble_probabilities(ensemble, state, now.temperature, p);
+    ensemble_probabilities(ensemble, state, 1, now.temperature, p);
     return now.mechanism->answer(&now, noise, p, z);
 }
 

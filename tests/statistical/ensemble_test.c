@@ -100,7 +100,7 @@ struct worlds {
 
 static void look(const struct ensemble *ensemble, double mean[ACTIONS])
 {
-    ensemble_probabilities(ensemble, state, 0.01, mean);
+    ensemble_probabilities(ensemble, state, 1, 0.01, mean);
 }
 
 static void make(struct worlds *worlds, bool by_place, uint64_t seed)

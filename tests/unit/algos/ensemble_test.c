@@ -38,7 +38,7 @@ Test(ensemble, is_the_mean_of_its_policies)
     double p[3];
     struct ensemble *ensemble = ensemble_new(&shape, 3, M);
     cr_assert_not_null(ensemble);
-    ensemble_probabilities(ensemble, here, 1.0, p);
+    ensemble_probabilities(ensemble, here, 1, 1.0, p);
     for (int a = 0; a < 3; a++) /* no shard has a policy */
         cr_expect_float_eq(p[a], 1.0 / 3.0, 1e-11);
     for (uint32_t i = 0; i < 4; i++)
@@ -46,13 +46,43 @@ Test(ensemble, is_the_mean_of_its_policies)
     put(ensemble, 4, decided(POLICY_SOFTMAX, 1, 1e9F));
     put(ensemble, 5, decided(POLICY_Q, 2, logf(2.0F)));
     cr_assert(ensemble_take(ensemble, 6, NULL));
-    ensemble_probabilities(ensemble, here, 1.0, p);
+    ensemble_probabilities(ensemble, here, 1, 1.0, p);
     cr_expect_float_eq(p[0], (4.0 + 0.25 + 1.0 / 3.0) / M, 1e-7);
     cr_expect_float_eq(p[1], (1.0 + 0.25 + 1.0 / 3.0) / M, 1e-7);
     cr_expect_float_eq(p[2], (0.5 + 1.0 / 3.0) / M, 1e-7);
     cr_expect_float_eq(p[0] + p[1] + p[2], 1.0, 1e-15);
     ensemble_free(ensemble);
     ensemble_free(NULL);
+}
+
+/* A batch gives the bits of its states one by one, whatever its size. */
+Test(ensemble, is_the_same_alone_and_among_many)
+{
+    enum { MANY = 37 };
+    float states[MANY][2];
+    double all[MANY][3], one[3];
+    struct rng rng;
+    struct ensemble *ensemble = ensemble_new(&shape, 3, M);
+    cr_assert_not_null(ensemble);
+    rng_seed(&rng, 3, 0);
+    for (uint32_t i = 0; i + 1 < M; i++) {
+        struct policy *policy = policy_new(&shape, i % 2 ? POLICY_Q : POLICY_SOFTMAX);
+        cr_assert_not_null(policy);
+        for (size_t k = 0; k < mlp_parameter_count(&shape); k++)
+            policy->parameters[k] = (float)(rng_uniform(&rng) - 0.5);
+        put(ensemble, i, policy);
+    }
+    for (uint32_t s = 0; s < MANY; s++)
+        for (uint32_t i = 0; i < 2; i++)
+            states[s][i] = (float)(4.0 * rng_uniform(&rng) - 2.0);
+    for (uint32_t count = 1; count <= MANY; count += 4) {
+        ensemble_probabilities(ensemble, states[0], count, 0.5, all[0]);
+        for (uint32_t s = 0; s < count; s++) {
+            ensemble_probabilities(ensemble, states[s], 1, 0.5, one);
+            cr_expect_arr_eq(all[s], one, sizeof one, "%u of %u", s, count);
+        }
+    }
+    ensemble_free(ensemble);
 }
 
 static double distance(const double *p, const double *q)
@@ -71,7 +101,7 @@ Test(ensemble, is_moved_by_one_shard_no_farther_than_its_bound)
     for (uint32_t i = 1; i < M; i++)
         put(ensemble, i, decided(POLICY_SOFTMAX, i % 3, 0.1F * (float)i));
     put(ensemble, 0, decided(POLICY_ARGMAX, 0, 1.0F));
-    ensemble_probabilities(ensemble, here, 0.3, p);
+    ensemble_probabilities(ensemble, here, 1, 0.3, p);
     for (int change = 0; change < 5; change++) {
         struct policy *other = decided(change < 2 ? POLICY_SOFTMAX : POLICY_ARGMAX, 1, 1e30F);
         if (change == 3)
@@ -81,7 +111,7 @@ Test(ensemble, is_moved_by_one_shard_no_farther_than_its_bound)
             other->parameters[1] = -3e38F;
         }
         put(ensemble, 0, other);
-        ensemble_probabilities(ensemble, here, 0.3, q);
+        ensemble_probabilities(ensemble, here, 1, 0.3, q);
         cr_expect_leq(distance(p, q), ensemble_change(M));
         cr_expect_float_eq(q[0] + q[1] + q[2], 1.0, 1e-15);
         if (change == 2) /* from one corner to another: the bound is reached */
@@ -91,9 +121,9 @@ Test(ensemble, is_moved_by_one_shard_no_farther_than_its_bound)
     wider.width[0] = 4;
     struct policy *foreign = policy_new(&wider, POLICY_SOFTMAX);
     put(ensemble, 0, foreign);
-    ensemble_probabilities(ensemble, here, 0.3, p);
+    ensemble_probabilities(ensemble, here, 1, 0.3, p);
     cr_assert(ensemble_take(ensemble, 0, NULL));
-    ensemble_probabilities(ensemble, here, 0.3, q);
+    ensemble_probabilities(ensemble, here, 1, 0.3, q);
     cr_expect_eq(distance(p, q), 0.0);
     ensemble_free(ensemble);
 }
@@ -116,7 +146,7 @@ Test(ensemble, its_mean_is_never_refused)
             put(ensemble, i, decided(round < 200 ? POLICY_ARGMAX : POLICY_SOFTMAX, action, value));
         }
         double p[3], z[3];
-        ensemble_probabilities(ensemble, here, 1.0, p);
+        ensemble_probabilities(ensemble, here, 1, 1.0, p);
         if (round < 200)
             cr_expect_eq(p[1], 1.0, "%u policies", count);
         const struct gaussian_simplex gaussian = {
@@ -197,8 +227,8 @@ Test(ensemble, of_every_algorithm_depends_on_an_expert_by_one_shard)
             cr_expect_eq(differ, 1u, "%s, expert %u: %u shards differ", all[i]->name, e, differ);
             const float state[KIT_DIM] = {0.3F, -0.2F, 0.9F};
             double p[3], q[3];
-            ensemble_probabilities(with, state, 1.0, p);
-            ensemble_probabilities(but, state, 1.0, q);
+            ensemble_probabilities(with, state, 1, 1.0, p);
+            ensemble_probabilities(but, state, 1, 1.0, q);
             cr_expect_leq(distance(p, q), ensemble_change(M));
             ensemble_free(but);
             dataset_free(less);
@@ -221,8 +251,8 @@ Test(ensemble, goes_through_bytes_and_no_others_do)
     cr_assert(ensemble_to_bytes(ensemble, &bytes, &size));
     struct ensemble *back = ensemble_from_bytes(bytes, size);
     cr_assert_not_null(back);
-    ensemble_probabilities(ensemble, here, 0.5, p);
-    ensemble_probabilities(back, here, 0.5, q);
+    ensemble_probabilities(ensemble, here, 1, 0.5, p);
+    ensemble_probabilities(back, here, 1, 0.5, q);
     cr_expect_eq(distance(p, q), 0.0);
     ensemble_free(back);
     for (size_t i = 0; i < size; i += 3) {
@@ -292,7 +322,7 @@ Test(ensemble, answers_near_its_mean_and_no_state_that_is_not_finite)
         for (int a = 0; a < 3; a++)
             mean[a] += z[a] / 400;
     }
-    ensemble_probabilities(ensemble, here, 1.0, p);
+    ensemble_probabilities(ensemble, here, 1, 1.0, p);
     cr_expect_lt(distance(mean, p), 0.03); /* the projection's own bias is 0.015 */
     const float nowhere[2] = {0.0F, NAN};
     cr_expect_not(teacher_answer_mean(&teacher, ensemble, 0.0, noise, nowhere, z));

@@ -44,11 +44,10 @@ static double loss(const struct reinforce_episode *episode, const struct mlp_sha
     for (size_t i = 0; i < count; i++)
         rounded[i] = (float)parameters[i];
     for (uint32_t t = 0; t < episode->steps; t++) {
-        double state[4], logits[2], scratch[64];
-        cr_assert_leq(mlp_scratch_count(shape), 64);
+        double state[4], logits[2];
         for (int i = 0; i < 4; i++)
             state[i] = episode->states[4 * t + (uint32_t)i];
-        mlp_forward_double(shape, rounded, state, logits, scratch);
+        mlp_forward_double(shape, rounded, state, logits);
         double other = logits[1 - episode->actions[t]], own = logits[episode->actions[t]];
         sum += episode->weights[t] * log1p(exp(other - own));
     }
