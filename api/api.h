@@ -68,6 +68,7 @@ struct api_request {
     size_t body_size;
     struct api_reader reader; /* STREAM only */
     char request_id[40];
+    struct api_ahead *ahead; /* by api_run_ahead; NULL: nothing. api_ahead_free when answered */
 };
 
 #define API_REPLY_HEADERS 8
@@ -101,6 +102,7 @@ struct api_route_info {
     uint64_t max_body_bytes;
     bool writes;         /* the batch needs a writing transaction */
     bool quick;          /* try api_serve_quick first */
+    bool ahead;          /* ask api_runs_ahead */
     const char *pattern; /* "/v1/datasets/{id}", for metrics and log; static text */
 };
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
@@ -114,6 +116,16 @@ void api_serve(struct app *app, struct db *db, const struct api_request *request
 /* Answers a small request to a route that is quick, on any thread and without a database, when who
  * asks was found good a moment ago (q_pass.h). False, *reply untouched: take its lane. */
 bool api_serve_quick(struct app *app, const struct api_request *request, struct api_reply *reply);
+
+/* Whether a request whose route says "ahead" is worth being run ahead: its sums take longer than
+ * the rest of it. Any thread, no database. */
+bool api_runs_ahead(const struct app *app, const struct api_request *request);
+
+/* Computes on this thread's connection, outside any transaction, what api_serve will then find in
+ * request->ahead. It changes and answers nothing: a request that will be refused gets its refusal
+ * from api_serve. */
+void api_run_ahead(struct app *app, struct db *db, struct api_request *request);
+void api_ahead_free(struct api_ahead *ahead); /* wipes; NULL is fine */
 
 /* The problem reply that the server itself needs: "body-too-large", "overloaded", "shutting-down",
  * "storage-full", "request-timeout", "internal-error", ... (slugs of the table in problem.c). */

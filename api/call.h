@@ -37,6 +37,7 @@ struct call {
     const struct state_scan *state; /* ROUTE_STATE_BODY: the body is nothing but these; BODY
                                        is NULL until call_parse_body */
     void *plan;                     /* what PREPARE left for HANDLE */
+    struct api_ahead *ahead;        /* what PREPARE left with ROUTE_AHEAD; owned by its caller */
     struct arena arena;
 
     /* private to call.c and serve.c from here on */

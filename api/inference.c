@@ -14,7 +14,7 @@
 #include "api/fields.h"
 #include "api/health.h"
 #include "api/json_text.h"
-#include "api/query.h"
+#include "api/query_ahead.h"
 #include "api/teachers.h"
 
 /* Numbers may stand in arrays of arrays, as many deep as the tensor has dimensions. */
@@ -258,6 +258,17 @@ static json_t *message(const struct query *query, const struct query_answer *ans
         return NULL;
     }
     return reply;
+}
+
+enum problem api_inference_ahead(struct call *call)
+{
+    struct query *query = NULL;
+    const char *id = NULL;
+    enum problem problem = query_start(call, &query);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    return read_request(query, &id) ? query_run_ahead(query) : PROBLEM_VALIDATION;
 }
 
 enum problem api_inference_infer(struct call *call)

@@ -9,7 +9,7 @@
 #include "api/app.h"
 #include "api/budget.h"
 #include "api/fields.h"
-#include "api/query.h"
+#include "api/query_ahead.h"
 #include "api/query_estimate.h"
 #include "api/rollouts.h"
 #include "api/state_scan.h"
@@ -134,6 +134,17 @@ static enum problem reuse_or_answer(struct query *query)
     stored.created_ms = call->now_ms;
     status = answers_store(call->db, call->caller.id, key, &stored);
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status == DB_NONE ? DB_FAILED : status);
+}
+
+enum problem api_queries_ahead(struct call *call)
+{
+    struct query *query = NULL;
+    int reuse = -1;
+    enum problem problem = query_start(call, &query);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    return read_body(query, &reuse) ? query_run_ahead(query) : PROBLEM_VALIDATION;
 }
 
 enum problem api_queries_ask(struct call *call)

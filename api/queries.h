@@ -6,6 +6,7 @@
 #include "api/call.h"
 
 enum problem api_queries_ask(struct call *call);      /* POST /v1/teachers/{id}/queries */
+enum problem api_queries_ahead(struct call *call);    /* its sums, ahead of its turn */
 enum problem api_queries_estimate(struct call *call); /* POST /v1/teachers/{id}/queries:estimate */
 
 #endif

@@ -33,6 +33,7 @@ enum route_flag {
     ROUTE_QUICK = 64,       /* a small question that a pass may answer: api_serve_quick */
     ROUTE_KEY_OR_ID = 32,   /* can spend too: the body's "id" is the key where there is no header */
     ROUTE_STATE_BODY = 128, /* a body of states alone comes in call->state, unparsed */
+    ROUTE_AHEAD = 256,      /* {id} is a teacher; PREPARE is for api_run_ahead alone */
 };
 
 enum route_body {
@@ -53,7 +54,7 @@ struct route {
     const char *query; /* the query parameters that are known, separated by spaces; "" for none */
 
     /* Optional; runs before HANDLE and outside any transaction of ours: parsing, planning, slow
-     * sums. Leaves what it made in call->plan. */
+     * sums. Leaves what it made in call->plan; with ROUTE_AHEAD in call->ahead. */
     enum problem (*prepare)(struct call *call);
 
     /* Does the work. For a method that changes something it runs inside one transaction together

@@ -15,19 +15,14 @@
 #include "api/app.h"
 #include "api/auth.h"
 #include "api/call.h"
-#include "api/fields.h"
 #include "api/idempotency.h"
-#include "api/json_text.h"
 #include "api/pages.h"
 #include "api/q_pass.h"
 #include "api/reply.h"
+#include "api/request_form.h"
 #include "api/serve_as.h"
-#include "api/state_scan.h"
-#include "api/uri.h"
+#include "api/teacher_shelf.h"
 #include "storage/db.h"
-
-/* A larger body of states is parsed like any other. */
-#define SCANNED_BYTES    ((size_t)256 * 1024)
 
 #define QUICK_BODY_BYTES 512 /* a question that takes microseconds */
 
@@ -45,6 +40,7 @@ struct api_route_info api_route(const struct app *app, const char *method, const
     info.lane = route->lane;
     info.writes = route_writes(route);
     info.quick = route->flags & ROUTE_QUICK;
+    info.ahead = route->flags & ROUTE_AHEAD;
     info.pattern = route->pattern;
     if (route->body == BODY_STREAM) {
         info.max_body_bytes = app->settings.max_upload_bytes;
@@ -83,105 +79,6 @@ static enum problem answer_options(struct call *call)
         call_header(call, "Access-Control-Max-Age", "600");
     }
     return call_reply_empty(call, 204);
-}
-
-/* ---- the form of the request */
-
-static enum problem check_query(struct call *call)
-{
-    const char *query = call->request->query;
-    if (*query == '\0') {
-        return PROBLEM_NONE;
-    }
-    const char *name = NULL;
-    switch (uri_query_check(query, call->route->query, &call->arena, &name)) {
-    case URI_QUERY_GOOD:
-        return PROBLEM_NONE;
-    case URI_QUERY_MALFORMED:
-        return call_problem(call, PROBLEM_BAD_REQUEST, "The query has a broken escape.");
-    case URI_QUERY_TWICE:
-        return call_invalid_query(call, name, "is given twice");
-    case URI_QUERY_UNKNOWN:
-        break;
-    }
-    if (call->route->query[0] == '\0') {
-        return call_invalid_query(call, name, "is not known: this endpoint takes no parameters");
-    }
-    return call_invalid_query(call, name, "is not known; this endpoint takes: %s",
-                              call->route->query);
-}
-
-/* application/json, with parameters of which charset may only be UTF-8. */
-static bool is_json_type(const char *type)
-{
-    static const char json[] = "application/json";
-    if (type == NULL || strncasecmp(type, json, sizeof json - 1) != 0) {
-        return false;
-    }
-    const char *rest = type + sizeof json - 1;
-    rest += strspn(rest, " \t");
-    if (*rest != ';' && *rest != '\0') {
-        return false;
-    }
-    const char *charset = strcasestr(rest, "charset=");
-    return charset == NULL || strncasecmp(charset + 8, "utf-8", 5) == 0 ||
-           strncasecmp(charset + 8, "\"utf-8\"", 7) == 0;
-}
-
-enum problem call_parse_body(struct call *call)
-{
-    struct json_fault fault;
-    const struct api_request *request = call->request;
-    enum problem problem =
-        json_text_parse((const char *)request->body, request->body_size, &call->body, &fault);
-    if (problem == PROBLEM_VALIDATION) {
-        return call_invalid(call, fault.pointer, "%s", fault.detail);
-    }
-    return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", fault.detail);
-}
-
-/* Reads a body of states alone into call->state; false: it must be parsed. */
-static bool scan_state(struct call *call)
-{
-    const struct api_request *request = call->request;
-    if (request->body_size > SCANNED_BYTES) {
-        return false;
-    }
-    struct state_scan *scanned = arena_alloc(&call->arena, sizeof *scanned);
-    size_t room = STATE_SCAN_ROOM(request->body_size) * sizeof(double);
-    if (scanned == NULL || (scanned->numbers = arena_alloc(&call->arena, room)) == NULL ||
-        !state_scan(request->body, request->body_size, scanned)) {
-        return false;
-    }
-    call->state = scanned;
-    return true;
-}
-
-static enum problem read_body(struct call *call)
-{
-    const struct api_request *request = call->request;
-    if (call->route->body == BODY_STREAM ||
-        (call->route->body == BODY_NONE && request->body_size == 0)) {
-        return PROBLEM_NONE;
-    }
-    const char *encoding = call_request_header(call, "Content-Encoding");
-    if (encoding != NULL && strcasecmp(encoding, "identity") != 0) {
-        return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                            "This endpoint takes no Content-Encoding; uploads do.");
-    }
-    if (request->body_size > 0 && !is_json_type(call_request_header(call, "Content-Type"))) {
-        return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                            "The body must be sent as Content-Type: application/json.");
-    }
-    if ((call->route->flags & ROUTE_STATE_BODY) && scan_state(call)) {
-        return PROBLEM_NONE;
-    }
-    enum problem problem = call_parse_body(call);
-    if (problem == PROBLEM_NONE && call->route->body == BODY_NONE &&
-        !fields_read(call, call->body, "", NULL, 0)) {
-        return PROBLEM_VALIDATION;
-    }
-    return problem;
 }
 
 /* ---- running the handler */
@@ -245,17 +142,17 @@ static enum problem run_change(struct call *call, const char *key)
 static enum problem run(struct call *call, const char *key)
 {
     const struct route *route = call->route;
-    bool replayed = false;
+    bool replayed = false, prepare = route->prepare != NULL && !(route->flags & ROUTE_AHEAD);
     if (route->body == BODY_STREAM) {
         idempotency_begin_body(call);
-    } else if (key != NULL && route->prepare != NULL) {
+    } else if (key != NULL && prepare) {
         /* A repeat must not fail in PREPARE because the world has moved on since. */
         enum problem problem = idempotency_replay(call, key, &replayed);
         if (problem != PROBLEM_NONE || replayed) {
             return problem;
         }
     }
-    if (route->prepare != NULL) {
+    if (prepare) {
         enum problem problem = route->prepare(call);
         assert(!call->answered);
         if (problem != PROBLEM_NONE) {
@@ -270,7 +167,32 @@ static enum problem run(struct call *call, const char *key)
     return problem;
 }
 
-/* CLIENT: who asks, where the service itself knows that; else NULL. */
+/* Who asks, and whether the form is right. CLIENT: who asks, where the service itself knows that;
+ * else NULL. */
+static enum problem check(struct call *call, const char *client, const char **out_key)
+{
+    const struct route *route = call->route;
+    const char *accept = call_request_header(call, "Accept");
+    enum problem problem = route->roles == ROLE_NONE ? PROBLEM_NONE
+                           : client == NULL          ? auth_check(call)
+                                                     : auth_known(call, client);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    if (!(route->flags & ROUTE_ANY_ACCEPT) && !accept_allows_json(accept)) {
+        return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
+                            "This endpoint answers application/json.");
+    }
+    bool in_body = route->flags & ROUTE_KEY_OR_ID;
+    if ((problem = request_check_query(call)) != PROBLEM_NONE ||
+        (!in_body && (problem = idempotency_key(call, out_key)) != PROBLEM_NONE) ||
+        (problem = request_read_body(call)) != PROBLEM_NONE ||
+        (in_body && (problem = idempotency_key(call, out_key)) != PROBLEM_NONE)) {
+        return problem;
+    }
+    return PROBLEM_NONE;
+}
+
 static enum problem serve(struct call *call, const char *client)
 {
     const struct api_request *request = call->request;
@@ -289,30 +211,52 @@ static enum problem serve(struct call *call, const char *client)
     if (route == NULL) {
         return no_route(call);
     }
-    const char *accept = call_request_header(call, "Accept");
-    if ((route->flags & ROUTE_PAGE) && accept_prefers_html(accept)) {
+    if ((route->flags & ROUTE_PAGE) && accept_prefers_html(call_request_header(call, "Accept"))) {
         return api_page_home(call);
     }
     assert(call->db != NULL || route->lane == API_LANE_INLINE || call->pass != NULL);
-    enum problem problem = route->roles == ROLE_NONE ? PROBLEM_NONE
-                           : client == NULL          ? auth_check(call)
-                                                     : auth_known(call, client);
-    if (problem != PROBLEM_NONE) {
-        return problem;
-    }
-    if (!(route->flags & ROUTE_ANY_ACCEPT) && !accept_allows_json(accept)) {
-        return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
-                            "This endpoint answers application/json.");
-    }
     const char *key = NULL;
-    bool in_body = route->flags & ROUTE_KEY_OR_ID;
-    if ((problem = check_query(call)) != PROBLEM_NONE ||
-        (!in_body && (problem = idempotency_key(call, &key)) != PROBLEM_NONE) ||
-        (problem = read_body(call)) != PROBLEM_NONE ||
-        (in_body && (problem = idempotency_key(call, &key)) != PROBLEM_NONE)) {
-        return problem;
+    enum problem problem = check(call, client, &key);
+    return problem == PROBLEM_NONE ? run(call, key) : problem;
+}
+
+/* ---- ahead of its turn */
+
+bool api_runs_ahead(const struct app *app, const struct api_request *request)
+{
+    const char *id = request->path; /* of the third segment */
+    for (int i = 0; i < 3 && id != NULL; i++) {
+        id = strchr(id, '/');
+        id = id == NULL ? NULL : id + 1;
     }
-    return run(call, key);
+    size_t length = id == NULL ? 0 : strcspn(id, "/");
+    return length > 0 && length < ID_SIZE &&
+           teacher_shelf_weighs(app->teachers, id, length, request->body_size);
+}
+
+static void run_ahead(struct app *app, struct db *db, const char *client,
+                      struct api_request *request)
+{
+    struct call call;
+    struct api_reply reply = {0};
+    const char *key = NULL;
+    bool replayed = false;
+    call_init(&call, app, db, request, &reply);
+    route_match(request->method, request->path, &call.arena, &call.match);
+    call.route = call.match.malformed ? NULL : call.match.route;
+    if (call.route != NULL && (call.route->flags & ROUTE_AHEAD) &&
+        check(&call, client, &key) == PROBLEM_NONE &&
+        (key == NULL || idempotency_replay(&call, key, &replayed) == PROBLEM_NONE) && !replayed) {
+        (void)call.route->prepare(&call); /* api_serve will say what is wrong */
+        request->ahead = call.ahead;
+    }
+    call_end(&call);
+    api_reply_clear(&reply);
+}
+
+void api_run_ahead(struct app *app, struct db *db, struct api_request *request)
+{
+    run_ahead(app, db, NULL, request);
 }
 
 /* ---- what every reply carries */
@@ -366,13 +310,18 @@ bool api_serve_quick(struct app *app, const struct api_request *request, struct 
 void api_serve_as(struct app *app, struct db *db, const char *client,
                   const struct api_request *request, struct api_reply *reply)
 {
+    struct api_request own = *request;
     struct call call;
-    call_init(&call, app, db, request, reply);
+    run_ahead(app, db, client, &own);
+    call_init(&call, app, db, &own, reply);
     serve_to_the_end(&call, client);
+    api_ahead_free(own.ahead);
 }
 
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply)
 {
-    api_serve_as(app, db, NULL, request, reply);
+    struct call call;
+    call_init(&call, app, db, request, reply);
+    serve_to_the_end(&call, NULL);
 }

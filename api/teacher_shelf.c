@@ -19,6 +19,10 @@
 #define NOISE_MAX 32
 #define BYTES_MAX (256U << 20) /* of the networks on the shelf together */
 
+/* Multiply-adds that take longer than handing a call from thread to thread: some 20 us. */
+#define HEAVY_WORK   30000
+#define NUMBER_BYTES 8 /* of one number in a body, about */
+
 struct book {
     struct shelved_teacher teacher; /* first: its address is the book's */
     unsigned borrowers;
@@ -284,12 +288,29 @@ void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset)
     pthread_mutex_unlock(&shelf->lock);
 }
 
-bool teacher_shelf_answer(const struct shelved_teacher *t, double concentration,
-                          struct noise_source *noise, const float *state, double *z)
+bool teacher_shelf_weighs(struct teacher_shelf *shelf, const char *id, size_t length,
+                          size_t body_size)
 {
-    return t->policy != NULL
-               ? teacher_answer(&t->teacher, t->policy, concentration, noise, state, z)
-               : teacher_answer_mean(&t->teacher, t->ensemble, concentration, noise, state, z);
+    bool weighs = true;
+    pthread_mutex_lock(&shelf->lock);
+    for (unsigned i = 0; i < PLACES; i++) {
+        const struct book *book = shelf->places[i];
+        if (book != NULL && strncmp(book->teacher.row.id, id, length) == 0 &&
+            book->teacher.row.id[length] == '\0') {
+            const struct shelved_teacher *t = &book->teacher;
+            size_t states = 1 + body_size / (NUMBER_BYTES * t->state_dim);
+            weighs = t->ensemble != NULL && t->work * states >= HEAVY_WORK;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    return weighs;
+}
+
+bool teacher_shelf_distributions(const struct shelved_teacher *t, const float *states,
+                                 uint32_t count, double *p)
+{
+    return teacher_distributions(&t->teacher, t->policy, t->ensemble, states, count, p);
 }
 
 struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf)

@@ -41,9 +41,14 @@ void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teac
 /* Wipes the ensembles of DATASET, at once or when the last borrower returns them. */
 void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset);
 
-/* One answer about the teacher's policy, as teacher_answer says. */
-bool teacher_shelf_answer(const struct shelved_teacher *teacher, double concentration,
-                          struct noise_source *noise, const float *state, double *z);
+/* Whether a question of BODY_SIZE bytes to the teacher ID[length] should be run ahead of its turn:
+ * it asks many networks, or the teacher has to be read first. Any thread, no database. */
+bool teacher_shelf_weighs(struct teacher_shelf *shelf, const char *id, size_t length,
+                          size_t body_size);
+
+/* What its answers at COUNT finite states are about, as teacher_distributions says. */
+bool teacher_shelf_distributions(const struct shelved_teacher *teacher, const float *states,
+                                 uint32_t count, double *p);
 
 /* A source of noise for this thread while it draws; NULL: the system gives no randomness. */
 struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf);

@@ -141,6 +141,7 @@ static void exchange_free(struct exchange *exchange)
     if (exchange->body_account != NULL)
         atomic_fetch_sub(exchange->body_account, exchange->body_capacity);
     api_reply_clear(&exchange->reply);
+    api_ahead_free(exchange->request.ahead);
     body_pipe_free(exchange->pipe);
     free(exchange->body);
     free(exchange->headers);

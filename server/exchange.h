@@ -29,13 +29,16 @@ enum exchange_stage {                /* only the socket thread looks at it */
 };
 
 struct exchange_shelf;
+struct lane;
 
 struct exchange {
     struct exchange_shelf *shelf; /* where it goes back to; NULL: none */
     struct api_request request;
     struct api_reply reply;
     struct api_route_info route;
-    struct exchange *next;  /* in a lane's queue */
+    struct exchange *next; /* in a lane's queue */
+    struct lane *then; /* where a pool thread puts it, into a place that is reserved, when it has
+                          run it ahead; NULL: the pool serves it */
     struct body_pipe *pipe; /* stream lane only */
     void *connection;
     void (*resume)(void *connection);

@@ -319,6 +319,12 @@ static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
         atomic_store(&exchange->reply_ready, true);
         return send_reply(httpd, exchange);
     }
+    /* Where the pool is full, whoever serves it does its sums as well. */
+    if (exchange->route.ahead && lane == settings->batch &&
+        api_runs_ahead(settings->app, &exchange->request) && lane_reserve(settings->pool)) {
+        exchange->then = lane;
+        lane = settings->pool;
+    }
     exchange->stage = STAGE_WAITING;
     suspend(exchange->connection);
     exchange_hold(exchange);

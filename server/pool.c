@@ -1,4 +1,5 @@
-/* Threads that take one request at a time from a lane. */
+/* Threads that take one request at a time from a lane: they serve it, or do its sums and put it in
+ * the lane where it is served. */
 #include "server/pool.h"
 
 #include <assert.h>
@@ -30,6 +31,13 @@ static void *pool_run(void *context)
     unsigned count = 0;
     struct exchange *exchange;
     while ((exchange = lane_take(&pool->lane, 1, &count)) != NULL) {
+        if (exchange->then != NULL) {
+            api_run_ahead(pool->app, self->db, &exchange->request);
+            lane_release(&pool->lane, 1);
+            exchange->next = NULL;
+            lane_push(exchange->then, exchange);
+            continue;
+        }
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
         if (db_broken(self->db)) {
             /* As in the committer: whether the commit is durable is unknown. */

@@ -109,39 +109,51 @@ static bool finite_state(const float *state, uint32_t count)
     return true;
 }
 
-/* The policy's distribution at STATE; all actions alike where its outputs leave the range of a
- * double. A refusal would tell, without noise and for nothing, how large the weights are. */
-static void distribution_at(const struct policy *policy, const float *state, double temperature,
-                            double *p)
+bool teacher_distributions(const struct teacher *teacher, const struct policy *policy,
+                           const struct ensemble *ensemble, const float *states, uint32_t count,
+                           double *p)
 {
-    if (!policy_probabilities(policy, state, temperature, p))
-        answer_error_uniform(policy_action_count(policy), p);
+    uint32_t dim = policy ? policy->shape.input : ensemble->shape.input;
+    assert((policy == NULL) == (teacher->shards > 0));
+    for (uint32_t s = 0; s < count; s++)
+        if (!finite_state(states + (size_t)s * dim, dim))
+            return false;
+    if (!policy) {
+        /* The price is that of so many shards. */
+        assert(teacher->shards == ensemble->count && teacher->actions == ensemble->actions);
+        ensemble_probabilities(ensemble, states, count, teacher->temperature, p);
+        return true;
+    }
+    for (uint32_t s = 0; s < count; s++) {
+        double *out = p + (size_t)s * teacher->actions;
+        if (!policy_probabilities(policy, states + (size_t)s * dim, teacher->temperature, out))
+            answer_error_uniform(teacher->actions, out);
+    }
+    return true;
+}
+
+bool teacher_answer_about(const struct teacher *teacher, double concentration,
+                          struct noise_source *noise, double *p, double *z)
+{
+    struct teacher now = *teacher;
+    return now.mechanism->weaken(&now, concentration) && now.mechanism->answer(&now, noise, p, z);
 }
 
 bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
                     double concentration, struct noise_source *noise, const float *state, double *z)
 {
-    struct teacher now = *teacher;
     double p[TEACHER_MAX_ACTIONS];
-    assert(teacher->shards == 0);
-    if (!now.mechanism->weaken(&now, concentration) || !finite_state(state, policy->shape.input))
-        return false;
-    distribution_at(policy, state, now.temperature, p);
-    return now.mechanism->answer(&now, noise, p, z);
+    return teacher_distributions(teacher, policy, NULL, state, 1, p) &&
+           teacher_answer_about(teacher, concentration, noise, p, z);
 }
 
 bool teacher_answer_mean(const struct teacher *teacher, const struct ensemble *ensemble,
                          double concentration, struct noise_source *noise, const float *state,
                          double *z)
 {
-    struct teacher now = *teacher;
     double p[TEACHER_MAX_ACTIONS];
-    /* The price is that of so many shards. */
-    assert(teacher->shards == ensemble->count && teacher->actions == ensemble->actions);
-    if (!now.mechanism->weaken(&now, concentration) || !finite_state(state, ensemble->shape.input))
-        return false;
-    ensemble_probabilities(ensemble, state, 1, now.temperature, p);
-    return now.mechanism->answer(&now, noise, p, z);
+    return teacher_distributions(teacher, NULL, ensemble, state, 1, p) &&
+           teacher_answer_about(teacher, concentration, noise, p, z);
 }
 
 bool teacher_price(const struct teacher *teacher, double concentration, double order, int64_t share,

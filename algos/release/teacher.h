@@ -54,6 +54,20 @@ const char *teacher_prepare_ensemble(struct teacher *teacher);
 /* The same for a SENSITIVITY that was computed earlier. */
 const char *teacher_complete(struct teacher *teacher, double sensitivity);
 
+/* What answers at COUNT states are about, before any noise: P[count * actions], which may not
+ * leave. It is the policy's distribution, all actions alike where its outputs leave the range of a
+ * double (a refusal would tell, without noise and for nothing, how large the weights are), or with
+ * POLICY NULL the mean of the ENSEMBLE, of as many shards as the teacher's. False: a state is not
+ * finite.
+ */
+bool teacher_distributions(const struct teacher *teacher, const struct policy *policy,
+                           const struct ensemble *ensemble, const float *states, uint32_t count,
+                           double *p);
+
+/* One noisy answer about one of those, which is overwritten: Z[actions]. CONCENTRATION as below. */
+bool teacher_answer_about(const struct teacher *teacher, double concentration,
+                          struct noise_source *noise, double *p, double *z);
+
 /* One noisy answer at STATE: Z[actions]. The sampled values alone may leave. CONCENTRATION is at
  * most the teacher's, or 0 where its mechanism has none. A finite state always has an answer:
  * whether there is one may not depend on the weights. */

@@ -310,6 +310,14 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
         kept->quick = true;
         return kept;
     }
+    if (info.ahead && batch && api_runs_ahead(fixture->app, &request)) {
+        struct api_request early = request;
+        if (ask->ahead_body != NULL) {
+            early.body = (const unsigned char *)ask->ahead_body;
+        }
+        api_run_ahead(fixture->app, fixture->db, &early);
+        request.ahead = early.ahead;
+    }
     if (batch) {
         cr_assert(db_begin_batch(fixture->db, info.writes) == DB_OK);
     }
@@ -322,7 +330,10 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
         end = db_commit_batch(fixture->db);
     }
     cr_assert(end == DB_OK);
-    return keep(fixture, &reply);
+    struct response *kept = keep(fixture, &reply);
+    kept->ahead = request.ahead != NULL;
+    api_ahead_free(request.ahead);
+    return kept;
 }
 
 static struct response *ask_as(struct fixture *fixture, const char *method, const char *role,

@@ -1,0 +1,110 @@
+/* The form of a request, before anybody looks at what it means. */
+#include "api/request_form.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "api/state_scan.h"
+#include "api/uri.h"
+
+/* A larger body of states is parsed like any other. */
+#define SCANNED_BYTES ((size_t)256 * 1024)
+
+enum problem request_check_query(struct call *call)
+{
+    const char *query = call->request->query;
+    if (*query == '\0') {
+        return PROBLEM_NONE;
+    }
+    const char *name = NULL;
+    switch (uri_query_check(query, call->route->query, &call->arena, &name)) {
+    case URI_QUERY_GOOD:
+        return PROBLEM_NONE;
+    case URI_QUERY_MALFORMED:
+        return call_problem(call, PROBLEM_BAD_REQUEST, "The query has a broken escape.");
+    case URI_QUERY_TWICE:
+        return call_invalid_query(call, name, "is given twice");
+    case URI_QUERY_UNKNOWN:
+        break;
+    }
+    if (call->route->query[0] == '\0') {
+        return call_invalid_query(call, name, "is not known: this endpoint takes no parameters");
+    }
+    return call_invalid_query(call, name, "is not known; this endpoint takes: %s",
+                              call->route->query);
+}
+
+/* application/json, with parameters of which charset may only be UTF-8. */
+static bool is_json_type(const char *type)
+{
+    static const char json[] = "application/json";
+    if (type == NULL || strncasecmp(type, json, sizeof json - 1) != 0) {
+        return false;
+    }
+    const char *rest = type + sizeof json - 1;
+    rest += strspn(rest, " \t");
+    if (*rest != ';' && *rest != '\0') {
+        return false;
+    }
+    const char *charset = strcasestr(rest, "charset=");
+    return charset == NULL || strncasecmp(charset + 8, "utf-8", 5) == 0 ||
+           strncasecmp(charset + 8, "\"utf-8\"", 7) == 0;
+}
+
+enum problem call_parse_body(struct call *call)
+{
+    struct json_fault fault;
+    const struct api_request *request = call->request;
+    enum problem problem =
+        json_text_parse((const char *)request->body, request->body_size, &call->body, &fault);
+    if (problem == PROBLEM_VALIDATION) {
+        return call_invalid(call, fault.pointer, "%s", fault.detail);
+    }
+    return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", fault.detail);
+}
+
+/* Reads a body of states alone into call->state; false: it must be parsed. */
+static bool scan_state(struct call *call)
+{
+    const struct api_request *request = call->request;
+    if (request->body_size > SCANNED_BYTES) {
+        return false;
+    }
+    struct state_scan *scanned = arena_alloc(&call->arena, sizeof *scanned);
+    size_t room = STATE_SCAN_ROOM(request->body_size) * sizeof(double);
+    if (scanned == NULL || (scanned->numbers = arena_alloc(&call->arena, room)) == NULL ||
+        !state_scan(request->body, request->body_size, scanned)) {
+        return false;
+    }
+    call->state = scanned;
+    return true;
+}
+
+enum problem request_read_body(struct call *call)
+{
+    const struct api_request *request = call->request;
+    if (call->route->body == BODY_STREAM ||
+        (call->route->body == BODY_NONE && request->body_size == 0)) {
+        return PROBLEM_NONE;
+    }
+    const char *encoding = call_request_header(call, "Content-Encoding");
+    if (encoding != NULL && strcasecmp(encoding, "identity") != 0) {
+        return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                            "This endpoint takes no Content-Encoding; uploads do.");
+    }
+    if (request->body_size > 0 && !is_json_type(call_request_header(call, "Content-Type"))) {
+        return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                            "The body must be sent as Content-Type: application/json.");
+    }
+    if ((call->route->flags & ROUTE_STATE_BODY) && scan_state(call)) {
+        return PROBLEM_NONE;
+    }
+    enum problem problem = call_parse_body(call);
+    if (problem == PROBLEM_NONE && call->route->body == BODY_NONE &&
+        !fields_read(call, call->body, "", NULL, 0)) {
+        return PROBLEM_VALIDATION;
+    }
+    return problem;
+}

@@ -1,0 +1,15 @@
+/* The form of a request: query parameters, types and encodings, the body as JSON. For serve.c; the
+ * call's route is known. */
+#ifndef TACET_API_REQUEST_FORM_H
+#define TACET_API_REQUEST_FORM_H
+
+#include "api/call.h"
+
+/* Every query parameter is known to the route and given once. */
+enum problem request_check_query(struct call *call);
+
+/* Leaves the body in call->body, or with ROUTE_STATE_BODY in call->state where it is nothing but
+ * states. A streamed body stays where it is. */
+enum problem request_read_body(struct call *call);
+
+#endif

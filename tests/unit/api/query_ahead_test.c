@@ -1,0 +1,166 @@
+/* Questions to many networks are computed ahead of their turn: the answer is about the same mean,
+ * nothing is charged or stored before the turn, other states than those that were computed for are
+ * computed anew, and whoever will be refused, or has his answer already, costs no sums. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "api/app.h"
+#include "api/teacher_shelf.h"
+#include "storage/ledger.h"
+#include "tests/unit/api/domain.h"
+
+#define EXPERTS 300
+#define SIGMA   0.03
+#define NEAR    (8 * SIGMA) /* of two coordinates: once in 10^15 */
+#define HERE    "{\"state\":[0.5,3.5,0.0,0.0]}"
+#define THERE   "{\"state\":[0.5,-3.5,0.0, 0]}"
+
+static const float here[4] = {0.5F, 3.5F, 0, 0}, there[4] = {0.5F, -3.5F, 0, 0};
+
+static struct fixture *f;
+static const char *teacher, *dataset, *ask_path;
+
+/* A dataset of experts who go one way HERE and the other way THERE. */
+static void make_dataset(void)
+{
+    static char lines[EXPERTS * 160];
+    size_t at = 0;
+    for (int e = 0; e < EXPERTS; e++) {
+        at += (size_t)sprintf(lines + at,
+                              "{\"expert\":\"e%d\",\"states\":[[0.5,3.5,0,0],[0.5,-3.5,0,0],"
+                              "[0,0,0,0]],\"actions\":[1,0],\"rewards\":[1,1],\"terminated\":true,"
+                              "\"truncated\":false}\n",
+                              e);
+    }
+    dataset = domain_dataset(f, "private");
+    expect_status(domain_upload(f, NULL, dataset, lines, at, NULL), 201);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", dataset), NULL),
+                  200);
+}
+
+static void open_service(void)
+{
+    f = fixture_open();
+    make_dataset();
+    struct response *job =
+        domain_run(f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\","
+                                  "\"shards\":100,\"parameters\":{\"hidden\":[64],"
+                                  "\"batch_size\":2,\"steps\":40}}",
+                                  dataset));
+    struct response *made = fixture_post(
+        f, "steward", "/v1/teachers",
+        domain_path(
+            "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":%g,"
+            "\"temperature\":0.2},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":6,"
+            "\"delta\":1e-6},\"client_budget\":{\"epsilon\":4,\"delta\":1e-6}}",
+            response_text(job, "/policy"), SIGMA));
+    expect_status(made, 201);
+    teacher = response_text(made, "/id");
+    ask_path = domain_path("/v1/teachers/%s/queries", teacher);
+}
+
+static void close_service(void)
+{
+    fixture_close(f);
+}
+
+TestSuite(query_ahead, .init = open_service, .fini = close_service);
+
+/* The noise-free probability of the first action. */
+static double first_at(const float *state)
+{
+    const struct shelved_teacher *t = NULL;
+    double p[2];
+    struct teacher_shelf *shelf = fixture_app(f)->teachers;
+    cr_assert_eq(teacher_shelf_borrow(shelf, fixture_db(f), teacher, &t), DB_OK);
+    cr_assert(teacher_shelf_distributions(t, state, 1, p));
+    teacher_shelf_return(shelf, t);
+    return p[0];
+}
+
+static struct response *ask(const char *key, const char *ahead_body)
+{
+    struct ask wish = {.path = ask_path,
+                       .token = fixture_token(f, "student"),
+                       .key = key,
+                       .body = HERE,
+                       .ahead_body = ahead_body};
+    return fixture_ask(f, &wish);
+}
+
+static int64_t spent(void)
+{
+    struct ledger_account account;
+    struct response *budget =
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
+    cr_assert_eq(ledger_find(fixture_db(f), response_text(budget, "/account"), &account), DB_OK);
+    return account.spent_units;
+}
+
+Test(query_ahead, answers_about_the_same_mean)
+{
+    cr_assert_gt(fabs(first_at(here) - first_at(there)), 3 * NEAR, "%g and %g", first_at(here),
+                 first_at(there));
+    struct response *one = ask("one", NULL);
+    expect_status(one, 200);
+    cr_expect(one->ahead);
+    cr_expect_float_eq(response_number(one, "/probabilities/0"), first_at(here), NEAR);
+    /* What was computed is about other states: it is not used. */
+    struct response *other = ask("other", THERE);
+    expect_status(other, 200);
+    cr_expect(other->ahead);
+    cr_expect_float_eq(response_number(other, "/probabilities/0"), first_at(here), NEAR);
+}
+
+Test(query_ahead, changes_nothing_before_its_turn)
+{
+    struct ask stranger = {.path = ask_path, .token = "tct_x_0", .key = "k", .body = HERE};
+    struct response *refused = fixture_ask(f, &stranger);
+    expect_problem(refused, "unauthorized");
+    cr_expect_not(refused->ahead);
+    int64_t before = spent();
+    struct response *broken = fixture_post(f, "student", ask_path, "{\"state\":[0,0,0]}");
+    expect_invalid(broken, "/state");
+    cr_expect_not(broken->ahead);
+    cr_expect_eq(spent(), before);
+    struct response *one = ask("one", NULL), *again = ask("one", NULL);
+    expect_status(one, 200);
+    int64_t after = spent();
+    cr_expect_gt(after, before);
+    cr_expect_str_eq(again->body, one->body);
+    cr_expect_not(again->ahead, "a repeat needs no sums");
+    cr_expect_eq(spent(), after);
+}
+
+Test(query_ahead, costs_no_sums_when_the_account_is_empty)
+{
+    struct response *last = NULL;
+    char key[16];
+    for (int n = 0; n < 1000 && (last == NULL || last->status == 200); n++) {
+        snprintf(key, sizeof key, "k%d", n);
+        last = ask(key, NULL);
+        cr_expect_eq(last->ahead, last->status == 200);
+    }
+    expect_problem(last, "budget-exhausted");
+}
+
+/* A batch of the Open Inference Protocol likewise; and few networks are asked in their turn. */
+Test(query_ahead, knows_both_forms_and_what_is_light)
+{
+    struct response *infer =
+        fixture_post(f, "student", domain_path("/v2/models/%s/infer", teacher),
+                     "{\"inputs\":[{\"name\":\"state\",\"shape\":[1,4],\"datatype\":\"FP32\","
+                     "\"data\":[0.5,3.5,0,0]}]}");
+    expect_status(infer, 200);
+    cr_expect(infer->ahead);
+    cr_expect_float_eq(response_number(infer, "/outputs/0/data/0"), first_at(here), NEAR);
+    const char *policy = domain_policy(f);
+    struct response *light =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 8, 4));
+    expect_status(light, 201);
+    struct response *answer = fixture_post(
+        f, "student", domain_path("/v1/teachers/%s/queries", response_text(light, "/id")), HERE);
+    expect_status(answer, 200);
+    cr_expect_not(answer->ahead);
+}
