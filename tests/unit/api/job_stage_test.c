@@ -151,7 +151,7 @@ Test(job_stage, estimates_tell_the_threshold_and_the_reason)
     cr_assert_eq(response_number(r, "/plan/stable/max_length"), 30);
     cr_assert_eq(response_number(r, "/plan/plain_share"), 0.5);
     cr_assert_eq(response_number(r, "/plan/total_steps"), 400);
-    cr_assert(response_number(r, "/running_time/seconds") >= 2, "40 clones");
+    cr_assert(response_number(r, "/running_time/seconds") > 1, "40 clones");
     cr_assert(response_number(r, "/running_time/seconds") < 20);
     double noisy = response_number(r, "/plan/steps");
     cr_assert(noisy > 140 && noisy < 260, "%g", noisy);

@@ -1,0 +1,242 @@
+/* Running times by counting what is computed.
+ *
+ * DESIGN. A network costs so much for a row, for a unit of it (its activation) and for a parameter
+ * of it (its product), once forward and twice backward; a step has so much more for every
+ * parameter (optimiser, noise). The figures are those of the machine of docs/performance.md while
+ * its cores were busy with other work, and were compared with real jobs there. */
+#include "api/job_time.h"
+
+#include <math.h>
+
+#include "algos/offline/expert_clones.h"
+#include "algos/offline/fitted_q.h"
+#include "api/app.h"
+#include "api/world_program.h"
+#include "storage/datasets.h"
+
+#define START_SECONDS      0.06
+#define TRANSITION_SECONDS 1.5e-7 /* to read one that is stored */
+
+/* One row through a network, forward: for itself, for a unit, for a parameter. Backward is two. */
+#define ROW_SECONDS       4e-8
+#define UNIT_SECONDS      2.2e-10
+#define PARAMETER_SECONDS 2.2e-11
+
+/* A step beside its rows: for itself, and for a parameter without and with noise. */
+#define STEP_SECONDS  1e-6
+#define ADAM_SECONDS  1.4e-9
+#define NOISE_SECONDS 1.6e-9
+#define EXACT_TIMES   3.2 /* a noisy step in exact arithmetic beside one in float */
+
+#define CLONE_SECONDS 0.045 /* steps of a fixed number and size: a world's sizes matter little */
+#define ASKING_WORK   8e9   /* multiply-adds a second when all experts are asked at states */
+#define WORLD_WORK    2.8e9 /* multiply-adds a second of env.step_work */
+#define WORLD_SECONDS 1e-7  /* of a step of a world that is nothing but a few numbers */
+
+/* A prefix that all agree on ends there, and a block later it is seen. */
+#define PREFIX_BLOCK 16.0
+
+struct estimate {
+    const struct dataset_row *dataset;
+    double experts, transitions, length; /* of the dataset; length: of a trajectory, mean */
+    double networks;                     /* parameters of all experts together, clones with them */
+    double clones;                       /* how many are to be made */
+};
+
+static double row_seconds(const struct mlp_shape *shape)
+{
+    double units = 0;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        units += shape->width[l];
+    }
+    return ROW_SECONDS + UNIT_SECONDS * units +
+           PARAMETER_SECONDS * (double)mlp_parameter_count(shape);
+}
+
+/* ---- steps */
+
+static double batch_rows(const struct job_plan *plan)
+{
+    int batch = parameters_index(plan->algorithm->parameters, plan->algorithm->parameter_count,
+                                 "batch_size");
+    double asked = batch < 0 ? 0 : plan->request.parameters.value[batch].number[0];
+    double drawn = plan->plan.privacy.batch_size;
+    return asked > 0 ? asked : drawn > 0 ? drawn : 128;
+}
+
+/* Values are learned from what the network says of the next state, by itself and by its target;
+ * where that stands still its answers are kept, and the first of them is what remains. */
+static double training_seconds(const struct job_plan *plan)
+{
+    const struct algorithm_plan *p = &plan->plan;
+    double passes = plan->algorithm->reads_transitions ? 5 : 3;
+    double rows = batch_rows(plan) * passes * row_seconds(&p->shape);
+    double parameters = (double)p->parameter_count;
+    double steps = (double)p->total_steps, noisy = (double)p->privacy.steps;
+    double plain = STEP_SECONDS + rows + ADAM_SECONDS * parameters;
+    double noise = NOISE_SECONDS * parameters;
+    double times = p->privacy.rounded_draws > 0 ? EXACT_TIMES : 1;
+    noisy = noisy < steps ? noisy : steps;
+    return (steps - noisy) * plain + noisy * (plain + noise) * times;
+}
+
+/* ---- the first stage */
+
+/* Steps that an episode takes where up to MOST are allowed: as in the data, whose longest had their
+ * own limit. */
+static double episode_steps(const struct estimate *e, double most)
+{
+    double limit = e->dataset == NULL ? 0 : e->dataset->max_episode_steps;
+    double share = limit > 0 && e->length > 0 ? fmin(1, e->length / limit) : 1;
+    return fmax(1, share * most);
+}
+
+static double world_seconds(const struct env *world)
+{
+    return WORLD_SECONDS + world->step_work / WORLD_WORK;
+}
+
+/* All experts play for themselves, a few episodes at a time. */
+static double skill_seconds(const struct estimate *e, const struct stage_request *stage,
+                            const struct env *world)
+{
+    if (!(stage->skill.power > 0) || world == NULL) {
+        return 0;
+    }
+    double steps = stage->skill.episodes * episode_steps(e, stage->max_length);
+    return steps * (e->networks / ASKING_WORK + e->experts * world_seconds(world));
+}
+
+static double stage_seconds(const struct estimate *e, const struct job_plan *plan,
+                            const struct env *world)
+{
+    const struct stage_request *stage = &plan->request.stage;
+    double cloning = e->clones * CLONE_SECONDS, states = 0;
+    switch (stage->kind) {
+    case STAGE_NONE:
+        return 0;
+    case STAGE_CONSENSUS:
+        states = stage->labels;
+        cloning += (stage->rounds - 1) * CLONE_SECONDS; /* the student */
+        break;
+    case STAGE_STABLE: {
+        uint32_t length =
+            sparse_vector_unanimous_length(&plan->plan.stage.stable, plan->request.action_count);
+        states = stage->runs * fmin(stage->max_length, length + PREFIX_BLOCK);
+        break;
+    }
+    }
+    return cloning + states * e->networks / ASKING_WORK + skill_seconds(e, stage, world);
+}
+
+/* ---- after the training */
+
+static double evaluation_seconds(const struct estimate *e, const struct job_plan *plan,
+                                 const struct env *world)
+{
+    if (world == NULL) {
+        return 0;
+    }
+    double steps = plan->episodes * episode_steps(e, plan->max_episode_steps);
+    return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
+}
+
+static double judge_seconds(const struct job_plan *plan, double transitions)
+{
+    const struct fitted_q_settings settings = fitted_q_defaults(plan->judge_discount);
+    struct mlp_shape shape = {.input = plan->request.state_dim,
+                              .layer_count = settings.hidden_layers + 1};
+    for (uint32_t l = 0; l < settings.hidden_layers; l++) {
+        shape.width[l] = settings.hidden_width;
+    }
+    shape.width[settings.hidden_layers] = plan->request.action_count;
+    double row = row_seconds(&shape), steps = (double)settings.iterations * settings.steps;
+    double step = 4 * settings.batch_size * row +
+                  ADAM_SECONDS * (double)mlp_parameter_count(&shape) + STEP_SECONDS;
+    return steps * step + transitions * (TRANSITION_SECONDS + row_seconds(&plan->plan.shape) + row);
+}
+
+/* ---- all of it */
+
+static enum db_status measure(struct call *call, const struct job_wish *wish, struct estimate *out)
+{
+    const struct dataset_row *dataset = &wish->dataset;
+    const struct clone_settings clones = clone_defaults();
+    int64_t count = 0, bytes = 0;
+    *out = (struct estimate){.dataset = dataset,
+                             .experts = (double)dataset->experts,
+                             .transitions = (double)dataset->transitions};
+    if (dataset->trajectories > 0) {
+        out->length = (double)dataset->transitions / (double)dataset->trajectories;
+    }
+    if (wish->plan.request.stage.kind == STAGE_NONE) {
+        return DB_OK;
+    }
+    enum db_status status = datasets_policies_size(call->db, dataset->id, &count, &bytes);
+    if (status == DB_OK) {
+        double each = (double)clone_bytes(&clones, dataset->state_dim, dataset->action_count);
+        out->clones = fmax(0, (double)(dataset->experts - count));
+        out->networks = ((double)bytes + out->clones * each) / sizeof(float);
+    }
+    return status;
+}
+
+static const char *why_unknown(const struct call *call, const struct job_wish *wish,
+                               const struct env *evaluates)
+{
+    if (!wish->feasible) {
+        return "there is no plan to estimate it from";
+    }
+    if (wish->plan.algorithm->gives_findings) {
+        return "it trains on made-up data, and no figures of that are kept";
+    }
+    if (!wish->plan.algorithm->needs_dataset || wish->plan.learn.name[0] != '\0') {
+        return "it plays, or learns by playing: how long episodes become is not known before";
+    }
+    if (evaluates != NULL && worlds_program(call->app->settings.worlds, evaluates) != NULL) {
+        return "it is evaluated in a world that is a program, whose speed is not known";
+    }
+    return NULL;
+}
+
+static double plan_seconds(const struct estimate *e, const struct job_plan *plan,
+                           const struct env *stage_world, const struct env *evaluates)
+{
+    return stage_seconds(e, plan, stage_world) + training_seconds(plan) +
+           evaluation_seconds(e, plan, evaluates);
+}
+
+enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
+                                 struct job_time *out)
+{
+    const struct job_plan *plan = &wish->plan;
+    const struct worlds *worlds = call->app->settings.worlds;
+    const struct env *evaluates =
+        plan->evaluate.name[0] == '\0' ? NULL : worlds_find(worlds, plan->evaluate.name);
+    struct estimate e;
+    struct dataset_row judge = {.transitions = 0};
+    *out = (struct job_time){.seconds = NAN, .unknown = why_unknown(call, wish, evaluates)};
+    if (out->unknown != NULL) {
+        return DB_OK;
+    }
+    enum db_status status = measure(call, wish, &e);
+    if (status == DB_OK && plan->judge[0] != '\0') {
+        status = datasets_find(call->db, plan->judge, &judge);
+    }
+    if (status != DB_OK) {
+        return status;
+    }
+    const struct env *home = worlds_find(worlds, wish->dataset.environment);
+    double seconds = START_SECONDS + TRANSITION_SECONDS * e.transitions;
+    for (uint32_t t = 0; t < plan->try_count; t++) {
+        seconds += plan_seconds(&e, &plan->tries[t], home, evaluates);
+    }
+    if (plan->try_count == 0) {
+        seconds += plan_seconds(&e, plan, home, evaluates);
+    }
+    if (plan->judge[0] != '\0') {
+        seconds += judge_seconds(plan, (double)judge.transitions);
+    }
+    out->seconds = seconds;
+    return DB_OK;
+}
