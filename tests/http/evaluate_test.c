@@ -7,34 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/http/scene.h"
+#include "tests/http/desk.h"
 
 #define FACTS "{\"protocol\":1,\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":10}"
 
 static struct server_process server;
-static struct http_client *client;
-static char steward[160];
-
-static void begin(void)
-{
-    server_token(&server, "steward", steward);
-    client = http_client_new(&server);
-}
+static struct desk desk;
 
 static void teardown(void)
 {
-    http_client_free(client);
+    desk_close(&desk);
     server_close(&server);
 }
 
 TestSuite(evaluate, .fini = teardown);
-
-static struct http_answer post(long status, const char *path, const char *body, const char *key)
-{
-    struct http_call call = {
-        .method = "POST", .path = path, .token = steward, .body = body, .key = key};
-    return http_expect(client, status, &call);
-}
 
 /* A policy for WORLD that always plays action 0. */
 static void import(const char *world, unsigned states, unsigned actions, char out_id[64])
@@ -55,7 +41,7 @@ static void import(const char *world, unsigned states, unsigned actions, char ou
     for (unsigned a = 1; a < actions; a++)
         at += (size_t)sprintf(body + at, ",0");
     sprintf(body + at, "]}]}}");
-    struct http_answer made = post(201, "/v1/policies", body, NULL);
+    struct http_answer made = desk_post(&desk, 201, "/v1/policies", body, NULL);
     snprintf(out_id, 64, "%s", http_text(&made, "id"));
     http_answer_clear(&made);
 }
@@ -67,37 +53,26 @@ static void submit(const char *policy, const char *world, char out_path[96])
              "{\"algorithm\":\"evaluate\",\"policy\":\"%s\",\"evaluate\":{\"environment\":\"%s\","
              "\"episodes\":3,\"max_episode_steps\":10}}",
              policy, world);
-    struct http_answer job = post(202, "/v1/jobs", body, world);
-    snprintf(out_path, 96, "/v1/jobs/%s", http_text(&job, "id"));
-    http_answer_clear(&job);
+    desk_submit(&desk, body, world, out_path);
 }
 
 /* Its mean return, when it has succeeded. */
 static double wait_for(const char *path)
 {
-    struct http_call call = {.method = "GET", .path = path, .token = steward};
-    for (;;) {
-        struct http_answer job = http_expect(client, 200, &call);
-        const char *state = http_text(&job, "state");
-        bool over = strcmp(state, "queued") != 0 && strcmp(state, "running") != 0;
-        const json_t *evaluation = json_object_get(job.json, "evaluation");
-        double mean = json_number_value(json_object_get(evaluation, "mean_return"));
-        if (over) {
-            cr_assert_str_eq(state, "succeeded", "%s", job.body);
-            cr_expect_eq(json_integer_value(json_object_get(evaluation, "episodes")), 3);
-        }
-        http_answer_clear(&job);
-        if (over)
-            return mean;
-        usleep(20000);
-    }
+    struct http_answer job = desk_wait(&desk, path);
+    const json_t *evaluation = json_object_get(job.json, "evaluation");
+    double mean = json_number_value(json_object_get(evaluation, "mean_return"));
+    cr_assert_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
+    cr_expect_eq(json_integer_value(json_object_get(evaluation, "episodes")), 3);
+    http_answer_clear(&job);
+    return mean;
 }
 
 Test(evaluate, plays_in_every_world_that_is_built_in)
 {
     char policy[64], path[96];
     server_open(&server, "--workers", "1", NULL);
-    begin();
+    desk_open(&desk, &server);
     import("cartpole", 4, 2, policy);
     submit(policy, "cartpole", path);
     double mean = wait_for(path);
@@ -125,14 +100,12 @@ static void check_ended(int signal_number, int code)
              "echo '{\"observation\":[0,0,0,0],\"reward\":1,\"terminated\":false}';; esac; done",
              mark);
     server_open(&server, "--workers", "1", "--world-timeout", "3600", "--world", world, NULL);
-    begin();
+    desk_open(&desk, &server);
     import("cartpole", 4, 2, policy);
     submit(policy, "slow", path);
     while (access(mark, F_OK) != 0)
         usleep(20000);
-    cr_assert_eq(server_end(&server, signal_number), code);
-    server_start(&server);
-    http_client_move(client, &server);
+    desk_restart(&desk, signal_number, code);
     cr_expect_eq(wait_for(path), 10);
     unlink(mark);
 }

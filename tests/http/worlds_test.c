@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/http/desk.h"
 #include "tests/http/scene.h"
 
 /* A world of shell, like the cartpole; STEP is what it does when it is asked to move. */
@@ -17,35 +18,15 @@
     "echo '{\"observation\":[0,0,0,0],\"reward\":1,\"terminated\":false}';; esac; done"
 
 static struct server_process server;
-static struct http_client *client;
-static char steward[160];
-
-static void begin(void)
-{
-    server_token(&server, "steward", steward);
-    client = http_client_new(&server);
-}
+static struct desk desk;
 
 static void teardown(void)
 {
-    http_client_free(client);
+    desk_close(&desk);
     server_close(&server);
 }
 
 TestSuite(worlds);
-
-static struct http_answer post(long status, const char *path, const char *body, const char *key)
-{
-    struct http_call call = {
-        .method = "POST", .path = path, .token = steward, .body = body, .key = key};
-    return http_expect(client, status, &call);
-}
-
-static struct http_answer get(const char *path)
-{
-    struct http_call call = {.method = "GET", .path = path, .token = steward};
-    return http_expect(client, 200, &call);
-}
 
 static void submit(const char *dataset, const char *world, const char *key, char out_path[96])
 {
@@ -56,27 +37,12 @@ static void submit(const char *dataset, const char *world, const char *key, char
              "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":50},"
              "\"evaluate\":{\"environment\":\"%s\",\"episodes\":3}}",
              dataset, world);
-    struct http_answer job = post(202, "/v1/jobs", body, key);
-    snprintf(out_path, 96, "/v1/jobs/%s", http_text(&job, "id"));
-    http_answer_clear(&job);
-}
-
-/* Waits for the end of the job, whatever it is. */
-static struct http_answer wait_for_end(const char *path)
-{
-    for (;;) {
-        struct http_answer job = get(path);
-        const char *state = http_text(&job, "state");
-        if (strcmp(state, "queued") != 0 && strcmp(state, "running") != 0)
-            return job;
-        http_answer_clear(&job);
-        usleep(50000);
-    }
+    desk_submit(&desk, body, key, out_path);
 }
 
 static void expect_evaluated(const char *path, double mean_return)
 {
-    struct http_answer job = wait_for_end(path);
+    struct http_answer job = desk_wait(&desk, path);
     cr_expect_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
     json_t *evaluation = json_object_get(job.json, "evaluation");
     cr_expect_eq(json_number_value(json_object_get(evaluation, "mean_return")), mean_return, "%s",
@@ -88,13 +54,13 @@ static void expect_evaluated(const char *path, double mean_return)
 static void expect_kept(const char *path, const char *why)
 {
     char weights[160];
-    struct http_answer job = wait_for_end(path);
+    struct http_answer job = desk_wait(&desk, path);
     cr_expect_str_eq(http_text(&job, "state"), "failed", "%s", job.body);
     cr_expect_not_null(strstr(job.body, "/problems/evaluation-failed"), "%s", job.body);
     cr_expect_not_null(strstr(job.body, why), "%s", job.body);
     snprintf(weights, sizeof weights, "/v1/policies/%s/weights?format=json",
              http_text(&job, "policy"));
-    struct http_answer policy = get(weights);
+    struct http_answer policy = desk_get(&desk, weights);
     http_answer_clear(&policy);
     http_answer_clear(&job);
 }
@@ -102,22 +68,15 @@ static void expect_kept(const char *path, const char *why)
 /* Epsilon that the dataset has paid; nothing is reserved. */
 static double paid(const char *dataset)
 {
-    char path[128];
-    snprintf(path, sizeof path, "/v1/datasets/%s/budget", dataset);
-    struct http_answer budget = get(path);
-    json_t *spent = json_object_get(budget.json, "spent");
-    json_t *reserved = json_object_get(budget.json, "reserved");
-    double value = json_number_value(json_object_get(spent, "epsilon"));
-    cr_expect_eq(json_number_value(json_object_get(reserved, "epsilon")), 0, "%s", budget.body);
-    http_answer_clear(&budget);
-    return value;
+    cr_expect_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
+    return desk_epsilon(&desk, dataset, "spent");
 }
 
 /* ---- */
 
 static void upload_to_rail(const char *dataset)
 {
-    char path[128], *lines = NULL;
+    char *lines = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&lines, &size);
     cr_assert_not_null(out);
@@ -127,38 +86,28 @@ static void upload_to_rail(const char *dataset)
                 "\"rewards\":[1,1],\"terminated\":false,\"truncated\":true}\n",
                 e);
     fclose(out);
-    snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", dataset);
-    struct http_call call = {.method = "POST",
-                             .path = path,
-                             .token = steward,
-                             .body = lines,
-                             .content_type = "application/x-ndjson"};
-    struct http_answer answer = http_expect(client, 201, &call);
-    http_answer_clear(&answer);
-    snprintf(path, sizeof path, "/v1/datasets/%s:seal", dataset);
-    answer = post(200, path, NULL, NULL);
-    http_answer_clear(&answer);
+    desk_fill(&desk, dataset, lines);
     free(lines);
 }
 
 Test(worlds, the_example_is_a_world, .fini = teardown)
 {
     server_open(&server, "--workers", "1", "--world", "rail=python3 examples/world.py", NULL);
-    begin();
-    struct http_answer list = get("/v1/environments");
+    desk_open(&desk, &server);
+    struct http_answer list = desk_get(&desk, "/v1/environments");
     cr_expect_not_null(strstr(list.body, "\"name\":\"rail\",\"state_dim\":2"), "%s", list.body);
     http_answer_clear(&list);
     struct http_answer made =
-        post(201, "/v1/datasets",
-             "{\"name\":\"rail\",\"environment\":\"rail\",\"nominal_experts\":40,"
-             "\"budget\":{\"epsilon\":8,\"delta\":1e-4}}",
-             NULL);
+        desk_post(&desk, 201, "/v1/datasets",
+                  "{\"name\":\"rail\",\"environment\":\"rail\",\"nominal_experts\":40,"
+                  "\"budget\":{\"epsilon\":8,\"delta\":1e-4}}",
+                  NULL);
     char dataset[64], path[96];
     snprintf(dataset, sizeof dataset, "%s", http_text(&made, "id"));
     http_answer_clear(&made);
     upload_to_rail(dataset);
     submit(dataset, "rail", "one", path);
-    struct http_answer job = wait_for_end(path);
+    struct http_answer job = desk_wait(&desk, path);
     cr_expect_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
     json_t *evaluation = json_object_get(job.json, "evaluation");
     double mean = json_number_value(json_object_get(evaluation, "mean_return"));
@@ -174,34 +123,22 @@ Test(worlds, the_example_in_c_is_one_too, .fini = teardown)
     int folder = (int)(strrchr(program, '/') - program);
     snprintf(world, sizeof world, "corridor=%.*s/example_world", folder, program);
     server_open(&server, "--workers", "1", "--world", world, NULL);
-    begin();
-    struct http_answer made = post(201, "/v1/datasets",
-                                   "{\"name\":\"corridor\",\"environment\":\"corridor\","
-                                   "\"sensitivity\":\"public\"}",
-                                   NULL);
-    char path[128], body[640];
-    snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", http_text(&made, "id"));
-    struct http_call call = {
-        .method = "POST",
-        .path = path,
-        .token = steward,
-        .body = "{\"expert\":\"e\",\"states\":[[0],[1],[2],[3],[4],[5],[6]],\"actions\":[1,1,1,1,"
-                "1,1],\"rewards\":[-1,-1,-1,-1,-1,-1],\"terminated\":true,\"truncated\":false}\n",
-        .content_type = "application/x-ndjson"};
-    struct http_answer answer = http_expect(client, 201, &call);
-    http_answer_clear(&answer);
-    snprintf(path, sizeof path, "/v1/datasets/%s:seal", http_text(&made, "id"));
-    answer = post(200, path, NULL, NULL);
-    http_answer_clear(&answer);
+    desk_open(&desk, &server);
+    struct http_answer made = desk_post(&desk, 201, "/v1/datasets",
+                                        "{\"name\":\"corridor\",\"environment\":\"corridor\","
+                                        "\"sensitivity\":\"public\"}",
+                                        NULL);
+    char path[96], body[640];
+    desk_fill(&desk, http_text(&made, "id"),
+              "{\"expert\":\"e\",\"states\":[[0],[1],[2],[3],[4],[5],[6]],\"actions\":[1,1,1,1,"
+              "1,1],\"rewards\":[-1,-1,-1,-1,-1,-1],\"terminated\":true,\"truncated\":false}\n");
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"none\",\"dataset\":\"%s\","
              "\"parameters\":{\"hidden\":[8],\"steps\":200},"
              "\"evaluate\":{\"environment\":\"corridor\",\"episodes\":50}}",
              http_text(&made, "id"));
-    struct http_answer job = post(202, "/v1/jobs", body, "c");
-    snprintf(path, sizeof path, "/v1/jobs/%s", http_text(&job, "id"));
-    http_answer_clear(&job);
-    job = wait_for_end(path);
+    desk_submit(&desk, body, "c", path);
+    struct http_answer job = desk_wait(&desk, path);
     cr_expect_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
     /* From 0, 1 or 2 the goal is 6, 5 or 4 steps away for who never turns back. */
     json_t *evaluation = json_object_get(job.json, "evaluation");
@@ -217,9 +154,9 @@ Test(worlds, that_hang_or_die_leave_the_server_well, .fini = teardown)
                 "hangs=" WORLD("sleep 1000; "), "--world",
                 "dies=" WORLD("echo 'out of wind' >&2; exit 1; "), "--world", "good=" WORLD(""),
                 NULL);
-    begin();
+    desk_open(&desk, &server);
     char dataset[64], hangs[96], dies[96], good[96];
-    scene_dataset(client, steward, 40, dataset);
+    scene_dataset(desk.client, desk.steward, 40, dataset);
     submit(dataset, "hangs", "a", hangs);
     submit(dataset, "dies", "b", dies);
     submit(dataset, "good", "c", good);
@@ -229,9 +166,7 @@ Test(worlds, that_hang_or_die_leave_the_server_well, .fini = teardown)
     cr_expect(server_log_has(&server, "event=world-said world=dies line=\"out of wind\""));
     double price = paid(dataset);
     cr_expect(price > 3 && price <= 6, "%g", price);
-    struct http_answer audit = post(200, "/v1/ledger:verify", NULL, NULL);
-    cr_expect(json_is_true(json_object_get(audit.json, "ok")), "%s", audit.body);
-    http_answer_clear(&audit);
+    desk_expect_whole_ledger(&desk);
 }
 
 /* The world hangs at its first step ever, until the mark is gone; the mark holds its process. */
@@ -242,7 +177,7 @@ static void open_hanging(char mark[64])
     snprintf(world, sizeof world, "slow=%s%s%s%s%s", "m=", mark, "; ",
              WORLD("if [ ! -e $m ]; then echo $$ >$m.new; mv $m.new $m; sleep 20; fi; "), "");
     server_open(&server, "--workers", "1", "--world-timeout", "3600", "--world", world, NULL);
-    begin();
+    desk_open(&desk, &server);
 }
 
 static pid_t wait_for_mark(const char *mark)
@@ -256,21 +191,14 @@ static pid_t wait_for_mark(const char *mark)
     return (pid_t)pid;
 }
 
-static void restart(int signal_number, int code)
-{
-    cr_assert_eq(server_end(&server, signal_number), code);
-    server_start(&server);
-    http_client_move(client, &server);
-}
-
 Test(worlds, end_with_the_server_and_the_evaluation_begins_again, .fini = teardown)
 {
     char mark[64], dataset[64], path[96];
     open_hanging(mark);
-    scene_dataset(client, steward, 40, dataset);
+    scene_dataset(desk.client, desk.steward, 40, dataset);
     submit(dataset, "slow", "a", path);
     pid_t program = wait_for_mark(mark);
-    restart(SIGTERM, 0);
+    desk_restart(&desk, SIGTERM, 0);
     cr_expect(!server_log_has(&server, "drain-cut-off"));
     cr_expect_neq(kill(program, 0), 0);
     expect_evaluated(path, 10);
@@ -283,10 +211,10 @@ Test(worlds, a_kill_in_the_middle_of_an_evaluation_costs_nothing_twice, .fini = 
 {
     char mark[64], dataset[64], path[96];
     open_hanging(mark);
-    scene_dataset(client, steward, 40, dataset);
+    scene_dataset(desk.client, desk.steward, 40, dataset);
     submit(dataset, "slow", "a", path);
     wait_for_mark(mark);
-    restart(SIGKILL, 1000 + SIGKILL);
+    desk_restart(&desk, SIGKILL, 1000 + SIGKILL);
     expect_evaluated(path, 10);
     double price = paid(dataset);
     cr_expect(price > 1 && price <= 2, "%g", price);
