@@ -2,13 +2,13 @@
  * a drain; students ask to refusal by their own account, by the teacher's and by the dataset's;
  * every answer is replayed after a kill; the three accounts agree to the unit; deletion ends it. */
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/http/scene.h"
 
@@ -22,6 +22,7 @@
 
 static struct server_process server;
 static struct scene scene;
+static struct desk desk; /* of its steward */
 
 static struct {
     int student;
@@ -30,36 +31,7 @@ static struct {
 } answers[ANSWERS_MAX];
 static int answer_count;
 
-static struct http_answer as_steward(const char *method, long status, const char *path,
-                                     const char *body, const char *key)
-{
-    const struct http_call call = {
-        .method = method, .path = path, .token = scene.steward, .body = body, .key = key};
-    return http_expect(scene.client, status, &call);
-}
-
-static void restart(int signal_number, int code)
-{
-    cr_assert_eq(server_end(&server, signal_number), code);
-    server_start(&server);
-    http_client_move(scene.client, &server);
-}
-
 /* ---- training */
-
-/* Waits until the job has passed STEP or is over; its state. */
-static void wait_past(const char *path, long long step, char out_state[16])
-{
-    long long now = 0;
-    do {
-        usleep(50000);
-        struct http_answer job = as_steward("GET", 200, path, NULL, NULL);
-        snprintf(out_state, 16, "%s", http_text(&job, "state"));
-        now = json_integer_value(json_object_get(json_object_get(job.json, "progress"), "step"));
-        http_answer_clear(&job);
-    } while (now <= step &&
-             (strcmp(out_state, "queued") == 0 || strcmp(out_state, "running") == 0));
-}
 
 /* The policy of a job that was killed and drained on its way. */
 static void train(const char *dataset, char out_policy[64])
@@ -69,28 +41,28 @@ static void train(const char *dataset, char out_policy[64])
              "{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\",\"shards\":64,\"parameters\":"
              "{\"hidden\":[32],\"batch_size\":16,\"steps\":%d}}",
              dataset, STEPS);
-    struct http_answer job = as_steward("POST", 202, "/v1/jobs", body, "the-ensemble");
+    struct http_answer job = desk_call(&desk, "POST", 202, "/v1/jobs", body, "the-ensemble");
     snprintf(path, sizeof path, "/v1/jobs/%s", http_text(&job, "id"));
     first = job.body;
     job.body = NULL;
     http_answer_clear(&job);
-    wait_past(path, 0, state);
-    restart(SIGKILL, 1000 + SIGKILL);
-    job = as_steward("POST", 202, "/v1/jobs", body, "the-ensemble");
+    desk_wait_past(&desk, path, 0, state);
+    desk_restart(&desk, SIGKILL, 1000 + SIGKILL);
+    job = desk_call(&desk, "POST", 202, "/v1/jobs", body, "the-ensemble");
     cr_expect_str_eq(job.body, first);
     http_answer_clear(&job);
     free(first);
-    wait_past(path, 0, state);
-    restart(SIGTERM, 0);
-    wait_past(path, 1000000000, state);
+    desk_wait_past(&desk, path, 0, state);
+    desk_restart(&desk, SIGTERM, 0);
+    desk_wait_past(&desk, path, LLONG_MAX, state);
     cr_assert_str_eq(state, "succeeded");
     cr_expect(server_log_has(&server, "event=job-resumed"));
-    job = as_steward("GET", 200, path, NULL, NULL);
+    job = desk_call(&desk, "GET", 200, path, NULL, NULL);
     snprintf(out_policy, 64, "%s", http_text(&job, "policy"));
     cr_expect(json_is_null(json_object_get(job.json, "evaluation")), "%s", job.body);
     http_answer_clear(&job);
     snprintf(path, sizeof path, "/v1/policies/%s/weights", out_policy);
-    job = as_steward("GET", 403, path, NULL, NULL);
+    job = desk_call(&desk, "GET", 403, path, NULL, NULL);
     cr_expect_str_eq(http_text(&job, "type"), "/problems/not-released");
     http_answer_clear(&job);
 }
@@ -109,7 +81,7 @@ static void make_teacher(const char *policy, const char *rest, struct taught *ou
              "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.3},"
              "\"adjacency\":{\"unit\":\"expert\"},%s}",
              policy, rest);
-    struct http_answer made = as_steward("POST", 201, "/v1/teachers", body, NULL);
+    struct http_answer made = desk_call(&desk, "POST", 201, "/v1/teachers", body, NULL);
     json_t *cost = json_object_get(made.json, "dataset_cost");
     double first = json_number_value(json_object_get(json_object_get(cost, "first"), "epsilon")),
            further =
@@ -161,7 +133,7 @@ static int64_t spent_of(const char *account, const char *what)
 {
     char path[96];
     snprintf(path, sizeof path, "/v1/ledger/accounts/%s", account);
-    struct http_answer found = as_steward("GET", 200, path, NULL, NULL);
+    struct http_answer found = desk_call(&desk, "GET", 200, path, NULL, NULL);
     int64_t units = json_integer_value(json_object_get(json_object_get(found.json, "units"), what));
     http_answer_clear(&found);
     return units;
@@ -195,7 +167,7 @@ static void expect_reasons(const char *account, const char *first, const char *s
 {
     char path[128];
     snprintf(path, sizeof path, "/v1/ledger/accounts/%s/entries?page_size=1000", account);
-    struct http_answer list = as_steward("GET", 200, path, NULL, NULL);
+    struct http_answer list = desk_call(&desk, "GET", 200, path, NULL, NULL);
     const char *seen[2] = {NULL, NULL};
     size_t index, count = 0;
     json_t *entry;
@@ -211,19 +183,13 @@ static void expect_reasons(const char *account, const char *first, const char *s
     http_answer_clear(&list);
 }
 
-static void expect_whole_ledger(void)
-{
-    struct http_answer answer = as_steward("POST", 200, "/v1/ledger:verify", NULL, NULL);
-    cr_expect(json_is_true(json_object_get(answer.json, "ok")), "%s", answer.body);
-    http_answer_clear(&answer);
-}
-
 Test(expert_teacher, from_training_through_kills_to_silence)
 {
     char dataset[64], policy[64], refused[64], own[64], path[96];
     struct taught first, second;
     server_open(&server, "--workers", "1", NULL);
     scene_make(&scene, &server, 100, 10);
+    desk = scene_desk(&scene, &server);
     scene_dataset(scene.client, scene.steward, 60, dataset);
     train(dataset, policy);
     make_teacher(policy,
@@ -254,7 +220,7 @@ Test(expert_teacher, from_training_through_kills_to_silence)
     cr_expect_gt(ask_to_refusal(0, second.queries, refused), 0);
     cr_expect_str_eq(refused, first.dataset_account);
 
-    restart(SIGKILL, 1000 + SIGKILL);
+    desk_restart(&desk, SIGKILL, 1000 + SIGKILL);
     int64_t spent = spent_of(first.dataset_account, "spent");
     expect_replays();
     cr_expect_eq(spent_of(first.dataset_account, "spent"), spent, "a replay was charged");
@@ -262,17 +228,17 @@ Test(expert_teacher, from_training_through_kills_to_silence)
                             spent_of(second.account, "spent") + second.opening);
     cr_expect_eq(spent_of(first.dataset_account, "spent_delta"), INT64_C(2000000000000));
     cr_expect_leq(spent, spent_of(first.dataset_account, "limit"));
-    expect_whole_ledger();
+    desk_expect_whole_ledger(&desk);
 
     /* Deleted: what was learned is gone, what was answered is not. */
     snprintf(path, sizeof path, "/v1/datasets/%s", dataset);
-    struct http_answer gone = as_steward("DELETE", 204, path, NULL, NULL);
+    struct http_answer gone = desk_call(&desk, "DELETE", 204, path, NULL, NULL);
     http_answer_clear(&gone);
     struct http_answer silent = ask(3, second.queries, "too-late");
     cr_expect_eq(silent.status, 403);
     cr_expect_str_eq(http_text(&silent, "type"), "/problems/teacher-silent");
     http_answer_clear(&silent);
-    restart(SIGTERM, 0);
+    desk_restart(&desk, SIGTERM, 0);
     expect_replays();
     for (int i = 0; i < answer_count; i++)
         free(answers[i].body);

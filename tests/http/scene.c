@@ -74,6 +74,13 @@ void scene_more_students(struct scene *scene, unsigned count)
     scene->student_count = count;
 }
 
+struct desk scene_desk(const struct scene *scene, struct server_process *server)
+{
+    struct desk desk = {.server = server, .client = scene->client};
+    copy(desk.steward, sizeof desk.steward, scene->steward);
+    return desk;
+}
+
 void scene_clear(struct scene *scene)
 {
     http_client_free(scene->client);

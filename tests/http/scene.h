@@ -2,7 +2,7 @@
 #ifndef TACET_TESTS_HTTP_SCENE_H
 #define TACET_TESTS_HTTP_SCENE_H
 
-#include "tests/http/http_client.h"
+#include "tests/http/desk.h"
 
 #define SCENE_STUDENTS     4 /* that scene_make makes */
 #define SCENE_STUDENTS_MAX 64
@@ -23,6 +23,10 @@ struct scene {
 void scene_make(struct scene *scene, struct server_process *server, double budget,
                 double client_budget);
 void scene_clear(struct scene *scene);
+
+/* The desk of the scene's steward on the scene's connection: valid as long as both; never closed.
+ */
+struct desk scene_desk(const struct scene *scene, struct server_process *server);
 
 /* Makes students until there are COUNT. */
 void scene_more_students(struct scene *scene, unsigned count);

@@ -125,11 +125,8 @@ Test(student, survives_a_killed_server)
     cr_expect_gt(member(summary, "repeats"), 0);
     cr_expect_float_eq(told(summary), spent(), 1e-9 * spent());
     json_decref(summary);
-    const struct http_call verify = {
-        .method = "POST", .path = "/v1/ledger:verify", .token = scene.steward};
-    struct http_answer answer = http_expect(scene.client, 200, &verify);
-    cr_expect(json_is_true(json_object_get(answer.json, "ok")), "%s", answer.body);
-    http_answer_clear(&answer);
+    const struct desk desk = scene_desk(&scene, &server);
+    desk_expect_whole_ledger(&desk);
     end();
 }
 

@@ -65,11 +65,8 @@ static void grant(int student, double epsilon, const char *match, long status)
 
 static void expect_whole_ledger(void)
 {
-    const struct http_call verify = {
-        .method = "POST", .path = "/v1/ledger:verify", .token = scene.steward};
-    struct http_answer answer = http_expect(scene.client, 200, &verify);
-    cr_expect(json_is_true(json_object_get(answer.json, "ok")), "%s", answer.body);
-    http_answer_clear(&answer);
+    const struct desk desk = scene_desk(&scene, &server);
+    desk_expect_whole_ledger(&desk);
 }
 
 Test(teacher_life, budgets_from_grant_to_silence)
