@@ -61,29 +61,6 @@ float *batch_output_error(struct batch *batch)
     return batch->error[batch->shape.layer_count - 1];
 }
 
-static void add_bias(float *restrict y, const float *restrict bias, uint32_t rows, uint32_t width)
-{
-    for (uint32_t i = 0; i < rows; i++) {
-        float *restrict row = y + (size_t)i * width;
-        for (uint32_t j = 0; j < width; j++)
-            row[j] += bias[j];
-    }
-}
-
-/* Bias and ReLU in one pass. The comparison lets NaN through: a row that is not finite must show.
- */
-static void add_bias_relu(float *restrict y, const float *restrict bias, uint32_t rows,
-                          uint32_t width)
-{
-    for (uint32_t i = 0; i < rows; i++) {
-        float *restrict row = y + (size_t)i * width;
-        for (uint32_t j = 0; j < width; j++) {
-            float x = row[j] + bias[j];
-            row[j] = x < 0.0F ? 0.0F : x;
-        }
-    }
-}
-
 static void apply_tanh(float *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -91,7 +68,21 @@ static void apply_tanh(float *y, size_t count)
 }
 
 typedef void product(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                     float *c);
+                     float *c, const struct matrix_finish *finish);
+
+static void fixed_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
+                                   const float *b, float *c, const struct matrix_finish *finish)
+{
+    matrix_times_transposed_fixed(rows, inner, columns, a, b, c);
+    matrix_finish(rows, columns, c, finish);
+}
+
+static void fixed_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
+                        float *c, const struct matrix_finish *finish)
+{
+    matrix_times_fixed(rows, inner, columns, a, b, c);
+    matrix_finish(rows, columns, c, finish);
+}
 
 static const float *forward(struct batch *batch, const float *parameters, uint32_t rows,
                             product *times_transposed)
@@ -103,16 +94,12 @@ static const float *forward(struct batch *batch, const float *parameters, uint32
     for (uint32_t l = 0; l <= last; l++) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
         const float *weight = parameters + mlp_weight_offset(shape, l);
-        const float *bias = weight + (size_t)in * out;
+        const struct matrix_finish finish = {.bias = weight + (size_t)in * out,
+                                             .rectify = l != last && shape->activation == MLP_RELU};
         float *y = batch->activation[l];
-        times_transposed(rows, in, out, x, weight, y);
-        if (l != last && shape->activation == MLP_RELU) {
-            add_bias_relu(y, bias, rows, out);
-        } else {
-            add_bias(y, bias, rows, out);
-            if (l != last)
-                apply_tanh(y, (size_t)rows * out);
-        }
+        times_transposed(rows, in, out, x, weight, y, &finish);
+        if (l != last && shape->activation == MLP_TANH)
+            apply_tanh(y, (size_t)rows * out);
         x = y;
     }
     return x;
@@ -125,18 +112,12 @@ const float *batch_forward(struct batch *batch, const float *parameters, uint32_
 
 const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
 {
-    return forward(batch, parameters, rows, matrix_times_transposed_fixed);
+    return forward(batch, parameters, rows, fixed_times_transposed);
 }
 
-/* error *= the activation function's slope, told from its output. */
-static void apply_slope(enum mlp_activation activation, const float *restrict output,
-                        float *restrict error, size_t count)
+/* error *= the slope of tanh, told from its output. */
+static void apply_tanh_slope(const float *restrict output, float *restrict error, size_t count)
 {
-    if (activation == MLP_RELU) {
-        for (size_t i = 0; i < count; i++)
-            error[i] = output[i] > 0.0F ? error[i] : 0.0F;
-        return;
-    }
     for (size_t i = 0; i < count; i++)
         error[i] *= 1.0F - output[i] * output[i];
 }
@@ -148,9 +129,12 @@ static void backward(struct batch *batch, const float *parameters, uint32_t rows
     for (uint32_t l = shape->layer_count - 1; l > 0; l--) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
         const float *weight = parameters + mlp_weight_offset(shape, l);
-        times(rows, out, in, batch->error[l], weight, batch->error[l - 1]);
-        apply_slope(shape->activation, batch->activation[l - 1], batch->error[l - 1],
-                    (size_t)rows * in);
+        const float *output = batch->activation[l - 1];
+        bool relu = shape->activation == MLP_RELU;
+        const struct matrix_finish finish = {.where = relu ? output : NULL};
+        times(rows, out, in, batch->error[l], weight, batch->error[l - 1], &finish);
+        if (!relu)
+            apply_tanh_slope(output, batch->error[l - 1], (size_t)rows * in);
     }
 }
 
@@ -161,7 +145,7 @@ void batch_backward(struct batch *batch, const float *parameters, uint32_t rows)
 
 void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
 {
-    backward(batch, parameters, rows, matrix_times_fixed);
+    backward(batch, parameters, rows, fixed_times);
 }
 
 static void add_rows(const float *restrict rows_of, uint32_t rows, uint32_t width,

@@ -1,5 +1,6 @@
-/* Matrix products: BLAS where it is good, by hand where a dimension is narrow (a world has 2 to 16
- * numbers and actions; packing costs BLAS four fifths of its rate there).
+/* Matrix products: by AVX-512 (matrix_wide.c) where the processor has it and packing pays, by BLAS
+ * elsewhere, by hand where a dimension is narrow (a world has 2 to 16 numbers and actions; packing
+ * costs BLAS four fifths of its rate there).
  *
  * The loops by hand keep a tile of the result in registers, in vectors of LANES floats. */
 #include "algos/nn/matrix.h"
@@ -9,6 +10,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+
+#include "algos/nn/matrix_wide.h"
 
 enum { NARROW = 16, LANES = 8, TILE = 16, SIDE = 4 };
 
@@ -42,6 +45,34 @@ static void check_sizes(size_t rows, size_t inner, size_t columns)
 {
     assert(rows <= INT_MAX && inner <= INT_MAX && columns <= INT_MAX);
     assert(inner > 0 && columns > 0);
+}
+
+static bool wide(size_t rows, size_t columns)
+{
+    return rows >= MATRIX_WIDE_ROWS && columns >= MATRIX_WIDE_COLUMNS && matrix_wide_available();
+}
+
+static void add_bias(float *restrict row, const float *restrict bias, size_t columns, bool rectify)
+{
+    for (size_t j = 0; j < columns; j++) {
+        float x = row[j] + bias[j];
+        row[j] = rectify && x < 0.0F ? 0.0F : x; /* false for NaN */
+    }
+}
+
+void matrix_finish(size_t rows, size_t columns, float *c, const struct matrix_finish *finish)
+{
+    if (!finish)
+        return;
+    assert(finish->bias || !finish->rectify);
+    for (size_t i = 0; i < rows; i++) {
+        float *restrict row = c + i * columns;
+        if (finish->bias)
+            add_bias(row, finish->bias, columns, finish->rectify);
+        const float *restrict where = finish->where + (finish->where ? i * columns : 0);
+        for (size_t j = 0; where && j < columns; j++)
+            row[j] = where[j] > 0.0F ? row[j] : 0.0F;
+    }
 }
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
@@ -148,21 +179,25 @@ static void narrow_dots(size_t rows, size_t inner, size_t columns, const float *
 }
 
 void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
-                             const float *b, float *c)
+                             const float *b, float *c, const struct matrix_finish *finish)
 {
+    static const struct matrix_finish nothing;
     check_sizes(rows, inner, columns);
     if (rows == 0)
         return;
-    if (inner <= NARROW) {
+    if (wide(rows, columns)) {
+        matrix_wide_product(rows, inner, columns, (struct matrix_factor){a, 1, inner},
+                            (struct matrix_factor){b, 1, inner}, finish ? finish : &nothing, c);
+        return;
+    }
+    if (inner <= NARROW)
         narrow_times_transposed(rows, inner, columns, a, b, c);
-        return;
-    }
-    if (columns <= NARROW) {
+    else if (columns <= NARROW)
         narrow_dots(rows, inner, columns, a, b, c);
-        return;
-    }
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)columns, (int)inner, 1.0F,
-                a, (int)inner, b, (int)inner, 0.0F, c, (int)columns);
+    else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)columns, (int)inner,
+                    1.0F, a, (int)inner, b, (int)inner, 0.0F, c, (int)columns);
+    matrix_finish(rows, columns, c, finish);
 }
 
 static void narrow_times(size_t rows, size_t inner, size_t columns, const float *restrict a,
@@ -183,17 +218,23 @@ static void narrow_times(size_t rows, size_t inner, size_t columns, const float 
 }
 
 void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                  float *c)
+                  float *c, const struct matrix_finish *finish)
 {
+    static const struct matrix_finish nothing;
     check_sizes(rows, inner, columns);
     if (rows == 0)
         return;
-    if (inner <= NARROW) {
-        narrow_times(rows, inner, columns, a, b, c);
+    if (wide(rows, columns)) {
+        matrix_wide_product(rows, inner, columns, (struct matrix_factor){a, 1, inner},
+                            (struct matrix_factor){b, columns, 1}, finish ? finish : &nothing, c);
         return;
     }
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)columns, (int)inner,
-                1.0F, a, (int)inner, b, (int)columns, 0.0F, c, (int)columns);
+    if (inner <= NARROW)
+        narrow_times(rows, inner, columns, a, b, c);
+    else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)columns, (int)inner,
+                    1.0F, a, (int)inner, b, (int)columns, 0.0F, c, (int)columns);
+    matrix_finish(rows, columns, c, finish);
 }
 
 /* C += A^T B for few rows of C: one rank-one update of C for each example. */
@@ -249,6 +290,11 @@ void matrix_transposed_times_add(size_t rows, size_t inner, size_t columns, cons
     }
     if (rows <= NARROW) {
         narrow_rows_add(rows, inner, columns, a, b, c);
+        return;
+    }
+    if (wide(rows, columns)) {
+        matrix_wide_product(rows, inner, columns, (struct matrix_factor){a, rows, 1},
+                            (struct matrix_factor){b, columns, 1}, NULL, c);
         return;
     }
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0F,

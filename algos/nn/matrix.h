@@ -1,19 +1,34 @@
 /* The three matrix products that a perceptron needs, row major float32, each beside a naive
- * version. matrix.c is the only file that knows BLAS; products too narrow for it are done by hand,
- * and those whose bits matter in matrix_fixed.c. Nothing here allocates or fails; A, B and C must
- * not overlap. Every size must be below 2^31. */
+ * version. matrix.c is the only file that knows BLAS; where the processor has AVX-512 most products
+ * are matrix_wide.c's, those too narrow for either are done by hand, and those whose bits matter in
+ * matrix_fixed.c. Nothing here allocates or fails; A, B and C must not overlap. Every size must be
+ * below 2^31. */
 #ifndef TACET_ALGOS_NN_MATRIX_H
 #define TACET_ALGOS_NN_MATRIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* C[rows x columns] = A[rows x inner] B[columns x inner]^T: forward, with B a layer's weight. */
-void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
-                             const float *b, float *c);
+/* What is done to the results of a product before they are written, in this order. */
+struct matrix_finish {
+    const float *bias;  /* [columns], added to every row; NULL: none */
+    bool rectify;       /* what is below zero becomes zero; NaN stays: a row that is not finite must
+                           show */
+    const float *where; /* [rows x columns]; zero where this is not above zero; NULL: everywhere */
+};
 
-/* C[rows x columns] = A[rows x inner] B[inner x columns]: error back to a layer's inputs. */
+/* FINISH (NULL: nothing) done to C[rows x columns]. */
+void matrix_finish(size_t rows, size_t columns, float *c, const struct matrix_finish *finish);
+
+/* C[rows x columns] = A[rows x inner] B[columns x inner]^T: forward, with B a layer's weight; then
+ * FINISH (NULL: nothing). */
+void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
+                             const float *b, float *c, const struct matrix_finish *finish);
+
+/* C[rows x columns] = A[rows x inner] B[inner x columns]: error back to a layer's inputs; then
+ * FINISH (NULL: nothing). */
 void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                  float *c);
+                  float *c, const struct matrix_finish *finish);
 
 /* C[rows x columns] += A[inner x rows]^T B[inner x columns]: the gradient of a weight, summed over
  * INNER examples. */

@@ -7,6 +7,7 @@
 #include "algos/nn/matrix.h"
 #include "envs/rng.h"
 
+/* SIDE: of products that go to BLAS on every machine. */
 enum { SIDE = 24, THREADS = 4, PRODUCTS = 100000 };
 
 struct task {
@@ -26,7 +27,7 @@ static void *multiply(void *argument)
     }
     matrix_times_transposed_naive(SIDE, SIDE, SIDE, a, b, first);
     for (int n = 0; n < PRODUCTS; n++) {
-        matrix_times_transposed(SIDE, SIDE, SIDE, a, b, again);
+        matrix_times_transposed(SIDE, SIDE, SIDE, a, b, again, NULL);
         float worst = 0.0F;
         for (int i = 0; i < SIDE * SIDE; i++) {
             float d = again[i] - first[i];

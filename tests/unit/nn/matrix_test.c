@@ -1,4 +1,4 @@
-/* Every product against its definition, at sizes on both sides of the change from loops to BLAS. */
+/* Every product against its definition, at sizes on both sides of every change of method. */
 #include "algos/nn/matrix.h"
 
 #include <criterion/criterion.h>
@@ -7,7 +7,7 @@
 
 #include "envs/rng.h"
 
-static const size_t sizes[] = {1, 2, 4, 7, 16, 17, 64, 65, 130};
+static const size_t sizes[] = {1, 2, 4, 7, 16, 17, 47, 64, 65, 130};
 enum { SIZES = sizeof sizes / sizeof sizes[0], MOST = 130 * 130 };
 
 struct fixture {
@@ -52,14 +52,25 @@ static void check(product *fast, product *naive, const char *what)
     free(f);
 }
 
+static void times_transposed(size_t r, size_t k, size_t c, const float *a, const float *b,
+                             float *out)
+{
+    matrix_times_transposed(r, k, c, a, b, out, NULL);
+}
+
+static void times(size_t r, size_t k, size_t c, const float *a, const float *b, float *out)
+{
+    matrix_times(r, k, c, a, b, out, NULL);
+}
+
 Test(matrix, times_transposed_is_its_definition)
 {
-    check(matrix_times_transposed, matrix_times_transposed_naive, "A B'");
+    check(times_transposed, matrix_times_transposed_naive, "A B'");
 }
 
 Test(matrix, times_is_its_definition)
 {
-    check(matrix_times, matrix_times_naive, "A B");
+    check(times, matrix_times_naive, "A B");
 }
 
 /* Adds to what is there: a drift of the sums between calls would show. */
@@ -80,6 +91,87 @@ static void add_naive(size_t r, size_t k, size_t c, const float *a, const float 
 Test(matrix, transposed_times_add_is_its_definition)
 {
     check(add_fast, add_naive, "C + A' B");
+}
+
+/* Longer than what is packed at once, from which on results are added to. */
+Test(matrix, long_sums_are_their_definition)
+{
+    enum { ROWS = 13, INNER = 700, COLUMNS = 33 };
+    struct fixture *f = fixture_new();
+    matrix_times_transposed(ROWS, INNER / 2, COLUMNS, f->a, f->b, f->fast, NULL);
+    matrix_times_transposed_naive(ROWS, INNER / 2, COLUMNS, f->a, f->b, f->naive);
+    compare(f, (size_t)ROWS * COLUMNS, "A B'");
+    matrix_times(ROWS, 511, COLUMNS, f->a, f->b, f->fast, NULL);
+    matrix_times_naive(ROWS, 511, COLUMNS, f->a, f->b, f->naive);
+    compare(f, (size_t)ROWS * COLUMNS, "A B");
+    add_fast(23, 511, COLUMNS, f->a, f->b, f->fast);
+    add_naive(23, 511, COLUMNS, f->a, f->b, f->naive);
+    compare(f, (size_t)23 * COLUMNS, "C + A' B");
+    free(f);
+}
+
+/* The last step of both products, in every method, is that of matrix_finish on what they give
+ * without it, to the bit. */
+static void check_finish(size_t rows, size_t inner, size_t columns, struct fixture *f)
+{
+    const struct matrix_finish finishes[] = {
+        {.bias = f->b}, {.bias = f->b, .rectify = true}, {.where = f->b}};
+    for (size_t n = 0; n < 3; n++) {
+        matrix_times_transposed(rows, inner, columns, f->a, f->b, f->naive, NULL);
+        matrix_finish(rows, columns, f->naive, &finishes[n]);
+        matrix_times_transposed(rows, inner, columns, f->a, f->b, f->fast, &finishes[n]);
+        cr_assert_arr_eq(f->fast, f->naive, rows * columns * sizeof(float));
+        matrix_times(rows, inner, columns, f->a, f->b, f->naive, NULL);
+        matrix_finish(rows, columns, f->naive, &finishes[n]);
+        matrix_times(rows, inner, columns, f->a, f->b, f->fast, &finishes[n]);
+        cr_assert_arr_eq(f->fast, f->naive, rows * columns * sizeof(float));
+    }
+}
+
+Test(matrix, products_finish_as_they_say)
+{
+    struct fixture *f = fixture_new();
+    for (int r = 0; r < SIZES; r++) {
+        for (int k = 0; k < SIZES; k++) {
+            for (int c = 0; c < SIZES; c++)
+                check_finish(sizes[r], sizes[k], sizes[c], f);
+        }
+    }
+    free(f);
+}
+
+Test(matrix, finish_is_its_definition)
+{
+    const float bias[3] = {1, -1, 0.5F}, where[6] = {1, 0, -1, 2, NAN, 3};
+    float c[6] = {-2, 3, 0, 0, -5, NAN};
+    matrix_finish(2, 3, c, &(struct matrix_finish){.bias = bias, .rectify = true});
+    const float rectified[5] = {0, 2, 0.5F, 1, 0};
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(c[i], rectified[i]);
+    cr_assert(isnan(c[5]), "what is not finite must show");
+    c[5] = 7;
+    matrix_finish(2, 3, c, &(struct matrix_finish){.where = where});
+    const float gated[6] = {0, 0, 0, 1, 0, 7};
+    for (int i = 0; i < 6; i++)
+        cr_assert_eq(c[i], gated[i]);
+}
+
+/* What is not finite stays in its own row, and shows there through the rectifier. */
+Test(matrix, a_row_that_is_not_finite_shows_and_disturbs_no_other)
+{
+    enum { ROWS = 11, INNER = 20, COLUMNS = 40 };
+    struct fixture *f = fixture_new();
+    const struct matrix_finish finish = {.bias = f->b, .rectify = true};
+    matrix_times_transposed(ROWS, INNER, COLUMNS, f->a, f->b, f->naive, &finish);
+    f->a[5 * INNER + 3] = NAN;
+    matrix_times_transposed(ROWS, INNER, COLUMNS, f->a, f->b, f->fast, &finish);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        if (i / COLUMNS == 5)
+            cr_assert(isnan(f->fast[i]));
+        else
+            cr_assert_eq(f->fast[i], f->naive[i]);
+    }
+    free(f);
 }
 
 Test(matrix, no_examples_add_nothing)
