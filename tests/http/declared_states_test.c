@@ -42,7 +42,7 @@ static const char *job(const char *algorithm, const char *grid, long steps)
 Test(declared_states, a_list_is_asked_once_and_named_in_the_certificate)
 {
     char path[160], state[16];
-    const char *body = job("behaviour_cloning", LIST, 2000000);
+    const char *body = job("behaviour_cloning", LIST, 800000);
     struct http_answer said = desk_post(&desk, 200, "/v1/jobs:estimate", body, NULL);
     cr_assert(json_is_true(json_object_get(said.json, "feasible")), "%s", said.body);
     http_answer_clear(&said);

@@ -150,3 +150,33 @@ Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 120)
     }
     fixture_close(f);
 }
+
+/* What the first stage released starts all three alike, and each is paid for whole. */
+Test(offline_kinds, every_algorithm_learns_from_both_first_stages, .timeout = 120)
+{
+    static const char *const algorithms[] = {"cql", "bcq", "behaviour_cloning"};
+    static const char *const mechanisms[] = {
+        "\"selective_dpsgd\",\"privacy\":{\"epsilon\":40,\"delta\":1e-3,\"plain_share\":0.5,"
+        "\"stable_share\":0.6,\"stable_delta_share\":0.8,\"stable\":{\"count\":3}}",
+        "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-3,\"consensus\":{\"labels\":60,"
+        "\"rounds\":2}}"};
+    struct fixture *f = fixture_open();
+    const char *id = domain_crowd(f, 40, true);
+    for (int i = 0; i < 6; i++) {
+        struct response *job = domain_run(
+            f, domain_path("{\"algorithm\":\"%s\",\"dataset\":\"%s\",\"parameters\":{\"hidden\":"
+                           "[8,8],\"batch_size\":4,\"steps\":60},\"mechanism\":%s,\"evaluate\":{"
+                           "\"environment\":\"cartpole\",\"episodes\":5,\"max_episode_steps\":20}}",
+                           algorithms[i % 3], id, mechanisms[i / 3]));
+        double paid = response_number(job, "/privacy/spent/epsilon");
+        cr_expect(i < 3 ? paid > 39 && paid <= 40 : paid > 4.99 && paid <= 5, "%g", paid);
+        cr_expect_gt(response_number(job, "/evaluation/mean_return"), 0);
+        struct response *certificate =
+            fixture_get(f, "steward",
+                        domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+        expect_status(certificate, 200);
+        cr_expect_not_null(
+            response_at(certificate, i < 3 ? "/plan/stable/threshold" : "/plan/consensus/noise"));
+    }
+    fixture_close(f);
+}
