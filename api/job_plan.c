@@ -44,86 +44,6 @@ const char *job_plan_unit(const struct job_plan *plan)
     return logged ? "policy of an expert" : plan->algorithm->privacy_unit;
 }
 
-/* ---- settings */
-
-static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
-{
-    switch (spec->type) {
-    case PARAMETER_CHOICE:
-        return json_string(spec->choices[(size_t)value->number[0]]);
-    case PARAMETER_INTEGER_LIST:
-    case PARAMETER_REAL_LIST: {
-        bool whole = spec->type == PARAMETER_INTEGER_LIST;
-        json_t *list = json_array();
-        for (unsigned i = 0; i < value->count; i++) {
-            double number = value->number[i];
-            json_array_append_new(list,
-                                  whole ? json_integer((json_int_t)number) : json_number(number));
-        }
-        return list;
-    }
-    case PARAMETER_INTEGER:
-        return json_integer((json_int_t)value->number[0]);
-    case PARAMETER_REAL:
-        break;
-    }
-    return json_number(value->number[0]);
-}
-
-json_t *job_plan_parameters(const struct job_plan *plan)
-{
-    const struct algorithm *algorithm = plan->algorithm;
-    json_t *all = json_object();
-    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        const struct parameter_spec *spec = &algorithm->parameters[i];
-        json_t *one = value_json(spec, &plan->request.parameters.value[i]);
-        if (json_object_set_new(all, spec->name, one) != 0) {
-            json_decref(all);
-            return NULL;
-        }
-    }
-    return all;
-}
-
-static bool value_read(const struct parameter_spec *spec, const json_t *json,
-                       struct parameter_value *out)
-{
-    *out = (struct parameter_value){.count = 1};
-    if (spec->type == PARAMETER_CHOICE) {
-        const char *name = json_string_value(json);
-        for (unsigned i = 0; name != NULL && spec->choices[i] != NULL; i++) {
-            if (strcmp(spec->choices[i], name) == 0) {
-                out->number[0] = i;
-                return true;
-            }
-        }
-        return false;
-    }
-    if (parameters_most(spec->type) > 1) {
-        size_t count = json_array_size(json);
-        for (size_t i = 0; i < count && count <= parameters_most(spec->type); i++) {
-            out->number[i] = json_number_value(json_array_get(json, i));
-        }
-        out->count = (unsigned)count;
-    } else {
-        out->number[0] = json_number_value(json);
-    }
-    return parameters_check(spec, out) == PARAMETER_FITS;
-}
-
-static bool parameters_read(const struct algorithm *algorithm, const json_t *json,
-                            struct parameter_values *out)
-{
-    memset(out, 0, sizeof *out);
-    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        const struct parameter_spec *spec = &algorithm->parameters[i];
-        if (!value_read(spec, json_object_get(json, spec->name), &out->value[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- the noisy steps, and what was before them */
 
 static json_t *steps_json(const struct dp_sgd_plan *p)
@@ -377,8 +297,8 @@ static bool read_one(const json_t *json, struct job_plan *out)
         return false;
     }
     out->plan.parameter_count = mlp_parameter_count(&out->plan.shape);
-    return parameters_read(out->algorithm, json_object_get(json, "parameters"),
-                           &out->request.parameters);
+    return job_plan_parameters_read(out->algorithm, json_object_get(json, "parameters"),
+                                    &out->request.parameters);
 }
 
 /* The tries of a sweep are plans without tries. */

@@ -58,6 +58,10 @@ const char *job_plan_unit(const struct job_plan *plan);
 /* The settings as the caller would write them, defaults included. New reference; NULL: memory. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 
+/* Reads what job_plan_parameters gave for ALGORITHM; false: it is something else. */
+bool job_plan_parameters_read(const struct algorithm *algorithm, const json_t *json,
+                              struct parameter_values *out);
+
 /* The noisy steps {"steps","noise_multiplier","sampling_rate",...}, the first stage, if there is
  * one (job_stage.h), and the algorithm's own figures, for private jobs; of a sweep the price and
  * all its tries. New reference. */

@@ -8,218 +8,28 @@
  */
 #include "api/job_run.h"
 
-#include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/app.h"
 #include "api/job_complete.h"
+#include "api/job_hooks.h"
+#include "api/job_lease.h"
 #include "api/job_play.h"
 #include "api/job_release.h"
 #include "api/job_shards.h"
 #include "api/job_stage.h"
 #include "api/job_sweep.h"
 #include "api/job_teacher.h"
-#include "api/sealed.h"
 #include "api/world_run.h"
 #include "storage/uploads.h"
 
-#define LEASE_MS      30000
-#define DATA_DAMAGED  "The dataset is damaged, or does not fit into memory."
-#define BEAT_EVERY_MS 1000
-#define SAVE_EVERY_MS 5000
+#define DATA_DAMAGED "The dataset is damaged, or does not fit into memory."
+
 /* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its
  * worker, and would do so for ever. */
 #define ATTEMPTS_MAX 5
-
-/* ---- the lease */
-
-/* A broken connection may have stored anything: nothing more is tried. */
-static bool left_broken(struct job_run *run)
-{
-    run->storage_failed = run->storage_failed || db_broken(run->db);
-    return run->storage_failed;
-}
-
-bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
-{
-    int64_t now = run->app->settings.now_ms();
-    if (left_broken(run)) {
-        return false;
-    }
-    /* A clock that was set back makes the beat due, too. */
-    if (!force && run->beat_ms != 0 && now >= run->beat_ms && now - run->beat_ms < BEAT_EVERY_MS) {
-        return true;
-    }
-    struct job_lease lease = {0};
-    enum db_status status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
-                                           (int64_t)run->step, now, lease_ms, &lease);
-    if (left_broken(run)) {
-        return false;
-    }
-    if (status == DB_RETRY || status == DB_FULL) {
-        /* The lease may be renewed a little later, as long as it holds. */
-        run->storage_failed = now - run->beat_ms > LEASE_MS / 2;
-        return !run->storage_failed;
-    }
-    run->storage_failed = status != DB_OK;
-    run->lost = status == DB_OK && !lease.ours;
-    run->cancelled = status == DB_OK && lease.ours && lease.cancel_requested;
-    run->beat_ms = now;
-    return !run->storage_failed && !run->lost && !run->cancelled;
-}
-
-bool job_run_must_stop(struct job_run *run)
-{
-    const struct api_job_control *control = run->control;
-    run->stopping = control->stop_requested != NULL && control->stop_requested(control->context);
-    return run->stopping;
-}
-
-bool job_run_goes_on(struct job_run *run)
-{
-    return !job_run_must_stop(run) && job_run_beat(run, false, LEASE_MS);
-}
-
-/* ---- what the training asks */
-
-static void note_return(void *context, double mean_return)
-{
-    struct job_run *run = context;
-    run->has_return = true;
-    run->mean_return = mean_return;
-}
-
-/* Once a second at most, and only what is public. A row that is not written is no loss. */
-static void show_return(struct job_run *run)
-{
-    int64_t now = run->app->settings.now_ms();
-    if ((!run->has_return && run->finding_count == 0) || left_broken(run) ||
-        (run->shown_ms != 0 && now - run->shown_ms < BEAT_EVERY_MS)) {
-        return;
-    }
-    run->shown_ms = now;
-    if (run->has_return) {
-        (void)jobs_show_return(run->db, run->job.id, run->control->worker, run->mean_return);
-    }
-    job_teacher_show(run);
-}
-
-static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
-{
-    struct job_run *run = context;
-    run->step = steps_done;
-    show_return(run);
-    if (job_run_must_stop(run)) {
-        return PULSE_SAVE_AND_PAUSE;
-    }
-    if (!job_run_beat(run, false, LEASE_MS)) {
-        return PULSE_CANCEL;
-    }
-    int64_t now = run->app->settings.now_ms();
-    bool due = now < run->saved_ms || now - run->saved_ms >= SAVE_EVERY_MS;
-    return due ? PULSE_SAVE : PULSE_CONTINUE;
-}
-
-/* DB_OK: on disk, and the lease is ours. DB_FULL or DB_RETRY: it is not, and might be later. */
-static enum db_status store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
-                            size_t size)
-{
-    int64_t now = run->app->settings.now_ms();
-    const struct job_checkpoint checkpoint = {.id = run->job.id,
-                                              .worker = run->control->worker,
-                                              .step = (int64_t)steps_done,
-                                              .bytes = bytes,
-                                              .size = size,
-                                              .now_ms = now,
-                                              .lease_ms = LEASE_MS};
-    struct job_lease lease = {0};
-    if (left_broken(run)) {
-        return DB_FAILED;
-    }
-    enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
-    if (left_broken(run)) {
-        return DB_FAILED;
-    }
-    run->saved_ms = now;
-    if (status == DB_FULL || status == DB_RETRY) {
-        return status;
-    }
-    run->storage_failed = status != DB_OK;
-    run->lost = status == DB_OK && !lease.ours;
-    return run->storage_failed || run->lost ? DB_FAILED : DB_OK;
-}
-
-/* Where the disk is full the checkpoint before stands; steps that would be lost are run again. */
-static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
-{
-    struct job_run *run = context;
-    unsigned char *sealed = NULL;
-    size_t sealed_size = 0;
-    if (!run->plan.algorithm->gives_q_release) {
-        return store(run, steps_done, bytes, size) != DB_FAILED;
-    }
-    /* What is kept of the shards has no noise yet. */
-    run->starved = !sealed_close(run->app, run->job.id, bytes, size, &sealed, &sealed_size);
-    bool saved = !run->starved && store(run, steps_done, sealed, sealed_size) != DB_FAILED;
-    free(sealed);
-    return saved;
-}
-
-bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes, size_t size)
-{
-    enum db_status status = store(run, steps_done, bytes, size);
-    run->starved = run->starved || status == DB_FULL || status == DB_RETRY;
-    return status == DB_OK;
-}
-
-static void note_finding(void *context, const char *name, double value)
-{
-    struct job_run *run = context;
-    unsigned i = 0;
-    while (i < run->finding_count && strcmp(run->findings[i].name, name) != 0) {
-        i++;
-    }
-    assert(run->plan.algorithm->gives_findings || run->plan.algorithm->asks_teacher);
-    assert(i < JOB_RUN_FINDINGS);
-    run->finding_count += i == run->finding_count;
-    run->findings[i].name = name;
-    run->findings[i].value = value;
-}
-
-static void take_release(void *context, struct q_release *release, bool injected_noise)
-{
-    struct job_run *run = context;
-    assert(run->plan.algorithm->gives_q_release && run->release == NULL);
-    run->release = release;
-    run->injected_noise = injected_noise;
-}
-
-static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
-                     uint32_t count)
-{
-    const struct job_run *run = context;
-    run->control->parallel(run->control->context, work, what, count);
-}
-
-static enum algorithm_status experts(void *context, struct expert_policies **out)
-{
-    struct job_run *run = context;
-    struct expert_policies *policies = job_run_load_experts(run);
-    if (policies != NULL) {
-        *out = policies;
-        return ALGORITHM_OK;
-    }
-    if (run->starved) {
-        return ALGORITHM_NO_MEMORY;
-    }
-    if (run->lost || run->storage_failed || run->stopping) {
-        return ALGORITHM_PAUSED;
-    }
-    return run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_BAD_DATA;
-}
 
 /* ---- the end */
 
@@ -273,25 +83,13 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
     }
     run->saved_ms = run->app->settings.now_ms();
-    /* Returns of episodes that somebody is promised protection of are nobody's to see. */
-    enum algorithm_mechanism mechanism = run->plan.request.mechanism;
-    bool public = run->plan.algorithm->result_is_public &&
-                  (mechanism == MECHANISM_NONE || mechanism == MECHANISM_TEACHER_ANSWERS);
     const struct algorithm_run training = {
         .request = &run->plan.request,
         .plan = &run->plan.plan,
         .data = data,
         .checkpoint = checkpoint,
         .checkpoint_size = size,
-        .hooks = {.context = run,
-                  .pulse = pulse,
-                  .save = save,
-                  .parallel = run->control->parallel != NULL ? parallel : NULL,
-                  .experts = experts,
-                  .ask_teacher = job_teacher_ask,
-                  .show_finding = note_finding,
-                  .give_release = take_release,
-                  .show_return = public ? note_return : NULL},
+        .hooks = job_hooks_of(run),
     };
     run->trained = true;
     enum algorithm_status outcome = run->plan.shards > 0 ? job_shards_train(run, &training, message)
@@ -308,7 +106,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
 
 static bool still_ours(void *context)
 {
-    return job_run_beat(context, false, LEASE_MS);
+    return job_run_beat(context, false, JOB_LEASE_MS);
 }
 
 /* For algorithms that play instead of reading data. */
@@ -490,7 +288,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     struct job_run run = {.app = app, .db = db, .control = control};
     int64_t now = app->settings.now_ms();
     out_note[0] = '\0';
-    enum db_status status = jobs_claim(db, control->worker, now, LEASE_MS, &run.job);
+    enum db_status status = jobs_claim(db, control->worker, now, JOB_LEASE_MS, &run.job);
     if (status == DB_NONE || status == DB_RETRY) {
         return tidy(db, control);
     }

@@ -1,0 +1,88 @@
+/* The hold that a worker has on its job: heartbeats, checkpoints, and leaving off once it is lost.
+ */
+#include "api/job_lease.h"
+
+#include "api/app.h"
+
+#define BEAT_EVERY_MS 1000
+
+bool job_lease_broken(struct job_run *run)
+{
+    run->storage_failed = run->storage_failed || db_broken(run->db);
+    return run->storage_failed;
+}
+
+bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
+{
+    int64_t now = run->app->settings.now_ms();
+    if (job_lease_broken(run)) {
+        return false;
+    }
+    /* A clock that was set back makes the beat due, too. */
+    if (!force && run->beat_ms != 0 && now >= run->beat_ms && now - run->beat_ms < BEAT_EVERY_MS) {
+        return true;
+    }
+    struct job_lease lease = {0};
+    enum db_status status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
+                                           (int64_t)run->step, now, lease_ms, &lease);
+    if (job_lease_broken(run)) {
+        return false;
+    }
+    if (status == DB_RETRY || status == DB_FULL) {
+        /* The lease may be renewed a little later, as long as it holds. */
+        run->storage_failed = now - run->beat_ms > JOB_LEASE_MS / 2;
+        return !run->storage_failed;
+    }
+    run->storage_failed = status != DB_OK;
+    run->lost = status == DB_OK && !lease.ours;
+    run->cancelled = status == DB_OK && lease.ours && lease.cancel_requested;
+    run->beat_ms = now;
+    return !run->storage_failed && !run->lost && !run->cancelled;
+}
+
+bool job_run_must_stop(struct job_run *run)
+{
+    const struct api_job_control *control = run->control;
+    run->stopping = control->stop_requested != NULL && control->stop_requested(control->context);
+    return run->stopping;
+}
+
+bool job_run_goes_on(struct job_run *run)
+{
+    return !job_run_must_stop(run) && job_run_beat(run, false, JOB_LEASE_MS);
+}
+
+enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
+                               size_t size)
+{
+    int64_t now = run->app->settings.now_ms();
+    const struct job_checkpoint checkpoint = {.id = run->job.id,
+                                              .worker = run->control->worker,
+                                              .step = (int64_t)steps_done,
+                                              .bytes = bytes,
+                                              .size = size,
+                                              .now_ms = now,
+                                              .lease_ms = JOB_LEASE_MS};
+    struct job_lease lease = {0};
+    if (job_lease_broken(run)) {
+        return DB_FAILED;
+    }
+    enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
+    if (job_lease_broken(run)) {
+        return DB_FAILED;
+    }
+    run->saved_ms = now;
+    if (status == DB_FULL || status == DB_RETRY) {
+        return status;
+    }
+    run->storage_failed = status != DB_OK;
+    run->lost = status == DB_OK && !lease.ours;
+    return run->storage_failed || run->lost ? DB_FAILED : DB_OK;
+}
+
+bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes, size_t size)
+{
+    enum db_status status = job_lease_store(run, steps_done, bytes, size);
+    run->starved = run->starved || status == DB_FULL || status == DB_RETRY;
+    return status == DB_OK;
+}
