@@ -68,6 +68,9 @@ struct algorithm_request {
     double world_parameters[ENV_MAX_PARAMETERS];
 };
 
+/* The (first) number of the parameter at INDEX of the algorithm's table. */
+double algorithm_number(const struct algorithm_request *request, unsigned index);
+
 /* What it will cost and run. privacy.steps are the noisy ones of the total_steps, all of them when
  * the request's plain_share is 0; all zero privacy for NONE. */
 struct algorithm_plan {
@@ -176,6 +179,7 @@ struct algorithm {
                                    const char **message);
 };
 
+/* The table, *COUNT long, and the one of that name (NULL: none). */
 const struct algorithm *const *algorithm_all(unsigned *count);
 const struct algorithm *algorithm_find(const char *name);
 

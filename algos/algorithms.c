@@ -68,3 +68,8 @@ void algorithm_defaults(const struct algorithm *algorithm, const char *world,
     parameters_defaults(algorithm->parameters, algorithm->parameter_count, out);
     parameters_override(algorithm->overrides, algorithm->override_count, world, out);
 }
+
+double algorithm_number(const struct algorithm_request *request, unsigned index)
+{
+    return request->parameters.value[index].number[0];
+}

@@ -76,6 +76,16 @@ enum parameter_problem parameters_check(const struct parameter_spec *spec,
     return PARAMETER_FITS;
 }
 
+const char *parameters_problem(const struct parameter_spec *specs, unsigned count,
+                               const struct parameter_values *values)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (parameters_check(&specs[i], &values->value[i]) != PARAMETER_FITS)
+            return "a parameter is out of its bounds";
+    }
+    return NULL;
+}
+
 double parameters_get(const struct parameter_spec *specs, unsigned count,
                       const struct parameter_values *values, const char *name)
 {

@@ -23,6 +23,12 @@ struct parameter_value {
     unsigned count; /* 1 unless a list */
 };
 
+/* A value of one number, for tables. */
+#define PARAMETER_ONE(x)                                                                           \
+    {                                                                                              \
+        .number = {x}, .count = 1                                                                  \
+    }
+
 struct parameter_spec {
     const char *name;
     enum parameter_type type;
@@ -69,6 +75,10 @@ enum parameter_problem {
 };
 enum parameter_problem parameters_check(const struct parameter_spec *spec,
                                         const struct parameter_value *value);
+
+/* NULL when all VALUES fit the table, else a sentence. */
+const char *parameters_problem(const struct parameter_spec *specs, unsigned count,
+                               const struct parameter_values *values);
 
 /* The number of the parameter called NAME, which must be in the table. */
 double parameters_get(const struct parameter_spec *specs, unsigned count,

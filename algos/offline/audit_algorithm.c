@@ -16,43 +16,33 @@ static const char *const broken[] = {[MEMBERSHIP_SOUND] = "nothing",
                                      [MEMBERSHIP_NO_CLIP] = "clip",
                                      [MEMBERSHIP_SABOTAGES] = NULL};
 
-#define ONE(x)                                                                                     \
-    {                                                                                              \
-        .number = {x}, .count = 1                                                                  \
-    }
-
 static const struct parameter_spec specs[P_COUNT] = {
-    [P_AUDITED] = {"audited", PARAMETER_CHOICE, ONE(0), 0, 2, audited, "",
+    [P_AUDITED] = {"audited", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 2, audited, "",
                    "The algorithm whose trainer is attacked."},
-    [P_BROKEN] = {"broken", PARAMETER_CHOICE, ONE(MEMBERSHIP_SOUND), 0, MEMBERSHIP_SABOTAGES - 1,
-                  broken, "",
+    [P_BROKEN] = {"broken", PARAMETER_CHOICE, PARAMETER_ONE(MEMBERSHIP_SOUND), 0,
+                  MEMBERSHIP_SABOTAGES - 1, broken, "",
                   "What is broken on purpose (half the noise, or no clip), to see that the audit "
                   "finds it."},
-    [P_EXPERTS] = {"experts", PARAMETER_INTEGER, ONE(2), 1, 1000, NULL, "experts",
+    [P_EXPERTS] = {"experts", PARAMETER_INTEGER, PARAMETER_ONE(2), 1, 1000, NULL, "experts",
                    "Each joins a step with probability 1 / experts."},
-    [P_STEPS] = {"steps", PARAMETER_INTEGER, ONE(2), 1, 1000, NULL, "steps",
+    [P_STEPS] = {"steps", PARAMETER_INTEGER, PARAMETER_ONE(2), 1, 1000, NULL, "steps",
                  "Noisy steps of one training."},
-    [P_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, ONE(1), 0.05, 1000, NULL, "",
-                            "Noise deviation over the clip norm."},
-    [P_DELTA] = {"delta", PARAMETER_REAL, ONE(0.01), 1e-12, 0.5, NULL, "",
+    [P_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, PARAMETER_ONE(1), 0.05, 1000, NULL,
+                            "", "Noise deviation over the clip norm."},
+    [P_DELTA] = {"delta", PARAMETER_REAL, PARAMETER_ONE(0.01), 1e-12, 0.5, NULL, "",
                  "At which epsilon is told."},
-    [P_RUNS] = {"runs", PARAMETER_INTEGER, ONE(20000), 2, 1000000, NULL, "trainings",
+    [P_RUNS] = {"runs", PARAMETER_INTEGER, PARAMETER_ONE(20000), 2, 1000000, NULL, "trainings",
                 "Trainings in each of the two worlds."},
 };
-
-static double number(const struct algorithm_request *request, int index)
-{
-    return request->parameters.value[index].number[0];
-}
 
 static struct membership_settings settings_of(const struct algorithm_request *request)
 {
     return (struct membership_settings){
-        .algorithm = algorithm_find(audited[(int)number(request, P_AUDITED)]),
-        .experts = (uint32_t)number(request, P_EXPERTS),
-        .steps = (uint32_t)number(request, P_STEPS),
-        .noise_multiplier = number(request, P_NOISE_MULTIPLIER),
-        .delta = number(request, P_DELTA),
+        .algorithm = algorithm_find(audited[(int)algorithm_number(request, P_AUDITED)]),
+        .experts = (uint32_t)algorithm_number(request, P_EXPERTS),
+        .steps = (uint32_t)algorithm_number(request, P_STEPS),
+        .noise_multiplier = algorithm_number(request, P_NOISE_MULTIPLIER),
+        .delta = algorithm_number(request, P_DELTA),
         .seed = request->seed,
     };
 }
@@ -66,7 +56,7 @@ static enum algorithm_status audit_plan(const struct algorithm_request *request,
     enum algorithm_status status = membership_attack_new(&settings, &attack, message);
     if (status != ALGORITHM_OK)
         return status;
-    *out = (struct algorithm_plan){.total_steps = 2 * (uint64_t)number(request, P_RUNS),
+    *out = (struct algorithm_plan){.total_steps = 2 * (uint64_t)algorithm_number(request, P_RUNS),
                                    .shape = *membership_attack_shape(attack)};
     out->parameter_count = mlp_parameter_count(&out->shape);
     membership_attack_free(attack);
@@ -93,7 +83,7 @@ static enum algorithm_status collect(const struct algorithm_run *run,
                                      uint32_t runs)
 {
     enum membership_sabotage sabotage =
-        (enum membership_sabotage)(int)number(run->request, P_BROKEN);
+        (enum membership_sabotage)(int)algorithm_number(run->request, P_BROKEN);
     enum algorithm_status status = ALGORITHM_OK;
     for (uint64_t i = 0; i < 2 * (uint64_t)runs && status == ALGORITHM_OK; i++) {
         status = ask(run, i);
@@ -123,7 +113,7 @@ static enum algorithm_status audit_train(const struct algorithm_run *run,
                                          struct policy **out_policy, const char **message)
 {
     const struct membership_settings settings = settings_of(run->request);
-    const uint32_t runs = (uint32_t)number(run->request, P_RUNS);
+    const uint32_t runs = (uint32_t)algorithm_number(run->request, P_RUNS);
     struct membership_attack *attack = NULL;
     *message = "";
     *out_policy = NULL;

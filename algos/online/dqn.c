@@ -185,11 +185,8 @@ static void dqn_errors(const void *context, const struct trainer_rows *rows)
     const struct rule *rule = context;
     for (uint32_t i = 0; i < rows->count; i++) {
         size_t row = (size_t)i * rule->actions;
-        float y = rows->rewards[i];
-        if (!rows->terminated[i]) {
-            uint32_t best = policy_best_action(rows->online_next + row, rule->actions);
-            y += rule->discount * rows->target_next[row + best];
-        }
+        uint32_t best = policy_best_action(rows->online_next + row, rule->actions);
+        float y = offline_target(rows, i, best, rule->actions, rule->discount);
         for (uint32_t a = 0; a < rule->actions; a++) {
             bool taken = a == rows->actions[i];
             rows->error[row + a] =

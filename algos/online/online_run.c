@@ -178,10 +178,9 @@ uint32_t online_step_limit(double asked, const struct env *world)
 const char *online_request_problem(const struct algorithm_request *request,
                                    const struct parameter_spec *specs, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        if (parameters_check(&specs[i], &request->parameters.value[i]) != PARAMETER_FITS)
-            return "a parameter is out of its bounds";
-    }
+    const char *problem = parameters_problem(specs, count, &request->parameters);
+    if (problem)
+        return problem;
     if (!request->world)
         return "a world to play in is needed";
     return request->world->action_count < 2 ? "a world with two actions at least is needed" : NULL;

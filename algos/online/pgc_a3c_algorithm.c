@@ -30,54 +30,46 @@ enum {
 static const char *const randomisers[] = {"privunit", "half_sphere", "laplace",
                                           "projected_random_sign", NULL};
 
-#define ONE(x)                                                                                     \
-    {                                                                                              \
-        .number = {x}, .count = 1                                                                  \
-    }
-
 static const struct parameter_spec specs[P_COUNT] = {
-    [P_RANDOMISER] = {"randomiser", PARAMETER_CHOICE, ONE(0), 0, 3, randomisers, "",
+    [P_RANDOMISER] = {"randomiser", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 3, randomisers, "",
                       "What agents do to their gradients; for local_reports."},
-    [P_AGENTS] = {"agents", PARAMETER_INTEGER, ONE(20000), 1, 10000000, NULL, "agents",
+    [P_AGENTS] = {"agents", PARAMETER_INTEGER, PARAMETER_ONE(20000), 1, 10000000, NULL, "agents",
                   "Simulated agents, each with one episode and one report; rounded up to whole "
                   "buffers."},
-    [P_BUFFER] = {"buffer", PARAMETER_INTEGER, ONE(100), 1, 100000, NULL, "reports",
+    [P_BUFFER] = {"buffer", PARAMETER_INTEGER, PARAMETER_ONE(100), 1, 100000, NULL, "reports",
                   "Reports of one update."},
-    [P_HIDDEN] = {"hidden", PARAMETER_INTEGER, ONE(16), 1, ACTOR_CRITIC_MAX_HIDDEN, NULL, "units",
-                  "Width of the shared layer; every parameter costs noise."},
-    [P_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, ONE(0.5), 1e-7, 1e6, NULL, "",
+    [P_HIDDEN] = {"hidden", PARAMETER_INTEGER, PARAMETER_ONE(16), 1, ACTOR_CRITIC_MAX_HIDDEN, NULL,
+                  "units", "Width of the shared layer; every parameter costs noise."},
+    [P_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, PARAMETER_ONE(0.5), 1e-7, 1e6, NULL, "",
                          "Step size."},
-    [P_DISCOUNT] = {"discount", PARAMETER_REAL, ONE(0.99), 0, 1, NULL, "",
+    [P_DISCOUNT] = {"discount", PARAMETER_REAL, PARAMETER_ONE(0.99), 0, 1, NULL, "",
                     "Worth of a reward one step later."},
-    [P_VALUE_WEIGHT] = {"value_weight", PARAMETER_REAL, ONE(0.5), 0, 1e6, NULL, "",
+    [P_VALUE_WEIGHT] = {"value_weight", PARAMETER_REAL, PARAMETER_ONE(0.5), 0, 1e6, NULL, "",
                         "Weight of the critic's squared error."},
-    [P_ENTROPY_WEIGHT] = {"entropy_weight", PARAMETER_REAL, ONE(0.01), 0, 1e6, NULL, "",
+    [P_ENTROPY_WEIGHT] = {"entropy_weight", PARAMETER_REAL, PARAMETER_ONE(0.01), 0, 1e6, NULL, "",
                           "Weight of the actor's entropy."},
-    [P_EXPLORATION] = {"exploration", PARAMETER_REAL, ONE(0.5), 0, 1, NULL, "",
+    [P_EXPLORATION] = {"exploration", PARAMETER_REAL, PARAMETER_ONE(0.5), 0, 1, NULL, "",
                        "Share of uniformly random actions at the start."},
-    [P_DECAY] = {"exploration_decay", PARAMETER_REAL, ONE(1.0 / 1800), 0, 1, NULL, "",
+    [P_DECAY] = {"exploration_decay", PARAMETER_REAL, PARAMETER_ONE(1.0 / 1800), 0, 1, NULL, "",
                  "What that share loses with every report."},
-    [P_CLIP] = {"clip", PARAMETER_REAL, ONE(1), 1e-6, 1e6, NULL, "",
+    [P_CLIP] = {"clip", PARAMETER_REAL, PARAMETER_ONE(1), 1e-6, 1e6, NULL, "",
                 "Bound of a gradient's norm: the 2-norm for privunit and half_sphere, else the "
                 "1-norm; for local_reports."},
-    [P_PROJECTION_CLIP] = {"projection_clip", PARAMETER_REAL, ONE(0), 0, 1e6, NULL, "",
+    [P_PROJECTION_CLIP] = {"projection_clip", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e6, NULL, "",
                            "Of projected_random_sign: bound of one projection; 0: sqrt(3) clip."},
-    [P_SPREAD] = {"gravity_spread", PARAMETER_REAL, ONE(0), 0, 100, NULL, "m/s^2",
+    [P_SPREAD] = {"gravity_spread", PARAMETER_REAL, PARAMETER_ONE(0), 0, 100, NULL, "m/s^2",
                   "Agents draw their gravity from the world's less this, itself, and more."},
-    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, ONE(200), 0, ONLINE_MAX_STEPS, NULL, "steps",
+    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, PARAMETER_ONE(200), 0, ONLINE_MAX_STEPS,
+                      NULL, "steps",
                       "Episodes are cut off there; 0: the usual limit of the world."},
 };
 
-static const struct parameter_override overrides[] = {{"cartpole", P_SPREAD, ONE(0.1)}};
-
-static double number(const struct algorithm_request *request, int index)
-{
-    return request->parameters.value[index].number[0];
-}
+static const struct parameter_override overrides[] = {{"cartpole", P_SPREAD, PARAMETER_ONE(0.1)}};
 
 static struct actor_critic net_of(const struct algorithm_request *request)
 {
-    return (struct actor_critic){request->world->state_dim, (uint32_t)number(request, P_HIDDEN),
+    return (struct actor_critic){request->world->state_dim,
+                                 (uint32_t)algorithm_number(request, P_HIDDEN),
                                  request->world->action_count};
 }
 
@@ -85,12 +77,12 @@ static struct actor_critic net_of(const struct algorithm_request *request)
 static const char *scheme_of(const struct algorithm_request *request, struct local_scheme *out)
 {
     const struct actor_critic net = net_of(request);
-    const char *name = randomisers[(int)number(request, P_RANDOMISER)];
+    const char *name = randomisers[(int)algorithm_number(request, P_RANDOMISER)];
     const struct local_parameters parameters = {.dimension = (uint32_t)actor_critic_count(&net),
                                                 .epsilon = request->epsilon,
-                                                .clip = number(request, P_CLIP),
+                                                .clip = algorithm_number(request, P_CLIP),
                                                 .projection_clip =
-                                                    number(request, P_PROJECTION_CLIP)};
+                                                    algorithm_number(request, P_PROJECTION_CLIP)};
     return local_scheme_make(local_mechanism_find(name), &parameters, out);
 }
 
@@ -98,14 +90,15 @@ const char *pgc_settings_of(const struct algorithm_request *request, struct pgc_
 {
     struct pgc_settings settings = {
         .net = net_of(request),
-        .loss = {number(request, P_DISCOUNT), number(request, P_VALUE_WEIGHT),
-                 number(request, P_ENTROPY_WEIGHT)},
-        .exploration = {number(request, P_EXPLORATION), number(request, P_DECAY)},
+        .loss = {algorithm_number(request, P_DISCOUNT), algorithm_number(request, P_VALUE_WEIGHT),
+                 algorithm_number(request, P_ENTROPY_WEIGHT)},
+        .exploration = {algorithm_number(request, P_EXPLORATION),
+                        algorithm_number(request, P_DECAY)},
         .private = request->mechanism == MECHANISM_LOCAL_REPORTS,
-        .buffer = (uint32_t)number(request, P_BUFFER),
-        .max_steps = online_step_limit(number(request, P_STEP_LIMIT), request->world),
-        .learning_rate = number(request, P_LEARNING_RATE),
-        .gravity_spread = number(request, P_SPREAD),
+        .buffer = (uint32_t)algorithm_number(request, P_BUFFER),
+        .max_steps = online_step_limit(algorithm_number(request, P_STEP_LIMIT), request->world),
+        .learning_rate = algorithm_number(request, P_LEARNING_RATE),
+        .gravity_spread = algorithm_number(request, P_SPREAD),
         .seed = request->seed,
         .world = request->world,
         .physics = request->world_parameters,
@@ -118,7 +111,7 @@ const char *pgc_settings_of(const struct algorithm_request *request, struct pgc_
 
 static const char *spread_problem(const struct algorithm_request *request)
 {
-    double spread = number(request, P_SPREAD);
+    double spread = algorithm_number(request, P_SPREAD);
     int gravity = env_parameter_index(request->world, "gravity");
     if (spread <= 0.0)
         return NULL;
@@ -148,16 +141,17 @@ static enum algorithm_status pgc_plan(const struct algorithm_request *request,
                                     .width = {net.hidden, net.actions},
                                     .activation = MLP_RELU};
     plan.parameter_count = mlp_parameter_count(&plan.shape);
-    plan.total_steps = (uint64_t)ceil(number(request, P_AGENTS) / number(request, P_BUFFER));
+    plan.total_steps =
+        (uint64_t)ceil(algorithm_number(request, P_AGENTS) / algorithm_number(request, P_BUFFER));
     if (request->mechanism == MECHANISM_LOCAL_REPORTS) {
         const char *problem = scheme_of(request, &scheme);
         if (problem) {
             *message = problem;
             return ALGORITHM_BAD_INPUT;
         }
-        uint32_t buffer = (uint32_t)number(request, P_BUFFER);
+        uint32_t buffer = (uint32_t)algorithm_number(request, P_BUFFER);
         plan.privacy = (struct dp_sgd_plan){.sampling_rate = 1.0,
-                                            .clip_norm = number(request, P_CLIP),
+                                            .clip_norm = algorithm_number(request, P_CLIP),
                                             .batch_size = buffer,
                                             .nominal_experts = buffer,
                                             .steps = 1,
@@ -183,7 +177,8 @@ static void pgc_describe(const struct algorithm_request *request, const struct a
     statement_add(out->assumptions, "An agent sends one report, and nothing else of its episode "
                                     "leaves it.");
     statement_number(out, "updates", (double)plan->total_steps);
-    statement_number(out, "agents", (double)plan->total_steps * number(request, P_BUFFER));
+    statement_number(out, "agents",
+                     (double)plan->total_steps * algorithm_number(request, P_BUFFER));
     statement_number(out, "reports_per_agent", 1);
 }
 

@@ -11,32 +11,27 @@ const char *const ppo_answer_names[] = {"no", "yes", NULL};
 static const struct parameter_spec specs[PPO_P_COUNT] = {PPO_PARAMETERS(64)};
 static const struct parameter_override overrides[] = {PPO_OVERRIDES};
 
-static double number(const struct algorithm_request *request, int index)
-{
-    return request->parameters.value[index].number[0];
-}
-
 struct ppo_settings ppo_settings_of(const struct algorithm_request *request)
 {
     const struct parameter_value *hidden = &request->parameters.value[PPO_P_HIDDEN];
-    uint32_t limit = (uint32_t)number(request, PPO_P_STEP_LIMIT);
+    uint32_t limit = (uint32_t)algorithm_number(request, PPO_P_STEP_LIMIT);
     struct ppo_settings settings = {
         .hidden_count = hidden->count,
-        .activation = (enum mlp_activation)number(request, PPO_P_ACTIVATION),
-        .worlds = (uint32_t)number(request, PPO_P_WORLDS),
-        .steps = (uint32_t)number(request, PPO_P_ROLLOUT),
-        .epochs = (uint32_t)number(request, PPO_P_EPOCHS),
-        .minibatch = (uint32_t)number(request, PPO_P_MINIBATCH),
+        .activation = (enum mlp_activation)algorithm_number(request, PPO_P_ACTIVATION),
+        .worlds = (uint32_t)algorithm_number(request, PPO_P_WORLDS),
+        .steps = (uint32_t)algorithm_number(request, PPO_P_ROLLOUT),
+        .epochs = (uint32_t)algorithm_number(request, PPO_P_EPOCHS),
+        .minibatch = (uint32_t)algorithm_number(request, PPO_P_MINIBATCH),
         .step_limit = limit > 0 ? limit : request->world->max_episode_steps,
-        .discount = number(request, PPO_P_DISCOUNT),
-        .lambda = number(request, PPO_P_LAMBDA),
-        .clip = number(request, PPO_P_CLIP),
-        .entropy_bonus = number(request, PPO_P_ENTROPY),
-        .value_weight = number(request, PPO_P_VALUE_WEIGHT),
-        .max_gradient_norm = number(request, PPO_P_GRADIENT_NORM),
+        .discount = algorithm_number(request, PPO_P_DISCOUNT),
+        .lambda = algorithm_number(request, PPO_P_LAMBDA),
+        .clip = algorithm_number(request, PPO_P_CLIP),
+        .entropy_bonus = algorithm_number(request, PPO_P_ENTROPY),
+        .value_weight = algorithm_number(request, PPO_P_VALUE_WEIGHT),
+        .max_gradient_norm = algorithm_number(request, PPO_P_GRADIENT_NORM),
         .reward_scale = 1.0,
-        .normalize_observations = number(request, PPO_P_OBSERVATIONS) > 0.0,
-        .normalize_rewards = number(request, PPO_P_REWARDS) > 0.0,
+        .normalize_observations = algorithm_number(request, PPO_P_OBSERVATIONS) > 0.0,
+        .normalize_rewards = algorithm_number(request, PPO_P_REWARDS) > 0.0,
     };
     for (unsigned l = 0; l < hidden->count && l < MLP_MAX_LAYERS - 1; l++)
         settings.hidden[l] = (uint32_t)hidden->number[l];
@@ -45,8 +40,8 @@ struct ppo_settings ppo_settings_of(const struct algorithm_request *request)
 
 double ppo_learning_rate(const struct algorithm_request *request, uint64_t step, uint64_t total)
 {
-    double done = (double)step / (double)total, last = number(request, PPO_P_FINAL_RATE);
-    return number(request, PPO_P_LEARNING_RATE) * (1.0 - done * (1.0 - last));
+    double done = (double)step / (double)total, last = algorithm_number(request, PPO_P_FINAL_RATE);
+    return algorithm_number(request, PPO_P_LEARNING_RATE) * (1.0 - done * (1.0 - last));
 }
 
 enum algorithm_status ppo_plan_of(const struct algorithm_request *request,
@@ -62,7 +57,7 @@ enum algorithm_status ppo_plan_of(const struct algorithm_request *request,
         return ALGORITHM_BAD_INPUT;
     *message = "";
     uint64_t rollout = (uint64_t)settings.worlds * settings.steps;
-    uint64_t transitions = (uint64_t)number(request, PPO_P_TRANSITIONS);
+    uint64_t transitions = (uint64_t)algorithm_number(request, PPO_P_TRANSITIONS);
     *out = (struct algorithm_plan){
         .total_steps = (transitions + rollout - 1) / rollout,
         .shape = ppo_settings_shape(&settings, request->world),

@@ -34,40 +34,31 @@ enum {
 
 static const char *const activations[] = {"relu", "tanh", NULL};
 
-#define ONE(x)                                                                                     \
-    {                                                                                              \
-        .number = {x}, .count = 1                                                                  \
-    }
-
 static const struct parameter_spec specs[P_COUNT] = {
-    [P_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, ONE(128), 1, 1024, NULL, "units",
+    [P_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, PARAMETER_ONE(128), 1, 1024, NULL, "units",
                   "Widths of the hidden layers; noise grows with the network."},
-    [P_ACTIVATION] = {"activation", PARAMETER_CHOICE, ONE(MLP_RELU), 0, 1, activations, "",
-                      "What follows every hidden layer."},
-    [P_EPISODES] = {"episodes", PARAMETER_INTEGER, ONE(1000), 1, 10000000, NULL, "episodes",
+    [P_ACTIVATION] = {"activation", PARAMETER_CHOICE, PARAMETER_ONE(MLP_RELU), 0, 1, activations,
+                      "", "What follows every hidden layer."},
+    [P_EPISODES] = {"episodes", PARAMETER_INTEGER, PARAMETER_ONE(1000), 1, 10000000, NULL,
+                    "episodes",
                     "Episodes to play, rounded up to whole updates; each is used once."},
-    [P_PER_UPDATE] = {"episodes_per_update", PARAMETER_INTEGER, ONE(1), 1, 65536, NULL, "episodes",
-                      "Episodes whose gradients are added up in an update."},
-    [P_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, ONE(0.003), 1e-7, 1, NULL, "",
+    [P_PER_UPDATE] = {"episodes_per_update", PARAMETER_INTEGER, PARAMETER_ONE(1), 1, 65536, NULL,
+                      "episodes", "Episodes whose gradients are added up in an update."},
+    [P_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, PARAMETER_ONE(0.003), 1e-7, 1, NULL, "",
                          "Step size of Adam."},
-    [P_DISCOUNT] = {"discount", PARAMETER_REAL, ONE(0.99), 0, 1, NULL, "",
+    [P_DISCOUNT] = {"discount", PARAMETER_REAL, PARAMETER_ONE(0.99), 0, 1, NULL, "",
                     "Worth of a reward one step later."},
-    [P_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, ONE(1), 1e-6, 1e6, NULL, "",
+    [P_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, PARAMETER_ONE(1), 1e-6, 1e6, NULL, "",
                      "Bound of an episode's gradient norm, over all tensors; for dpsgd."},
-    [P_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, ONE(0), 0, 1e6, NULL, "",
+    [P_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e6, NULL, "",
                             "Noise deviation over clip_norm; 0: the least that the requested "
                             "epsilon allows; for dpsgd."},
-    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, ONE(0), 0, ONLINE_MAX_STEPS, NULL, "steps",
-                      "Episodes are cut off there; 0: the usual limit of the world."},
-    [P_BOUND] = {"observation_bound", PARAMETER_REAL, ONE(0), 0, 1e6, NULL, "",
+    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, ONLINE_MAX_STEPS, NULL,
+                      "steps", "Episodes are cut off there; 0: the usual limit of the world."},
+    [P_BOUND] = {"observation_bound", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e6, NULL, "",
                  "Every number of an observation is clipped to plus and minus this; 0: the bounds "
                  "that are declared for the world; for ldp_observations."},
 };
-
-static double number(const struct algorithm_request *request, int index)
-{
-    return request->parameters.value[index].number[0];
-}
 
 /* ---- plan */
 
@@ -77,18 +68,18 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
     struct observation_bounds bounds;
     const struct env *world = request->world;
     if (request->mechanism == MECHANISM_LDP_OBSERVATIONS) {
-        if (!observation_bounds_of(world->name, world->state_dim, number(request, P_BOUND),
-                                   &bounds)) {
+        if (!observation_bounds_of(world->name, world->state_dim,
+                                   algorithm_number(request, P_BOUND), &bounds)) {
             *message = "observation_bound must be given: no bounds are declared for this world";
             return ALGORITHM_BAD_INPUT;
         }
         return online_plan_status(
             observation_plan(world->state_dim, request->epsilon, request->delta, out), message);
     }
-    uint32_t batch = (uint32_t)number(request, P_PER_UPDATE);
+    uint32_t batch = (uint32_t)algorithm_number(request, P_PER_UPDATE);
     struct dp_sgd_plan plan = {.sampling_rate = 1.0,
-                               .noise_multiplier = number(request, P_NOISE_MULTIPLIER),
-                               .clip_norm = number(request, P_CLIP_NORM),
+                               .noise_multiplier = algorithm_number(request, P_NOISE_MULTIPLIER),
+                               .clip_norm = algorithm_number(request, P_CLIP_NORM),
                                .batch_size = batch,
                                .nominal_experts = batch,
                                .steps = 1,
@@ -114,10 +105,10 @@ static enum algorithm_status reinforce_plan(const struct algorithm_request *requ
         return ALGORITHM_BAD_INPUT;
     *message = "";
     const struct parameter_value *hidden = &request->parameters.value[P_HIDDEN];
-    plan.shape =
-        (struct mlp_shape){.input = request->world->state_dim,
-                           .layer_count = hidden->count + 1,
-                           .activation = (enum mlp_activation)number(request, P_ACTIVATION)};
+    plan.shape = (struct mlp_shape){
+        .input = request->world->state_dim,
+        .layer_count = hidden->count + 1,
+        .activation = (enum mlp_activation)algorithm_number(request, P_ACTIVATION)};
     for (unsigned l = 0; l < hidden->count; l++)
         plan.shape.width[l] = (uint32_t)hidden->number[l];
     plan.shape.width[hidden->count] = request->world->action_count;
@@ -126,7 +117,8 @@ static enum algorithm_status reinforce_plan(const struct algorithm_request *requ
         return ALGORITHM_BAD_INPUT;
     }
     plan.parameter_count = mlp_parameter_count(&plan.shape);
-    plan.total_steps = (uint64_t)ceil(number(request, P_EPISODES) / number(request, P_PER_UPDATE));
+    plan.total_steps = (uint64_t)ceil(algorithm_number(request, P_EPISODES) /
+                                      algorithm_number(request, P_PER_UPDATE));
     if (request->mechanism != MECHANISM_NONE) {
         enum algorithm_status status = plan_privacy(request, &plan.privacy, message);
         if (status != ALGORITHM_OK)
@@ -142,14 +134,15 @@ static void reinforce_describe(const struct algorithm_request *request,
 {
     const struct dp_sgd_plan *privacy = &plan->privacy;
     struct observation_bounds bounds;
-    double updates = (double)plan->total_steps, batch = number(request, P_PER_UPDATE);
+    double updates = (double)plan->total_steps, batch = algorithm_number(request, P_PER_UPDATE);
     statement_number(out, "updates", updates);
     statement_number(out, "episodes", updates * batch);
     statement_add(out->assumptions, "The episodes were played here, in a public world: each stands "
                                     "for that of one person, and no account is debited for it.");
     if (request->mechanism == MECHANISM_LDP_OBSERVATIONS) {
-        uint32_t most = online_step_limit(number(request, P_STEP_LIMIT), env_find(world));
-        if (observation_bounds_of(world, plan->shape.input, number(request, P_BOUND), &bounds))
+        uint32_t most = online_step_limit(algorithm_number(request, P_STEP_LIMIT), env_find(world));
+        if (observation_bounds_of(world, plan->shape.input, algorithm_number(request, P_BOUND),
+                                  &bounds))
             observation_describe(privacy, &bounds, most, out);
         return;
     }
@@ -198,7 +191,7 @@ static enum algorithm_status update(struct reinforce *r, const char **message)
     const struct algorithm_request *request = r->run->request;
     const struct dp_sgd_plan *privacy = &r->run->plan->privacy;
     bool noisy = request->mechanism == MECHANISM_DPSGD;
-    uint32_t batch = (uint32_t)number(request, P_PER_UPDATE);
+    uint32_t batch = (uint32_t)algorithm_number(request, P_PER_UPDATE);
     memset(r->sum, 0, r->count * sizeof *r->sum);
     for (uint32_t i = 0; i < batch; i++) {
         struct rng rng;
@@ -214,7 +207,7 @@ static enum algorithm_status update(struct reinforce *r, const char **message)
         }
         r->recent_weight = RECENT * r->recent_weight + (1.0 - RECENT);
         r->recent = RECENT * r->recent + (1.0 - RECENT) * r->episode.score;
-        reinforce_weigh(&r->episode, number(request, P_DISCOUNT));
+        reinforce_weigh(&r->episode, algorithm_number(request, P_DISCOUNT));
         reinforce_gradient(&r->episode, r->batch, r->parameters, r->gradient);
         reinforce_add_clipped(r->gradient, r->count, noisy ? privacy->clip_norm : 0.0, r->sum);
     }
@@ -222,7 +215,7 @@ static enum algorithm_status update(struct reinforce *r, const char **message)
         dp_sgd_plan_finish_sum(privacy, r->noise, r->sum, r->count);
     for (size_t i = 0; i < r->count && !noisy; i++)
         r->sum[i] /= (float)batch;
-    optimizer_step(&r->adam, r->parameters, r->sum, number(request, P_LEARNING_RATE));
+    optimizer_step(&r->adam, r->parameters, r->sum, algorithm_number(request, P_LEARNING_RATE));
     r->updates++;
     return ALGORITHM_OK;
 }
@@ -243,8 +236,9 @@ static enum algorithm_status prepare(struct reinforce *r, const char **message)
     r->state = env_open(request->world);
     if (!r->parameters || !r->gradient || !r->sum || !r->scratch || !r->batch || !r->state ||
         !optimizer_init(&r->adam, &adam, r->count) ||
-        !reinforce_episode_init(&r->episode, shape->input,
-                                online_step_limit(number(request, P_STEP_LIMIT), request->world)))
+        !reinforce_episode_init(
+            &r->episode, shape->input,
+            online_step_limit(algorithm_number(request, P_STEP_LIMIT), request->world)))
         return ALGORITHM_NO_MEMORY;
     rng_seed(&rng, request->seed, 0);
     mlp_initialize(shape, &rng, OUTPUT_GAIN, r->parameters);
@@ -255,8 +249,8 @@ static enum algorithm_status prepare(struct reinforce *r, const char **message)
         return ALGORITHM_NO_RANDOMNESS;
     if (request->mechanism == MECHANISM_DPSGD)
         return ALGORITHM_OK;
-    if (!observation_bounds_of(request->world->name, shape->input, number(request, P_BOUND),
-                               &r->bounds)) {
+    if (!observation_bounds_of(request->world->name, shape->input,
+                               algorithm_number(request, P_BOUND), &r->bounds)) {
         *message = "no bounds are declared for this world";
         return ALGORITHM_BAD_INPUT;
     }
