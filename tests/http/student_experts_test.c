@@ -1,0 +1,262 @@
+/* `tacet student` and a teacher that protects experts: the client's, the teacher's and the
+ * dataset's account pay together for what it heard, once through a killed server, until one of them
+ * cannot; then it learns on alone. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "tests/http/scene.h"
+
+enum { SHARDS = 48, ROLLOUTS = 240, QUESTIONS = 8 };
+
+static struct server_process server;
+static struct scene scene;
+
+static struct {
+    char id[64], account[64], dataset_account[64];
+    int64_t price;   /* units of one answer */
+    int64_t opening; /* units that the dataset pays before the first answer */
+} teacher;
+
+static struct http_answer as_steward(const char *method, long status, const char *path,
+                                     const char *body, const char *key)
+{
+    const struct http_call call = {
+        .method = method, .path = path, .token = scene.steward, .body = body, .key = key};
+    return http_expect(scene.client, status, &call);
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static void train(char out_policy[64])
+{
+    char dataset[64], body[400], path[96], state[16] = "queued";
+    scene_dataset(scene.client, scene.steward, 60, dataset);
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":%d,\"parameters\":"
+             "{\"hidden\":[16],\"batch_size\":8,\"steps\":50}}",
+             dataset, SHARDS);
+    struct http_answer job = as_steward("POST", 202, "/v1/jobs", body, "the-ensemble");
+    snprintf(path, sizeof path, "/v1/jobs/%s", http_text(&job, "id"));
+    http_answer_clear(&job);
+    while (strcmp(state, "queued") == 0 || strcmp(state, "running") == 0) {
+        sleep_ms(20);
+        job = as_steward("GET", 200, path, NULL, NULL);
+        snprintf(state, sizeof state, "%s", http_text(&job, "state"));
+        snprintf(out_policy, 64, "%s", http_text(&job, "policy"));
+        http_answer_clear(&job);
+    }
+    cr_assert_str_eq(state, "succeeded");
+}
+
+static double epsilon_of(const json_t *cost, const char *which)
+{
+    return json_number_value(json_object_get(json_object_get(cost, which), "epsilon"));
+}
+
+static void make_teacher(const char *budgets)
+{
+    char policy[64], body[500];
+    train(policy);
+    snprintf(body, sizeof body,
+             "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":1.2},"
+             "\"adjacency\":{\"unit\":\"expert\"},%s}",
+             policy, budgets);
+    struct http_answer made = as_steward("POST", 201, "/v1/teachers", body, NULL);
+    const json_t *cost = json_object_get(made.json, "dataset_cost");
+    teacher.price = json_integer_value(json_object_get(made.json, "renyi_units_per_query"));
+    teacher.opening = llround((epsilon_of(cost, "first") - epsilon_of(cost, "further")) * 1e9);
+    snprintf(teacher.id, sizeof teacher.id, "%s", http_text(&made, "id"));
+    snprintf(teacher.account, sizeof teacher.account, "%s", http_text(&made, "account"));
+    snprintf(teacher.dataset_account, sizeof teacher.dataset_account, "%s",
+             http_text(&made, "dataset_account"));
+    http_answer_clear(&made);
+}
+
+/* What a student has spent, 0 before its account is opened, whose id it writes. */
+static double spent_epsilon(unsigned student, char out_account[64])
+{
+    char path[160];
+    snprintf(path, sizeof path, "/v1/teachers/%s/budgets/%s", teacher.id,
+             scene.students[student].id);
+    const struct http_call call = {.method = "GET", .path = path, .token = scene.steward};
+    struct http_answer answer = http_do(scene.client, &call);
+    double epsilon =
+        json_number_value(json_object_get(json_object_get(answer.json, "spent"), "epsilon"));
+    snprintf(out_account, 64, "%s", answer.status == 200 ? http_text(&answer, "account") : "");
+    http_answer_clear(&answer);
+    return epsilon;
+}
+
+static int64_t units_of(const char *account)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/v1/ledger/accounts/%s", account);
+    struct http_answer found = as_steward("GET", 200, path, NULL, NULL);
+    const json_t *units = json_object_get(found.json, "units");
+    int64_t spent = json_integer_value(json_object_get(units, "spent"));
+    cr_expect_leq(spent, json_integer_value(json_object_get(units, "limit")));
+    cr_expect_eq(json_integer_value(json_object_get(units, "held")), 0);
+    http_answer_clear(&found);
+    return spent;
+}
+
+/* How often the ACCOUNT was debited. */
+static long debits(const char *account)
+{
+    char path[200], next[80] = "";
+    long count = 0;
+    do {
+        snprintf(path, sizeof path, "/v1/ledger/accounts/%s/entries?page_size=1000%s%s", account,
+                 next[0] != '\0' ? "&page_token=" : "", next);
+        struct http_answer page = as_steward("GET", 200, path, NULL, NULL);
+        size_t i;
+        json_t *entry;
+        json_array_foreach(json_object_get(page.json, "items"), i, entry)
+        {
+            const char *kind = json_string_value(json_object_get(entry, "kind"));
+            count += kind != NULL && strcmp(kind, "debit") == 0;
+        }
+        snprintf(next, sizeof next, "%s", http_text(&page, "next_page_token"));
+        http_answer_clear(&page);
+    } while (next[0] != '\0');
+    return count;
+}
+
+static long member(const json_t *summary, const char *name)
+{
+    return (long)json_integer_value(json_object_get(summary, name));
+}
+
+static FILE *start_student(unsigned student)
+{
+    char line[500];
+    snprintf(line, sizeof line,
+             "%s student --server %s --teacher %s --environment cartpole --transitions %d "
+             "--questions %d --seed 3 --json",
+             server_program(), server.base, teacher.id, ROLLOUTS * 512, QUESTIONS);
+    setenv("TACET_TOKEN", scene.students[student].token, 1);
+    FILE *out = popen(line, "r");
+    cr_assert_not_null(out);
+    return out;
+}
+
+static json_t *end_student(FILE *out)
+{
+    json_t *summary = json_loadf(out, JSON_DISABLE_EOF_CHECK, NULL);
+    int status = pclose(out);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d", status);
+    cr_assert_not_null(summary);
+    return summary;
+}
+
+/* What one student heard is what its account paid, once for each batch. Gives its states. */
+static long expect_account(unsigned student, const json_t *summary)
+{
+    char account[64];
+    long asked = member(summary, "states_asked"), alone = member(summary, "alone_since");
+    double told = epsilon_of(summary, "spent"), spent = spent_epsilon(student, account);
+    cr_expect_gt(asked, 0);
+    cr_expect_eq(asked % QUESTIONS, 0);
+    cr_expect_eq(units_of(account), asked * teacher.price);
+    cr_expect_eq(debits(account), asked / QUESTIONS);
+    cr_expect_float_eq(told, spent, 1e-9 * spent);
+    cr_expect(alone > 0 && alone < ROLLOUTS * 512, "alone since %ld", alone);
+    cr_expect_eq(json_array_size(json_object_get(summary, "curve")), (size_t)ROLLOUTS);
+    return asked;
+}
+
+/* So did the teacher's and the dataset's account, for all students together. */
+static void expect_books(long asked)
+{
+    int64_t paid = asked * teacher.price;
+    cr_expect_eq(units_of(teacher.account), paid);
+    cr_expect_eq(units_of(teacher.dataset_account), paid + teacher.opening);
+    cr_expect_eq(debits(teacher.account), asked / QUESTIONS);
+    cr_expect_eq(debits(teacher.dataset_account), asked / QUESTIONS);
+    struct http_answer verify = as_steward("POST", 200, "/v1/ledger:verify", NULL, NULL);
+    cr_expect(json_is_true(json_object_get(verify.json, "ok")), "%s", verify.body);
+    http_answer_clear(&verify);
+}
+
+static void begin(const char *budgets)
+{
+    char port[32];
+    server_open(&server, "--workers", "1", NULL);
+    scene_make(&scene, &server, 100, 10);
+    make_teacher(budgets);
+    snprintf(port, sizeof port, "127.0.0.1:%u", server.port);
+    server.flags[2] = "--listen";
+    server.flags[3] = strdup(port);
+    server.flags[4] = NULL;
+}
+
+/* The server dies COUNT times, each time after the student has paid for more; gives what it had
+ * paid before the last. */
+static double kill_amid_questions(unsigned student, int count)
+{
+    char account[64];
+    double before = 0;
+    for (int i = 0; i < count; i++) {
+        for (int waits = 0; spent_epsilon(student, account) <= before && waits < 6000; waits++)
+            sleep_ms(5);
+        before = spent_epsilon(student, account);
+        cr_assert_eq(server_end(&server, SIGKILL), 1000 + SIGKILL);
+        server_start(&server);
+        http_client_move(scene.client, &server);
+    }
+    return before;
+}
+
+static void end(void)
+{
+    free((char *)server.flags[3]);
+    scene_clear(&scene);
+    server_close(&server);
+}
+
+Test(student_experts, pays_once_through_kills_until_its_account_is_empty)
+{
+    char account[64];
+    begin("\"budget\":{\"epsilon\":4,\"delta\":1e-6},\"client_budget\":{\"epsilon\":2,"
+          "\"delta\":1e-6}");
+    FILE *out = start_student(0);
+    double before = kill_amid_questions(0, 2);
+    json_t *summary = end_student(out);
+    cr_expect_gt(member(summary, "repeats"), 0);
+    cr_expect_gt(spent_epsilon(0, account), before, "it was killed in the midst of asking");
+    expect_books(expect_account(0, summary));
+    json_decref(summary);
+    end();
+}
+
+/* Two at a time, each within its own budget, until all is told that the teacher may tell. */
+Test(student_experts, share_what_the_teacher_may_tell_through_a_kill)
+{
+    begin("\"budget\":{\"epsilon\":2,\"delta\":1e-6},\"client_budget\":{\"epsilon\":1.9,"
+          "\"delta\":1e-6}");
+    FILE *first = start_student(0), *second = start_student(1);
+    (void)kill_amid_questions(0, 1);
+    json_t *one = end_student(first), *other = end_student(second);
+    long together = expect_account(0, one) + expect_account(1, other);
+    expect_books(together);
+    char path[96];
+    snprintf(path, sizeof path, "/v1/ledger/accounts/%s", teacher.account);
+    struct http_answer cap = as_steward("GET", 200, path, NULL, NULL);
+    const json_t *units = json_object_get(cap.json, "units");
+    cr_expect_lt(json_integer_value(json_object_get(units, "limit")) - together * teacher.price,
+                 QUESTIONS * teacher.price, "another batch could be paid");
+    http_answer_clear(&cap);
+    json_decref(one);
+    json_decref(other);
+    end();
+}
