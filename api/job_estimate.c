@@ -57,10 +57,16 @@ static json_t *plan_json(const struct job_wish *wish, const struct ledger_accoun
     return json;
 }
 
-static const char *why_not(const struct job_wish *wish, bool drowns, bool pays)
+/* PLAN is its JSON. With shards a reason may stand beside "feasible": the training costs nothing.
+ */
+static const char *why_not(const struct job_wish *wish, const json_t *plan, bool drowns, bool pays)
 {
     if (!wish->feasible) {
         return wish->why_not;
+    }
+    if (wish->plan.shards > 0 && json_array_size(json_object_get(plan, "teaching")) == 0) {
+        return "it can be trained, but the dataset's budget is spent: no answer of a teacher could "
+               "be paid";
     }
     if (drowns) {
         return "the noise exceeds the range of the values (see plan/release/noise_to_range): more "
@@ -102,7 +108,8 @@ enum problem api_jobs_estimate(struct call *call)
         }
     }
     bool drowns = wish->feasible && job_release_drowns(&wish->plan);
-    const char *reason = why_not(wish, drowns, pays);
+    json_t *plan = wish->feasible ? plan_json(wish, &account) : json_null();
+    const char *reason = why_not(wish, plan, drowns, pays);
     json_t *cost = asked_cost != NULL          ? asked_cost
                    : wish->feasible && private ? budget_amount(privacy->epsilon, privacy->delta)
                                                : budget_amount(0, 0);
@@ -114,8 +121,7 @@ enum problem api_jobs_estimate(struct call *call)
         call, 200,
         json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
                   (int)(wish->feasible && !drowns && pays), "reason", json_text_or_null(reason),
-                  "cost", cost, "plan", wish->feasible ? plan_json(wish, &account) : json_null(),
-                  "accounts", accounts, "running_time", time_json(&time), "running_time_unknown",
-                  json_text_or_null(time.unknown), "parameters", job_plan_parameters(&wish->plan),
-                  "asking", asking));
+                  "cost", cost, "plan", plan, "accounts", accounts, "running_time",
+                  time_json(&time), "running_time_unknown", json_text_or_null(time.unknown),
+                  "parameters", job_plan_parameters(&wish->plan), "asking", asking));
 }

@@ -225,7 +225,7 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     assert(ending->state != JOB_FAILED || ending->detail != NULL);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     bool asks = run->plan.teacher[0] != '\0';
-    finish.asked = asks ? job_teacher_findings(run) : NULL;
+    finish.asked = asks ? job_teacher_all_findings(run) : NULL;
     if (asks && finish.asked == NULL) {
         return DB_FAILED;
     }

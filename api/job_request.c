@@ -283,6 +283,26 @@ static enum problem check_evaluation(struct call *call, const struct job_plan *p
                         request->state_dim, request->action_count);
 }
 
+/* A plan's message about one parameter begins with that parameter's name and a verb. */
+static enum problem refuse_parameters(struct call *call, const struct job_plan *plan,
+                                      const char *message)
+{
+    char name[64];
+    size_t length = strcspn(message, " ");
+    snprintf(name, sizeof name, "%.*s", (int)length, message);
+    const struct algorithm *algorithm = plan->algorithm;
+    const char *rest = message + length + (message[length] == ' ');
+    bool of_one = strncmp(rest, "must ", 5) == 0 || strncmp(rest, "is ", 3) == 0 ||
+                  strncmp(rest, "are ", 4) == 0;
+    if (plan->try_count > 0 || !of_one ||
+        parameters_index(algorithm->parameters, algorithm->parameter_count, name) < 0) {
+        return call_invalid(call, "/parameters", "%s", message);
+    }
+    char pointer[96];
+    snprintf(pointer, sizeof pointer, "/parameters/%s", name);
+    return call_invalid(call, pointer, "%s", rest);
+}
+
 enum problem job_wish_read(struct call *call, struct job_wish *out)
 {
     struct members members;
@@ -332,7 +352,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         out->why_not = message == NULL ? "no plan fits" : message;
         return PROBLEM_NONE;
     case ALGORITHM_BAD_INPUT:
-        return call_invalid(call, "/parameters", "%s", message == NULL ? "do not fit" : message);
+        return refuse_parameters(call, plan, message == NULL ? "do not fit" : message);
     default:
         return PROBLEM_INTERNAL_ERROR;
     }

@@ -16,6 +16,11 @@
 #include "api/json_text.h"
 #include "api/serve_as.h"
 #include "api/student_messages.h"
+#include "storage/answers.h"
+
+/* Workers in a row that a teacher gives an internal error in the same roll-out. */
+#define ASKED_IN_VAIN_MAX 3
+#define KEY_SIZE          80
 
 /* ---- as JSON */
 
@@ -58,7 +63,15 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
 
 /* ---- what was found */
 
-char *job_teacher_findings(const struct job_run *run)
+/* What the request of that name in that roll-out is repeated under. */
+static void write_key(const struct job_run *run, const char *what, uint64_t rollout,
+                      char out[KEY_SIZE])
+{
+    snprintf(out, KEY_SIZE, "%s.%llu.%s", run->job.id, (unsigned long long)rollout, what);
+}
+
+/* Those that RUN saw, or where it saw none those that are stored. */
+static char *findings_of(const struct job_run *run)
 {
     size_t size = 0;
     if (run->finding_count == 0) {
@@ -73,11 +86,64 @@ char *job_teacher_findings(const struct job_run *run)
     return text;
 }
 
+/* Adds to FINDINGS the answer in roll-out ROLLOUT that is stored, if there is one. */
+static bool add_stored(const struct job_run *run, uint64_t rollout, json_t *findings)
+{
+    static const char *const sums[] = {KICKSTART_EPSILON, KICKSTART_DELTA};
+    const struct algorithm_request *request = &run->plan.request;
+    uint32_t count = kickstart_questions(request);
+    struct answer_row stored = {0};
+    struct student_answer told;
+    char key[KEY_SIZE];
+    write_key(run, "queries", rollout, key);
+    double *answers = calloc((size_t)count * request->action_count, sizeof *answers);
+    bool good = answers != NULL && answers_find(run->db, run->plan.payer, key, &stored) == DB_OK &&
+                stored.status == 200 &&
+                student_answer_read(stored.body, stored.body_size, count, request->action_count,
+                                    answers, &told) == NULL;
+    free(answers);
+    answer_done(&stored);
+    if (!good) {
+        return false;
+    }
+    const double costs[] = {told.cost_epsilon, told.cost_delta};
+    for (int i = 0; i < 2; i++) {
+        double before = json_number_value(json_object_get(findings, sums[i]));
+        json_object_set_new(findings, sums[i], json_number(before + costs[i]));
+    }
+    json_object_set_new(findings, KICKSTART_ACCOUNT_EPSILON, json_number(told.spent_epsilon));
+    json_object_set_new(findings, KICKSTART_ACCOUNT_DELTA, json_number(told.spent_delta));
+    double answered = json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES));
+    json_object_set_new(findings, KICKSTART_ANSWERED_STATES, json_number(answered + count));
+    return true;
+}
+
+char *job_teacher_all_findings(const struct job_run *run)
+{
+    char *text = findings_of(run);
+    json_t *findings = text == NULL ? NULL : json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    uint32_t count = kickstart_questions(&run->plan.request);
+    uint64_t rollout =
+        (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
+    bool more = false;
+    while (findings != NULL && add_stored(run, rollout, findings)) {
+        more = true;
+        rollout++;
+    }
+    if (more) {
+        size_t size = 0;
+        free(text);
+        text = json_text_write(findings, false, &size);
+    }
+    json_decref(findings);
+    return text;
+}
+
 void job_teacher_show(struct job_run *run)
 {
     char *text = run->plan.teacher[0] == '\0' || run->finding_count == 0 || db_broken(run->db)
                      ? NULL
-                     : job_teacher_findings(run);
+                     : findings_of(run);
     if (text != NULL) {
         (void)jobs_show_findings(run->db, run->job.id, run->control->worker, text);
     }
@@ -111,9 +177,9 @@ static const char *header(void *context, const char *name)
 static void post(struct job_run *run, const char *what, uint64_t rollout, const char *body,
                  struct api_reply *reply)
 {
-    char path[96], key[80];
+    char path[96], key[KEY_SIZE];
     snprintf(path, sizeof path, "/v1/teachers/%s/%s", run->plan.teacher, what);
-    snprintf(key, sizeof key, "%s.%llu.%s", run->job.id, (unsigned long long)rollout, what);
+    write_key(run, what, rollout, key);
     struct api_request request = {.method = "POST",
                                   .path = path,
                                   .query = "",
@@ -158,6 +224,11 @@ static enum algorithm_status refused(struct job_run *run, const struct api_reply
     case 507: /* the disk is full */
         return ALGORITHM_NO_MEMORY;
     case 500: /* the database failed, perhaps for a moment; the next worker asks again */
+        if (run->job.attempts >= ASKED_IN_VAIN_MAX) {
+            out->message = "The teacher failed whenever it was asked, and so did not answer; what "
+                           "was paid for before is in the ledger.";
+            return ALGORITHM_BAD_INPUT;
+        }
         run->storage_failed = true;
         return ALGORITHM_PAUSED;
     default:

@@ -35,9 +35,10 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
 enum algorithm_status job_teacher_ask(void *context, const struct teacher_question *question,
                                       double *out_probabilities, struct teacher_told *out);
 
-/* The findings of RUN as JSON text (malloc'ed; NULL: memory), those that an earlier worker had
- * stored where this one has none. */
-char *job_teacher_findings(const struct job_run *run);
+/* The findings of RUN at its end as JSON text (malloc'ed; NULL: memory): what this worker saw, or
+ * an earlier one had stored, and answers that were paid for and that neither lived to write down.
+ */
+char *job_teacher_all_findings(const struct job_run *run);
 
 /* Writes them down for views of the running job. A row that is not written is no loss. */
 void job_teacher_show(struct job_run *run);

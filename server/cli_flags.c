@@ -116,7 +116,7 @@ int cli_flags_read(const struct cli_flags *flags, int argc, char **argv, void *o
             *(bool *)place = true;
             continue;
         }
-        if (i + 1 >= argc)
+        if (i + 1 >= argc || strncmp(argv[i + 1], "--", 2) == 0) /* no value begins so */
             return cli_complain(flags, CLI_USAGE, "%s: its value is missing", argv[i]);
         int status = read_value(flags, flag, argv[++i], place);
         if (status != 0)

@@ -94,8 +94,10 @@ static const char *problem_of(const struct algorithm_request *request, const str
         return NULL;
     if (kickstart_questions(request) > t->states_max)
         return "questions are more than the teacher answers in one batch";
-    if (t->concentration <= 0.0 && (own > 0.0 || number(request, P_VANISHING) < 1.0))
-        return "concentration and vanishing are settings of dirichlet teachers alone";
+    if (t->concentration <= 0.0 && own > 0.0)
+        return "concentration is a setting of dirichlet teachers alone";
+    if (t->concentration <= 0.0 && number(request, P_VANISHING) < 1.0)
+        return "vanishing is a setting of dirichlet teachers alone";
     if (own > 0.0 && own < t->least)
         return "concentration must be at least 1 / min_probability of the teacher: less would cost "
                "as much and say less";
@@ -193,7 +195,7 @@ static void show(const struct student *s)
     const struct memory *m = &s->memory;
     if (!hooks->show_finding)
         return;
-    hooks->show_finding(hooks->context, "states_answered", (double)m->answered);
+    hooks->show_finding(hooks->context, KICKSTART_ANSWERED_STATES, (double)m->answered);
     hooks->show_finding(hooks->context, KICKSTART_EPSILON, m->epsilon);
     hooks->show_finding(hooks->context, KICKSTART_DELTA, m->delta);
     hooks->show_finding(hooks->context, KICKSTART_ACCOUNT_EPSILON, m->account_epsilon);

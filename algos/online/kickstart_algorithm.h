@@ -14,6 +14,7 @@
 extern const struct algorithm kickstart_algorithm;
 
 /* Names of findings that others look for. */
+#define KICKSTART_ANSWERED_STATES "states_answered"
 #define KICKSTART_EPSILON         "epsilon_spent"
 #define KICKSTART_DELTA           "delta_spent"
 #define KICKSTART_ACCOUNT_EPSILON "account_epsilon"

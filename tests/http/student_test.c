@@ -130,6 +130,16 @@ Test(student, survives_a_killed_server)
     end();
 }
 
+/* A flag is no other flag's value. */
+Test(student, takes_no_flag_for_a_value)
+{
+    char out[2000];
+    int code = tacet_run(out, sizeof out, "student", "--environment", "cartpole", "--server",
+                         "--teacher", "tch_x", NULL);
+    cr_expect_eq(code, 2, "%d, %s", code, out);
+    cr_expect_str_eq(out, "tacet student: --server: its value is missing\n");
+}
+
 /* One line each, and nothing is asked. */
 Test(student, refuses)
 {

@@ -349,6 +349,29 @@ Test(expert_teacher, three_accounts_pay_for_an_answer)
     expect_whole_ledger();
 }
 
+/* An estimate says whether what is trained could ever be paid for. */
+Test(expert_teacher, an_estimate_says_when_no_answer_could_be_paid)
+{
+    const char *dataset = domain_sealed(f, "private", 12);
+    struct response *fresh =
+        fixture_post(f, "steward", "/v1/jobs:estimate", job_body(dataset, "cql", 50, ""));
+    expect_status(fresh, 200);
+    cr_expect(json_is_null(response_at(fresh, "/reason")), "%s", fresh->body);
+    cr_expect_gt(json_array_size(response_at(fresh, "/plan/teaching")), 0u);
+    struct ledger_account all = dataset_account(dataset);
+    cr_assert_eq(db_run(fixture_db(f), "UPDATE ledger_accounts SET spent_units = limit_units", NULL,
+                        0, NULL, NULL),
+                 DB_OK);
+    cr_assert_gt(all.limit_units, 0);
+    struct response *spent =
+        fixture_post(f, "steward", "/v1/jobs:estimate", job_body(dataset, "cql", 50, ""));
+    expect_status(spent, 200);
+    cr_expect(json_is_true(response_at(spent, "/feasible")), "training costs nothing");
+    cr_expect_eq(json_array_size(response_at(spent, "/plan/teaching")), 0u);
+    cr_expect_not_null(strstr(response_text(spent, "/reason"), "no answer of a teacher"), "%s",
+                       spent->body);
+}
+
 /* The dataset's account is short: nobody pays. */
 Test(expert_teacher, no_account_pays_when_the_dataset_cannot)
 {

@@ -143,7 +143,7 @@ Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_
         {"\"mechanism\":\"none\"", "/mechanism"},
         {"\"parameters\":{\"low\":[]}", "/parameters/low"},
         {"\"parameters\":{\"low\":[\"a\"]}", "/parameters/low/0"},
-        {"\"parameters\":{\"low\":[2]}", "/parameters"},
+        {"\"parameters\":{\"low\":[2]}", "/parameters/low"},
         {"\"parameters\":{\"high\":[1,1]}", "/parameters"},
         {"\"parameters\":{\"shards\":0}", "/parameters/shards"},
         {"\"parameters\":{\"form\":\"cube\"}", "/parameters/form"},

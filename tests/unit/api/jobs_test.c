@@ -50,7 +50,7 @@ Test(jobs, refuse_what_they_cannot_be)
         {JOB(PRIVACY ",\"parameters\":{\"hidden\":[4,0]}"), "/parameters/hidden/1"},
         {JOB(PRIVACY ",\"parameters\":{\"hidden\":[4,4,4,4,4,4,4,4]}"), "/parameters/hidden"},
         {JOB(PRIVACY ",\"parameters\":{\"optimizer\":\"magic\"}"), "/parameters/optimizer"},
-        {JOB(PRIVACY ",\"parameters\":{\"batch_size\":1000}"), "/parameters"},
+        {JOB(PRIVACY ",\"parameters\":{\"batch_size\":1000}"), "/parameters/batch_size"},
         {JOB(PRIVACY ",\"evaluate\":{\"environment\":\"mars\"}"), "/evaluate/environment"},
         {JOB(PRIVACY ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":1001}"),
          "/evaluate/episodes"},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/app.h"
+#include "api/teacher_shelf.h"
 #include "storage/jobs.h"
 #include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
@@ -28,6 +29,19 @@ static const char *teacher(struct fixture *f, double client_epsilon)
         "\"client_budget\":{\"epsilon\":%g,\"delta\":1e-2}}",
         domain_policy(f), client_epsilon);
     struct response *made = fixture_post(f, "steward", "/v1/teachers", body);
+    expect_status(made, 201);
+    return response_text(made, "/id");
+}
+
+static const char *gaussian(struct fixture *f)
+{
+    struct response *made = fixture_post(
+        f, "steward", "/v1/teachers",
+        domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":"
+                    "0.1},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},\"budget\":"
+                    "{\"epsilon\":8,\"delta\":1e-5},\"client_budget\":{\"epsilon\":4,\"delta\":"
+                    "1e-5}}",
+                    domain_policy(f)));
     expect_status(made, 201);
     return response_text(made, "/id");
 }
@@ -73,10 +87,12 @@ Test(kickstart_job, refuses_what_it_cannot_be)
         {job_of(id, ",\"privacy\":{\"epsilon\":1,\"delta\":1e-5}", ""), "/privacy"},
         {job_of(id, ",\"sweep\":{\"awareness\":[0,1]}", ""), "/sweep"},
         {job_of(id, "", ",\"awareness\":-1"), "/parameters/awareness"},
-        {job_of(id, "", ",\"concentration\":5"), "/parameters"},
+        {job_of(id, "", ",\"concentration\":5"), "/parameters/concentration"},
         {KICKSTART(",\"environment\":\"cartpole\",\"teacher\":\"%s\",\"parameters\":{"
                    "\"questions\":2000}"),
-         "/parameters"},
+         "/parameters/questions"},
+        {job_of(gaussian(f), "", ",\"concentration\":50"), "/parameters/concentration"},
+        {job_of(gaussian(f), "", ",\"vanishing\":0.9"), "/parameters/vanishing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
@@ -235,6 +251,80 @@ Test(kickstart_job, is_cancelled_and_has_paid_for_what_it_heard)
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
     cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), heard, 1e-9);
     cr_assert_eq(spent(f, id, "steward"), heard);
+    fixture_close(f);
+}
+
+/* A worker gives up at any call of the database and the job is cancelled before another has it: it
+ * says what it has paid, to the last answer. */
+Test(kickstart_job, is_cancelled_between_workers_and_says_all_that_it_paid)
+{
+    struct fixture *f = fixture_open_failing();
+    const char *id = teacher(f, 1e5);
+    bool reached = true;
+    int n = 0, unwritten = 0;
+    database_failure = DB_FAILED;
+    for (; reached && n < 400; n++) {
+        double before = spent(f, id, "steward");
+        struct response *made = fixture_post(f, "steward", "/v1/jobs", job_of(id, "", ""));
+        const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+        database_calls_left = n;
+        enum api_job_turn turn = domain_turn(f, "first", NULL, NULL);
+        reached = database_calls_left < 0;
+        bool gave_up = turn != API_JOB_RAN;
+        database_calls_left = -1;
+        double paid = spent(f, id, "steward") - before;
+        unwritten += gave_up && paid > 0;
+        if (gave_up) {
+            /* As if it had died before it wrote down what it heard. */
+            cr_assert_eq(db_run(fixture_db(f),
+                                "UPDATE jobs SET findings = '' WHERE state = 'running'", NULL, 0,
+                                NULL, NULL),
+                         DB_OK);
+            expect_status(fixture_post(f, "steward", domain_path("%s:cancel", path), NULL), 200);
+            fixture_advance(400000);
+            (void)domain_turn(f, "second", NULL, NULL);
+            struct response *job = fixture_get(f, "steward", path);
+            cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+            double told = response_number(job, "/privacy/spent/epsilon");
+            cr_assert_float_eq(isnan(told) ? 0 : told, paid, 1e-9, "%d: %s", n, job->body);
+        }
+    }
+    cr_assert(n > 10 * ROLLOUTS && n < 400, "%d", n);
+    cr_assert_gt(unwritten, ROLLOUTS);
+    expect_good_ledger(f);
+    fixture_close(f);
+}
+
+/* A teacher that cannot answer any more, because what it knew is damaged: the job is tried again,
+ * and then fails with a reason. It has paid for what it heard and for nothing else. */
+Test(kickstart_job, fails_when_its_teacher_fails_again_and_again)
+{
+    struct fixture *f = fixture_open();
+    const char *id = teacher(f, 1e4);
+    struct app *app = fixture_app(f);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", job_of(id, "", ""));
+    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    int left = 4, turns = 0;
+    cr_assert_eq(domain_turn(f, "first", stop_at, &left), API_JOB_PAUSED);
+    double heard = spent(f, id, "steward");
+    cr_assert_gt(heard, 0);
+    cr_assert_eq(db_run(fixture_db(f), "UPDATE policies SET bytes = x'00'", NULL, 0, NULL, NULL),
+                 DB_OK);
+    teacher_shelf_free(app->teachers);
+    app->teachers = teacher_shelf_new(app);
+    enum api_job_turn turn = API_JOB_PAUSED;
+    for (; turn != API_JOB_RAN && turns < 20; turns++) {
+        fixture_advance(400000);
+        turn = domain_turn(f, "second", NULL, NULL);
+    }
+    cr_assert(turns > 1 && turns < 6, "%d turns", turns);
+    struct response *job = fixture_get(f, "steward", path);
+    cr_assert_str_eq(response_text(job, "/state"), "failed", "%s", job->body);
+    cr_assert_not_null(strstr(response_text(job, "/error/detail"), "The teacher failed"), "%s",
+                       job->body);
+    cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), heard, 1e-9);
+    cr_assert_eq(spent(f, id, "steward"), heard);
+    expect_good_ledger(f);
     fixture_close(f);
 }
 

@@ -49,7 +49,7 @@ Test(offline_bad_input, a_dataset_with_one_expert)
     }
     cr_expect_eq(spent(f, id, "epsilon"), 0);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 9)),
-                   "/parameters"); /* a batch of two */
+                   "/parameters/batch_size"); /* two */
     struct response *job = domain_run(
         f, domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
                        "\"privacy\":{\"epsilon\":5,\"delta\":1e-6},\"parameters\":{\"hidden\":[4],"
