@@ -104,15 +104,21 @@ AES static inline void encrypt(const __m128i round[ROUNDS + 1], struct counter c
         out[i] = _mm_aesenclast_si128(out[i], round[ROUNDS]);
 }
 
-/* 2 WIDTH blocks from COUNTER on, two in a register. */
+/* 2 WIDTH blocks from COUNTER on, two in a register; the low half of COUNTER does not overflow
+ * meanwhile. Counters grow in vectors and only then are turned into the cipher's order of bytes. */
 VAES static inline void encrypt_pairs(const __m128i round[ROUNDS + 1], struct counter counter,
                                       __m256i out[WIDTH])
 {
+    const long long high = (long long)counter.high, low = (long long)counter.low;
     const __m256i whiten = _mm256_broadcastsi128_si256(round[0]);
+    const __m256i two = _mm256_set_epi64x(0, 2, 0, 2);
+    const __m256i reversed = _mm256_broadcastsi128_si256(
+        _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    __m256i pair =
+        _mm256_add_epi64(_mm256_set_epi64x(high, low, high, low), _mm256_set_epi64x(0, 1, 0, 0));
     for (int i = 0; i < WIDTH; i++) {
-        struct counter c = counter_plus(counter, 2 * (uint64_t)i);
-        __m256i pair = _mm256_set_m128i(counter_block(counter_plus(c, 1)), counter_block(c));
-        out[i] = _mm256_xor_si256(pair, whiten);
+        out[i] = _mm256_xor_si256(_mm256_shuffle_epi8(pair, reversed), whiten);
+        pair = _mm256_add_epi64(pair, two);
     }
     for (int r = 1; r < ROUNDS; r++) {
         const __m256i key = _mm256_broadcastsi128_si256(round[r]);
@@ -124,13 +130,14 @@ VAES static inline void encrypt_pairs(const __m128i round[ROUNDS + 1], struct co
         out[i] = _mm256_aesenclast_epi128(out[i], last);
 }
 
-/* As many whole turns of 2 WIDTH blocks as there are; how many bytes that was. */
+/* Whole turns of 2 WIDTH blocks as far as the low half of the counter goes; how many bytes that
+ * was. */
 VAES static size_t fill_in_pairs(const __m128i round[ROUNDS + 1], struct counter *at,
                                  uint8_t *bytes, size_t size)
 {
     __m256i pairs[WIDTH];
     size_t done = 0;
-    for (; size - done >= sizeof pairs; done += sizeof pairs) {
+    for (; size - done >= sizeof pairs && at->low <= UINT64_MAX - 2 * WIDTH; done += sizeof pairs) {
         encrypt_pairs(round, *at, pairs);
         memcpy(bytes + done, pairs, sizeof pairs);
         *at = counter_plus(*at, 2 * WIDTH);
