@@ -16,8 +16,9 @@ enum problem api_aggregations_list(struct call *call);    /* GET /v1/aggregation
 enum problem api_aggregations_get(struct call *call);     /* GET /v1/aggregations/{id} */
 enum problem api_aggregations_close(struct call *call);   /* POST /v1/aggregations/{id}:close */
 
-/* submissions.c: GET /v1/aggregations/{id}/parameters, POST /v1/aggregations/{id}/submissions */
+/* aggregation_parameters.c: GET /v1/aggregations/{id}/parameters */
 enum problem api_aggregations_parameters(struct call *call);
+/* submissions.c: POST /v1/aggregations/{id}/submissions */
 enum problem api_aggregations_submit(struct call *call);
 
 /* An aggregation with what its reports are made and read by. */
@@ -30,9 +31,18 @@ struct aggregation {
 /* The aggregation that {id} names when the caller may know of it: its steward, and every agent. */
 enum problem aggregation_of_call(struct call *call, struct aggregation *out);
 
+/* The present parameters in the arena; NULL: memory, or *out_status says. */
+float *aggregation_load_parameters(struct call *call, const struct aggregation *a,
+                                   enum db_status *out_status);
+
+/* The public seed of CLIENT's report of that NUMBER: known before any gradient is. */
+void aggregation_report_seed(const char *aggregation, const char *client, int64_t number,
+                             unsigned char out[LOCAL_SEED_SIZE]);
+
 /* What is stored of a scheme beside the row, so that its constants, which take a search, are found
  * once. */
 #define AGGREGATION_SCHEME_NUMBERS (3 + LOCAL_CONSTANTS)
+/* OUT: the constants of SCHEME and what they are read by, for aggregation_scheme_read. */
 void aggregation_scheme_write(const struct local_scheme *scheme,
                               double out[AGGREGATION_SCHEME_NUMBERS]);
 /* False: the row and the numbers do not make a scheme. */

@@ -109,3 +109,18 @@ const char *const *expert_names_all(const struct expert_names *names)
 {
     return (const char *const *)names->names;
 }
+
+const char *expert_name_problem(const char *name, size_t size)
+{
+    if (size == 0 || size > EXPERT_NAME_MAX) {
+        return "must have 1 to 64 characters";
+    }
+    for (size_t i = 0; i < size; i++) {
+        char c = name[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && (c == '\0' || strchr("._:@+-", c) == NULL)) {
+            return "may have letters, digits and . _ : @ + - only";
+        }
+    }
+    return NULL;
+}

@@ -1,9 +1,15 @@
-/* The experts of one upload: names to numbers 0, 1, ... in the order they came. */
+/* Experts' names: which may be, and of one upload the numbers 0, 1, ... in the order they came. */
 #ifndef TACET_API_EXPERT_NAMES_H
 #define TACET_API_EXPERT_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#define EXPERT_NAME_MAX 64 /* bytes: letters, digits and . _ : @ + - */
+
+/* NULL when NAME may be an expert's, else a sentence. */
+const char *expert_name_problem(const char *name, size_t size);
 
 struct expert_names;
 
@@ -15,6 +21,7 @@ void expert_names_free(struct expert_names *names);
 bool expert_names_number(struct expert_names *names, const char *name, uint32_t most,
                          uint32_t *out_number);
 
+/* How many there are. */
 uint32_t expert_names_count(const struct expert_names *names);
 
 /* All names in order of their numbers; lives until the next call of expert_names_number. */

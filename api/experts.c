@@ -6,7 +6,7 @@
 
 #include "api/app.h"
 #include "api/datasets.h"
-#include "api/json_stream.h"
+#include "api/expert_names.h"
 #include "api/network_json.h"
 
 static enum problem refused(struct call *call, enum dataset_verdict verdict)

@@ -14,8 +14,6 @@
 #include "algos/data/trajectory.h"
 #include "api/api.h"
 
-#define EXPERT_NAME_MAX 64 /* bytes: letters, digits and . _ : @ + - */
-
 struct json_stream_shape {
     uint32_t state_dim, action_count;
     uint32_t max_episode_steps;
@@ -46,8 +44,5 @@ void json_stream_free(struct json_stream *stream); /* takes NULL */
  * until the next call. Numbers are the float32 nearest to the text. */
 enum json_stream_status json_stream_next(struct json_stream *stream, struct trajectory *out,
                                          const char **out_expert);
-
-/* NULL when NAME may be an expert's, else a sentence. */
-const char *expert_name_problem(const char *name, size_t size);
 
 #endif

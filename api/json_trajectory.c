@@ -92,21 +92,6 @@ static void pointer_escape(const char *text, char *out, size_t size)
 
 /* ---- values */
 
-const char *expert_name_problem(const char *name, size_t size)
-{
-    if (size == 0 || size > EXPERT_NAME_MAX) {
-        return "must have 1 to 64 characters";
-    }
-    for (size_t i = 0; i < size; i++) {
-        char c = name[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (c == '\0' || strchr("._:@+-", c) == NULL)) {
-            return "may have letters, digits and . _ : @ + - only";
-        }
-    }
-    return NULL;
-}
-
 static bool is_number(unsigned char c)
 {
     return c == '-' || (c >= '0' && c <= '9');

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/expert_names.h"
 #include "api/json_scan.h"
 #include "api/json_stream.h"
 

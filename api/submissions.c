@@ -1,4 +1,4 @@
-/* What agents get and give: the parameters, and reports.
+/* What agents give: reports.
  *
  * DESIGN. A report is checked whole before anything changes; then, in one transaction with the
  * stored answer, the agent's account pays, the counters move, the report is kept, and the one that
@@ -21,113 +21,6 @@
 
 #define BASE64     sodium_base64_VARIANT_ORIGINAL
 #define EVENT_SIZE 128
-
-/* The public seed of CLIENT's report of that NUMBER: known before any gradient is. */
-static void report_seed(const char *aggregation, const char *client, int64_t number,
-                        unsigned char out[LOCAL_SEED_SIZE])
-{
-    char text[2 * ID_SIZE + 32];
-    int length = snprintf(text, sizeof text, "%s %s %lld", aggregation, client, (long long)number);
-    assert(length > 0 && (size_t)length < sizeof text);
-    crypto_generichash(out, LOCAL_SEED_SIZE, (const unsigned char *)text, (size_t)length, NULL, 0);
-}
-
-/* ---- parameters */
-
-/* The present parameters in the arena; NULL: memory, or *out_status says. */
-static float *load_parameters(struct call *call, const struct aggregation *a,
-                              enum db_status *out_status)
-{
-    void *bytes = NULL;
-    size_t size = 0, count = actor_critic_count(&a->net);
-    *out_status = aggregations_parameters(call->db, a->row.id, &bytes, &size);
-    float *out = NULL;
-    if (*out_status == DB_OK && size == count * sizeof *out) {
-        out = arena_array(&call->arena, count, sizeof *out);
-        if (out != NULL) {
-            memcpy(out, bytes, size);
-        }
-    } else if (*out_status == DB_OK || *out_status == DB_NONE) {
-        *out_status = DB_FAILED;
-    }
-    free(bytes);
-    return out;
-}
-
-/* For an agent: how many reports it may still send, and the seed of the next. */
-static bool add_standing(struct call *call, const struct aggregation *a, int64_t sent, json_t *json)
-{
-    unsigned char seed[LOCAL_SEED_SIZE];
-    char hex[2 * LOCAL_SEED_SIZE + 1];
-    report_seed(a->row.id, call->caller.id, sent + 1, seed);
-    sodium_bin2hex(hex, sizeof hex, seed, sizeof seed);
-    return json_object_set_new(json, "reports_left",
-                               json_integer(a->row.submissions_per_agent - sent)) == 0 &&
-           json_object_set_new(json, "report_seed", json_string(hex)) == 0;
-}
-
-static json_t *parameters_json(struct call *call, const struct aggregation *a,
-                               const float *parameters, int64_t sent)
-{
-    const struct collection_exploration exploration = {a->row.exploration,
-                                                       a->row.exploration_decay};
-    json_t *list = json_array();
-    size_t count = actor_critic_count(&a->net);
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        good = json_array_append_new(list, json_real((double)parameters[i])) == 0;
-    }
-    json_t *json =
-        json_pack("{s:I, s:s, s:o, s:o}", "version", (json_int_t)a->row.version, "state",
-                  a->row.open ? "open" : "closed", "parameters", list, "exploration",
-                  json_number(collection_explore(&exploration, (uint64_t)a->row.reports)));
-    good =
-        good && json != NULL && (!call_is(call, ROLE_AGENT) || add_standing(call, a, sent, json));
-    if (!good) {
-        json_decref(json);
-        return NULL;
-    }
-    return json;
-}
-
-enum problem api_aggregations_parameters(struct call *call)
-{
-    struct aggregation a;
-    enum problem problem = aggregation_of_call(call, &a);
-    if (problem != PROBLEM_NONE) {
-        return problem;
-    }
-    const char *accept = call_request_header(call, "Accept");
-    bool bytes = accept != NULL && accept_quality(accept, "application", "octet-stream") >
-                                       accept_quality(accept, "application", "json");
-    if (!bytes && !accept_allows_json(accept)) {
-        return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
-                            "Parameters come as application/json or application/octet-stream.");
-    }
-    enum db_status status = DB_OK;
-    int64_t sent = 0;
-    if (call_is(call, ROLE_AGENT)) {
-        status = aggregations_agent(call->db, a.row.id, call->caller.id, &sent);
-    }
-    float *parameters = status == DB_OK ? load_parameters(call, &a, &status) : NULL;
-    if (status != DB_OK) {
-        return call_db(call, status);
-    }
-    if (parameters == NULL) {
-        return PROBLEM_INTERNAL_ERROR;
-    }
-    call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
-    if (!bytes) {
-        return call_reply_json(call, 200, parameters_json(call, &a, parameters, sent));
-    }
-    /* float32, little-endian: as they lie in memory, which is all that is built for. */
-    size_t size = actor_critic_count(&a.net) * sizeof *parameters;
-    char *copy = malloc(size);
-    if (copy != NULL) {
-        memcpy(copy, parameters, size);
-    }
-    return call_reply_bytes(call, 200, "application/octet-stream", copy, size);
-}
 
 /* ---- a report comes in */
 
@@ -181,7 +74,7 @@ static bool is_possible(struct submission *s)
 {
     unsigned char seed[LOCAL_SEED_SIZE];
     const struct local_scheme *scheme = &s->a.scheme;
-    report_seed(s->a.row.id, s->call->caller.id, s->sent + 1, seed);
+    aggregation_report_seed(s->a.row.id, s->call->caller.id, s->sent + 1, seed);
     return scheme->mechanism->decode(scheme, seed, s->values, s->estimate) == LOCAL_OK;
 }
 
@@ -338,7 +231,7 @@ static bool gather(void *context, const char *client, int64_t number, const void
     struct gathering *g = context;
     const struct local_scheme *scheme = &g->a->scheme;
     unsigned char seed[LOCAL_SEED_SIZE];
-    report_seed(g->a->row.id, client, number, seed);
+    aggregation_report_seed(g->a->row.id, client, number, seed);
     g->good = local_report_unpack(scheme, bytes, size, g->values) == LOCAL_OK &&
               scheme->mechanism->decode(scheme, seed, g->values, g->estimate) == LOCAL_OK;
     for (uint32_t i = 0; g->good && i < scheme->parameters.dimension; i++) {
@@ -361,7 +254,7 @@ static enum db_status update(struct submission *s)
     if (status != DB_OK || !g.good || g.reports == 0) {
         return status == DB_OK ? DB_FAILED : status;
     }
-    float *parameters = load_parameters(call, &s->a, &status);
+    float *parameters = aggregation_load_parameters(call, &s->a, &status);
     if (parameters == NULL) {
         return status == DB_OK ? DB_FAILED : status;
     }

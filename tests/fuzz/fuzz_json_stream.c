@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/expert_names.h"
 #include "api/inflate.h"
 #include "api/json_stream.h"
 

@@ -1,0 +1,114 @@
+/* What agents get: the parameters of an aggregation, and how they may report. */
+#include <assert.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/online/gradient_collection.h"
+#include "api/accept.h"
+#include "api/aggregations.h"
+#include "api/json_text.h"
+
+void aggregation_report_seed(const char *aggregation, const char *client, int64_t number,
+                             unsigned char out[LOCAL_SEED_SIZE])
+{
+    char text[2 * ID_SIZE + 32];
+    int length = snprintf(text, sizeof text, "%s %s %lld", aggregation, client, (long long)number);
+    assert(length > 0 && (size_t)length < sizeof text);
+    crypto_generichash(out, LOCAL_SEED_SIZE, (const unsigned char *)text, (size_t)length, NULL, 0);
+}
+
+float *aggregation_load_parameters(struct call *call, const struct aggregation *a,
+                                   enum db_status *out_status)
+{
+    void *bytes = NULL;
+    size_t size = 0, count = actor_critic_count(&a->net);
+    *out_status = aggregations_parameters(call->db, a->row.id, &bytes, &size);
+    float *out = NULL;
+    if (*out_status == DB_OK && size == count * sizeof *out) {
+        out = arena_array(&call->arena, count, sizeof *out);
+        if (out != NULL) {
+            memcpy(out, bytes, size);
+        }
+    } else if (*out_status == DB_OK || *out_status == DB_NONE) {
+        *out_status = DB_FAILED;
+    }
+    free(bytes);
+    return out;
+}
+
+/* For an agent: how many reports it may still send, and the seed of the next. */
+static bool add_standing(struct call *call, const struct aggregation *a, int64_t sent, json_t *json)
+{
+    unsigned char seed[LOCAL_SEED_SIZE];
+    char hex[2 * LOCAL_SEED_SIZE + 1];
+    aggregation_report_seed(a->row.id, call->caller.id, sent + 1, seed);
+    sodium_bin2hex(hex, sizeof hex, seed, sizeof seed);
+    return json_object_set_new(json, "reports_left",
+                               json_integer(a->row.submissions_per_agent - sent)) == 0 &&
+           json_object_set_new(json, "report_seed", json_string(hex)) == 0;
+}
+
+static json_t *parameters_json(struct call *call, const struct aggregation *a,
+                               const float *parameters, int64_t sent)
+{
+    const struct collection_exploration exploration = {a->row.exploration,
+                                                       a->row.exploration_decay};
+    json_t *list = json_array();
+    size_t count = actor_critic_count(&a->net);
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        good = json_array_append_new(list, json_real((double)parameters[i])) == 0;
+    }
+    json_t *json =
+        json_pack("{s:I, s:s, s:o, s:o}", "version", (json_int_t)a->row.version, "state",
+                  a->row.open ? "open" : "closed", "parameters", list, "exploration",
+                  json_number(collection_explore(&exploration, (uint64_t)a->row.reports)));
+    good =
+        good && json != NULL && (!call_is(call, ROLE_AGENT) || add_standing(call, a, sent, json));
+    if (!good) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+enum problem api_aggregations_parameters(struct call *call)
+{
+    struct aggregation a;
+    enum problem problem = aggregation_of_call(call, &a);
+    if (problem != PROBLEM_NONE) {
+        return problem;
+    }
+    const char *accept = call_request_header(call, "Accept");
+    bool bytes = accept != NULL && accept_quality(accept, "application", "octet-stream") >
+                                       accept_quality(accept, "application", "json");
+    if (!bytes && !accept_allows_json(accept)) {
+        return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
+                            "Parameters come as application/json or application/octet-stream.");
+    }
+    enum db_status status = DB_OK;
+    int64_t sent = 0;
+    if (call_is(call, ROLE_AGENT)) {
+        status = aggregations_agent(call->db, a.row.id, call->caller.id, &sent);
+    }
+    float *parameters = status == DB_OK ? aggregation_load_parameters(call, &a, &status) : NULL;
+    if (status != DB_OK) {
+        return call_db(call, status);
+    }
+    if (parameters == NULL) {
+        return PROBLEM_INTERNAL_ERROR;
+    }
+    call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
+    if (!bytes) {
+        return call_reply_json(call, 200, parameters_json(call, &a, parameters, sent));
+    }
+    /* float32, little-endian: as they lie in memory, which is all that is built for. */
+    size_t size = actor_critic_count(&a.net) * sizeof *parameters;
+    char *copy = malloc(size);
+    if (copy != NULL) {
+        memcpy(copy, parameters, size);
+    }
+    return call_reply_bytes(call, 200, "application/octet-stream", copy, size);
+}
