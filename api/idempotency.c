@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <sodium.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +143,15 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
     return reply_stored(call, &answer);
 }
 
+/* TEXT is our own and fits; NULL is "". */
+static void keep_text(char *out, size_t room, const char *text)
+{
+    size_t size = text == NULL ? 0 : strlen(text);
+    assert(size < room);
+    memcpy(out, text == NULL ? "" : text, size);
+    out[size] = '\0';
+}
+
 enum problem idempotency_store(struct call *call, const char *key)
 {
     const struct api_reply *reply = call->reply;
@@ -158,12 +166,8 @@ enum problem idempotency_store(struct call *call, const char *key)
     memcpy(&answer.body, &body,
            sizeof body); /* borrowed by the store, which does not write to it */
     fingerprint(call, answer.fingerprint);
-    int length = snprintf(answer.content_type, sizeof answer.content_type, "%s",
-                          reply->content_type == NULL ? "" : reply->content_type);
-    assert(length >= 0 && (size_t)length < sizeof answer.content_type);
-    length =
-        snprintf(answer.location, sizeof answer.location, "%s", location == NULL ? "" : location);
-    assert(length >= 0 && (size_t)length < sizeof answer.location);
+    keep_text(answer.content_type, sizeof answer.content_type, reply->content_type);
+    keep_text(answer.location, sizeof answer.location, location);
     enum db_status status = answers_store(call->db, call->caller.id, key, &answer);
     if (status == DB_NONE) { /* looked for it in this very transaction */
         return call_db(call, DB_RETRY);

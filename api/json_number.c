@@ -10,6 +10,10 @@
 
 #include "api/shortest_digits.h"
 
+/* Between these the layout has no exponent, and no zeros stand for digits that are not known. */
+#define PLAIN_FROM  1e-6
+#define PLAIN_BELOW 1e15
+
 /* A positive number: 0.DIGITS x 10^point. */
 struct decimal {
     char digits[24];
@@ -78,6 +82,9 @@ size_t json_text_number(double value, char out[32])
     if (sign) {
         out[0] = '-';
         value = -value;
+    }
+    if (value >= PLAIN_FROM && value < PLAIN_BELOW) {
+        return sign + shortest_digits_plain(value, out + sign);
     }
     struct decimal decimal;
     shortest_decimal(value, &decimal);

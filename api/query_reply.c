@@ -11,8 +11,8 @@
 #include "api/json_text.h"
 #include "storage/ledger.h"
 
-#define NUMBER_ROOM 28   /* of a number and its comma or bracket */
-#define FIXED_ROOM  1024 /* of everything else */
+#define NUMBER_ROOM 28  /* of a number and its comma or bracket */
+#define FIXED_ROOM  800 /* of everything else: some 450 with the longest of it */
 
 /* Short, because every answer is stored; the teacher says the same in sentences. */
 const char *query_reply_protects(const struct query_answer *answer)

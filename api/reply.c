@@ -43,6 +43,15 @@ void reply_header_v(struct api_reply *reply, const char *name, const char *forma
     reply->header_count++;
 }
 
+void reply_header_text(struct api_reply *reply, const char *name, const char *value)
+{
+    size_t size = strlen(value) + 1;
+    assert(reply->header_count < API_REPLY_HEADERS && size <= sizeof reply->headers[0].value);
+    reply->headers[reply->header_count].name = name;
+    memcpy(reply->headers[reply->header_count].value, value, size);
+    reply->header_count++;
+}
+
 void reply_header(struct api_reply *reply, const char *name, const char *format, ...)
 {
     va_list arguments;
@@ -145,8 +154,8 @@ void api_problem_reply_to(const struct app *app, const char *slug, const char *d
     char limit[120];
     assert(problem != PROBLEM_NONE);
     reply_init(reply);
-    reply_header(reply, "Request-Id", "%s", request->request_id);
-    reply_header(reply, "Cache-Control", "no-store");
+    reply_header_text(reply, "Request-Id", request->request_id);
+    reply_header_text(reply, "Cache-Control", "no-store");
     if (problem == PROBLEM_BODY_TOO_LARGE) {
         say_limit(app, request, limit, sizeof limit);
         detail = limit;
@@ -163,8 +172,8 @@ void api_problem_reply(const struct app *app, const char *slug, const char *deta
     enum problem problem = problem_find(slug);
     assert(problem != PROBLEM_NONE);
     reply_init(reply);
-    reply_header(reply, "Request-Id", "%s", request_id == NULL ? "-" : request_id);
-    reply_header(reply, "Cache-Control", "no-store");
+    reply_header_text(reply, "Request-Id", request_id == NULL ? "-" : request_id);
+    reply_header_text(reply, "Cache-Control", "no-store");
     struct reply_problem says = {.detail = detail, .request_id = request_id};
     reply_problem(reply, problem, &says);
 }

@@ -16,6 +16,7 @@ void reply_init(struct api_reply *reply);
  */
 void reply_header(struct api_reply *reply, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void reply_header_text(struct api_reply *reply, const char *name, const char *value);
 void reply_header_v(struct api_reply *reply, const char *name, const char *format,
                     va_list arguments);
 

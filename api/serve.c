@@ -265,14 +265,14 @@ static void add_common_headers(struct call *call)
 {
     struct api_reply *reply = call->reply;
     const char *origin = call_request_header(call, "Origin");
-    reply_header(reply, "Request-Id", "%s", call->request->request_id);
+    reply_header_text(reply, "Request-Id", call->request->request_id);
     if (reply_header_value(reply, "Cache-Control") == NULL) {
-        reply_header(reply, "Cache-Control", "no-store");
+        reply_header_text(reply, "Cache-Control", "no-store");
     }
     bool fits = origin != NULL && strlen(origin) < sizeof reply->headers[0].value;
     if (fits && cors_allows(call->app->settings.cors_origins, origin)) {
-        reply_header(reply, "Access-Control-Allow-Origin", "%s", origin);
-        reply_header(reply, "Vary", "Origin");
+        reply_header_text(reply, "Access-Control-Allow-Origin", origin);
+        reply_header_text(reply, "Vary", "Origin");
         if (reply->header_count < API_REPLY_HEADERS) {
             reply_header(reply, "Access-Control-Expose-Headers",
                          "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed");

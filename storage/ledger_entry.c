@@ -36,19 +36,48 @@ bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out)
 
 /* ---- canonical bytes: numbers little endian, texts behind their length */
 
-#define FIXED_BYTES 160
+/* Hashing is quickest in one piece, so short fields wait here for each other. */
+#define WAITING_BYTES 512
 
 struct bytes {
-    unsigned char at[FIXED_BYTES];
+    crypto_generichash_state state;
     size_t size;
+    unsigned char at[WAITING_BYTES];
 };
+
+static void begin(struct bytes *bytes)
+{
+    crypto_generichash_init(&bytes->state, NULL, 0, LEDGER_HASH_SIZE);
+    bytes->size = 0;
+}
+
+static void add_bytes(struct bytes *bytes, const void *from, size_t size)
+{
+    if (size > WAITING_BYTES - bytes->size) {
+        crypto_generichash_update(&bytes->state, bytes->at, bytes->size);
+        bytes->size = 0;
+    }
+    if (size > WAITING_BYTES) {
+        crypto_generichash_update(&bytes->state, from, size);
+        return;
+    }
+    memcpy(bytes->at + bytes->size, from, size);
+    bytes->size += size;
+}
+
+static void finish(struct bytes *bytes, unsigned char out[LEDGER_HASH_SIZE])
+{
+    crypto_generichash_update(&bytes->state, bytes->at, bytes->size);
+    crypto_generichash_final(&bytes->state, out, LEDGER_HASH_SIZE);
+}
 
 static void add_integer(struct bytes *bytes, int64_t value)
 {
-    assert(bytes->size + 8 <= FIXED_BYTES);
+    unsigned char little[8];
     for (unsigned i = 0; i < 8; i++) {
-        bytes->at[bytes->size++] = (unsigned char)((uint64_t)value >> (8 * i));
+        little[i] = (unsigned char)((uint64_t)value >> (8 * i));
     }
+    add_bytes(bytes, little, sizeof little);
 }
 
 static void add_real(struct bytes *bytes, double value)
@@ -59,59 +88,51 @@ static void add_real(struct bytes *bytes, double value)
     add_integer(bytes, bits);
 }
 
-static void hash_text(crypto_generichash_state *state, const char *text)
+static void add_text(struct bytes *bytes, const char *text)
 {
-    struct bytes length = {.size = 0};
     size_t size = strlen(text);
-    add_integer(&length, (int64_t)size);
-    crypto_generichash_update(state, length.at, length.size);
-    crypto_generichash_update(state, (const unsigned char *)text, size);
+    add_integer(bytes, (int64_t)size);
+    add_bytes(bytes, text, size);
 }
 
 void ledger_genesis(const struct ledger_account *account, unsigned char out[LEDGER_HASH_SIZE])
 {
-    crypto_generichash_state state;
-    struct bytes fixed = {.size = 0};
-    add_real(&fixed, account->renyi_order);
-    add_integer(&fixed, account->created_ms);
-    crypto_generichash_init(&state, NULL, 0, LEDGER_HASH_SIZE);
-    hash_text(&state, "tacet ledger account 1");
-    crypto_generichash_update(&state, fixed.at, fixed.size);
-    hash_text(&state, account->id);
-    hash_text(&state, ledger_kind_name(account->kind));
-    hash_text(&state, account->resource);
-    hash_text(&state, account->client);
-    hash_text(&state, account->owner);
-    hash_text(&state, account->unit);
-    crypto_generichash_final(&state, out, LEDGER_HASH_SIZE);
+    struct bytes bytes;
+    begin(&bytes);
+    add_text(&bytes, "tacet ledger account 1");
+    add_real(&bytes, account->renyi_order);
+    add_integer(&bytes, account->created_ms);
+    add_text(&bytes, account->id);
+    add_text(&bytes, ledger_kind_name(account->kind));
+    add_text(&bytes, account->resource);
+    add_text(&bytes, account->client);
+    add_text(&bytes, account->owner);
+    add_text(&bytes, account->unit);
+    finish(&bytes, out);
 }
 
 void ledger_entry_hash(const struct ledger_entry *entry, unsigned char out[LEDGER_HASH_SIZE])
 {
-    crypto_generichash_state state;
-    struct bytes fixed = {.size = 0};
-    add_integer(&fixed, 1); /* version of this form */
-    add_integer(&fixed, entry->sequence);
-    add_integer(&fixed, entry->time_ms);
-    add_integer(&fixed, entry->limit_units);
-    add_integer(&fixed, entry->spent_units);
-    add_integer(&fixed, entry->held_units);
-    add_integer(&fixed, entry->limit_delta);
-    add_integer(&fixed, entry->spent_delta);
-    add_integer(&fixed, entry->held_delta);
-    add_real(&fixed, entry->epsilon);
-    add_real(&fixed, entry->delta);
-    memcpy(fixed.at + fixed.size, entry->previous_hash, LEDGER_HASH_SIZE);
-    fixed.size += LEDGER_HASH_SIZE;
-    assert(fixed.size <= FIXED_BYTES);
-    crypto_generichash_init(&state, NULL, 0, LEDGER_HASH_SIZE);
-    crypto_generichash_update(&state, fixed.at, fixed.size);
-    hash_text(&state, ledger_entry_kind_name(entry->kind));
-    hash_text(&state, entry->account);
-    hash_text(&state, entry->client);
-    hash_text(&state, entry->resource);
-    hash_text(&state, entry->event);
-    crypto_generichash_final(&state, out, LEDGER_HASH_SIZE);
+    struct bytes bytes;
+    begin(&bytes);
+    add_integer(&bytes, 1); /* version of this form */
+    add_integer(&bytes, entry->sequence);
+    add_integer(&bytes, entry->time_ms);
+    add_integer(&bytes, entry->limit_units);
+    add_integer(&bytes, entry->spent_units);
+    add_integer(&bytes, entry->held_units);
+    add_integer(&bytes, entry->limit_delta);
+    add_integer(&bytes, entry->spent_delta);
+    add_integer(&bytes, entry->held_delta);
+    add_real(&bytes, entry->epsilon);
+    add_real(&bytes, entry->delta);
+    add_bytes(&bytes, entry->previous_hash, LEDGER_HASH_SIZE);
+    add_text(&bytes, ledger_entry_kind_name(entry->kind));
+    add_text(&bytes, entry->account);
+    add_text(&bytes, entry->client);
+    add_text(&bytes, entry->resource);
+    add_text(&bytes, entry->event);
+    finish(&bytes, out);
 }
 
 /* ---- effects */

@@ -44,6 +44,10 @@ Test(json_text, writes_numbers_as_ecmascript_does)
         {-12.5, "-12.5"},
         {100, "100"},
         {1e20, "100000000000000000000"},
+        {999999999999999.9, "999999999999999.9"}, /* both sides of where the layout's way changes */
+        {1e15, "1000000000000000"},
+        {1000000000000000.1, "1000000000000000.1"},
+        {1.0000000000000002e-6, "0.0000010000000000000002"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[32];
