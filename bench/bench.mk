@@ -72,7 +72,7 @@ reproduce-gp: libraries
 	@$(BENCH_OUT)/reproduce_gp --results docs/results/gp.tsv --seeds $(GP_SEEDS)
 	@$(BENCH_OUT)/reproduce_gp --results docs/results/gp.tsv --report docs/results
 # Students with and without a teacher's private help beside published figures: docs/results/kickstart.md. Resumable.
-KICKSTART_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/kickstart/*.c) bench/offline/population.c) $(PLOT_OBJECTS)
+KICKSTART_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/kickstart/*.c) bench/offline/population.c bench/offline/import.c) $(PLOT_OBJECTS)
 $(BENCH_OUT)/reproduce_kickstart: $(KICKSTART_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(KICKSTART_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
@@ -101,7 +101,7 @@ reproduce-local: libraries
 	@$(LOCAL_RUN) --experiments central,local --seeds 5
 	@$(LOCAL_RUN) --report docs/results
 # Teachers of shards: how good against how many shards, and what an answer costs. docs/results/ensemble.md; minutes of CPU time.
-$(BENCH_OUT)/ensemble: $(BENCH_OUT)/bench/ensemble/ensemble.c.o $(BENCH_OUT)/bench/offline/population.c.o $(BENCH_ROOMS)
+$(BENCH_OUT)/ensemble: $(BENCH_OUT)/bench/ensemble/ensemble.c.o $(BENCH_OUT)/bench/offline/population.c.o $(BENCH_OUT)/bench/offline/import.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
 

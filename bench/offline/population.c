@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/offline/import.h"
+
 #define RANDOM_EPISODES 100
 #define RECORD_MAX      (1u << 26)
 #define PATH_BYTES      4096
@@ -124,6 +126,32 @@ static bool train(const struct population *p, uint32_t settings, const char *cac
         return false;
     }
     return true;
+}
+
+static bool keep_network(void *context, const struct policy *policy)
+{
+    return write_record(context, policy);
+}
+
+bool population_import(FILE *in, const char *world, uint64_t seed, const char *cache)
+{
+    const struct env *env = env_find(world);
+    char path[PATH_BYTES];
+    if (!env) {
+        fprintf(stderr, "%s: no such world\n", world);
+        return false;
+    }
+    cache_path(path, cache, env, seed);
+    FILE *file = fopen(path, "wbx"); /* what was trained is not written over */
+    if (!file) {
+        fprintf(stderr, "%s: is there already, or cannot be written\n", path);
+        return false;
+    }
+    bool good = import_networks(in, env, keep_network, file);
+    good = fclose(file) == 0 && good;
+    if (!good)
+        remove(path);
+    return good;
 }
 
 /* ---- play */

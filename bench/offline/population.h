@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
@@ -42,6 +43,12 @@ struct population *population_load_selected(const char *world, enum experts_sele
 struct population *population_load(const char *world, uint64_t seed, uint32_t experts,
                                    uint32_t trajectories, const char *cache);
 void population_free(struct population *population);
+
+/* Makes CACHE/NAME.experts of the networks that IN holds, as `tacet experts --policies` writes
+ * them, unpacked, with the selection and seed that population_load would train: HIV and
+ * LunarLander, whose experts take hours, need not be trained twice. False after a line on standard
+ * error. */
+bool population_import(FILE *in, const char *world, uint64_t seed, const char *cache);
 
 /* Copies of the networks, mixed to the floor; the caller frees them. NULL: no memory. */
 struct expert_policies *population_policies(const struct population *population);

@@ -23,7 +23,7 @@ struct options {
     uint32_t experts, trajectories;
     uint64_t first_seed, seeds, steps, population;
     const char *results, *cache, *report;
-    bool ablation;
+    bool ablation, import;
     struct cell_setting settings[CELL_SETTINGS];
     unsigned setting_count;
 };
@@ -34,7 +34,9 @@ static const char usage[] =
     "  [--experts 3000] [--trajectories 20] [--first-seed 1] [--seeds 3] [--steps N] [--set "
     "NAME=VALUE ...]\n"
     "  [--population SEED] [--results FILE] [--cache DIRECTORY] [--ablation] [--report "
-    "DIRECTORY]\n";
+    "DIRECTORY]\n"
+    "reproduce_offline --import --environments WORLD [--population SEED] [--cache DIRECTORY] < "
+    "NETWORKS\n";
 
 /* Splits TEXT at commas, in place. */
 static unsigned words(char *text, char *out[WORDS])
@@ -101,6 +103,9 @@ static bool read_option(int which, char *text, struct options *o)
     case 'o':
         o->report = text;
         return true;
+    case 'i':
+        o->import = true;
+        return true;
     case 'a':
         o->ablation = true;
         return true;
@@ -126,6 +131,7 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"cache", required_argument, NULL, 'c'},
                                           {"report", required_argument, NULL, 'o'},
                                           {"ablation", no_argument, NULL, 'a'},
+                                          {"import", no_argument, NULL, 'i'},
                                           {0}};
     int which;
     while ((which = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -277,5 +283,7 @@ int main(int argc, char **argv)
     }
     if (o.report)
         return report_write(o.results, o.report) ? 0 : 1;
+    if (o.import)
+        return population_import(stdin, o.worlds, o.population, o.cache) ? 0 : 1;
     return run(&o) ? 0 : 1;
 }
