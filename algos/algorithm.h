@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "algos/data/dataset.h"
+#include "algos/offline/choice.h"
 #include "algos/offline/stage_plan.h"
 #include "algos/parameters.h"
 #include "algos/policy.h"
@@ -58,6 +59,7 @@ struct algorithm_request {
     bool force;         /* a Q-release whose noise exceeds its range is wanted all the same */
     bool protects_rewards;        /* a Q-release of unit reward (algos/release/reward_q.h) */
     struct stage_request stage;   /* what is released before the training; STAGE_NONE: nothing */
+    struct choice choice;         /* of the result, by play; of offline algorithms */
     struct teacher_terms teacher; /* whom MECHANISM_TEACHER_ANSWERS asks */
     uint64_t seed;                /* initial weights and other public coins */
     struct mlp_shape played;      /* of algorithms with plays_given: a network of that shape */
@@ -132,6 +134,7 @@ struct algorithm_run {
     const struct algorithm_plan *plan;
     const struct dataset *data;
     const struct dataset *stable; /* released before, so free to use; NULL without plain steps */
+    struct choice_place choice;   /* where the request's choice plays; all zero without one */
     const unsigned char *checkpoint;
     size_t checkpoint_size;
     struct algorithm_hooks hooks;
@@ -150,6 +153,7 @@ struct algorithm {
     bool result_is_public;    /* it plays in a public world, with nobody's data: what MECHANISM_NONE
                                  gives is released although nothing protects it. With another
                                  mechanism its episodes stand for people's */
+    bool may_choose;          /* request.choice is heeded */
     bool gives_findings;      /* numbers (hooks.show_finding) and no policy: *out_policy stays NULL.
                                  Only with result_is_public */
     bool gives_q_release;     /* a released Q-function (hooks.give_release) and no policy */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/job_choose.h"
 #include "api/job_stage.h"
 #include "api/job_stage_grid.h"
 #include "api/job_teacher.h"
@@ -228,7 +229,7 @@ static json_t *plan_json(const struct job_plan *plan)
     }
     return json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:s, s:s, "
-        "s:o}",
+        "s:o, s:o}",
         "algorithm", plan->algorithm->name, "mechanism",
         algorithm_mechanism_name(plan->request.mechanism), "request", request_json(&plan->request),
         "parameters", job_plan_parameters(plan), "privacy", job_plan_privacy(plan), "shape",
@@ -237,7 +238,7 @@ static json_t *plan_json(const struct job_plan *plan)
         evaluate_json(plan), "learn", world_json(&plan->learn), "tries", tries, "judge",
         plan->judge, "judge_discount", json_number(plan->judge_discount), "shards",
         (json_int_t)plan->shards, "policy", plan->policy, "q_release", plan->q_release, "teacher",
-        job_teacher_json(plan));
+        job_teacher_json(plan), "choose", job_choose_json(plan));
 }
 
 char *job_plan_write(const struct job_plan *plan)
@@ -290,7 +291,8 @@ static bool read_one(const json_t *json, struct job_plan *out)
     out->shards = size_of(json, "shards");
     out->judge_discount = json_number_value(json_object_get(json, "judge_discount"));
     if (!job_world_read(evaluate, &out->evaluate) ||
-        !job_world_read(json_object_get(json, "learn"), &out->learn)) {
+        !job_world_read(json_object_get(json, "learn"), &out->learn) ||
+        !job_choose_parse(json_object_get(json, "choose"), out)) {
         return false;
     }
     if (!shape_read(json_object_get(json, "shape"), &out->plan.shape)) {

@@ -25,6 +25,7 @@ struct job_plan {
                                   while it runs, and NULL in a plan that was read */
     struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
+    struct job_world choose; /* where the result is chosen (job_choose.h), if it is */
     char policy[ID_SIZE], q_release[ID_SIZE]; /* of algorithms with plays_given: which of the two is
                                                  played; "": not this */
     char judge[ID_SIZE]; /* public dataset to judge by (job_judge.h); "": none */

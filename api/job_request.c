@@ -12,6 +12,7 @@
 #include "api/datasets.h"
 #include "api/environment_choice.h"
 #include "api/fields.h"
+#include "api/job_choose.h"
 #include "api/job_judge.h"
 #include "api/job_parameters.h"
 #include "api/job_play.h"
@@ -27,7 +28,7 @@
 
 struct members {
     const char *algorithm, *mechanism, *dataset, *teacher, *client;
-    json_t *environment, *privacy, *parameters, *evaluate, *sweep, *judge;
+    json_t *environment, *privacy, *parameters, *evaluate, *choose, *sweep, *judge;
     const char *judge_dataset;
     int64_t shards; /* 0: not sent */
     struct job_play_members play;
@@ -195,6 +196,7 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
         field_optional(field_object("evaluate", &members->evaluate)),
+        field_optional(field_object("choose", &members->choose)),
         field_optional(field_object("sweep", &members->sweep)),
         field_optional(field_object("judge", &members->judge)),
         field_optional(field_integer("shards", &members->shards, ENSEMBLE_SHARDS_MIN, SHARDS_MAX)),
@@ -223,6 +225,7 @@ static bool read_members(struct call *call, struct members *members, struct job_
     job_parameters_read(call, "/parameters", out->algorithm, world == NULL ? NULL : world->name,
                         members->parameters, &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
+    job_choose_read(call, members->choose, out);
     if (members->judge != NULL) {
         job_judge_read(call, members->judge, &members->judge_dataset);
     }
@@ -332,6 +335,9 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     }
     if (unfit == PROBLEM_NONE) {
         unfit = check_evaluation(call, plan);
+    }
+    if (unfit == PROBLEM_NONE) {
+        unfit = job_choose_fit(call, plan);
     }
     if (unfit == PROBLEM_NONE && members.judge_dataset != NULL) {
         unfit = job_judge_fit(call, members.judge_dataset, plan);

@@ -7,6 +7,7 @@
  * later: such a job is left as it is, with its hold and its checkpoint, until its lease runs out.
  */
 #include "api/job_run.h"
+#include "api/job_choose.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -83,7 +84,8 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
     }
     run->saved_ms = run->app->settings.now_ms();
-    const struct algorithm_run training = {
+    double physics[ENV_MAX_PARAMETERS];
+    struct algorithm_run training = {
         .request = &run->plan.request,
         .plan = &run->plan.plan,
         .data = data,
@@ -91,6 +93,11 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         .checkpoint_size = size,
         .hooks = job_hooks_of(run),
     };
+    if (!job_choose_place(run->app, &run->plan, physics, &training.choice)) {
+        free(checkpoint);
+        *message = "This server does not have the environment to choose in any more.";
+        return ALGORITHM_BAD_INPUT;
+    }
     run->trained = true;
     enum algorithm_status outcome = run->plan.shards > 0 ? job_shards_train(run, &training, message)
                                     : run->plan.try_count > 0

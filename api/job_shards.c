@@ -56,6 +56,9 @@ void job_shards_read(struct call *call, const json_t *body, int64_t shards, stru
     refuse_beside(call, body, "judge", "/judge",
                   "has no meaning beside shards: what policies that were trained without noise are "
                   "worth would tell of the data");
+    refuse_beside(call, body, "choose", "/choose",
+                  "has no meaning beside shards: a choice among policies that were trained without "
+                  "noise would tell of the data");
     refuse_beside(call, body, "sweep", "/sweep",
                   "has no meaning beside shards: a choice among policies that were trained without "
                   "noise would tell of the data");

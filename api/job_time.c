@@ -141,6 +141,19 @@ static double evaluation_seconds(const struct estimate *e, const struct job_plan
     return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
 }
 
+/* Candidates play as many steps as the data's episodes have. */
+static double choice_seconds(const struct estimate *e, const struct job_plan *plan)
+{
+    const struct choice *choice = &plan->request.choice;
+    const struct env *world = env_find(plan->choose.name);
+    if (choice->candidates == 0 || world == NULL) {
+        return 0;
+    }
+    double steps =
+        (double)choice->candidates * choice->episodes * episode_steps(e, choice->max_steps);
+    return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
+}
+
 static double judge_seconds(const struct job_plan *plan, double transitions)
 {
     const struct fitted_q_settings settings = fitted_q_defaults(plan->judge_discount);
@@ -202,7 +215,7 @@ static const char *why_unknown(const struct call *call, const struct job_wish *w
 static double plan_seconds(const struct estimate *e, const struct job_plan *plan,
                            const struct env *stage_world, const struct env *evaluates)
 {
-    return stage_seconds(e, plan, stage_world) + training_seconds(plan) +
+    return stage_seconds(e, plan, stage_world) + training_seconds(plan) + choice_seconds(e, plan) +
            evaluation_seconds(e, plan, evaluates);
 }
 

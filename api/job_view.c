@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/budget.h"
+#include "api/job_choose.h"
 #include "api/job_plan.h"
 #include "api/job_shards.h"
 #include "api/job_sweep.h"
@@ -156,7 +157,7 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         plan.algorithm->gives_q_release ? q_terms_json(&plan.plan.release) : json_null();
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:b, s:o, s:o, s:o, s:o, s:o}",
+        "s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
@@ -168,7 +169,8 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         "created_at", json_time(job->created_ms), "started_at", json_time(job->started_ms),
         "finished_at", json_time(job->finished_ms), "shards",
         plan.shards > 0 ? json_integer(plan.shards) : json_null(), "teacher",
-        job_teacher_json(&plan));
+        job_teacher_json(&plan), "choose",
+        plan.request.choice.candidates > 0 ? job_choose_json(&plan) : json_null());
     job_plan_clear(&plan);
     return json;
 }

@@ -89,10 +89,9 @@ static enum algorithm_status bcq_train(const struct algorithm_run *run, struct p
                  .logit_penalty = (float)offline_number(request, P_LOGIT_PENALTY)},
         .discount = (float)request->discount,
         .threshold = (float)offline_number(request, P_THRESHOLD)};
-    enum algorithm_status status = offline_train(&kind, run, bcq_errors, &bcq, out_policy, message);
-    if (status == ALGORITHM_OK)
-        (*out_policy)->threshold = bcq.threshold;
-    return status;
+    struct offline_kind asked = kind;
+    asked.threshold = bcq.threshold;
+    return offline_train(&asked, run, bcq_errors, &bcq, out_policy, message);
 }
 
 const struct algorithm bcq_algorithm = {
@@ -101,6 +100,7 @@ const struct algorithm bcq_algorithm = {
                "actions that the experts are likely to take.",
     .mechanisms = OFFLINE_MECHANISMS,
     .needs_dataset = true,
+    .may_choose = true,
     .reads_transitions = true,
     .privacy_unit = "expert",
     .parameters = specs,

@@ -55,6 +55,7 @@ const struct algorithm behaviour_cloning_algorithm = {
     .summary = "A stochastic policy that imitates the experts, from logged trajectories.",
     .mechanisms = OFFLINE_MECHANISMS,
     .needs_dataset = true,
+    .may_choose = true,
     .privacy_unit = "expert",
     .parameters = specs,
     .parameter_count = OFFLINE_COMMON_COUNT,

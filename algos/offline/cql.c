@@ -81,6 +81,7 @@ const struct algorithm cql_algorithm = {
     .summary = "Conservative Q-learning from logged trajectories (double DQN targets).",
     .mechanisms = OFFLINE_MECHANISMS,
     .needs_dataset = true,
+    .may_choose = true,
     .reads_transitions = true,
     .privacy_unit = "expert",
     .parameters = specs,

@@ -12,6 +12,7 @@
 
 #include "algos/nn/per_example_lattice.h"
 #include "algos/offline/schedule.h"
+#include "algos/offline/trainer_choice.h"
 #include "algos/offline/trainer_chunk.h"
 #include "algos/offline/trainer_draw.h"
 #include "algos/offline/trainer_state.h"
@@ -35,6 +36,7 @@ struct trainer {
     bool private;
     struct trainer_draw draw;
     struct trainer_chunk chunk;
+    struct trainer_choice choice;            /* all zero where the result is not chosen */
     struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
                                                 keeping does not pay */
     float *gradient;                         /* zero between steps */
@@ -218,22 +220,19 @@ static enum algorithm_status pulse(struct trainer *t)
     return ALGORITHM_CANCELLED;
 }
 
-/* Moves the scale of the inputs into the weights that read them. */
-static void fold_input_scale(const struct trainer_settings *settings, float *parameters)
+/* Lets candidates play that are due by now. */
+static enum algorithm_status choose(struct trainer *t)
 {
-    const struct mlp_shape *shape = &settings->rule.shape;
-    size_t weights = (size_t)shape->input * shape->width[0];
-    for (size_t i = 0; i < weights; i++)
-        parameters[i] *= (float)settings->input_scale;
-}
-
-static bool weights_finite(const float *weights, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(weights[i]))
-            return false;
+    enum algorithm_status status = ALGORITHM_OK;
+    if (!t->settings->choice)
+        return status;
+    uint32_t due = choice_due(t->settings->choice, t->state.steps_done, t->run->plan->total_steps);
+    while (status == ALGORITHM_OK && t->state.judged < due) {
+        trainer_choice_play(&t->choice, &t->state, due);
+        if (t->state.judged < due)
+            status = pulse(t);
     }
-    return true;
+    return status;
 }
 
 static bool fits(const struct dataset *data, const struct algorithm_request *request)
@@ -262,6 +261,10 @@ static const char *check(const struct algorithm_run *run, const struct trainer_s
         return "the dataset's dimensions are not those of the request";
     if (settings->batch_size == 0)
         return "the batch size is zero";
+    const struct env *world = run->choice.world;
+    if (settings->choice && (!world || world->state_dim != request->state_dim ||
+                             world->action_count != request->action_count))
+        return "the world to choose in is not that of the dataset";
     if (request->mechanism == MECHANISM_NONE)
         return run->data->transition_count > 0 ? NULL : "the dataset holds no transition";
     if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
@@ -329,6 +332,7 @@ static enum algorithm_status prepare(struct trainer *t, const char **message)
     t->pulse_interval = interval < 1 ? 1 : interval > 1024 ? 1024 : interval;
     t->gradient = calloc(t->state.count, sizeof *t->gradient);
     return t->gradient && open_lattice(t) && keep_targets(t) &&
+                   (!settings->choice || trainer_choice_init(&t->choice, settings, &run->choice)) &&
                    trainer_chunk_init(&t->chunk, settings) &&
                    trainer_draw_init(&t->draw, run->data->expert_count, settings->batch_size)
                ? ALGORITHM_OK
@@ -339,6 +343,7 @@ static void release(struct trainer *t)
 {
     trainer_draw_clear(&t->draw);
     trainer_chunk_clear(&t->chunk);
+    trainer_choice_clear(&t->choice);
     target_cache_clear(&t->cache);
     target_cache_clear(&t->stable_cache);
     free(t->gradient);
@@ -362,23 +367,22 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
     t->run = run;
     t->settings = settings;
     enum algorithm_status status = prepare(t, message);
+    if (status == ALGORITHM_OK)
+        status = choose(t); /* what a continued run was in the middle of */
     while (status == ALGORITHM_OK && t->state.steps_done < run->plan->total_steps) {
         one_step(t);
-        if (t->state.steps_done % t->pulse_interval == 0 &&
+        status = choose(t);
+        if (status == ALGORITHM_OK && t->state.steps_done % t->pulse_interval == 0 &&
             t->state.steps_done < run->plan->total_steps)
             status = pulse(t);
     }
     if (status != ALGORITHM_OK)
         goto cleanup;
-    float **result = t->state.average ? &t->state.average : &t->state.online;
-    fold_input_scale(settings, *result);
-    if (!weights_finite(*result, t->state.count)) {
+    *out_parameters = trainer_take_result(settings, &t->state);
+    if (!*out_parameters) {
         *message = "the weights grew without bound; a smaller learning rate helps";
         status = ALGORITHM_BAD_INPUT;
-        goto cleanup;
     }
-    *out_parameters = *result;
-    *result = NULL;
 
 cleanup:
     release(t);

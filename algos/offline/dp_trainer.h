@@ -72,6 +72,9 @@ struct trainer_settings {
     uint64_t full_weight_transitions; /* at least 1 */
     double weight_power;              /* 0: all experts weigh 1 */
     uint32_t batch_size;              /* of plain steps; of noisy ones in expectation */
+    const struct choice *choice;      /* NULL: the result is the last weights, or their average */
+    enum policy_output output;        /* how a candidate's outputs are played */
+    float threshold;                  /* of POLICY_BCQ */
     bool fixed_order;                 /* no BLAS: no example's bits depend on those beside it */
     bool forgets_targets;             /* for tests: values kept from step to step are not used */
 };

@@ -58,6 +58,10 @@ static const char *check(const struct offline_kind *kind, const struct algorithm
         return "the number of actions is out of bounds";
     if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
         return "the share of plain steps must be from 0 to 1";
+    const struct choice *choice = &request->choice;
+    if (choice->candidates > CHOICE_MAX_CANDIDATES ||
+        (choice->candidates > 0 && (choice->episodes < 1 || choice->max_steps < 1)))
+        return "the choice among candidates is out of bounds";
     if (request->mechanism != MECHANISM_NONE &&
         (request->nominal_experts < 1 || batch_size(request) > request->nominal_experts))
         return "batch_size must not exceed the nominal number of experts: each expert gives at "
@@ -183,6 +187,9 @@ static struct trainer_settings settings_of(const struct offline_kind *kind,
         .full_weight_transitions = (uint64_t)offline_number(request, OFFLINE_FULL_WEIGHT),
         .weight_power = offline_number(request, OFFLINE_WEIGHT_POWER),
         .batch_size = batch_size(request),
+        .choice = request->choice.candidates > 0 ? &request->choice : NULL,
+        .output = kind->output,
+        .threshold = kind->threshold,
         .fixed_order = run->plan->privacy.rounded_draws > 0,
     };
     if (kind->learns_values) {
@@ -215,6 +222,7 @@ enum algorithm_status offline_train(const struct offline_kind *kind,
     }
     free(policy->parameters);
     policy->parameters = parameters;
+    policy->threshold = kind->threshold;
     policy->injected_noise = run->request->mechanism != MECHANISM_NONE && run->noise &&
                              noise_source_is_injected(run->noise);
     *out_policy = policy;

@@ -150,6 +150,7 @@ struct offline_kind {
     bool learns_values;          /* bootstraps from the first action_count outputs; its table has
                                     OFFLINE_VALUE_PARAMETERS */
     enum policy_output output;
+    float threshold; /* of POLICY_BCQ */
 };
 
 /* The first number of a parameter. */

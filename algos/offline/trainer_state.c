@@ -1,21 +1,23 @@
 /* Weights, moments and coins of a run, and the checkpoint that holds them, little endian:
  *
- *   u32 magic "TCKP"  u32 version 1  u64 fingerprint  u64 steps done  u64 optimiser steps
- *   u64 rng[4]  u64 parameters  u32 vectors  u32 zero
+ *   u32 magic "TCKP"  u32 version 2  u64 fingerprint  u64 steps done  u64 optimiser steps
+ *   u64 rng[4]  u64 parameters  u32 vectors  u32 candidates judged  f64 best return
  *   f32 vector[parameters] for online, first moment and, where the run has them, second moment,
- *   target, average   (padding word when the sum is odd)   u64 checksum of everything before it
+ *   target, average, best candidate   (padding word when the sum is odd)   u64 checksum of
+ * everything before it
  *
  * The noise generator is not in it: a continued run draws fresh noise. */
 #include "algos/offline/trainer_state.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/data/checksum.h"
 #include "algos/nn/initialize.h"
 
-enum { MAGIC = 0x504b4354, VERSION = 1, VECTORS_MAX = 5, STREAM_WEIGHTS = 0, STREAM_BATCHES = 1 };
+enum { MAGIC = 0x504b4354, VERSION = 2, VECTORS_MAX = 6, STREAM_WEIGHTS = 0, STREAM_BATCHES = 1 };
 
 /* Action values start near 0, so that the first steps are not spent on unlearning chance. */
 #define OUTPUT_GAIN 0.1
@@ -23,9 +25,10 @@ enum { MAGIC = 0x504b4354, VERSION = 1, VECTORS_MAX = 5, STREAM_WEIGHTS = 0, STR
 struct header {
     uint32_t magic, version;
     uint64_t fingerprint, steps_done, optimizer_step, rng[4], count;
-    uint32_t vectors, zero;
+    uint32_t vectors, judged;
+    double best_return;
 };
-_Static_assert(sizeof(struct header) == 80, "no padding in the byte form");
+_Static_assert(sizeof(struct header) == 88, "no padding in the byte form");
 
 static float *floats(size_t count)
 {
@@ -42,7 +45,9 @@ bool trainer_state_init(struct trainer_state *out, const struct trainer_settings
     out->online = floats(out->count);
     out->target = bootstraps ? floats(out->count) : NULL;
     out->average = settings->average_decay > 0.0 ? floats(out->count) : NULL;
-    if (!out->online || (bootstraps && !out->target) ||
+    out->best = settings->choice ? floats(out->count) : NULL;
+    out->best_return = NAN;
+    if (!out->online || (bootstraps && !out->target) || (settings->choice && !out->best) ||
         (settings->average_decay > 0.0 && !out->average) ||
         !optimizer_init(&out->optimizer, &settings->optimizer, out->count))
         return false;
@@ -62,6 +67,7 @@ void trainer_state_clear(struct trainer_state *state)
     free(state->online);
     free(state->target);
     free(state->average);
+    free(state->best);
     optimizer_clear(&state->optimizer);
     *state = (struct trainer_state){0};
 }
@@ -99,6 +105,9 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
         plan->privacy.noise_multiplier,
         plan->privacy.batch_size,
         (double)plan->privacy.rounded_draws,
+        request->choice.candidates,
+        request->choice.episodes,
+        request->choice.max_steps,
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         hash = mix(hash, numbers[i]);
@@ -111,7 +120,7 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
 static uint32_t vectors_of(const struct trainer_state *state, float *out[VECTORS_MAX])
 {
     float *const all[VECTORS_MAX] = {state->online, state->optimizer.first, state->optimizer.second,
-                                     state->target, state->average};
+                                     state->target, state->average,         state->best};
     uint32_t count = 0;
     for (uint32_t i = 0; i < VECTORS_MAX; i++) {
         if (all[i])
@@ -138,6 +147,8 @@ bool trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerpr
         .optimizer_step = state->optimizer.step,
         .count = state->count,
         .vectors = vectors_of(state, vector),
+        .judged = state->judged,
+        .best_return = state->best_return,
     };
     memcpy(header.rng, state->rng.state, sizeof header.rng);
     size_t end = sizeof header + body_size(state->count, header.vectors);
@@ -174,6 +185,8 @@ bool trainer_state_from_bytes(struct trainer_state *state, uint64_t fingerprint,
         return false;
     state->steps_done = header.steps_done;
     state->optimizer.step = header.optimizer_step;
+    state->judged = header.judged;
+    state->best_return = header.best_return;
     memcpy(state->rng.state, header.rng, sizeof header.rng);
     for (uint32_t i = 0; i < vectors; i++)
         memcpy(vector[i], bytes + sizeof header + i * state->count * sizeof(float),

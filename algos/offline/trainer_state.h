@@ -8,10 +8,13 @@
 
 struct trainer_state {
     uint64_t steps_done;
-    size_t count;   /* parameters of the network */
-    float *online;  /* owned */
-    float *target;  /* owned; NULL unless the rule bootstraps */
-    float *average; /* owned; NULL unless weights are averaged */
+    size_t count;       /* parameters of the network */
+    float *online;      /* owned */
+    float *target;      /* owned; NULL unless the rule bootstraps */
+    float *average;     /* owned; NULL unless weights are averaged */
+    float *best;        /* owned; NULL unless the result is chosen (choice.h): the best so far */
+    uint32_t judged;    /* candidates so far */
+    double best_return; /* NaN: none could be played */
     struct optimizer optimizer;
     struct rng rng; /* batches of plain steps */
 };

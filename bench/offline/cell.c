@@ -10,13 +10,14 @@
 #include "bench/offline/tuned.h"
 
 /* As a job has them unless asked otherwise (openapi.yaml, privacy) or tuned.c says. */
-#define STABLE_COUNT 25
-#define STABLE_SHARE 0.75
-#define DELTA_SHARE  0.9
-#define PLAIN_SHARE  0.2
-#define LABELS       2000
-#define EXPLORE      0.1
-#define ROUNDS       1
+#define STABLE_COUNT       25
+#define STABLE_SHARE       0.75
+#define DELTA_SHARE        0.9
+#define PLAIN_SHARE        0.2
+#define LABELS             2000
+#define EXPLORE            0.1
+#define ROUNDS             1
+#define CANDIDATE_EPISODES 20
 /* Ten runs of ten episodes. */
 #define EPISODES 100
 
@@ -96,6 +97,10 @@ static bool set_stage_setting(const struct cell_setting *setting, struct algorit
         stage->skill.power = setting->value;
     else if (strcmp(name, "rounds") == 0)
         stage->rounds = (uint32_t)setting->value;
+    else if (strcmp(name, "candidates") == 0)
+        out->choice.candidates = (uint32_t)setting->value;
+    else if (strcmp(name, "candidate_episodes") == 0)
+        out->choice.episodes = (uint32_t)setting->value;
     else
         return false;
     return true;
@@ -136,6 +141,7 @@ static bool make_request(const struct cell *cell, struct algorithm_request *out)
                                       .seed = cell->seed};
     algorithm_defaults(cell->algorithm, p->env->name, &out->parameters);
     set_stage(cell, out);
+    out->choice = (struct choice){.episodes = CANDIDATE_EPISODES, .max_steps = p->evaluation_steps};
     struct cell_setting tuned[CELL_SETTINGS];
     unsigned tuned_count = tuned_settings(cell, tuned);
     for (unsigned i = 0; i < tuned_count; i++) {
@@ -173,10 +179,13 @@ static enum algorithm_status train(const struct cell *cell, const struct algorit
                                    const struct algorithm_plan *plan, struct policy **out,
                                    const char **message)
 {
+    double physics[ENV_MAX_PARAMETERS];
+    env_defaults(cell->population->env, physics);
     const struct algorithm_run run = {
         .request = request,
         .plan = plan,
         .data = cell->population->data,
+        .choice = {.world = cell->population->env, .physics = physics},
         .hooks = {.context = (void *)cell->population, .experts = experts}};
     const struct stage_run stage = {
         .algorithm = cell->algorithm, .run = &run, .env = cell->population->env, .keep = keep};

@@ -141,7 +141,8 @@ bool population_import(FILE *in, const char *world, uint64_t seed, const char *c
         fprintf(stderr, "%s: no such world\n", world);
         return false;
     }
-    cache_path(path, cache, env, seed);
+    const struct population made = {.env = env, .seed = seed, .select = EXPERTS_TOP};
+    cache_path(path, cache, &made);
     FILE *file = fopen(path, "wbx"); /* what was trained is not written over */
     if (!file) {
         fprintf(stderr, "%s: is there already, or cannot be written\n", path);

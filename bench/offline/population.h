@@ -44,10 +44,9 @@ struct population *population_load(const char *world, uint64_t seed, uint32_t ex
                                    uint32_t trajectories, const char *cache);
 void population_free(struct population *population);
 
-/* Makes CACHE/NAME.experts of the networks that IN holds, as `tacet experts --policies` writes
- * them, unpacked, with the selection and seed that population_load would train: HIV and
- * LunarLander, whose experts take hours, need not be trained twice. False after a line on standard
- * error. */
+/* Makes the cache's file of the networks that IN holds, as `tacet experts --policies` writes them,
+ * unpacked, with its usual selection: HIV and LunarLander, whose experts take hours, need not be
+ * trained twice. False after a line on standard error. */
 bool population_import(FILE *in, const char *world, uint64_t seed, const char *cache);
 
 /* Copies of the networks, mixed to the floor; the caller frees them. NULL: no memory. */

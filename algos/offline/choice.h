@@ -1,0 +1,46 @@
+/* A run's result chosen by play: candidates are the weights at evenly spaced moments of a run, its
+ * end among them. Each plays the same episodes in a public world; the best return
+ * wins, the later of equals.
+ *
+ * Weights of a private run are released values, of which the run's accounting covers all, and
+ * returns in a public simulator are computed from them and public coins: choosing is
+ * post-processing and costs no budget, however many candidates there are. */
+#ifndef TACET_ALGOS_OFFLINE_CHOICE_H
+#define TACET_ALGOS_OFFLINE_CHOICE_H
+
+#include <stdint.h>
+
+#include "algos/policy.h"
+
+#define CHOICE_MAX_CANDIDATES 100
+
+/* Public. */
+struct choice {
+    uint32_t candidates; /* 0: the last weights are the result */
+    uint32_t episodes;   /* that each plays */
+    uint32_t max_steps;  /* of an episode */
+};
+
+/* How many of the candidates are due after STEPS_DONE of TOTAL_STEPS (at most 10^15). */
+uint32_t choice_due(const struct choice *choice, uint64_t steps_done, uint64_t total_steps);
+
+/* Where it plays. The world is none that is somebody's program: it would see weights that a crash
+ * takes back. Borrowed. */
+struct choice_place {
+    const struct env *world;
+    const double *physics; /* as env_defaults fills them */
+};
+
+/* How a candidate did so far. */
+struct choice_score {
+    uint32_t episodes;
+    double sum; /* of returns */
+};
+
+/* Plays POLICY for some of the episodes that SCORE lacks (a fraction of a second of them) in the
+ * world of PLACE, whose sizes are the policy's, and adds them. False: an output is not finite, or
+ * no memory. */
+bool choice_play(const struct choice *choice, const struct policy *policy,
+                 const struct choice_place *place, struct choice_score *score);
+
+#endif

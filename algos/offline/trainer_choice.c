@@ -1,0 +1,70 @@
+/* Candidates at play. One that is interrupted plays anew: its episodes are the same. */
+#include "algos/offline/trainer_choice.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+bool trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
+                         const struct choice_place *place)
+{
+    assert(settings->choice && place->world);
+    *out = (struct trainer_choice){.settings = settings, .place = place};
+    out->candidate = policy_new(&settings->rule.shape, settings->output);
+    if (out->candidate)
+        out->candidate->threshold = settings->threshold;
+    return out->candidate != NULL;
+}
+
+void trainer_choice_clear(struct trainer_choice *choice)
+{
+    policy_free(choice->candidate);
+    *choice = (struct trainer_choice){0};
+}
+
+/* Moves the scale of the inputs into the weights that read them. */
+static void fold_input_scale(const struct trainer_settings *settings, float *parameters)
+{
+    const struct mlp_shape *shape = &settings->rule.shape;
+    size_t weights = (size_t)shape->input * shape->width[0];
+    for (size_t i = 0; i < weights; i++)
+        parameters[i] *= (float)settings->input_scale;
+}
+
+void trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state, uint32_t due)
+{
+    const struct choice *asked = choice->settings->choice;
+    const float *weights = state->average ? state->average : state->online;
+    float *parameters = choice->candidate->parameters;
+    if (choice->score.episodes == 0) {
+        memcpy(parameters, weights, state->count * sizeof *parameters);
+        fold_input_scale(choice->settings, parameters);
+    }
+    bool played = choice_play(asked, choice->candidate, choice->place, &choice->score);
+    if (played && choice->score.episodes < asked->episodes)
+        return;
+    double mean = choice->score.sum / asked->episodes;
+    if (played && isfinite(mean) && !(state->best_return > mean)) {
+        memcpy(state->best, weights, state->count * sizeof *weights);
+        state->best_return = mean;
+    }
+    choice->score = (struct choice_score){0};
+    state->judged = due;
+}
+
+float *trainer_take_result(const struct trainer_settings *settings, struct trainer_state *state)
+{
+    float **from = settings->choice ? &state->best
+                   : state->average ? &state->average
+                                    : &state->online;
+    float *result = *from;
+    if (settings->choice && isnan(state->best_return))
+        return NULL;
+    fold_input_scale(settings, result);
+    for (size_t i = 0; i < state->count; i++) {
+        if (!isfinite(result[i]))
+            return NULL;
+    }
+    *from = NULL;
+    return result;
+}

@@ -1,0 +1,116 @@
+/* The choice between requests, plans and workers. */
+#include "api/job_choose.h"
+
+#include "api/app.h"
+#include "api/environment_choice.h"
+#include "api/fields.h"
+#include "api/json_text.h"
+#include "api/world_program.h"
+
+#define CANDIDATES   20
+#define EPISODES     20
+#define EPISODES_MAX 1000
+#define STEPS_MAX    10000
+
+void job_choose_read(struct call *call, const json_t *object, struct job_plan *out)
+{
+    json_t *environment = NULL;
+    struct environment_choice place;
+    int64_t candidates = CANDIDATES, episodes = EPISODES, steps = 0;
+    const struct field fields[] = {
+        field_any("environment", &environment),
+        field_optional(field_integer("candidates", &candidates, 1, CHOICE_MAX_CANDIDATES)),
+        field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
+        field_optional(field_integer("max_episode_steps", &steps, 1, STEPS_MAX)),
+    };
+    if (object == NULL) {
+        return;
+    }
+    if (!out->algorithm->may_choose) {
+        call_invalid(call, "/choose", "has no meaning with this algorithm");
+        return;
+    }
+    if (!fields_read(call, object, "/choose", fields, 4) ||
+        !environment_choice_read(call, "/choose/environment", environment, &place)) {
+        return;
+    }
+    if (worlds_program(call->app->settings.worlds, place.env) != NULL) {
+        call_invalid(call, "/choose/environment",
+                     "must be built in: a program would see weights that a crash takes back");
+        return;
+    }
+    if (steps == 0) {
+        steps = place.env->max_episode_steps < STEPS_MAX ? place.env->max_episode_steps : STEPS_MAX;
+    }
+    job_world_set(&out->choose, &place);
+    out->request.choice = (struct choice){.candidates = (uint32_t)candidates,
+                                          .episodes = (uint32_t)episodes,
+                                          .max_steps = (uint32_t)steps};
+}
+
+enum problem job_choose_fit(struct call *call, const struct job_plan *plan)
+{
+    const struct env *env = worlds_find(call->app->settings.worlds, plan->choose.name);
+    const struct algorithm_request *request = &plan->request;
+    if (env == NULL ||
+        (env->state_dim == request->state_dim && env->action_count == request->action_count)) {
+        return PROBLEM_NONE;
+    }
+    return call_invalid(call, "/choose/environment",
+                        "has states of %u numbers and %u actions; the dataset has %u and %u",
+                        env->state_dim, env->action_count, request->state_dim,
+                        request->action_count);
+}
+
+json_t *job_choose_json(const struct job_plan *plan)
+{
+    const struct choice *choice = &plan->request.choice;
+    json_t *json = json_object();
+    if (choice->candidates == 0) {
+        return json;
+    }
+    if (!job_world_write(&plan->choose, json) ||
+        json_object_set_new(json, "candidates", json_integer(choice->candidates)) != 0 ||
+        json_object_set_new(json, "episodes", json_integer(choice->episodes)) != 0 ||
+        json_object_set_new(json, "max_episode_steps", json_integer(choice->max_steps)) != 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+/* A number from 0 to MOST; MOST + 1 when it is none. */
+static uint32_t number(const json_t *json, const char *name, uint32_t most)
+{
+    json_int_t value = json_integer_value(json_object_get(json, name));
+    return value >= 0 && value <= most ? (uint32_t)value : most + 1;
+}
+
+bool job_choose_parse(const json_t *json, struct job_plan *out)
+{
+    struct choice *choice = &out->request.choice;
+    choice->candidates = number(json, "candidates", CHOICE_MAX_CANDIDATES);
+    choice->episodes = number(json, "episodes", EPISODES_MAX);
+    choice->max_steps = number(json, "max_episode_steps", STEPS_MAX);
+    bool fits = choice->candidates <= CHOICE_MAX_CANDIDATES && choice->episodes <= EPISODES_MAX &&
+                choice->max_steps <= STEPS_MAX;
+    bool whole = choice->candidates == 0 || (choice->episodes > 0 && choice->max_steps > 0);
+    return fits && whole && job_world_read(json, &out->choose) &&
+           (choice->candidates > 0) == (out->choose.name[0] != '\0');
+}
+
+bool job_choose_place(const struct app *app, const struct job_plan *plan, double *physics,
+                      struct choice_place *out)
+{
+    *out = (struct choice_place){0};
+    if (plan->request.choice.candidates == 0) {
+        return true;
+    }
+    const struct env *world = worlds_find(app->settings.worlds, plan->choose.name);
+    if (world == NULL || worlds_program(app->settings.worlds, world) != NULL ||
+        !job_world_physics(&plan->choose, world, physics)) {
+        return false;
+    }
+    *out = (struct choice_place){.world = world, .physics = physics};
+    return true;
+}
