@@ -6,20 +6,10 @@
 #include <string.h>
 
 #include "envs/acrobot.h"
+#include "tests/unit/envs/recordings.h"
 
 /* Of one step. The C library's powers and trigonometry may differ from numpy's in the last bit. */
 #define TOLERANCE 1e-11
-
-static json_t *load_cases(void)
-{
-    json_error_t error;
-    json_t *root = json_load_file("tests/golden/environments/acrobot.json", 0, &error);
-    cr_assert(root, "run from the repository's root: %s", error.text);
-    json_t *cases = json_incref(json_object_get(root, "cases"));
-    json_decref(root);
-    cr_assert(json_is_array(cases));
-    return cases;
-}
 
 static void read_state(const json_t *row, struct acrobot_state *state)
 {
@@ -110,7 +100,7 @@ static void replay(const json_t *item, struct replayed *out)
 
 Test(acrobot, every_step_from_its_recorded_state_gives_the_reference)
 {
-    json_t *cases = load_cases();
+    json_t *cases = recordings_of("acrobot");
     struct replayed all = {0};
     for (size_t i = 0; i < json_array_size(cases); i++)
         replay(json_array_get(cases, i), &all);
@@ -125,7 +115,7 @@ Test(acrobot, every_step_from_its_recorded_state_gives_the_reference)
 Test(acrobot, whole_episodes_from_the_start_state_stay_with_the_reference)
 {
     /* A last bit grows tenfold in some ten steps where the motion is chaotic: 50 steps. */
-    json_t *cases = load_cases();
+    json_t *cases = recordings_of("acrobot");
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *item = json_array_get(cases, i);
         const json_t *states = json_object_get(item, "states");

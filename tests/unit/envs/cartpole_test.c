@@ -6,17 +6,7 @@
 #include <string.h>
 
 #include "envs/cartpole.h"
-
-static json_t *load_cases(void)
-{
-    json_error_t error;
-    json_t *root = json_load_file("tests/golden/environments/cartpole.json", 0, &error);
-    cr_assert(root, "run from the repository's root: %s", error.text);
-    json_t *cases = json_incref(json_object_get(root, "cases"));
-    json_decref(root);
-    cr_assert(json_is_array(cases));
-    return cases;
-}
+#include "tests/unit/envs/recordings.h"
 
 static void read_state(const json_t *row, struct cartpole_state *state)
 {
@@ -79,7 +69,7 @@ static void replay(const json_t *item, bool one_step)
 
 static size_t replay_all(bool one_step)
 {
-    json_t *cases = load_cases();
+    json_t *cases = recordings_of("cartpole");
     size_t replayed = 0;
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *item = json_array_get(cases, i);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "envs/hiv.h"
+#include "tests/unit/envs/recordings.h"
 
 #define NUMBERS 6
 
@@ -36,17 +37,6 @@ static struct hiv_state read_state(const json_t *row)
     for (size_t i = 0; i < NUMBERS; i++)
         v[i] = json_number_value(json_array_get(row, i));
     return (struct hiv_state){v[0], v[1], v[2], v[3], v[4], v[5]};
-}
-
-static json_t *load_cases(void)
-{
-    json_error_t error;
-    json_t *root = json_load_file("tests/golden/environments/hiv.json", 0, &error);
-    cr_assert(root, "run from the repository's root: %s", error.text);
-    json_t *cases = json_incref(json_object_get(root, "cases"));
-    json_decref(root);
-    cr_assert(json_is_array(cases));
-    return cases;
 }
 
 static double *parameter(double *values, const char *name)
@@ -126,7 +116,7 @@ static void replay(const json_t *item, bool one_step)
 
 static void replay_all(bool one_step)
 {
-    json_t *cases = load_cases();
+    json_t *cases = recordings_of("hiv");
     cr_assert_eq(json_array_size(cases), 14);
     for (size_t i = 0; i < json_array_size(cases); i++)
         replay(json_array_get(cases, i), one_step);
@@ -163,7 +153,7 @@ static double change_when_finer(const json_t *cases, double tolerance)
 
 Test(hiv, converges_as_its_tolerance_shrinks)
 {
-    json_t *cases = load_cases();
+    json_t *cases = recordings_of("hiv");
     double usual = change_when_finer(cases, HIV_TOLERANCE);
     cr_assert_leq(usual, 1e-7, "%g", usual);
     double rough = change_when_finer(cases, 100 * HIV_TOLERANCE);

@@ -9,19 +9,9 @@
 #include <string.h>
 
 #include "envs/lunar_lander.h"
+#include "tests/unit/envs/recordings.h"
 
 #define NUMBERS 8
-
-static json_t *load_cases(void)
-{
-    json_error_t error;
-    json_t *root = json_load_file("tests/golden/environments/lunar_lander.json", 0, &error);
-    cr_assert(root, "run from the repository's root: %s", error.text);
-    json_t *cases = json_incref(json_object_get(root, "cases"));
-    json_decref(root);
-    cr_assert(json_is_array(cases));
-    return cases;
-}
 
 static void read_numbers(const json_t *row, double *out, size_t count)
 {
@@ -105,7 +95,7 @@ static size_t replay(const json_t *item)
 
 Test(lunar_lander, whole_episodes_give_the_recorded_bits)
 {
-    json_t *cases = load_cases();
+    json_t *cases = recordings_of("lunar_lander");
     size_t steps = 0;
     cr_assert_eq(json_array_size(cases), 14);
     for (size_t i = 0; i < json_array_size(cases); i++)
