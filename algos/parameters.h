@@ -44,6 +44,7 @@ struct parameter_values {
     struct parameter_value value[PARAMETERS_MAX];
 };
 
+/* OUT: the table's defaults. */
 void parameters_defaults(const struct parameter_spec *specs, unsigned count,
                          struct parameter_values *out);
 

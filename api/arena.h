@@ -15,6 +15,7 @@ struct arena {
     _Alignas(16) unsigned char inline_bytes[ARENA_INLINE_BYTES];
 };
 
+/* An empty arena; and frees all that was handed out. */
 void arena_init(struct arena *arena);
 void arena_clear(struct arena *arena);
 

@@ -18,6 +18,7 @@ struct embedded_file {
     const char *content_type;
 };
 
+/* Its bytes live as long as the process. */
 struct embedded_file embedded_file(enum embedded which);
 
 #endif

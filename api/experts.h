@@ -4,6 +4,8 @@
 
 #include "api/call.h"
 
+/* PUT /v1/datasets/{id}/experts/{expert}/policy: an expert's network, new or in place of another.
+ */
 enum problem api_experts_put_policy(struct call *call);
 
 #endif

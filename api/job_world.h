@@ -15,6 +15,7 @@ struct job_world {
     double physics[ENV_MAX_PARAMETERS];
 };
 
+/* What CHOICE names, with its physics. */
 void job_world_set(struct job_world *world, const struct environment_choice *choice);
 
 /* Fills PARAMETERS for ENV, the world of that name. False: its table is not that of before. */

@@ -34,6 +34,7 @@ struct replay_file {
 bool replay_file_read(const char *bytes, size_t size, struct replay_file *out,
                       char fault[REPLAY_FAULT_SIZE]);
 
+/* Frees what was read. */
 void replay_file_clear(struct replay_file *file);
 
 #endif

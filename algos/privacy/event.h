@@ -25,6 +25,7 @@ struct event {
 
 #define EVENT_MAX_DEPTH 32
 
+/* Frees what EVENT owns; it is then empty. */
 void event_clear(struct event *event);
 
 enum event_status {

@@ -33,6 +33,7 @@ struct filter_release {
     double own_delta;   /* the delta that one use spends in any case; negative: any share will do */
 };
 
+/* One answer of these mechanisms, as an account takes it. */
 struct filter_release filter_dirichlet(const struct dirichlet *mechanism);
 struct filter_release filter_gaussian_simplex(const struct gaussian_simplex *mechanism);
 

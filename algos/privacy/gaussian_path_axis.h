@@ -18,6 +18,7 @@ struct gaussian_path_axis {
     long double weight[GAUSSIAN_PATH_MAX_BITS], spread[GAUSSIAN_PATH_MAX_BITS]; /* by level */
 };
 
+/* The weights and spreads of a path with kernel exp(-BETA |x - y|) and 2^BITS steps. */
 void gaussian_path_axis_init(struct gaussian_path_axis *axis, double beta, uint32_t bits);
 
 /* A node: LEVEL -1 holds the ends (index 0: x = 0, index 1: x = 1), level k the 2^k midpoints

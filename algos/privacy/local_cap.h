@@ -19,6 +19,7 @@ enum {
 /* The mean mu that the cap of edge GAMMA in R^dimension reaches at EPSILON. */
 double local_cap_mean(uint32_t dimension, double epsilon, double gamma);
 
+/* Members of struct local_mechanism for both; GAMMA is the edge that a mechanism has chosen. */
 const char *local_cap_problem(const struct local_parameters *parameters);
 void local_cap_prepare(struct local_scheme *scheme, double gamma);
 enum local_status local_cap_randomise(const struct local_scheme *scheme, const unsigned char *seed,

@@ -54,6 +54,7 @@ struct composition {
     size_t count, capacity;
 };
 
+/* Frees the parts; the composition is then empty. */
 void composition_clear(struct composition *composition);
 
 enum composition_status {

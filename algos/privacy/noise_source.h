@@ -30,6 +30,7 @@ struct noise_source *noise_source_new_injected(const uint8_t key[32]);
 struct noise_source *noise_source_new_injected_cipher(const uint8_t key[32],
                                                       enum noise_cipher cipher);
 
+/* Whether a test gave its key: what such noise touched protects nobody. And its cipher. */
 bool noise_source_is_injected(const struct noise_source *source);
 enum noise_cipher noise_source_cipher(const struct noise_source *source);
 

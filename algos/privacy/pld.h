@@ -35,6 +35,7 @@ struct pld_outcomes {
     double infinite_mass; /* outputs that Q never gives */
 };
 
+/* Frees them; then there are none. */
 void pld_outcomes_clear(struct pld_outcomes *outcomes);
 /* Appends; order is the caller's business. False when memory is short. */
 bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass);

@@ -72,6 +72,7 @@ struct q_release *q_release_grid(const struct q_terms *terms, const double *valu
 
 void q_release_free(struct q_release *release); /* wipes; takes NULL */
 
+/* What it was made by, as long as it lives. */
 const struct q_terms *q_release_terms(const struct q_release *release);
 
 /* The network of a release by features, borrowed; NULL for the other forms. */
