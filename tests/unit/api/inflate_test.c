@@ -7,33 +7,13 @@
 #include <zstd.h>
 
 #include "api/inflate.h"
-
-struct source {
-    const unsigned char *bytes;
-    size_t size, at, step;
-    bool broken;
-};
-
-static long read_source(void *context, unsigned char *buffer, size_t size)
-{
-    struct source *source = context;
-    size_t left = source->size - source->at;
-    if (left == 0) {
-        return source->broken ? -1 : 0;
-    }
-    size = size < left ? size : left;
-    size = source->step != 0 && source->step < size ? source->step : size;
-    memcpy(buffer, source->bytes + source->at, size);
-    source->at += size;
-    return (long)size;
-}
+#include "tests/unit/api/source.h"
 
 /* Decodes all; gives the bytes, or -1 with the kind of failure. */
 static long decode(enum inflate_encoding encoding, struct source source, uint64_t most,
                    unsigned char *out, size_t room, enum inflate_status *status)
 {
-    struct inflate *inflate =
-        inflate_new(encoding, (struct api_reader){&source, read_source}, most);
+    struct inflate *inflate = inflate_new(encoding, source_reader(&source), most);
     cr_assert(inflate != NULL);
     struct api_reader reader = inflate_reader(inflate);
     unsigned char piece[1000];

@@ -7,26 +7,7 @@
 #include <string.h>
 
 #include "api/json_stream.h"
-
-struct source {
-    const char *text;
-    size_t size, at, step; /* bytes per read; 0: all */
-    bool broken;           /* fails at the end */
-};
-
-static long read_source(void *context, unsigned char *buffer, size_t size)
-{
-    struct source *source = context;
-    size_t left = source->size - source->at;
-    if (left == 0) {
-        return source->broken ? -1 : 0;
-    }
-    size = size < left ? size : left;
-    size = source->step != 0 && source->step < size ? source->step : size;
-    memcpy(buffer, source->text + source->at, size);
-    source->at += size;
-    return (long)size;
-}
+#include "tests/unit/api/source.h"
 
 struct faults {
     unsigned count;
@@ -53,9 +34,9 @@ static const struct json_stream_shape shape = {
 /* Reads all of TEXT; gives how many trajectories were good. */
 static unsigned read_text(const char *text, size_t size, size_t step, struct faults *faults)
 {
-    struct source source = {.text = text, .size = size, .step = step};
+    struct source source = {.bytes = text, .size = size, .step = step};
     memset(faults, 0, sizeof *faults);
-    struct json_stream *stream = json_stream_new(&shape, (struct api_reader){&source, read_source},
+    struct json_stream *stream = json_stream_new(&shape, source_reader(&source),
                                                  (struct json_stream_faults){faults, report});
     cr_assert(stream != NULL);
     struct trajectory trajectory;
@@ -82,11 +63,10 @@ Test(json_stream, reads_values_and_members_in_any_order)
         "\"states\":[[0,-0.0],[1e2,0.1],[3.4028234e38,1e-46]],\"actions\":[0,2],"
         "\"expert\":\"\\u0065xp:1@x+y-z._\"}\r\n\n";
     for (size_t step = 0; step < 5; step++) {
-        struct source source = {.text = text, .size = sizeof text - 1, .step = step};
+        struct source source = {.bytes = text, .size = sizeof text - 1, .step = step};
         struct faults faults = {0};
-        struct json_stream *stream =
-            json_stream_new(&shape, (struct api_reader){&source, read_source},
-                            (struct json_stream_faults){&faults, report});
+        struct json_stream *stream = json_stream_new(&shape, source_reader(&source),
+                                                     (struct json_stream_faults){&faults, report});
         struct trajectory t;
         const char *expert = "";
         cr_assert_eq(json_stream_next(stream, &t, &expert), JSON_STREAM_TRAJECTORY, "%s",
@@ -252,11 +232,10 @@ Test(json_stream, refuses_what_is_not_json)
 Test(json_stream, says_when_the_bytes_stop_coming)
 {
     for (size_t cut = 0; cut < sizeof GOOD; cut++) {
-        struct source source = {.text = GOOD, .size = cut, .step = 3, .broken = true};
+        struct source source = {.bytes = GOOD, .size = cut, .step = 3, .broken = true};
         struct faults faults = {0};
-        struct json_stream *stream =
-            json_stream_new(&shape, (struct api_reader){&source, read_source},
-                            (struct json_stream_faults){&faults, report});
+        struct json_stream *stream = json_stream_new(&shape, source_reader(&source),
+                                                     (struct json_stream_faults){&faults, report});
         struct trajectory t;
         const char *expert;
         cr_assert_eq(json_stream_next(stream, &t, &expert), JSON_STREAM_GONE);
@@ -299,11 +278,10 @@ Test(json_stream, rounds_numbers_correctly)
             continue;
         }
         int size = snprintf(text, sizeof text, T("\"a\"", "[[0,%s],[2,3]]", "[2]", "[0]"), number);
-        struct source source = {.text = text, .size = (size_t)size};
+        struct source source = {.bytes = text, .size = (size_t)size};
         struct faults faults = {0};
-        struct json_stream *stream =
-            json_stream_new(&shape, (struct api_reader){&source, read_source},
-                            (struct json_stream_faults){&faults, report});
+        struct json_stream *stream = json_stream_new(&shape, source_reader(&source),
+                                                     (struct json_stream_faults){&faults, report});
         struct trajectory t;
         const char *expert;
         cr_assert_eq(json_stream_next(stream, &t, &expert), JSON_STREAM_TRAJECTORY, "%s", number);
