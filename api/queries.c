@@ -195,70 +195,87 @@ static enum db_status dataset_pays(const struct query *query, const struct ledge
     return status;
 }
 
-enum problem api_queries_estimate(struct call *call)
+/* What an estimate is asked for. */
+struct wish {
+    int64_t count;
+    int paper;      /* index of the accounting; -1: not asked for */
+    json_t *budget; /* NULL: the client's own */
+    double epsilon, delta;
+};
+
+static enum problem read_wish(struct query *query, struct wish *out)
 {
-    struct query *query = NULL;
-    enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE) {
-        return problem;
-    }
-    int64_t count = 0;
-    int paper = -1; /* not asked for */
-    json_t *budget = NULL;
+    struct call *call = query->call;
+    *out = (struct wish){.paper = -1};
     const struct field fields[] = {
-        field_integer("count", &count, 1, ESTIMATE_COUNT_MAX),
+        field_integer("count", &out->count, 1, ESTIMATE_COUNT_MAX),
         field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
-        field_optional(field_choice("accounting", &paper, accountings)),
-        field_optional(field_object("budget", &budget)),
+        field_optional(field_choice("accounting", &out->paper, accountings)),
+        field_optional(field_object("budget", &out->budget)),
     };
     if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
         return PROBLEM_VALIDATION;
     }
-    if (paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet) {
+    if (out->paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet) {
         return call_invalid(call, "/accounting", "is known of dirichlet teachers alone");
     }
-    query->count = (uint32_t)count;
+    query->count = (uint32_t)out->count;
+    return query_set_price(query);
+}
+
+static json_t *estimate_json(const struct query *query, const struct wish *wish, bool feasible)
+{
     const struct teacher_row *row = &query->teacher->row;
-    if ((problem = query_set_price(query)) != PROBLEM_NONE) {
+    const struct filter_price *cost = &query->cost;
+    const struct filter_price each = {cost->units / wish->count, cost->delta_units / wish->count};
+    double delta = wish->delta;
+    double used = row->renyi_order > 0 ? delta : ledger_delta_value(cost->delta_units);
+    json_t *reply =
+        json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost",
+                  budget_amount(filter_epsilon(row->renyi_order, cost->units, delta), used));
+    reply = rollout_reply(reply, query->concentration);
+    int64_t buys = teacher_answers_in(row, wish->epsilon, delta, &each);
+    bool good =
+        reply != NULL && json_object_set_new(reply, "queries_in_budget", json_integer(buys)) == 0 &&
+        query_estimate_errors(reply, query->teacher, query->concentration, &each) &&
+        query_estimate_mechanisms(reply, query->teacher, wish->count, wish->epsilon, delta) &&
+        (wish->paper < 0 ||
+         query_estimate_paper(reply, query->teacher, query->concentration, wish->count, delta));
+    if (!good) {
+        json_decref(reply);
+        return NULL;
+    }
+    return reply;
+}
+
+enum problem api_queries_estimate(struct call *call)
+{
+    struct query *query = NULL;
+    struct wish wish;
+    enum problem problem = query_start(call, &query);
+    if (problem != PROBLEM_NONE || (problem = read_wish(query, &wish)) != PROBLEM_NONE) {
         return problem;
     }
+    const struct teacher_row *row = &query->teacher->row;
     struct ledger_account cap;
     enum db_status status = ledger_find(call->db, row->account, &cap);
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
     bool client = row->has_client_budget;
-    double epsilon = client ? row->client_epsilon : cap.epsilon;
-    double delta = client ? row->client_delta : cap.delta;
-    if (budget != NULL && !read_budget(call, budget, &epsilon, &delta)) {
+    wish.epsilon = client ? row->client_epsilon : cap.epsilon;
+    wish.delta = client ? row->client_delta : cap.delta;
+    if (wish.budget != NULL && !read_budget(call, wish.budget, &wish.epsilon, &wish.delta)) {
         return PROBLEM_VALIDATION;
     }
-    const struct filter_price *cost = &query->cost;
     struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
-    bool feasible = teacher_account(row, epsilon, delta, &fresh) && filter_spend(&fresh, cost) &&
-                    filter_spend(&all, cost);
+    bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&
+                    filter_spend(&fresh, &query->cost) && filter_spend(&all, &query->cost);
     if (row->dataset_account[0] != '\0') {
         status = dataset_pays(query, &cap, &feasible);
     }
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
-    double used = row->renyi_order > 0 ? delta : ledger_delta_value(cost->delta_units);
-    json_t *reply =
-        json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost",
-                  budget_amount(filter_epsilon(row->renyi_order, cost->units, delta), used));
-    reply = rollout_reply(reply, query->concentration);
-    const struct filter_price each = {cost->units / count, cost->delta_units / count};
-    int64_t buys = teacher_answers_in(row, epsilon, delta, &each);
-    bool good = reply != NULL &&
-                json_object_set_new(reply, "queries_in_budget", json_integer(buys)) == 0 &&
-                query_estimate_errors(reply, query->teacher, query->concentration, &each) &&
-                query_estimate_mechanisms(reply, query->teacher, count, epsilon, delta) &&
-                (paper < 0 ||
-                 query_estimate_paper(reply, query->teacher, query->concentration, count, delta));
-    if (!good) {
-        json_decref(reply);
-        reply = NULL;
-    }
-    return call_reply_json(call, 200, reply);
+    return call_reply_json(call, 200, estimate_json(query, &wish, feasible));
 }
