@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "algos/nn/matrix.h"
 
@@ -158,7 +159,7 @@ static void add_rows(const float *restrict rows_of, uint32_t rows, uint32_t widt
     }
 }
 
-void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient)
+static void sum_gradient(const struct batch *batch, uint32_t rows, float *gradient, bool add)
 {
     assert(rows <= batch->capacity);
     const struct mlp_shape *shape = &batch->shape;
@@ -166,7 +167,20 @@ void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradien
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
         const float *x = l == 0 ? batch->input : batch->activation[l - 1];
         float *weight = gradient + mlp_weight_offset(shape, l);
-        matrix_transposed_times_add(out, rows, in, batch->error[l], x, weight);
-        add_rows(batch->error[l], rows, out, weight + (size_t)in * out);
+        float *bias = weight + (size_t)in * out;
+        matrix_transposed_times(out, rows, in, batch->error[l], x, weight, add);
+        if (!add)
+            memset(bias, 0, out * sizeof *bias);
+        add_rows(batch->error[l], rows, out, bias);
     }
+}
+
+void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient)
+{
+    sum_gradient(batch, rows, gradient, true);
+}
+
+void batch_gradient(const struct batch *batch, uint32_t rows, float *gradient)
+{
+    sum_gradient(batch, rows, gradient, false);
 }

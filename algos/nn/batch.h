@@ -3,7 +3,7 @@
  * gradients are the caller's flat vectors in the layout of mlp.h. One thread at a time.
  *
  * A step: write rows to batch_input; batch_forward; write dLoss/dOutput to batch_output_error;
- * batch_backward; batch_gradient_add (plain sum) or per_example_clip before it (clipped sum). */
+ * batch_backward; batch_gradient (plain sum), with per_example_scale before it (clipped sum). */
 #ifndef TACET_ALGOS_NN_BATCH_H
 #define TACET_ALGOS_NN_BATCH_H
 
@@ -46,5 +46,8 @@ void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t
 
 /* gradient[mlp_parameter_count] += the sum over the first ROWS rows of each row's gradient. */
 void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient);
+
+/* gradient[mlp_parameter_count] = that sum. */
+void batch_gradient(const struct batch *batch, uint32_t rows, float *gradient);
 
 #endif

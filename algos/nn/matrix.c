@@ -277,11 +277,15 @@ static void narrow_columns_add(size_t rows, size_t inner, size_t columns, const 
     }
 }
 
-void matrix_transposed_times_add(size_t rows, size_t inner, size_t columns, const float *a,
-                                 const float *b, float *c)
+void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const float *a,
+                             const float *b, float *c, bool add)
 {
+    static const struct matrix_finish nothing;
     assert(rows > 0 && rows <= INT_MAX && inner <= INT_MAX);
     assert(columns > 0 && columns <= INT_MAX);
+    bool by_hand = rows <= NARROW || columns <= NARROW;
+    if (!add && (by_hand || inner == 0))
+        memset(c, 0, rows * columns * sizeof *c);
     if (inner == 0)
         return;
     if (columns <= NARROW) {
@@ -294,11 +298,11 @@ void matrix_transposed_times_add(size_t rows, size_t inner, size_t columns, cons
     }
     if (wide(rows, columns)) {
         matrix_wide_product(rows, inner, columns, (struct matrix_factor){a, rows, 1},
-                            (struct matrix_factor){b, columns, 1}, NULL, c);
+                            (struct matrix_factor){b, columns, 1}, add ? NULL : &nothing, c);
         return;
     }
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0F,
-                a, (int)rows, b, (int)columns, 1.0F, c, (int)columns);
+                a, (int)rows, b, (int)columns, add ? 1.0F : 0.0F, c, (int)columns);
 }
 
 void matrix_times_transposed_naive(size_t rows, size_t inner, size_t columns, const float *a,

@@ -30,10 +30,10 @@ void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const fl
 void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
                   float *c, const struct matrix_finish *finish);
 
-/* C[rows x columns] += A[inner x rows]^T B[inner x columns]: the gradient of a weight, summed over
- * INNER examples. */
-void matrix_transposed_times_add(size_t rows, size_t inner, size_t columns, const float *a,
-                                 const float *b, float *c);
+/* C[rows x columns] = A[inner x rows]^T B[inner x columns], or += with ADD: the gradient of a
+ * weight, summed over INNER examples. */
+void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const float *a,
+                             const float *b, float *c, bool add);
 
 /* y[rows] = A[rows x columns] x[columns]. By hand, one fixed order of operations: the same bits
  * every time, whatever the BLAS. */

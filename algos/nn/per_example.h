@@ -21,7 +21,7 @@ void per_example_factors(const double *squared_norm, uint32_t rows, double clip_
                          float *factor);
 
 /* Scales the errors of the first ROWS rows; where the factor is 0 the row's errors and activations
- * become 0 even if they were not finite. batch_gradient_add then gives the clipped sum. */
+ * become 0 even if they were not finite. batch_gradient then gives the clipped sum. */
 void per_example_scale(struct batch *batch, uint32_t rows, const float *factor);
 
 #endif

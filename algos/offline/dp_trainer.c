@@ -39,7 +39,7 @@ struct trainer {
     struct trainer_choice choice;            /* all zero where the result is not chosen */
     struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
                                                 keeping does not pay */
-    float *gradient;                         /* zero between steps */
+    float *gradient;
     int64_t *whole;                 /* sums of noisy steps in exact arithmetic; NULL in float */
     struct rounded_gaussian *table; /* likewise */
     uint64_t fingerprint;
@@ -89,8 +89,7 @@ static double average_decay(const struct trainer *t)
     return fmin(t->settings->average_decay, (1.0 + steps) / (10.0 + steps));
 }
 
-/* The sum over the drawn batch, in WHOLE numbers, STEPS_PER_UNIT for 1, or in the gradient, which
- * is zero. */
+/* The sum over the drawn batch, in WHOLE numbers, STEPS_PER_UNIT for 1, or in the gradient. */
 static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float steps_per_unit)
 {
     const struct trainer_draw *draw = &t->draw;
@@ -98,6 +97,8 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float
     struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
     if (whole)
         memset(whole, 0, state->count * sizeof *whole);
+    else if (draw->count == 0) /* else the first chunk writes all of it */
+        memset(t->gradient, 0, state->count * sizeof *t->gradient);
     for (uint32_t first = 0; first < draw->count; first += TRAINER_CHUNK_ROWS) {
         uint32_t left = draw->count - first;
         const struct trainer_examples examples = {
@@ -111,7 +112,8 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float
             trainer_chunk_add_whole(&t->chunk, &examples, state->online, state->target,
                                     steps_per_unit, whole);
         else
-            trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient);
+            trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient,
+                              first == 0);
     }
 }
 
@@ -139,7 +141,7 @@ static bool plain_sum(struct trainer *t)
     return true;
 }
 
-/* From a part's sum to its new weights and average; the sum becomes zero. */
+/* From a part's sum to its new weights. */
 static void move_part(struct trainer *t, bool noisy, struct optimizer_part part, double rate)
 {
     struct trainer_state *state = &t->state;
@@ -152,7 +154,6 @@ static void move_part(struct trainer *t, bool noisy, struct optimizer_part part,
         dp_sgd_plan_finish_sum(&t->run->plan->privacy, t->noise, gradient, part.count);
     }
     optimizer_move(&state->optimizer, part, state->online, t->gradient, rate);
-    memset(gradient, 0, part.count * sizeof *gradient);
 }
 
 /* Part by part: noise, optimiser and average meet a part while it is in the cache. */

@@ -138,11 +138,14 @@ static void find_gradients(struct trainer_chunk *chunk, const struct trainer_exa
 }
 
 void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                       const float *online, const float *target, float *gradient)
+                       const float *online, const float *target, float *gradient, bool first)
 {
     find_gradients(chunk, examples, online, target);
     per_example_scale(chunk->online, examples->count, chunk->factor);
-    batch_gradient_add(chunk->online, examples->count, gradient);
+    if (first)
+        batch_gradient(chunk->online, examples->count, gradient);
+    else
+        batch_gradient_add(chunk->online, examples->count, gradient);
 }
 
 void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,

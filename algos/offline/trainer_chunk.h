@@ -34,10 +34,10 @@ struct trainer_examples {
 bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings);
 void trainer_chunk_clear(struct trainer_chunk *chunk);
 
-/* gradient += the sum of the examples' gradients at the ONLINE parameters; TARGET may be NULL when
- * the rule does not bootstrap. */
+/* The sum of the examples' gradients at the ONLINE parameters, added to GRADIENT or, for the FIRST
+ * chunk, written there; TARGET may be NULL when the rule does not bootstrap. */
 void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                       const float *online, const float *target, float *gradient);
+                       const float *online, const float *target, float *gradient, bool first);
 
 /* The same in whole numbers, STEPS_PER_UNIT for 1 (algos/nn/per_example_lattice.h). The settings
  * must ask for fixed_order, and the examples for a clip. */

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "envs/rng.h"
 
@@ -78,7 +79,7 @@ static void add_fast(size_t r, size_t k, size_t c, const float *a, const float *
 {
     for (size_t i = 0; i < r * c; i++)
         out[i] = 0.5F;
-    matrix_transposed_times_add(r, k, c, a, b, out);
+    matrix_transposed_times(r, k, c, a, b, out, true);
 }
 
 static void add_naive(size_t r, size_t k, size_t c, const float *a, const float *b, float *out)
@@ -91,6 +92,25 @@ static void add_naive(size_t r, size_t k, size_t c, const float *a, const float 
 Test(matrix, transposed_times_add_is_its_definition)
 {
     check(add_fast, add_naive, "C + A' B");
+}
+
+/* Whatever was there is gone, even if it was not finite. */
+static void set_fast(size_t r, size_t k, size_t c, const float *a, const float *b, float *out)
+{
+    for (size_t i = 0; i < r * c; i++)
+        out[i] = NAN;
+    matrix_transposed_times(r, k, c, a, b, out, false);
+}
+
+static void set_naive(size_t r, size_t k, size_t c, const float *a, const float *b, float *out)
+{
+    memset(out, 0, r * c * sizeof *out);
+    matrix_transposed_times_add_naive(r, k, c, a, b, out);
+}
+
+Test(matrix, transposed_times_is_its_definition)
+{
+    check(set_fast, set_naive, "A' B");
 }
 
 /* Longer than what is packed at once, from which on results are added to. */
@@ -177,9 +197,12 @@ Test(matrix, a_row_that_is_not_finite_shows_and_disturbs_no_other)
 Test(matrix, no_examples_add_nothing)
 {
     float c[6] = {1, 2, 3, 4, 5, 6}, a[1] = {9}, b[1] = {9};
-    matrix_transposed_times_add(2, 0, 3, a, b, c);
+    matrix_transposed_times(2, 0, 3, a, b, c, true);
     for (int i = 0; i < 6; i++)
         cr_assert_eq(c[i], (float)(i + 1));
+    matrix_transposed_times(2, 0, 3, a, b, c, false);
+    for (int i = 0; i < 6; i++)
+        cr_assert_eq(c[i], 0.0F);
 }
 
 Test(matrix, vector_product_has_one_order_of_operations)
