@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/ledger_verify.h"
+
 const char *domain_path(const char *format, ...)
 {
     static char texts[256][4096];
@@ -113,6 +115,22 @@ struct response *domain_run(struct fixture *fixture, const char *body)
     expect_status(job, 200);
     cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
     return job;
+}
+
+void domain_expect_whole_ledger(struct fixture *f)
+{
+    struct ledger_report report;
+    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
+    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
+}
+
+double domain_spent(struct fixture *f, const char *dataset)
+{
+    domain_expect_whole_ledger(f);
+    struct response *budget =
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
+    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);
+    return response_number(budget, "/spent/epsilon");
 }
 
 const char *domain_policy(struct fixture *fixture)

@@ -35,6 +35,12 @@ enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,
 /* Submits BODY, runs it, expects success, and gives the job as it then is. */
 struct response *domain_run(struct fixture *fixture, const char *body);
 
+/* The ledger adds up. */
+void domain_expect_whole_ledger(struct fixture *fixture);
+
+/* Epsilon that is spent on DATASET; nothing may be reserved, and the ledger adds up. */
+double domain_spent(struct fixture *fixture, const char *dataset);
+
 /* The id of an imported linear policy on cartpole whose output is softmax. */
 const char *domain_policy(struct fixture *fixture);
 

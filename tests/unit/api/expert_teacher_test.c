@@ -14,7 +14,6 @@
 #include "api/sealed.h"
 #include "storage/jobs.h"
 #include "storage/ledger.h"
-#include "storage/ledger_verify.h"
 #include "storage/policies.h"
 #include "tests/unit/api/domain.h"
 
@@ -78,13 +77,6 @@ static struct ledger_account dataset_account(const char *dataset)
     struct response *budget =
         fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
     return account(response_text(budget, "/account"));
-}
-
-static void expect_whole_ledger(void)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
 }
 
 /* ---- jobs */
@@ -346,7 +338,7 @@ Test(expert_teacher, three_accounts_pay_for_an_answer)
     expect_status(infer, 200);
     cr_expect_str_eq(response_text(infer, "/parameters/protects"), "expert");
     cr_expect_eq(dataset_account(dataset).spent_units, after.spent_units + units);
-    expect_whole_ledger();
+    domain_expect_whole_ledger(f);
 }
 
 /* An estimate says whether what is trained could ever be paid for. */
@@ -407,7 +399,7 @@ Test(expert_teacher, no_account_pays_when_the_dataset_cannot)
     cr_expect_eq(dataset_account(dataset).spent_units, data.spent_units);
     cr_expect_eq(account(response_text(two, "/account")).spent_units, cap.spent_units);
     cr_expect_leq(data.spent_units, data.limit_units);
-    expect_whole_ledger();
+    domain_expect_whole_ledger(f);
 }
 
 /* By basic composition each answer costs the dataset its epsilon and delta, and nothing before. */
@@ -498,5 +490,5 @@ Test(expert_teacher, falls_silent_when_its_dataset_is_deleted)
         fixture_get(f, "student", domain_path("/v1/teachers/%s", response_text(teacher, "/id"))),
         200);
     cr_expect_gt(spent, 0);
-    expect_whole_ledger();
+    domain_expect_whole_ledger(f);
 }

@@ -13,7 +13,6 @@
 #include "api/sealed.h"
 #include "storage/jobs.h"
 #include "storage/ledger.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -59,17 +58,6 @@ static const char *line_world(unsigned experts)
                 "\"delta\":1e-5" more ",\"parameters\":{\"shards\":%d," SMALL "}}",                \
                 dataset, (double)(epsilon), (int)(shards))
 
-static double spent(const char *dataset)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
-    struct response *budget =
-        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
-    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);
-    return response_number(budget, "/spent/epsilon");
-}
-
 Test(gp_job, ends_in_a_release_that_is_paid_for_once, .init = open_service, .fini = close_service)
 {
     const char *dataset = line_world(40);
@@ -79,7 +67,7 @@ Test(gp_job, ends_in_a_release_that_is_paid_for_once, .init = open_service, .fin
     cr_expect(json_is_null(response_at(job, "/policy")));
     cr_expect_str_eq(response_text(job, "/mechanism"), "gaussian_process");
     cr_expect_str_eq(response_text(job, "/privacy/unit"), "expert");
-    double paid = spent(dataset);
+    double paid = domain_spent(f, dataset);
     cr_expect(paid > 0.999 && paid <= 1, "%.9f", paid);
     struct response *shown = fixture_get(f, "student", domain_path("/v1/q-releases/%s", release));
     expect_status(shown, 200);
@@ -98,7 +86,7 @@ Test(gp_job, ends_in_a_release_that_is_paid_for_once, .init = open_service, .fin
     cr_expect_eq(response_number(one, "/values/2/0"), response_number(two, "/values/0/0"));
     expect_invalid(fixture_post(f, "student", path, "{\"states\":[[0.5],[1.5]]}"), "/states/1/0");
     expect_invalid(fixture_post(f, "student", path, "{\"states\":[[0.5,0.5]]}"), "/states/0");
-    cr_expect_eq(spent(dataset), paid); /* asking is free */
+    cr_expect_eq(domain_spent(f, dataset), paid); /* asking is free */
     struct response *certificate =
         fixture_get(f, "auditor", domain_path("/v1/q-releases/%s/certificate", release));
     expect_status(certificate, 200);
@@ -124,7 +112,7 @@ Test(gp_job, tells_the_noise_before_anything_is_spent, .init = open_service, .fi
     estimate = fixture_post(f, "steward", "/v1/jobs:estimate", JOB(dataset, 100, 1, "}"));
     cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
     cr_expect_lt(response_number(estimate, "/plan/release/noise_to_range"), 1);
-    cr_expect_eq(spent(dataset), 0);
+    cr_expect_eq(domain_spent(f, dataset), 0);
     struct response *job = domain_run(f, JOB(dataset, 2, 1, ",\"force\":true}"));
     cr_expect_gt(response_number(job, "/release/noise_to_range"), 1);
     struct response *certificate =
@@ -164,7 +152,7 @@ Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_
                                             "{\"epsilon\":1,\"delta\":1e-5,\"force\":true}}",
                                             dataset)),
                    "/privacy/force");
-    cr_expect_eq(spent(dataset), 0);
+    cr_expect_eq(domain_spent(f, dataset), 0);
 }
 
 #define CART(dataset, form)                                                                        \
@@ -237,7 +225,7 @@ Test(gp_job, rewards_are_protected_on_logged_transitions, .init = open_service,
     cr_expect_str_eq(response_text(job, "/release/unit"), "reward");
     cr_expect_eq(response_number(job, "/release/updates"), 20);
     cr_expect_float_eq(response_number(job, "/release/sensitivity"), 0.5, 1e-6);
-    double paid = spent(dataset);
+    double paid = domain_spent(f, dataset);
     cr_expect(paid > 0.999 && paid <= 1, "%.9f", paid);
     const char *release = response_text(job, "/q_release");
     struct response *shown = fixture_get(f, "student", domain_path("/v1/q-releases/%s", release));
@@ -328,7 +316,7 @@ Test(gp_job, unit_reward_says_what_it_lacks, .init = open_service, .fini = close
     expect_invalid(
         fixture_post(f, "steward", "/v1/jobs", NO_DATASET("\"environment\":\"cartpole\",")),
         "/parameters/radius");
-    cr_expect_eq(spent(dataset), 0);
+    cr_expect_eq(domain_spent(f, dataset), 0);
 }
 
 /* ---- one key */
@@ -362,7 +350,7 @@ Test(gp_job, a_worker_may_be_stopped_anywhere, .init = open_service, .fini = clo
     cr_expect_eq(strncmp(response_text(job, "/q_release"), "qre_", 4), 0);
     struct response *list = fixture_get(f, "steward", "/v1/q-releases");
     cr_expect_eq(json_array_size(response_at(list, "/items")), 1);
-    double paid = spent(dataset);
+    double paid = domain_spent(f, dataset);
     cr_expect(paid > 0.999 && paid <= 1, "%.9f", paid);
 }
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define TENSOR(shape, data)                                                                        \
@@ -97,9 +96,7 @@ Test(inference, answers_at_the_price_of_a_query)
                        1e-12);
     cr_expect_float_eq(spent(f, teacher) - before,
                        response_number(three, "/parameters/cost_epsilon"), 1e-12);
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_expect_eq(report.fault_count, 0);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 

@@ -7,24 +7,12 @@
 
 #include "api/app.h"
 #include "envs/env.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define PRIVACY    ",\"privacy\":{\"epsilon\":4,\"delta\":1e-5}"
 #define SMALL      ",\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":40}"
 #define JOB(rest)  "{\"algorithm\":\"cql\",\"dataset\":\"%s\"" PRIVACY SMALL rest "}"
 #define CHOOSE(in) ",\"choose\":{\"environment\":\"cartpole\"" in "}"
-
-static double spent(struct fixture *f, const char *dataset)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0);
-    struct response *budget =
-        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
-    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);
-    return response_number(budget, "/spent/epsilon");
-}
 
 Test(job_choose, bad_requests_name_what_is_bad)
 {
@@ -54,7 +42,7 @@ Test(job_choose, bad_requests_name_what_is_bad)
         fixture_post(f, "steward", "/v1/jobs",
                      "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\"" CHOOSE("") "}"),
         "/choose");
-    cr_assert_eq(spent(f, id), 0);
+    cr_assert_eq(domain_spent(f, id), 0);
     fixture_close(f);
 }
 
@@ -63,11 +51,11 @@ Test(job_choose, costs_no_budget_and_shows_what_was_asked)
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 20, false);
     struct response *plain = domain_run(f, domain_path(JOB(""), id));
-    double once = spent(f, id);
+    double once = domain_spent(f, id);
     struct response *chosen = domain_run(
         f,
         domain_path(JOB(CHOOSE(",\"candidates\":7,\"episodes\":2,\"max_episode_steps\":30")), id));
-    cr_assert_float_eq(spent(f, id), 2 * once, 1e-6);
+    cr_assert_float_eq(domain_spent(f, id), 2 * once, 1e-6);
     cr_assert_eq(response_number(chosen, "/privacy/spent/epsilon"),
                  response_number(plain, "/privacy/spent/epsilon"));
     cr_assert_str_eq(response_text(chosen, "/choose/environment"), "cartpole");

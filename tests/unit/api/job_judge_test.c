@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define SMALL "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":30}"
@@ -68,9 +67,7 @@ Test(job_judge, estimates_the_value_and_says_what_it_is)
     cr_assert_neq(strstr(response_text(done, "/notes/0"), "estimate"), NULL);
     cr_assert(json_is_null(response_at(done, "/evaluation")));
     cr_assert(response_number(done, "/privacy/spent/epsilon") <= 4);
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0);
+    domain_expect_whole_ledger(f);
 
     /* Trained on public data, by the same data, and played, too. */
     done = domain_run(f, job(by, "none",

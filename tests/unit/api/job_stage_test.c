@@ -8,7 +8,6 @@
 #include "api/app.h"
 #include "api/certificate.h"
 #include "storage/jobs.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 enum { EXPERTS = 40 };
@@ -43,17 +42,6 @@ static struct response *certificate_of(struct fixture *f, const struct response 
     expect_status(certificate, 200);
     cr_assert(certificate_check(certificate->body, fixture_app(f)->public_key));
     return certificate;
-}
-
-static double spent(struct fixture *f, const char *dataset)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
-    struct response *budget =
-        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
-    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);
-    return response_number(budget, "/spent/epsilon");
 }
 
 /* ---- what is refused */
@@ -112,7 +100,7 @@ Test(job_stage, bad_requests_name_what_is_bad)
     }
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", selective(one, 50, 10, "")), "/dataset");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", consensus(one, 50, 9, 10)), "/dataset");
-    cr_assert_eq(spent(f, id), 0);
+    cr_assert_eq(domain_spent(f, id), 0);
     fixture_close(f);
 }
 
@@ -177,7 +165,7 @@ Test(job_stage, estimates_tell_the_threshold_and_the_reason)
     cr_assert_eq(response_number(r, "/plan/consensus/labels"), 500);
     cr_assert_float_eq(response_number(r, "/cost/epsilon"), 3, 1e-6);
     cr_assert_eq(response_number(r, "/plan/steps"), 0);
-    cr_assert_eq(spent(f, id), 0);
+    cr_assert_eq(domain_spent(f, id), 0);
     fixture_close(f);
 }
 
@@ -192,7 +180,7 @@ Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 120)
     cr_assert_eq(response_number(job, "/progress/step"), 400);
     double cost = response_number(job, "/privacy/spent/epsilon");
     cr_assert(cost > 59 && cost <= 60, "%g", cost);
-    cr_assert_float_eq(spent(f, id), cost, 1e-9);
+    cr_assert_float_eq(domain_spent(f, id), cost, 1e-9);
     struct response *certificate = certificate_of(f, job);
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "expert");
     cr_assert(strstr(response_text(certificate, "/privacy/accountant"), "sparse vector") != NULL);
@@ -223,7 +211,7 @@ Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 120)
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, false);
     struct response *job = domain_run(f, consensus(id, 5, 200, 50));
-    cr_assert_float_eq(spent(f, id), 5, 1e-6);
+    cr_assert_float_eq(domain_spent(f, id), 5, 1e-6);
     struct response *certificate = certificate_of(f, job);
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "expert");
     cr_assert(strstr(response_text(certificate, "/privacy/accountant"), "closed form") != NULL);
@@ -243,7 +231,7 @@ Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 120)
                     "\"dataset\":\"%s\",\"privacy\":{\"epsilon\":5,\"delta\":1e-3,"
                     "\"consensus\":{\"labels\":200,\"skill\":{\"low\":0,\"high\":150}}}," SMALL "}",
                     id, 50u));
-    cr_assert_float_eq(spent(f, id), 5, 1e-6);
+    cr_assert_float_eq(domain_spent(f, id), 5, 1e-6);
     struct response *certificate = certificate_of(f, job);
     cr_assert_eq(response_number(certificate, "/plan/consensus/skill/high"), 150);
     cr_assert_eq(response_number(certificate, "/plan/consensus/skill/power"), 8);
@@ -311,7 +299,7 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 120)
     }
     cr_assert(first != NULL && stops > 3 && stops < 200, "%u stops", stops);
     cr_assert_str_eq(response_text(show(f, made), "/state"), "succeeded");
-    double cost = spent(f, id);
+    double cost = domain_spent(f, id);
     cr_assert(cost > 59 && cost <= 60, "once: %g", cost);
     free(first);
     fixture_close(f);
@@ -331,7 +319,7 @@ Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 120)
     cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_RAN);
     struct response *job = show(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
-    double cost = spent(f, id);
+    double cost = domain_spent(f, id);
     /* 45 of 60 went into the first stage, a part of the rest into steps. */
     cr_assert(cost > 30 && cost <= reserved, "%g of %g", cost, reserved);
     cr_assert(response_number(job, "/privacy/spent/delta") > 0);

@@ -8,7 +8,6 @@
 #include "api/app.h"
 #include "api/certificate.h"
 #include "storage/jobs.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define EVALUATE                                                                                   \
@@ -22,17 +21,6 @@ static const char *sweep(const char *dataset, unsigned steps)
     return domain_path(JOB(PRIVACY SMALL EVALUATE ",\"sweep\":{\"learning_rate\":[0.001,0.01,0.1],"
                                                   "\"alpha\":[0.5,1]}"),
                        dataset, steps);
-}
-
-static double spent(struct fixture *f, const char *dataset)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0);
-    struct response *budget =
-        fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
-    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);
-    return response_number(budget, "/spent/epsilon");
 }
 
 Test(job_sweep, refuses_what_it_cannot_be)
@@ -66,7 +54,7 @@ Test(job_sweep, refuses_what_it_cannot_be)
         fixture_post(f, "steward", "/v1/jobs",
                      domain_path(JOB(PRIVACY EVALUATE ",\"sweep\":{\"hidden\":[[8],[8,0]]}"), id)),
         "/sweep/hidden/1");
-    cr_assert_eq(spent(f, id), 0);
+    cr_assert_eq(domain_spent(f, id), 0);
     fixture_close(f);
 }
 
@@ -96,7 +84,7 @@ Test(job_sweep, all_tries_are_priced_together)
                         ",\"sweep\":{\"alpha\":[1,2]}"),
                     id, 50u);
     expect_problem(fixture_post(f, "steward", "/v1/jobs", dear), "budget-exhausted");
-    cr_assert_eq(spent(f, id), 0);
+    cr_assert_eq(domain_spent(f, id), 0);
     fixture_close(f);
 }
 
@@ -123,7 +111,7 @@ Test(job_sweep, gives_the_best_and_a_certificate_of_all)
     cr_assert_eq(response_number(job, "/sweep/tries/1/parameters/alpha"), 1);
     cr_assert_eq(response_number(job, "/sweep/tries/1/parameters/learning_rate"), 0.001);
     cr_assert_eq(response_number(job, "/progress/step"), 300);
-    double cost = spent(f, id);
+    double cost = domain_spent(f, id);
     cr_assert_float_eq(cost, response_number(job, "/privacy/spent/epsilon"), 1e-9);
     struct response *certificate = fixture_get(
         f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
@@ -175,7 +163,7 @@ Test(job_sweep, goes_on_after_stops, .timeout = 120)
     struct response *now = fixture_get(f, "steward", domain_path("/v1/jobs/%s", job));
     cr_assert_str_eq(response_text(now, "/state"), "succeeded", "%s", now->body);
     expect_best(now);
-    double cost = spent(f, id);
+    double cost = domain_spent(f, id);
     cr_assert(cost > 3.9 && cost <= 4, "%g", cost);
     fixture_close(f);
 }
@@ -204,6 +192,6 @@ Test(job_sweep, a_cancelled_sweep_pays_for_all)
     struct response *job =
         fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
-    cr_assert_float_eq(spent(f, id), held, 1e-9);
+    cr_assert_float_eq(domain_spent(f, id), held, 1e-9);
     fixture_close(f);
 }

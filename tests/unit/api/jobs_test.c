@@ -8,7 +8,6 @@
 #include "api/app.h"
 #include "api/certificate.h"
 #include "storage/jobs.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define JOB(rest) "{\"algorithm\":\"cql\",\"dataset\":\"%s\"" rest "}"
@@ -25,13 +24,6 @@ static struct response *show(struct fixture *f, const struct response *made)
 static struct response *budget(struct fixture *f, const char *dataset)
 {
     return fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
-}
-
-static void expect_whole_ledger(struct fixture *f)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
 }
 
 Test(jobs, refuse_what_they_cannot_be)
@@ -151,7 +143,7 @@ Test(jobs, hold_their_price_and_settle_it)
     expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20)),
                    "budget-exhausted");
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -189,7 +181,7 @@ Test(jobs, give_back_all_when_cancelled_in_the_queue)
     expect_problem(fixture_post(f, "steward", cancel, NULL), "job-not-cancellable");
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
     expect_problem(fixture_post(f, "steward", "/v1/jobs/job_nothing:cancel", NULL), "not-found");
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -236,7 +228,7 @@ Test(jobs, pay_for_executed_steps_when_cancelled)
     cr_assert(spent > 0 && spent < reserved, "%g of %g", spent, reserved);
     cr_assert_float_eq(response_number(budget(f, id), "/spent/epsilon"), spent, 1e-12);
     cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -257,7 +249,7 @@ Test(jobs, pause_and_go_on_from_their_checkpoint)
     cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
     cr_assert_str_eq(response_text(show(f, made), "/state"), "succeeded");
     cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -289,7 +281,7 @@ Test(jobs, write_nothing_without_their_lease)
     cr_assert_str_eq(response_text(job, "/state"), "running");
     cr_assert(response_number(budget(f, id), "/reserved/epsilon") > 0);
     cr_assert_eq(response_number(budget(f, id), "/spent/epsilon"), 0);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -455,7 +447,7 @@ Test(jobs, pay_all_when_cancelled_after_a_pause)
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
     cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), reserved, 1e-12);
     cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -477,6 +469,6 @@ Test(jobs, fail_and_pay_nothing_when_the_data_are_damaged)
     cr_assert(json_is_null(response_at(job, "/policy")));
     cr_assert_eq(response_number(job, "/privacy/spent/epsilon"), 0);
     cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }

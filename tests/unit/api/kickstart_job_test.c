@@ -8,7 +8,6 @@
 #include "api/app.h"
 #include "api/teacher_shelf.h"
 #include "storage/jobs.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
 
@@ -62,9 +61,7 @@ static double spent(struct fixture *f, const char *id, const char *role)
 
 static void expect_good_ledger(struct fixture *f)
 {
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0);
+    domain_expect_whole_ledger(f);
 }
 
 Test(kickstart_job, refuses_what_it_cannot_be)

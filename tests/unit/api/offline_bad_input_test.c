@@ -6,15 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 /* What is spent on DATASET; nothing may be reserved, and the ledger is whole. */
 static double spent(struct fixture *f, const char *dataset, const char *what)
 {
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    domain_expect_whole_ledger(f);
     struct response *budget =
         fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
     cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "api/app.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define WORLD      ",\"environment\":\"cartpole\""
@@ -75,9 +74,7 @@ Test(online_job, an_episode_is_protected_whatever_the_number_of_updates)
     cr_expect_gt(response_number(c, "/plan/epsilon_replaced"), 4);
     cr_expect(strstr(response_text(c, "/assumptions/0"), "no account is debited") != NULL);
     expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", id)), 200);
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_expect_eq(report.fault_count, 0);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 

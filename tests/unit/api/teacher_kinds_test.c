@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
@@ -36,13 +35,6 @@ static struct response *ask(struct fixture *f, struct response *teacher, const c
 {
     return fixture_post(
         f, "student", domain_path("/v1/teachers/%s/queries", response_text(teacher, "/id")), body);
-}
-
-static void expect_whole_ledger(struct fixture *f)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
 }
 
 Test(teacher_kinds, refuse_a_gaussian_that_is_none)
@@ -160,7 +152,7 @@ Test(teacher_kinds, answer_with_gaussian_noise)
         expect_status(ask(f, teacher, STATE), 200);
     }
     expect_problem(ask(f, teacher, STATE), "budget-exhausted");
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -265,7 +257,7 @@ Test(teacher_kinds, basic_accounts_add_up_epsilon_and_delta)
         cr_assert(json_is_null(response_at(teacher, "/order")));
         cr_assert(json_is_null(response_at(teacher, "/renyi_units_per_query")));
         spend_all(f, teacher);
-        expect_whole_ledger(f);
+        domain_expect_whole_ledger(f);
         fixture_close(f);
     }
 }
@@ -316,7 +308,7 @@ Test(teacher_kinds, basic_grants_have_a_delta_to_spend)
     expect_status(ask(f, teacher, STATE), 200);
     expect_status(ask(f, teacher, STATE), 200);
     expect_problem(ask(f, teacher, STATE), "budget-exhausted"); /* of delta */
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -336,6 +328,6 @@ Test(teacher_kinds, basic_caps_bind_all_clients)
     expect_problem(refused, "budget-exhausted");
     cr_assert_str_eq(response_text(refused, "/violated/0/account"),
                      response_text(teacher, "/account"));
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }

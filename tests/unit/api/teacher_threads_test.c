@@ -7,7 +7,6 @@
 
 #include "api/app.h"
 #include "api/teacher_shelf.h"
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define THREADS  4
@@ -152,8 +151,6 @@ Test(teacher_threads, never_get_more_than_the_budget_pays)
     }
     cr_expect_eq(answered, response_number(made, "/queries_in_client_budget"), "%u of %g", answered,
                  response_number(made, "/queries_in_client_budget"));
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_expect_eq(report.fault_count, 0);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/ledger_verify.h"
 #include "tests/unit/api/domain.h"
 
 #define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
@@ -21,13 +20,6 @@ static const char *new_teacher(struct fixture *f, double epsilon, double client_
 static const char *queries(const char *teacher)
 {
     return domain_path("/v1/teachers/%s/queries", teacher);
-}
-
-static void expect_whole_ledger(struct fixture *f)
-{
-    struct ledger_report report;
-    cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
 }
 
 /* A teacher's body with one member other than good. */
@@ -173,7 +165,7 @@ Test(teachers, answer_with_probabilities_and_their_cost)
         f, "student", domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student")));
     expect_status(mine, 200);
     cr_assert_eq(response_number(mine, "/spent/epsilon"), response_number(batch, "/spent/epsilon"));
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -282,7 +274,7 @@ Test(teachers, weigh_the_wished_maximum_before_paying)
     /* The first answer costs more than the later ones; their price is what is judged. */
     cr_assert(step * 1.001 < response_number(first, "/cost/epsilon"));
     expect_status(fixture_post(f, "student", queries(id), domain_path(capped, step * 1.001)), 200);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -319,7 +311,7 @@ Test(teachers, fall_silent_when_the_client_cannot_pay)
                       .key = "other",
                       .body = STATE};
     expect_status(fixture_ask(f, &ask), 200);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -343,7 +335,7 @@ Test(teachers, fall_silent_for_all_at_the_common_cap)
     expect_problem(r, "budget-exhausted");
     struct response *accounts = fixture_get(f, "steward", "/v1/ledger/accounts");
     cr_assert_eq(json_array_size(response_at(accounts, "/items")), 2, "nothing half done");
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -371,7 +363,7 @@ Test(teachers, replay_the_stored_bytes)
     cr_assert_float_eq(response_number(later, "/spent/epsilon") -
                            response_number(asked, "/spent/epsilon"),
                        response_number(later, "/cost/epsilon"), 1e-9);
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -426,7 +418,7 @@ Test(teachers, grant_and_change_budgets_by_revision)
     expect_problem(fixture_ask(f, &ask), "not-found");
     ask = (struct ask){.path = path, .token = fixture_new_token(f, "student")};
     expect_problem(fixture_ask(f, &ask), "not-found");
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -477,7 +469,7 @@ Test(teachers, follow_the_vanishing_schedule_down_to_its_floor)
         fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"concentration\":11}"),
         "/concentration");
     expect_invalid(fixture_post(f, "student", queries(id), "{\"state\":[0,0,0]}"), "/state");
-    expect_whole_ledger(f);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
