@@ -148,6 +148,8 @@ struct algorithm {
     bool mechanisms[MECHANISM_COUNT];
     bool needs_dataset;
     bool reads_transitions;   /* rewards and next states, and not states and actions alone */
+    bool learns_q;            /* from a dataset: the first outputs of its policy, one an action, are
+                                 values of a Q-function, which gp_q_learning may release */
     bool needs_world;         /* it plays in request.world, and takes no dataset */
     bool may_play;            /* where request.protects_rewards, a world does for a dataset */
     bool result_is_public;    /* it plays in a public world, with nobody's data: what MECHANISM_NONE
@@ -186,6 +188,14 @@ struct algorithm {
 /* The table, *COUNT long, and the one of that name (NULL: none). */
 const struct algorithm *const *algorithm_all(unsigned *count);
 const struct algorithm *algorithm_find(const char *name);
+
+/* The I-th of those that learn a Q-function from a dataset, in the order of the table; NULL past
+ * the last. */
+const struct algorithm *algorithm_q_learner(unsigned i);
+
+/* Why ALGORITHM is none of them: what it does instead, to end a sentence that begins with its name.
+ * NULL for one of them. */
+const char *algorithm_lacks_q(const struct algorithm *algorithm);
 
 /* The defaults in the world of that name (NULL or "": in any). */
 void algorithm_defaults(const struct algorithm *algorithm, const char *world,

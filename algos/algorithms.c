@@ -62,6 +62,26 @@ const struct algorithm *algorithm_find(const char *name)
     return NULL;
 }
 
+const char *algorithm_lacks_q(const struct algorithm *algorithm)
+{
+    if (!algorithm->needs_dataset)
+        return "learns from no dataset";
+    if (algorithm->learns_q && algorithm->mechanisms[MECHANISM_NONE])
+        return NULL;
+    return algorithm->gives_q_release ? "trains others on shards and learns nothing by itself"
+                                      : "learns which actions to take and no Q-function, so there "
+                                        "are no values to release";
+}
+
+const struct algorithm *algorithm_q_learner(unsigned i)
+{
+    for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+        if (!algorithm_lacks_q(table[k]) && i-- == 0)
+            return table[k];
+    }
+    return NULL;
+}
+
 void algorithm_defaults(const struct algorithm *algorithm, const char *world,
                         struct parameter_values *out)
 {

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "algos/algorithm.h"
+
 void parameters_defaults(const struct parameter_spec *specs, unsigned count,
                          struct parameter_values *out)
 {
@@ -33,10 +35,24 @@ int parameters_index(const struct parameter_spec *specs, unsigned count, const c
     return -1;
 }
 
+bool parameters_is_choice(const struct parameter_spec *spec)
+{
+    return spec->type == PARAMETER_CHOICE || spec->type == PARAMETER_Q_LEARNER;
+}
+
+const char *parameters_choice(const struct parameter_spec *spec, unsigned i)
+{
+    assert(parameters_is_choice(spec));
+    if (spec->type == PARAMETER_CHOICE)
+        return spec->choices[i];
+    const struct algorithm *algorithm = algorithm_q_learner(i);
+    return algorithm ? algorithm->name : NULL;
+}
+
 static unsigned choice_count(const struct parameter_spec *spec)
 {
     unsigned count = 0;
-    while (spec->choices[count])
+    while (parameters_choice(spec, count))
         count++;
     return count;
 }
@@ -48,7 +64,7 @@ static enum parameter_problem check_number(const struct parameter_spec *spec, do
     bool real = spec->type == PARAMETER_REAL || spec->type == PARAMETER_REAL_LIST;
     if (!real && number != floor(number))
         return PARAMETER_NOT_INTEGER;
-    if (spec->type == PARAMETER_CHOICE) {
+    if (parameters_is_choice(spec)) {
         bool known = number >= 0 && number < choice_count(spec);
         return known ? PARAMETER_FITS : PARAMETER_OUT_OF_RANGE;
     }

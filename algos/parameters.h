@@ -16,6 +16,8 @@ enum parameter_type {
     PARAMETER_INTEGER_LIST, /* 1 .. PARAMETER_LIST_MAX integers, e.g. hidden layer widths */
     PARAMETER_REAL_LIST,    /* 1 .. PARAMETER_REALS_MAX numbers, e.g. one for each coordinate */
     PARAMETER_CHOICE,       /* one of choices[], stored as its index */
+    PARAMETER_Q_LEARNER,    /* an algorithm that learns a Q-function from a dataset, by its name:
+                               stored as its place among those (algorithm_q_learner) */
 };
 
 struct parameter_value {
@@ -61,6 +63,12 @@ void parameters_override(const struct parameter_override *overrides, unsigned co
 
 /* How many numbers a value of that type may have: 1 unless it is a list. */
 unsigned parameters_most(enum parameter_type type);
+
+/* The name of choice I of a PARAMETER_CHOICE or _Q_LEARNER, or NULL past the last. */
+const char *parameters_choice(const struct parameter_spec *spec, unsigned i);
+
+/* Whether it is one of these two: a name outside, an index here. */
+bool parameters_is_choice(const struct parameter_spec *spec);
 
 /* Index of NAME in the table, or -1. */
 int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name);

@@ -18,6 +18,7 @@ static const char *type_name(enum parameter_type type)
     case PARAMETER_REAL_LIST:
         return "numbers";
     case PARAMETER_CHOICE:
+    case PARAMETER_Q_LEARNER:
         break;
     }
     return "choice";
@@ -25,8 +26,8 @@ static const char *type_name(enum parameter_type type)
 
 static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
 {
-    if (spec->type == PARAMETER_CHOICE) {
-        return json_string(spec->choices[(int)value->number[0]]);
+    if (parameters_is_choice(spec)) {
+        return json_string(parameters_choice(spec, (unsigned)value->number[0]));
     }
     if (parameters_most(spec->type) == 1) {
         return json_number(value->number[0]);
@@ -55,8 +56,8 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
 static json_t *choices_json(const struct parameter_spec *spec)
 {
     json_t *choices = json_array();
-    for (unsigned i = 0; spec->choices[i] != NULL; i++) {
-        json_array_append_new(choices, json_string(spec->choices[i]));
+    for (unsigned i = 0; parameters_choice(spec, i) != NULL; i++) {
+        json_array_append_new(choices, json_string(parameters_choice(spec, i)));
     }
     return choices;
 }
@@ -69,7 +70,7 @@ static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
                             type_name(spec->type), "default", value_json(spec, &spec->value),
                             "environment_defaults", overrides_json(algorithm, index), "unit",
                             spec->unit, "meaning", spec->meaning);
-    if (spec->type == PARAMETER_CHOICE) {
+    if (parameters_is_choice(spec)) {
         json_object_set_new(one, "choices", choices_json(spec));
         return one;
     }

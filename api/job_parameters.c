@@ -2,6 +2,7 @@
 #include "api/job_parameters.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "api/fields.h"
 
@@ -9,6 +10,7 @@ struct slot {
     double number;
     int64_t integer;
     int choice;
+    const char *name;
     json_t *list;
 };
 
@@ -22,6 +24,8 @@ static struct field parameter_field(const struct parameter_spec *spec,
     case PARAMETER_CHOICE:
         slot->choice = (int)usual->number[0];
         return field_choice(spec->name, &slot->choice, spec->choices);
+    case PARAMETER_Q_LEARNER:
+        return field_text(spec->name, &slot->name, 1, 31);
     case PARAMETER_INTEGER_LIST:
     case PARAMETER_REAL_LIST:
         return field_array(spec->name, &slot->list, 1, parameters_most(spec->type));
@@ -49,6 +53,35 @@ static void read_list(struct call *call, const char *place, const struct paramet
     }
 }
 
+/* NAME: as it was sent, or NULL, and then OUT stays. */
+static void read_q_learner(struct call *call, const char *place, const struct parameter_spec *spec,
+                           const char *name, struct parameter_value *out)
+{
+    char pointer[96], list[200] = "";
+    size_t size = 0;
+    for (unsigned i = 0; name != NULL && parameters_choice(spec, i) != NULL; i++) {
+        const char *one = parameters_choice(spec, i);
+        if (strcmp(one, name) == 0) {
+            out->number[0] = i;
+            return;
+        }
+        int more = snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "", one);
+        size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
+    }
+    if (name == NULL) {
+        return;
+    }
+    list[size] = '\0';
+    const struct algorithm *other = algorithm_find(name);
+    snprintf(pointer, sizeof pointer, "%s/%s", place, spec->name);
+    if (other == NULL) {
+        call_invalid(call, pointer, "must be one of %s", list);
+    } else {
+        call_invalid(call, pointer, "must be one of %s: %s %s", list, other->name,
+                     algorithm_lacks_q(other));
+    }
+}
+
 void job_parameters_read(struct call *call, const char *place, const struct algorithm *algorithm,
                          const char *world, const json_t *object, struct parameter_values *out)
 {
@@ -72,6 +105,8 @@ void job_parameters_read(struct call *call, const char *place, const struct algo
             if (slots[i].list != NULL) {
                 read_list(call, place, spec, slots[i].list, value);
             }
+        } else if (spec->type == PARAMETER_Q_LEARNER) {
+            read_q_learner(call, place, spec, slots[i].name, value);
         } else if (spec->type == PARAMETER_REAL) {
             value->number[0] = slots[i].number;
         } else {

@@ -8,7 +8,8 @@ static json_t *value_json(const struct parameter_spec *spec, const struct parame
 {
     switch (spec->type) {
     case PARAMETER_CHOICE:
-        return json_string(spec->choices[(size_t)value->number[0]]);
+    case PARAMETER_Q_LEARNER:
+        return json_string(parameters_choice(spec, (unsigned)value->number[0]));
     case PARAMETER_INTEGER_LIST:
     case PARAMETER_REAL_LIST: {
         bool whole = spec->type == PARAMETER_INTEGER_LIST;
@@ -47,10 +48,10 @@ static bool value_read(const struct parameter_spec *spec, const json_t *json,
                        struct parameter_value *out)
 {
     *out = (struct parameter_value){.count = 1};
-    if (spec->type == PARAMETER_CHOICE) {
+    if (parameters_is_choice(spec)) {
         const char *name = json_string_value(json);
-        for (unsigned i = 0; name != NULL && spec->choices[i] != NULL; i++) {
-            if (strcmp(spec->choices[i], name) == 0) {
+        for (unsigned i = 0; name != NULL && parameters_choice(spec, i) != NULL; i++) {
+            if (strcmp(parameters_choice(spec, i), name) == 0) {
                 out->number[0] = i;
                 return true;
             }

@@ -52,7 +52,8 @@ static bool add_form(json_t *json, const struct q_terms *t)
 static bool add_unit(json_t *json, const struct q_terms *t)
 {
     if (t->unit == Q_UNIT_EXPERT) {
-        return set(json, "shards", json_integer(t->shards));
+        return set(json, "shards", json_integer(t->shards)) &&
+               set(json, "released", json_string(t->advantages ? "advantages" : "values"));
     }
     return set(json, "updates", json_integer((json_int_t)t->updates)) &&
            set(json, "update_rate", json_number(t->rate)) &&
@@ -125,6 +126,8 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
     if (kind == Q_UNIT_REWARD) {
         read_reward(json, out);
     }
+    const char *released = json_string_value(json_object_get(json, "released"));
+    out->advantages = released != NULL && strcmp(released, "advantages") == 0;
     out->clamps = strcmp(outside, "clamp") == 0;
     for (uint32_t i = 0; i < out->state_dim; i++) {
         const json_t *one = json_array_get(bounds, i);

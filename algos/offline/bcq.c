@@ -102,6 +102,7 @@ const struct algorithm bcq_algorithm = {
     .needs_dataset = true,
     .may_choose = true,
     .reads_transitions = true,
+    .learns_q = true,
     .privacy_unit = "expert",
     .parameters = specs,
     .parameter_count = P_COUNT,

@@ -350,7 +350,8 @@ static enum algorithm_status hand_over(struct training *t)
     for (uint32_t i = 0; i < t->count; i++) {
         struct fit *fit = &t->fit[i];
         const struct policy *policy = fit->part.stand_in ? NULL : fit->policy;
-        if (!shards->take(shards->context, t->done + i, policy))
+        const struct dataset *data = policy ? &fit->part.data : NULL;
+        if (!shards->take(shards->context, t->done + i, policy, data))
             return ALGORITHM_NO_MEMORY;
     }
     t->done += t->count;

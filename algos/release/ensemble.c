@@ -72,8 +72,10 @@ static bool same_shape(const struct mlp_shape *a, const struct mlp_shape *b)
            memcmp(a->width, b->width, a->layer_count * sizeof a->width[0]) == 0;
 }
 
-bool ensemble_take(void *context, uint32_t shard, const struct policy *policy)
+bool ensemble_take(void *context, uint32_t shard, const struct policy *policy,
+                   const struct dataset *data)
 {
+    (void)data;
     struct ensemble *ensemble = context;
     float *record = record_of(ensemble, shard);
     size_t count = mlp_parameter_count(&ensemble->shape);

@@ -37,7 +37,8 @@ void ensemble_free(struct ensemble *ensemble);
 
 /* Copies the POLICY of SHARD; NULL, another shape or numbers that are not finite: the shard has
  * none. For struct shards. Always true. */
-bool ensemble_take(void *ensemble, uint32_t shard, const struct policy *policy);
+bool ensemble_take(void *ensemble, uint32_t shard, const struct policy *policy,
+                   const struct dataset *data);
 
 /* How far apart the means of neighbours are at most, in the 2-norm; rounding included. */
 double ensemble_change(uint32_t count);

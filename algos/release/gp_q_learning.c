@@ -3,7 +3,12 @@
  * DESIGN. What is kept of the shards is one sum of vectors: values at knots or nodes, or
  * coefficients. Each is inside of the class before it is added, whatever network it came from, and
  * one that is missing counts as zero; so the mean moves by at most what the plan says when one
- * expert does. Nothing is drawn before all shards are in. */
+ * expert does. Nothing is drawn before all shards are in.
+ *
+ * Before that anything may be done to a shard's function with the shard's own data: features are
+ * fitted at the states that its experts were in, because a network's values elsewhere are accidents
+ * and a vector of given length has none to spare for them; and of advantages the mean over actions
+ * is taken away, which is most of a value and chooses nothing. */
 #include "algos/release/gp_q_learning.h"
 
 #include <assert.h>
@@ -12,15 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/offline/offline.h"
 #include "algos/offline/shards.h"
 #include "algos/privacy/gaussian_process_features.h"
 #include "algos/privacy/noise_source.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
-#include "envs/rng.h"
 
-#define RIDGE          1e-7
-#define POINTS_STREAM  1 /* of the public seed: the features have their own */
+#define RIDGE          1e-3
 #define POINTS_MINIMUM 1024
 
 struct making {
@@ -30,8 +34,8 @@ struct making {
     double *one;     /* of this shard */
     double *scratch; /* knots */
     size_t points;   /* where shards' functions are looked at: points x state_dim, of the cube */
-    double *point;
-    double *target; /* points x actions: features */
+    double *point;   /* for features they are this shard's own states */
+    double *target;  /* points x actions: features */
     struct relu_features features;
 };
 
@@ -55,25 +59,34 @@ static size_t points_of(const struct q_terms *t)
     return points;
 }
 
-/* Knots and nodes in their order, last coordinate fastest; else uniform points from a public seed.
- */
-static void place_points(struct making *m)
+/* Knots and nodes in their order, last coordinate fastest. */
+static void place_public(struct making *m)
 {
     const struct q_terms *t = m->terms;
-    struct rng rng;
-    rng_seed(&rng, t->seed, POINTS_STREAM);
     for (size_t k = 0; k < m->points; k++) {
         size_t rest = k;
         for (uint32_t i = t->state_dim; i-- > 0;) {
             double *x = &m->point[k * t->state_dim + i];
-            if (t->form == Q_FORM_FEATURES) {
-                *x = rng_uniform(&rng);
-            } else if (t->form == Q_FORM_PATH) {
+            if (t->form == Q_FORM_PATH) {
                 *x = ldexp((double)k, -(int)t->knot_bits);
             } else {
                 *x = (double)(rest % t->knot_bits) / (t->knot_bits - 1.0);
                 rest /= t->knot_bits;
             }
+        }
+    }
+}
+
+/* States of the shard itself, evenly spread over its data; as many for every shard. */
+static void place_own(struct making *m, const struct dataset *data)
+{
+    const struct q_terms *t = m->terms;
+    for (size_t k = 0; k < m->points; k++) {
+        uint64_t at = (uint64_t)((double)k / (double)m->points * (double)data->transition_count);
+        const float *state = data->states + (size_t)data->state_row[at] * t->state_dim;
+        for (uint32_t i = 0; i < t->state_dim; i++) {
+            double x = ((double)state[i] - t->low[i]) / (t->high[i] - t->low[i]);
+            m->point[k * t->state_dim + i] = isnan(x) ? 0.0 : fmin(fmax(x, 0.0), 1.0);
         }
     }
 }
@@ -89,9 +102,11 @@ static bool making_init(struct making *m, const struct q_terms *terms)
     m->target = calloc(m->points * terms->action_count, sizeof *m->target);
     if (!m->sum || !m->one || !m->scratch || !m->point || !m->target)
         return false;
-    place_points(m);
-    return terms->form != Q_FORM_FEATURES ||
-           relu_features_init(&m->features, terms->state_dim, terms->features, terms->seed);
+    if (terms->form != Q_FORM_FEATURES) {
+        place_public(m);
+        return true;
+    }
+    return relu_features_init_centred(&m->features, terms->state_dim, terms->features, terms->seed);
 }
 
 static void wipe(double *numbers, size_t count)
@@ -107,13 +122,15 @@ static void making_clear(struct making *m)
     wipe(m->one, m->count);
     wipe(m->target, m->points * m->terms->action_count);
     free(m->scratch);
-    free(m->point);
+    wipe(m->point, m->points * m->terms->state_dim);
     relu_features_clear(&m->features);
 }
 
 /* ---- one shard */
 
-/* OUT[points x actions]: what the policy says; numbers that are none stay so. */
+/* OUT[points x actions]: what the policy says; numbers that are none stay so. What a policy does
+ * not allow (bcq) may have a greater value than what it plays, one that no data speak for: it is
+ * put as far below, so that the arg-max is what the policy plays. */
 static void look(const struct making *m, const struct policy *policy, double *out)
 {
     const struct q_terms *t = m->terms;
@@ -122,9 +139,24 @@ static void look(const struct making *m, const struct policy *policy, double *ou
         for (uint32_t i = 0; i < t->state_dim; i++)
             state[i] =
                 (float)(t->low[i] + m->point[k * t->state_dim + i] * (t->high[i] - t->low[i]));
-        bool finite = policy_values(policy, state, values);
+        int played = policy_decide(policy, state, values);
+        for (uint32_t a = 0; a < t->action_count; a++) {
+            double value = (double)values[a];
+            out[k * t->action_count + a] =
+                played < 0 ? (double)NAN : value - 2.0 * fmax(value - (double)values[played], 0.0);
+        }
+    }
+}
+
+/* What the arg-max depends on: values less their mean over the actions. */
+static void centre(const struct q_terms *t, double *values, size_t points)
+{
+    for (size_t k = 0; k < points; k++) {
+        double mean = 0.0, *value = values + k * t->action_count;
         for (uint32_t a = 0; a < t->action_count; a++)
-            out[k * t->action_count + a] = finite ? (double)values[a] : (double)NAN;
+            mean += value[a] / t->action_count;
+        for (uint32_t a = 0; a < t->action_count; a++)
+            value[a] -= mean;
     }
 }
 
@@ -133,7 +165,8 @@ static double clamped(double x, double limit)
     return isnan(x) ? 0.0 : fmin(fmax(x, -limit), limit);
 }
 
-static bool take(void *context, uint32_t shard, const struct policy *policy)
+static bool take(void *context, uint32_t shard, const struct policy *policy,
+                 const struct dataset *data)
 {
     struct making *m = context;
     const struct q_terms *t = m->terms;
@@ -141,7 +174,10 @@ static bool take(void *context, uint32_t shard, const struct policy *policy)
     if (!policy)
         return true; /* the function 0 */
     if (t->form == Q_FORM_FEATURES) {
+        place_own(m, data);
         look(m, policy, m->target);
+        if (t->advantages)
+            centre(t, m->target, m->points);
         for (size_t k = 0; k < m->points * t->action_count; k++)
             m->target[k] = clamped(m->target[k], 1e6 * t->value_limit);
         relu_features_fit(&m->features, m->point, m->target, m->points, t->action_count, RIDGE,
@@ -149,6 +185,8 @@ static bool take(void *context, uint32_t shard, const struct policy *policy)
         gaussian_features_project(m->one, m->count, t->value_limit);
     } else {
         look(m, policy, m->one);
+        if (t->advantages)
+            centre(t, m->one, m->points);
         const struct lipschitz_class class = {t->lipschitz, t->value_limit};
         if (t->form == Q_FORM_PATH)
             knots_enforce(m->one, t->knot_bits, t->action_count, &class, m->scratch);
@@ -240,6 +278,8 @@ static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct 
 static const struct parameter_override overrides[] = {
     {"cartpole", GP_Q_LOW, {{-2.4, -3, -0.21, -3}, 4}},
     {"cartpole", GP_Q_HIGH, {{2.4, 3, 0.21, 3}, 4}},
+    {"cartpole", GP_Q_INPUT_SCALE, OFFLINE_ONE(10)},
+    {"cartpole", GP_Q_FEATURES, OFFLINE_ONE(16)},
     {"acrobot", GP_Q_LOW, {{-1, -1, -1, -1, -13, -29}, 6}},
     {"acrobot", GP_Q_HIGH, {{1, 1, 1, 1, 13, 29}, 6}},
 };

@@ -31,6 +31,7 @@ enum gp_q_parameter {
     GP_Q_BASE_COUNT,
     GP_Q_BASE = GP_Q_BASE_COUNT,
     GP_Q_FORM,
+    GP_Q_RELEASED,
     GP_Q_LOW,
     GP_Q_HIGH,
     GP_Q_OUTSIDE,

@@ -5,13 +5,13 @@
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
 
-static const char *const bases[] = {"cql", "behaviour_cloning", NULL};
 static const char *const forms[] = {"automatic", "path", "features", "grid", NULL};
+static const char *const released[] = {"values", "advantages", NULL};
 static const char *const outside[] = {"refuse", "clamp", NULL};
 
 /* clang-format off */
 const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
-    [GP_Q_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, {{64}, 1}, 1, 1024, NULL, "units",
+    [GP_Q_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, {{32}, 1}, 1, 1024, NULL, "units",
         "Widths of the hidden layers of a shard's network."},
     [GP_Q_ACTIVATION] = {"activation", PARAMETER_CHOICE, OFFLINE_ONE(MLP_RELU), 0, 1,
         offline_activations, "", "What follows every hidden layer."},
@@ -19,7 +19,7 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
         "Step size of the optimiser at the start."},
     [GP_Q_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, OFFLINE_ONE(64), 1, 65536, NULL,
         "transitions", "Transitions in a step."},
-    [GP_Q_STEPS] = {"steps", PARAMETER_INTEGER, OFFLINE_ONE(2000), 1, 10000000, NULL, "steps",
+    [GP_Q_STEPS] = {"steps", PARAMETER_INTEGER, OFFLINE_ONE(300), 1, 10000000, NULL, "steps",
         "Optimiser steps on each shard; they cost no privacy."},
     [GP_Q_AVERAGE_DECAY] = {"average_decay", PARAMETER_REAL, OFFLINE_ONE(0.99), 0, 0.999999, NULL,
         "", "Decay of the average of weights that is a shard's result; 0: the last weights."},
@@ -33,19 +33,24 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
         "Errors of a value are squared up to here and linear beyond (cql)."},
     [GP_Q_ALPHA] = {"alpha", PARAMETER_REAL, OFFLINE_ONE(1), 0, 1000, NULL, "",
         "Weight of the conservative term (cql); 0 is deep Q-learning."},
-    [GP_Q_BASE] = {"base", PARAMETER_CHOICE, OFFLINE_ONE(0), 0, 1, bases, "",
-        "What learns on each shard; of behaviour_cloning the logits are released."},
+    [GP_Q_BASE] = {"base", PARAMETER_Q_LEARNER, OFFLINE_ONE(0), 0, 0, NULL, "",
+        "What learns on each shard: any algorithm that learns a Q-function from a dataset. Settings "
+        "that are not here have its own defaults; of bcq the values of all actions count."},
     [GP_Q_FORM] = {"form", PARAMETER_CHOICE, OFFLINE_ONE(0), 0, 3, forms, "",
         "path: a Gaussian process over one coordinate; features: coefficients of public random "
         "features, an ordinary network; grid: values at public nodes. automatic: path for states "
         "of one number, else features."},
+    [GP_Q_RELEASED] = {"released", PARAMETER_CHOICE, OFFLINE_ONE(1), 0, 1, released, "",
+        "Unit expert: action values; or advantages, action values less their mean over the actions "
+        "at each state, which choose the same actions and are smaller, so that a smaller class and "
+        "less noise do."},
     [GP_Q_LOW] = {"low", PARAMETER_REAL_LIST, {{0}, 1}, -1e9, 1e9, NULL, "",
         "Declared lower bounds of the states: one for each coordinate, or one for all. Public."},
     [GP_Q_HIGH] = {"high", PARAMETER_REAL_LIST, {{1}, 1}, -1e9, 1e9, NULL, "",
         "Declared upper bounds likewise."},
     [GP_Q_OUTSIDE] = {"outside", PARAMETER_CHOICE, OFFLINE_ONE(0), 0, 1, outside, "",
         "What becomes of a question outside of the bounds: an error, or it is moved to them."},
-    [GP_Q_SHARDS] = {"shards", PARAMETER_INTEGER, OFFLINE_ONE(100), 1, 100000, NULL, "shards",
+    [GP_Q_SHARDS] = {"shards", PARAMETER_INTEGER, OFFLINE_ONE(300), 1, 100000, NULL, "shards",
         "Into how many the experts are split; noise falls as 1 / shards, and so do each shard's "
         "data."},
     [GP_Q_VALUE_LIMIT] = {"value_limit", PARAMETER_REAL, OFFLINE_ONE(5), 1e-6, 1e6, NULL, "",
@@ -56,9 +61,9 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
         "bits", "A state is rounded to one of 2^bits steps (path)."},
     [GP_Q_KNOT_BITS] = {"knot_bits", PARAMETER_INTEGER, OFFLINE_ONE(9), 0, KNOTS_MAX_BITS, NULL,
         "bits", "A shard's function is linear on each of 2^knot_bits pieces (path)."},
-    [GP_Q_RADIUS] = {"radius", PARAMETER_REAL, OFFLINE_ONE(20), 1e-6, 1e6, NULL, "",
+    [GP_Q_RADIUS] = {"radius", PARAMETER_REAL, OFFLINE_ONE(0.1), 1e-6, 1e6, NULL, "",
         "Every shard's coefficients are forced into a ball of this radius (features)."},
-    [GP_Q_FEATURES] = {"features", PARAMETER_INTEGER, OFFLINE_ONE(64), 2, RELU_FEATURES_MAX, NULL,
+    [GP_Q_FEATURES] = {"features", PARAMETER_INTEGER, OFFLINE_ONE(32), 2, RELU_FEATURES_MAX, NULL,
         "features", "How many public features; more than state_dim (features)."},
     [GP_Q_NODES] = {"nodes", PARAMETER_INTEGER, OFFLINE_ONE(9), 2, 4096, NULL, "nodes",
         "Nodes along each coordinate (grid)."},

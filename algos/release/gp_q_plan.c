@@ -25,10 +25,10 @@ double gp_q_number(const struct algorithm_request *request, enum gp_q_parameter 
 
 void gp_q_shards(const struct algorithm_request *request, struct shards *out)
 {
-    static const char *const bases[] = {"cql", "behaviour_cloning"};
-    *out = (struct shards){.algorithm = algorithm_find(bases[(int)gp_q_number(request, GP_Q_BASE)]),
-                           .request = *request,
-                           .count = (uint32_t)gp_q_number(request, GP_Q_SHARDS)};
+    *out =
+        (struct shards){.algorithm = algorithm_q_learner((unsigned)gp_q_number(request, GP_Q_BASE)),
+                        .request = *request,
+                        .count = (uint32_t)gp_q_number(request, GP_Q_SHARDS)};
     const struct algorithm *base = out->algorithm;
     assert(base);
     algorithm_defaults(base, NULL, &out->request.parameters);
@@ -128,6 +128,7 @@ static const char *terms_of(const struct algorithm_request *request, struct q_te
 {
     *out = (struct q_terms){.form = form_of(request),
                             .updates = 1,
+                            .advantages = gp_q_number(request, GP_Q_RELEASED) != 0,
                             .shards = (uint32_t)gp_q_number(request, GP_Q_SHARDS),
                             .value_limit = gp_q_number(request, GP_Q_VALUE_LIMIT)};
     const char *problem = gp_q_bounds(request, out);

@@ -41,6 +41,7 @@ struct q_terms {
     double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM]; /* declared bounds; low < high */
     bool clamps;        /* states outside are moved to the bounds; else they are refused */
     uint32_t shards;    /* unit expert only, else 0 */
+    bool advantages;    /* unit expert: of values, less their mean over the actions at each state */
     double value_limit; /* V; features: the radius R of a shard's coefficients (unit reward: of each
                            coefficient) */
     double lipschitz;   /* L per unit of the scaled coordinate; path only, else 0 */

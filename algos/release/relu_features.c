@@ -17,12 +17,15 @@ static void scale_down(struct relu_features *f)
         double most = bias[i];
         for (uint32_t j = 0; j < f->input; j++)
             most += fmax(f->weight[(size_t)i * f->input + j], 0.0);
+        most = fmax(most - f->offset[i], f->offset[i]);
         sum += most > 0.0 ? most * most : 0.0;
     }
     double factor = (1.0 - 1e-5) / sqrt(sum);
     size_t all = (size_t)f->count * (f->input + (size_t)1);
     for (size_t k = 0; k < all; k++)
         f->weight[k] = (float)(f->weight[k] * factor);
+    for (uint32_t i = 0; i < f->count; i++)
+        f->offset[i] = (float)(f->offset[i] * factor);
 }
 
 static void draw_hinge(struct rng *rng, uint32_t n, float *weight, float *bias)
@@ -40,7 +43,8 @@ static void draw_hinge(struct rng *rng, uint32_t n, float *weight, float *bias)
     *bias = (float)-at;
 }
 
-bool relu_features_init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed)
+static bool init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed,
+                 bool centred)
 {
     assert(input >= 1 && input <= ENV_MAX_STATE_DIM && count > input && count <= RELU_FEATURES_MAX);
     struct rng rng;
@@ -48,21 +52,36 @@ bool relu_features_init(struct relu_features *f, uint32_t input, uint32_t count,
     *f = (struct relu_features){.input = input, .count = count};
     f->weight = calloc((size_t)count * (input + (size_t)1), sizeof *f->weight);
     f->scratch = calloc((size_t)count * (count + (size_t)1), sizeof *f->scratch);
-    if (f->weight == NULL || f->scratch == NULL)
+    f->offset = calloc(count, sizeof *f->offset);
+    if (f->weight == NULL || f->scratch == NULL || f->offset == NULL)
         return false;
     float *bias = f->weight + (size_t)count * input;
-    bias[0] = 1.0F;
-    for (uint32_t j = 0; j < input; j++)
-        f->weight[(size_t)(j + 1) * input + j] = 1.0F;
+    bias[0] = centred ? RELU_FEATURES_CONSTANT : 1.0F;
+    for (uint32_t j = 0; j < input; j++) {
+        f->weight[(size_t)(j + 1) * input + j] = centred ? 2.0F : 1.0F;
+        f->offset[j + 1] = centred ? 1.0F : 0.0F;
+    }
     for (uint32_t i = input + 1; i < count; i++)
         draw_hinge(&rng, input, f->weight + (size_t)i * input, &bias[i]);
     scale_down(f);
     return true;
 }
 
+bool relu_features_init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed)
+{
+    return init(f, input, count, seed, false);
+}
+
+bool relu_features_init_centred(struct relu_features *f, uint32_t input, uint32_t count,
+                                uint64_t seed)
+{
+    return init(f, input, count, seed, true);
+}
+
 void relu_features_clear(struct relu_features *f)
 {
     free(f->weight);
+    free(f->offset);
     free(f->scratch);
     *f = (struct relu_features){0};
 }
@@ -74,7 +93,7 @@ void relu_features_at(const struct relu_features *f, const double *state, double
         double x = bias[i];
         for (uint32_t j = 0; j < f->input; j++)
             x += f->weight[(size_t)i * f->input + j] * state[j];
-        phi[i] = fmax(x, 0.0);
+        phi[i] = fmax(x, 0.0) - f->offset[i];
     }
 }
 
@@ -154,5 +173,12 @@ struct policy *relu_features_policy(const struct relu_features *f, const double 
     float *out = bias + f->count;
     for (size_t k = 0; k < (size_t)actions * f->count; k++)
         out[k] = (float)coefficients[k];
+    float *out_bias = out + (size_t)actions * f->count;
+    for (uint32_t a = 0; a < actions; a++) {
+        double constant = 0.0;
+        for (uint32_t i = 0; i < f->count; i++)
+            constant -= coefficients[(size_t)a * f->count + i] * f->offset[i];
+        out_bias[a] = (float)constant;
+    }
     return policy;
 }

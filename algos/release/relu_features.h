@@ -20,6 +20,7 @@ struct relu_features {
     uint32_t input;  /* n, 1 .. ENV_MAX_STATE_DIM */
     uint32_t count;  /* n + 1 .. RELU_FEATURES_MAX */
     float *weight;   /* count x input, then count biases: as a layer of a network; owned */
+    float *offset;   /* [count]: phi_i = relu(w_i . s + b_i) - offset_i; owned */
     double *scratch; /* room of relu_features_fit; owned */
 };
 
@@ -27,6 +28,14 @@ struct relu_features {
  * same features on every machine. */
 bool relu_features_init(struct relu_features *features, uint32_t input, uint32_t count,
                         uint64_t seed);
+
+/* The same with coordinates about the middle of the cube, 2 s_j - 1, and a constant of
+ * RELU_FEATURES_CONSTANT times their height. Of a vector of given length over these, little goes
+ * into a constant that others take away again, so noise on it leaves more of its function. */
+#define RELU_FEATURES_CONSTANT 0.3F
+bool relu_features_init_centred(struct relu_features *features, uint32_t input, uint32_t count,
+                                uint64_t seed);
+
 void relu_features_clear(struct relu_features *features);
 
 /* PHI[count] at STATE[input], a point of the cube; ||phi|| <= 1. */

@@ -18,8 +18,10 @@
 
 const uint32_t ensembles_shards[SCHOOL_SHARDS] = {50, 200, 1000};
 
-static bool take(void *context, uint32_t shard, const struct policy *policy)
+static bool take(void *context, uint32_t shard, const struct policy *policy,
+                 const struct dataset *data)
 {
+    (void)data;
     struct school_ensemble *ensemble = context;
     if (!policy)
         return true;

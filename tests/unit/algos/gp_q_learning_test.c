@@ -113,6 +113,7 @@ Test(gp_q_learning, the_price_is_that_of_one_gaussian_of_the_stated_sensitivity)
     for (uint32_t form = 1; form <= 3; form++) {
         struct algorithm_request request = request_of(1);
         set(&request, GP_Q_FORM, form);
+        set(&request, GP_Q_RADIUS, 20);
         struct algorithm_plan plan;
         const char *message;
         cr_assert_eq(gp_q_learning_algorithm.plan(&request, &plan, &message), ALGORITHM_OK);
@@ -134,16 +135,11 @@ Test(gp_q_learning, the_price_is_that_of_one_gaussian_of_the_stated_sensitivity)
     }
 }
 
-/* One shard and the same noise as over nobody's data, whose function is 0: the difference is the
- * network, since the class holds everything here. */
-Test(gp_q_learning, under_the_noise_is_the_learned_function)
+/* What BASE learns from all of DATA, as the only shard. */
+static struct policy *learned(const struct algorithm_request *request, const struct dataset *data)
 {
-    struct dataset *data = walks(1, NOBODY), *nothing = walks(1, EVERYBODY);
-    struct algorithm_request request = request_of(1);
-    request.epsilon = 50;
-    set(&request, GP_Q_SHARDS, 1);
     struct shards shards;
-    gp_q_shards(&request, &shards);
+    gp_q_shards(request, &shards);
     struct algorithm_request base = shards.request;
     base.mechanism = MECHANISM_NONE;
     struct algorithm_plan plan;
@@ -152,25 +148,101 @@ Test(gp_q_learning, under_the_noise_is_the_learned_function)
     const struct algorithm_run run = {.request = &base, .plan = &plan, .data = data};
     struct policy *policy = NULL;
     cr_assert_eq(shards.algorithm->train(&run, &policy, &message), ALGORITHM_OK);
-    struct q_release *release = made(&request, data, 1), *noise = made(&request, nothing, 1);
-    double grid = q_release_terms(release)->sigma * 0x1p-12, size = 0;
-    for (int i = 0; i <= 100; i++) {
-        double x = i / 100.0, values[2], noises[2];
-        float state = (float)x, expected[2];
-        cr_assert(policy_values(policy, &state, expected));
-        cr_assert_eq(q_release_values(release, &x, values, NULL), Q_ANSWERED);
-        cr_assert_eq(q_release_values(noise, &x, noises, NULL), Q_ANSWERED);
-        for (int a = 0; a < 2; a++) {
-            cr_expect_float_eq(values[a] - noises[a], expected[a], 2 * grid + 0.01);
-            size = fmax(size, fabs((double)expected[a]));
+    return policy;
+}
+
+/* One shard and the same noise as over nobody's data, whose function is 0: the difference is the
+ * network, since the class holds everything here; for whatever learns a Q-function. */
+Test(gp_q_learning, under_the_noise_is_the_learned_function)
+{
+    struct dataset *data = walks(1, NOBODY), *nothing = walks(1, EVERYBODY);
+    unsigned count = 0;
+    for (; algorithm_q_learner(count) != NULL; count++) {
+        for (int advantages = 0; advantages < 2; advantages++) {
+            struct algorithm_request request = request_of(1);
+            request.epsilon = 50;
+            set(&request, GP_Q_SHARDS, 1);
+            set(&request, GP_Q_BASE, count);
+            set(&request, GP_Q_RELEASED, advantages);
+            set(&request, GP_Q_STEPS, 300);
+            struct policy *policy = learned(&request, data);
+            struct q_release *release = made(&request, data, 1),
+                             *noise = made(&request, nothing, 1);
+            double grid = q_release_terms(release)->sigma * 0x1p-12, size = 0;
+            for (int i = 0; i <= 100; i++) {
+                double x = i / 100.0, values[2], noises[2];
+                float state = (float)x, q[4];
+                int played = policy_decide(policy, &state, q);
+                for (int a = 0; a < 2; a++) /* what is not allowed is put as far below */
+                    q[a] = q[played] - fabsf(q[played] - q[a]);
+                cr_assert_eq(q_release_values(release, &x, values, NULL), Q_ANSWERED);
+                cr_assert_eq(q_release_values(noise, &x, noises, NULL), Q_ANSWERED);
+                for (int a = 0; a < 2; a++) {
+                    double expected = (double)(advantages ? (q[a] - q[1 - a]) / 2 : q[a]);
+                    cr_expect_float_eq(values[a] - noises[a], expected, 2 * grid + 0.01);
+                    size = fmax(size, fabs(expected));
+                }
+            }
+            cr_expect_gt(size, 0.05); /* it learned something to compare with */
+            q_release_free(release);
+            q_release_free(noise);
+            policy_free(policy);
         }
     }
-    cr_expect_gt(size, 0.1); /* it learned something to compare with */
-    q_release_free(release);
-    q_release_free(noise);
-    policy_free(policy);
+    cr_expect_geq(count, 2);
     dataset_free(data);
     dataset_free(nothing);
+}
+
+/* By its own row: what learns a Q-function from a dataset may be the base, nothing else may. */
+Test(gp_q_learning, the_table_of_algorithms_says_what_may_learn_on_a_shard)
+{
+    unsigned count, learners = 0;
+    const struct algorithm *const *all = algorithm_all(&count);
+    const struct parameter_spec *spec = &gp_q_parameters[GP_Q_BASE];
+    for (unsigned i = 0; i < count; i++) {
+        bool learns = algorithm_lacks_q(all[i]) == NULL;
+        cr_expect_eq(learns, all[i]->learns_q, "%s", all[i]->name);
+        if (!learns)
+            continue;
+        cr_expect(all[i]->needs_dataset && all[i]->mechanisms[MECHANISM_NONE]);
+        cr_expect_eq(algorithm_q_learner(learners), all[i]);
+        cr_expect_str_eq(parameters_choice(spec, learners++), all[i]->name);
+    }
+    cr_expect_null(algorithm_q_learner(learners));
+    struct parameter_value past = {.number = {learners}, .count = 1};
+    cr_expect_eq(parameters_check(spec, &past), PARAMETER_OUT_OF_RANGE);
+    cr_expect(strstr(algorithm_lacks_q(algorithm_find("behaviour_cloning")), "no Q-function"));
+    cr_expect_null(algorithm_lacks_q(algorithm_find("cql")));
+    cr_expect_null(algorithm_lacks_q(algorithm_find("bcq")));
+}
+
+/* An advantage's mean over the actions is 0 but for noise, so a smaller class does. */
+Test(gp_q_learning, advantages_have_no_mean_over_the_actions_and_less_noise)
+{
+    struct dataset *data = walks(2, NOBODY);
+    struct algorithm_request request = request_of(2);
+    request.epsilon = 50;
+    set(&request, GP_Q_RELEASED, 0);
+    set(&request, GP_Q_RADIUS, 100);
+    struct q_release *values = made(&request, data, 3);
+    set(&request, GP_Q_RELEASED, 1);
+    set(&request, GP_Q_RADIUS, 0.5);
+    struct q_release *advantages = made(&request, data, 3);
+    cr_expect(q_release_terms(advantages)->advantages && !q_release_terms(values)->advantages);
+    cr_expect_lt(q_release_terms(advantages)->sigma, 0.006 * q_release_terms(values)->sigma);
+    double level = 0, mean = 0;
+    for (int i = 0; i < 100; i++) {
+        double state[2] = {i % 10 / 9.0, i / 99.0}, q[2], a[2];
+        q_release_values(values, state, q, NULL);
+        q_release_values(advantages, state, a, NULL);
+        level += fabs(q[0] + q[1]) / 200;
+        mean = fmax(mean, fabs(a[0] + a[1]) / 2);
+    }
+    cr_expect_lt(mean, 0.1 * level);
+    q_release_free(values);
+    q_release_free(advantages);
+    dataset_free(data);
 }
 
 Test(gp_q_learning, one_expert_moves_the_mean_within_the_class)

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
@@ -88,10 +89,11 @@ Test(relu_features, are_at_most_one_on_the_cube)
 {
     struct rng rng;
     rng_seed(&rng, 82, 0);
-    for (uint32_t input = 1; input <= 6; input++) {
+    for (uint32_t way = 0; way < 12; way++) {
+        uint32_t input = 1 + way / 2;
         struct relu_features f;
         double state[6], phi[64];
-        cr_assert(relu_features_init(&f, input, 64, 5));
+        cr_assert((way % 2 ? relu_features_init_centred : relu_features_init)(&f, input, 64, 5));
         double most = 0.0;
         for (int k = 0; k < 4000; k++) {
             double norm = 0.0;
@@ -108,16 +110,17 @@ Test(relu_features, are_at_most_one_on_the_cube)
 }
 
 /* A function of the features is found again, and the network says the same at raw states. */
-Test(relu_features, fit_and_become_a_network)
+static void fit_and_become_a_network(bool centred)
 {
     enum { INPUT = 4, COUNT = 40, POINTS = 3000 };
     static const double low[INPUT] = {-2, -3, 0, -1}, high[INPUT] = {2, 3, 1, 5};
     static double states[POINTS * INPUT], targets[POINTS * 2], found[2 * COUNT];
+    memset(targets, 0, sizeof targets);
     double truth[2 * COUNT], phi[COUNT];
     struct rng rng;
     struct relu_features f;
     rng_seed(&rng, 83, 0);
-    cr_assert(relu_features_init(&f, INPUT, COUNT, 6));
+    cr_assert((centred ? relu_features_init_centred : relu_features_init)(&f, INPUT, COUNT, 6));
     for (int i = 0; i < 2 * COUNT; i++)
         truth[i] = rng_normal(&rng);
     for (int p = 0; p < POINTS; p++) {
@@ -141,4 +144,10 @@ Test(relu_features, fit_and_become_a_network)
     }
     policy_free(policy);
     relu_features_clear(&f);
+}
+
+Test(relu_features, fit_and_become_a_network)
+{
+    fit_and_become_a_network(false);
+    fit_and_become_a_network(true);
 }

@@ -15,8 +15,10 @@ struct taken {
     uint32_t count;
 };
 
-static bool take(void *context, uint32_t shard, const struct policy *policy)
+static bool take(void *context, uint32_t shard, const struct policy *policy,
+                 const struct dataset *data)
 {
+    (void)data;
     struct taken *taken = context;
     cr_assert_eq(shard, taken->count);
     taken->count++;

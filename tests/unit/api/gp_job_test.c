@@ -137,6 +137,11 @@ Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_
         {"\"parameters\":{\"form\":\"cube\"}", "/parameters/form"},
         {"\"parameters\":{\"bits\":25}", "/parameters/bits"},
         {"\"parameters\":{\"hidden\":[1,1,1,1,1,1,1,1]}", "/parameters/hidden"},
+        {"\"parameters\":{\"base\":\"behaviour_cloning\"}", "/parameters/base"},
+        {"\"parameters\":{\"base\":\"ppo\"}", "/parameters/base"},
+        {"\"parameters\":{\"base\":\"sarsa\"}", "/parameters/base"},
+        {"\"parameters\":{\"base\":1}", "/parameters/base"},
+        {"\"parameters\":{\"released\":\"q\"}", "/parameters/released"},
     };
     const char *dataset = line_world(3);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -155,10 +160,36 @@ Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_
     cr_expect_eq(domain_spent(f, dataset), 0);
 }
 
+/* Any algorithm that learns a Q-function from a dataset, by its row in the table. */
+Test(gp_job, shards_learn_by_whatever_learns_a_q_function, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = line_world(12);
+#define BASE(name)                                                                                 \
+    domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,"  \
+                "\"delta\":1e-5},\"parameters\":{\"shards\":200,\"base\":\"%s\"," SMALL "}}",      \
+                dataset, name)
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", BASE("bcq"));
+    expect_status(estimate, 200);
+    cr_expect_str_eq(response_text(estimate, "/parameters/base"), "bcq");
+    cr_expect_eq(response_number(estimate, "/plan/total_steps"), 200 * 30);
+    /* Two heads of two outputs each over eight units, where cql has one. */
+    cr_expect_eq(response_number(estimate, "/plan/parameter_count"), 2 * 8 + 4 * 9);
+    struct response *job = domain_run(f, BASE("bcq"));
+    cr_expect_str_eq(response_text(job, "/parameters/base"), "bcq");
+    cr_expect_eq(strncmp(response_text(job, "/q_release"), "qre_", 4), 0);
+    struct response *refused = fixture_post(f, "steward", "/v1/jobs", BASE("behaviour_cloning"));
+    expect_invalid(refused, "/parameters/base");
+    cr_expect(strstr(refused->body, "learns which actions to take and no Q-function") != NULL, "%s",
+              refused->body);
+    cr_expect(strstr(refused->body, "\\\"cql\\\", \\\"bcq\\\"") != NULL, "%s", refused->body);
+}
+
 #define CART(dataset, form)                                                                        \
     domain_path("{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,"  \
                 "\"delta\":1e-5},\"parameters\":{\"shards\":1000,\"steps\":2,\"hidden\":[4],"      \
-                "\"features\":8,\"nodes\":3,\"form\":\"%s\"},\"evaluate\":{\"environment\":"       \
+                "\"features\":8,\"nodes\":3,\"base\":\"bcq\",\"form\":\"%s\"},\"evaluate\":{"      \
+                "\"environment\":"                                                                 \
                 "\"cartpole\",\"episodes\":3,\"max_episode_steps\":20}}",                          \
                 dataset, form)
 

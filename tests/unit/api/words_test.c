@@ -24,7 +24,7 @@ Test(words, the_catalogue_of_algorithms_is_the_table_that_validates)
         for (unsigned p = 0; p < all[i]->parameter_count; p++) {
             json_t *one = json_array_get(parameters, p);
             const struct parameter_spec *spec = &all[i]->parameters[p];
-            bool choice = spec->type == PARAMETER_CHOICE;
+            bool choice = parameters_is_choice(spec);
             bool list = parameters_most(spec->type) > 1;
             json_t *value = json_object_get(one, "default");
             cr_expect_str_eq(json_string_value(json_object_get(one, "name")), spec->name);
