@@ -19,6 +19,9 @@
 enum { ROWS = 4, SUMS = 8 };
 
 typedef double lanes __attribute__((vector_size(4 * sizeof(double))));
+#ifndef __AVX__
+typedef float narrow __attribute__((vector_size(4 * sizeof(float))));
+#endif
 
 static lanes widen(const float *p)
 {
