@@ -1,11 +1,10 @@
 /* Group commit.
  *
  * DESIGN. A batch is a list of requests. begin, serve each (in a transaction of its own within the
- * batch, made by the api), commit. The commit is early: it is visible and in order, and the flusher
- * lets the replies go once it is on disk. Where the database cannot commit early the commit itself
- * is durable and the replies leave from here. What the database says decides:
+ * batch, made by the api), commit, which waits for the disk; the replies leave, and what has
+ * arrived meanwhile is the next batch. What the database says decides:
  *
- *   ok      every reply leaves, through the flusher
+ *   ok      every reply leaves
  *   retry   the replies are forgotten and the same requests are served again: their bodies are
  *           still here, and what was drawn was seen by nobody
  *   full, failed   nothing was stored. Requests that write are told so; requests that only read are
@@ -20,10 +19,9 @@
 #include <unistd.h>
 
 #include "server/checkpointer.h"
-#include "server/flusher.h"
 #include "server/log.h"
 #include "storage/db.h"
-#include "storage/db_flush.h"
+#include "storage/db_log.h"
 
 #define BATCH_ATTEMPTS 50
 #define RETRY_PAUSE_MS 5
@@ -35,8 +33,7 @@ struct committer {
     struct db *db, *helper;
     struct metrics *metrics;
     unsigned batch;
-    struct flusher *flusher; /* NULL, and the next: commits are durable by themselves */
-    struct checkpointer *checkpointer;
+    struct checkpointer *checkpointer; /* NULL: there is no log to empty */
 };
 
 static void forget_reply(struct exchange *exchange)
@@ -124,10 +121,6 @@ static void answer_failure(struct committer *committer, struct exchange *list,
 /* The batch is committed, or answered with problems. */
 static void let_go(struct committer *committer, struct exchange *list, unsigned count)
 {
-    if (committer->flusher != NULL) {
-        flusher_push(committer->flusher, list, count, any_writes(list));
-        return;
-    }
     lane_release(&committer->lane, count);
     while (list != NULL) {
         struct exchange *rest = list->next;
@@ -163,17 +156,10 @@ static void *committer_run(void *context)
 }
 
 /* False: memory or threads are short. */
-static bool start_flusher(struct committer *committer)
+static bool start_checkpointer(struct committer *committer)
 {
-    struct db_flusher *disk = db_commit_early(committer->db);
-    log_event(LOG_LEVEL_INFO, "committer", "commits=%s", disk != NULL ? "early" : "durable");
-    if (disk == NULL)
+    if (!db_leave_log(committer->db))
         return true;
-    committer->flusher = flusher_start(disk, &committer->lane);
-    if (committer->flusher == NULL) {
-        db_flusher_free(disk);
-        return false;
-    }
     committer->checkpointer = checkpointer_start(committer->helper);
     return committer->checkpointer != NULL;
 }
@@ -188,10 +174,9 @@ struct committer *committer_start(struct app *app, struct db *db, struct db *hel
     *committer = (struct committer){
         .app = app, .db = db, .helper = helper, .metrics = metrics, .batch = batch};
     lane_init(&committer->lane, queue);
-    if (!start_flusher(committer) ||
+    if (!start_checkpointer(committer) ||
         pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
         checkpointer_stop(committer->checkpointer);
-        flusher_stop(committer->flusher);
         lane_destroy(&committer->lane);
         free(committer);
         return NULL;
@@ -204,11 +189,6 @@ struct lane *committer_lane(struct committer *committer)
     return &committer->lane;
 }
 
-struct flusher *committer_flusher(struct committer *committer)
-{
-    return committer->flusher;
-}
-
 void committer_stop(struct committer *committer)
 {
     if (committer == NULL)
@@ -216,7 +196,6 @@ void committer_stop(struct committer *committer)
     lane_stop(&committer->lane);
     pthread_join(committer->thread, NULL);
     checkpointer_stop(committer->checkpointer);
-    flusher_stop(committer->flusher);
     lane_destroy(&committer->lane);
     free(committer);
 }

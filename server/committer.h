@@ -8,7 +8,6 @@
 #include "server/metrics.h"
 
 struct committer;
-struct flusher;
 
 /* Starts the thread. APP, DB and HELPER (connections for the committer alone) and METRICS outlive
  * it. At most QUEUE requests
@@ -18,10 +17,6 @@ struct committer *committer_start(struct app *app, struct db *db, struct db *hel
 
 /* Where to reserve and push. */
 struct lane *committer_lane(struct committer *committer);
-
-/* Who lets replies go once what they saw is on disk; NULL when commits are durable by themselves.
- */
-struct flusher *committer_flusher(struct committer *committer);
 
 /* Serves what is queued, ends the thread and frees. NULL is fine. */
 void committer_stop(struct committer *committer);

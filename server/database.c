@@ -97,26 +97,11 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
     return true;
 }
 
-/* Starts of a server on this database, counted in it. */
-static bool count_start(struct db *db)
-{
-    char text[24] = "0";
-    enum db_status status = meta_get(db, "starts", text, sizeof text);
-    if (status != DB_OK && status != DB_NONE)
-        return false;
-    snprintf(text, sizeof text, "%lld", strtoll(text, NULL, 10) + 1);
-    return meta_set(db, "starts", text) == DB_OK;
-}
-
 bool database_sweep(struct db *db, char *error, size_t error_size)
 {
     enum db_status swept = uploads_sweep(db);
     enum db_status expired = swept == DB_OK ? jobs_expire_leases(db) : DB_OK;
     bool good = swept == DB_OK && (expired == DB_OK || expired == DB_NONE);
-    /* One durable write: from here on the log is a file that survives a loss of power, which early
-     * commits rely on (storage/db_flush.h). */
-    if (good)
-        good = count_start(db);
     if (!good)
         snprintf(error, error_size, "%s of a former run cannot be swept (%d): %s",
                  swept != DB_OK ? "uploads" : "leases", (int)(swept != DB_OK ? swept : expired),

@@ -52,7 +52,7 @@ struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count
     while (lane->oldest == NULL && !lane->stopping)
         pthread_cond_wait(&lane->arrived, &lane->lock);
     struct exchange *first = lane->oldest, *last = NULL;
-    unsigned share = lane->in_hand / 2 > SHARE_MIN ? lane->in_hand / 2 : SHARE_MIN;
+    unsigned share = 3 * lane->in_hand / 4 > SHARE_MIN ? 3 * lane->in_hand / 4 : SHARE_MIN;
     most = most < share ? most : share;
     for (struct exchange *x = first; x != NULL && count < most; x = x->next) {
         last = x;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "server/flusher.h"
 #include "server/log.h"
 #include "storage/db.h"
 
@@ -19,7 +18,6 @@ struct pool_thread {
 struct pool {
     struct lane lane;
     struct app *app;
-    struct flusher *flusher;
     unsigned count;
     struct pool_thread threads[];
 };
@@ -45,11 +43,7 @@ static void *pool_run(void *context)
             _exit(1);
         }
         lane_release(&pool->lane, 1);
-        exchange->next = NULL;
-        if (pool->flusher != NULL)
-            flusher_push(pool->flusher, exchange, 0, true);
-        else
-            exchange_finish(exchange);
+        exchange_finish(exchange);
     }
     return NULL;
 }
@@ -63,15 +57,13 @@ static void end_threads(struct pool *pool)
     free(pool);
 }
 
-struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit,
-                        struct flusher *flusher)
+struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit)
 {
     assert(count > 0 && limit > 0);
     struct pool *pool = calloc(1, sizeof *pool + count * sizeof pool->threads[0]);
     if (pool == NULL)
         return NULL;
     pool->app = app;
-    pool->flusher = flusher;
     lane_init(&pool->lane, limit);
     for (; pool->count < count; pool->count++) {
         struct pool_thread *self = &pool->threads[pool->count];

@@ -9,14 +9,9 @@
 
 struct pool;
 
-struct flusher;
-
 /* Starts COUNT threads, the i-th with DBS[i] (the array is copied, the connections stay the
- * caller's). At most LIMIT requests wait or run. What a
- * thread reads may be committed and not yet on disk: replies leave through FLUSHER, which outlives
- * the pool, or at once when it is NULL. NULL when memory or threads are short. */
-struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit,
-                        struct flusher *flusher);
+ * caller's). At most LIMIT requests wait or run. NULL when memory or threads are short. */
+struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit);
 
 /* Where to reserve and push. */
 struct lane *pool_lane(struct pool *pool);

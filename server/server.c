@@ -201,14 +201,13 @@ static bool start_lanes(struct server *server, struct trouble trouble)
         snprintf(trouble.text, trouble.size, "memory or threads are short");
         return false;
     }
-    struct flusher *flusher = committer_flusher(server->committer);
     server->events = events_start(app, single[1], server->metrics, (unsigned)config->event_streams);
     if (!connect_many(server, many, threads, trouble))
         return false;
-    server->pool = pool_start(app, many, threads, queue, flusher);
+    server->pool = pool_start(app, many, threads, queue);
     if (!connect_many(server, many, uploads, trouble))
         return false;
-    server->uploads = pool_start(app, many, uploads, uploads, flusher);
+    server->uploads = pool_start(app, many, uploads, uploads);
     if (!connect_many(server, many, workers, trouble))
         return false;
     server->helpers = helpers_start(helper_count(workers));

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/db_flush.h"
 #include "storage/db_keep.h"
+#include "storage/db_log.h"
 #include "storage/gate.h"
 
 #define TRANSACT_TRIES  4
@@ -451,29 +451,16 @@ void db_rollback_batch(struct db *db)
     }
 }
 
-/* ---- durable later */
+/* ---- the log */
 
-struct db_flusher {
-    const struct db_driver *driver;
-    void *flusher;
-};
-
-struct db_flusher *db_commit_early(struct db *db)
+bool db_leave_log(struct db *db)
 {
     assert(db->mode == IDLE);
-    struct db_flusher *flusher = calloc(1, sizeof *flusher);
-    if (flusher == NULL || db->driver->commit_early == NULL ||
-        !db->driver->commit_early(db->connection, &flusher->flusher)) {
-        free(flusher);
-        return NULL;
+    if (db->driver->leave_log == NULL) {
+        return false;
     }
-    flusher->driver = db->driver;
-    return flusher;
-}
-
-bool db_flush(struct db_flusher *flusher)
-{
-    return flusher->driver->flush(flusher->flusher);
+    db->driver->leave_log(db->connection);
+    return true;
 }
 
 size_t db_log_blocks(const struct db *db)
@@ -490,13 +477,4 @@ enum db_status db_checkpoint(struct db *db, size_t *out_left)
         *out_left = left;
     }
     return status;
-}
-
-void db_flusher_free(struct db_flusher *flusher)
-{
-    if (flusher == NULL) {
-        return;
-    }
-    flusher->driver->close_flusher(flusher->flusher);
-    free(flusher);
 }

@@ -108,11 +108,8 @@ struct db_driver {
     int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
-    /* See db_flush.h; all five NULL when the database has nothing of the kind. commit_early: false
-     * and nothing changed when it cannot. */
-    bool (*commit_early)(void *connection, void **out_flusher);
-    bool (*flush)(void *flusher);
-    void (*close_flusher)(void *flusher);
+    /* See db_log.h; all three NULL when the database has nothing of the kind. */
+    void (*leave_log)(void *connection);
     size_t (*log_blocks)(const void *connection);
     enum db_status (*checkpoint)(void *connection, size_t *out_left, struct db_fault *fault);
 };

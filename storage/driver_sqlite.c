@@ -42,7 +42,7 @@ struct statement {
 struct connection {
     sqlite3 *handle;
     bool broken;
-    bool early;       /* commits early; checkpoints are its owner's business */
+    bool leaves_log;  /* checkpoints are its owner's business */
     size_t log_pages; /* in the log after the last commit here */
     struct statement statements[STATEMENTS];
 };
@@ -171,7 +171,7 @@ static int after_commit(void *context, sqlite3 *handle, const char *name, int pa
     (void)handle;
     (void)name;
     connection->log_pages = (size_t)pages;
-    if (pages >= (connection->early ? NEGLECTED_PAGES : CHECKPOINT_PAGES)) {
+    if (pages >= (connection->leaves_log ? NEGLECTED_PAGES : CHECKPOINT_PAGES)) {
         (void)checkpoint(connection, NULL, NULL);
     }
     return SQLITE_OK;
@@ -447,44 +447,11 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
     return DB_OK;
 }
 
-/* ---- committing early
- *
- * With synchronous=NORMAL a commit appends to the write-ahead log and does not sync it; a
- * checkpoint still syncs the log before it touches the database. The flusher syncs the log through
- * a descriptor of its own. The log is one file for as long as any connection is open; SQLite keeps
- * no locks on it that closing a descriptor could drop. */
+/* ---- the log */
 
-static bool driver_commit_early(void *pointer, void **out_flusher)
+static void driver_leave_log(void *pointer)
 {
-    struct connection *connection = pointer;
-    const char *path = sqlite3_db_filename(connection->handle, "main");
-    char log[PATH_MAX];
-    if (path == NULL || snprintf(log, sizeof log, "%s-wal", path) >= (int)sizeof log) {
-        return false;
-    }
-    int *fd = malloc(sizeof *fd);
-    if (fd == NULL) {
-        return false;
-    }
-    /* A file that nobody has written to yet has a directory entry that nobody has synced. */
-    *fd = open(log, O_RDONLY | O_CLOEXEC);
-    struct stat facts;
-    if (*fd < 0 || fstat(*fd, &facts) != 0 || facts.st_size == 0 ||
-        !pragma(connection->handle, "PRAGMA synchronous=%lld", 1)) {
-        if (*fd >= 0) {
-            close(*fd);
-        }
-        free(fd);
-        return false;
-    }
-    connection->early = true;
-    *out_flusher = fd;
-    return true;
-}
-
-static bool driver_flush(void *flusher)
-{
-    return fdatasync(*(int *)flusher) == 0;
+    ((struct connection *)pointer)->leaves_log = true;
 }
 
 static size_t driver_log_blocks(const void *pointer)
@@ -501,12 +468,6 @@ static enum db_status driver_checkpoint(void *pointer, size_t *out_left, struct 
     return code == SQLITE_OK ? DB_OK : explain(connection, "checkpoint", fault);
 }
 
-static void driver_close_flusher(void *flusher)
-{
-    close(*(int *)flusher);
-    free(flusher);
-}
-
 const struct db_driver db_driver_sqlite = {
     .name = "sqlite",
     .migrations = schema_sqlite,
@@ -518,9 +479,7 @@ const struct db_driver db_driver_sqlite = {
     .run = driver_run,
     .changes = driver_changes,
     .in_transaction = driver_in_transaction,
-    .commit_early = driver_commit_early,
-    .flush = driver_flush,
-    .close_flusher = driver_close_flusher,
+    .leave_log = driver_leave_log,
     .log_blocks = driver_log_blocks,
     .checkpoint = driver_checkpoint,
 };

@@ -339,20 +339,3 @@ Test(lifecycle, a_drain_answers_what_runs_and_refuses_what_comes)
     cr_expect_eq(server_end(&server, 0), 0);
     server_remove(&server);
 }
-
-/* Early commits need a log that is a durable file: each start sees to it, a clean end removes it.
- */
-Test(lifecycle, every_start_commits_early)
-{
-    struct server_process server;
-    server_prepare(&server);
-    server_start(&server);
-    cr_expect(server_log_has(&server, "commits=early"));
-    cr_expect_eq(server_end(&server, SIGTERM), 0);
-    server_start(&server);
-    cr_expect_eq(server_end(&server, SIGKILL), 1000 + SIGKILL);
-    server_start(&server);
-    cr_expect_not(server_log_has(&server, "commits=durable"));
-    cr_expect_eq(server_end(&server, SIGTERM), 0);
-    server_remove(&server);
-}

@@ -1,9 +1,9 @@
-/* Commits that are durable by the next flush, and balances that a batch keeps in memory. */
+/* Balances that a batch keeps in memory, and the log that a writer leaves to others. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/db_flush.h"
+#include "storage/db_log.h"
 #include "storage/ledger_verify.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -54,39 +54,6 @@ static int64_t listed(struct db *db)
     int64_t sum = 0;
     cr_assert_eq(ledger_list(db, NULL, NULL, NULL, 10, add_spent, &sum), DB_OK);
     return sum;
-}
-
-Test(flush, early_commits_are_seen_at_once_and_flush)
-{
-    struct fixture f;
-    fixture_open(&f, &db_driver_sqlite);
-    struct ledger_account account =
-        fixture_account(f.db, LEDGER_DATASET, "ds_flush", NULL, 1000, 0);
-    struct db *other = fixture_connect(&f);
-    struct db_flusher *flusher = db_commit_early(f.db);
-    cr_assert_not_null(flusher);
-    for (int batch = 1; batch <= 3; batch++) {
-        cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
-        cr_expect_eq(request(f.db, account.id, 10), LEDGER_OK);
-        cr_assert_eq(db_commit_batch(f.db), DB_OK);
-        cr_expect_eq(spent(other, account.id), 10 * batch);
-        cr_expect(db_flush(flusher));
-    }
-    db_flusher_free(flusher);
-    db_close(other);
-    fixture_reopen(&f);
-    cr_expect_eq(spent(f.db, account.id), 30);
-    fixture_audit(f.db);
-    fixture_close(&f);
-}
-
-Test(flush, is_refused_while_the_log_is_not_a_durable_file)
-{
-    struct fixture f;
-    fixture_open(&f, &db_driver_sqlite);
-    fixture_reopen(&f); /* the last connection has removed the log */
-    cr_expect_null(db_commit_early(f.db));
-    fixture_close(&f);
 }
 
 Test(desk, a_batch_sees_what_it_has_spent_and_keeps_to_the_limit)
@@ -189,14 +156,13 @@ Test(desk, a_request_that_fails_after_paying_takes_the_payment_back)
     fixture_close(&f);
 }
 
-Test(flush, a_checkpoint_beside_the_writer_empties_the_log)
+Test(log, a_checkpoint_beside_the_writer_empties_the_log)
 {
     struct fixture f;
     fixture_open(&f, &db_driver_sqlite);
     struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds", NULL, 1000, 0);
-    struct db_flusher *flusher = db_commit_early(f.db);
     struct db *helper = fixture_connect(&f);
-    cr_assert_not_null(flusher);
+    cr_assert(db_leave_log(f.db));
     size_t left = 99, longest = 0;
     for (int i = 0; i < 50; i++) {
         cr_assert_eq(fixture_debit(f.db, account.id, 1, 0, NULL), DB_OK);
@@ -214,7 +180,6 @@ Test(flush, a_checkpoint_beside_the_writer_empties_the_log)
     cr_assert_eq(db_checkpoint(helper, &left), DB_OK);
     cr_assert_eq(db_commit_batch(f.db), DB_OK);
     cr_assert_eq(spent(helper, account.id), 52);
-    db_flusher_free(flusher);
     db_close(helper);
     fixture_audit(f.db);
     fixture_close(&f);
