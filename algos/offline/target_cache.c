@@ -83,3 +83,18 @@ const float *target_cache_at(struct target_cache *cache, const float *target, ui
         fill(cache, target, block);
     return cache->values + transition * cache->kept;
 }
+
+void target_cache_copy(struct target_cache *cache, const float *target, const uint64_t *transitions,
+                       uint32_t count, float *out)
+{
+    const size_t kept = cache->kept;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + EXAMPLES_AHEAD < count) {
+            uint64_t later = transitions[i + EXAMPLES_AHEAD];
+            __builtin_prefetch(cache->copy_of + later / BLOCK);
+            __builtin_prefetch(cache->values + later * kept);
+        }
+        const float *from = target_cache_at(cache, target, transitions[i]);
+        memcpy(out + i * kept, from, kept * sizeof *from);
+    }
+}

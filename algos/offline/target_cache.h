@@ -38,4 +38,12 @@ void target_cache_forget(struct target_cache *cache);
  */
 const float *target_cache_at(struct target_cache *cache, const float *target, uint64_t transition);
 
+/* The same of COUNT transitions, one after the other into OUT[count x target_outputs]. */
+void target_cache_copy(struct target_cache *cache, const float *target, const uint64_t *transitions,
+                       uint32_t count, float *out);
+
+/* Transitions of a batch lie anywhere in memory, which is asked for them so many ahead: waiting for
+ * one after the other takes longer than to copy them. */
+#define EXAMPLES_AHEAD 8
+
 #endif

@@ -48,6 +48,9 @@ static void gather(struct trainer_chunk *chunk, const struct trainer_examples *e
     float *input = batch_input(chunk->online);
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t transition = examples->transitions[i];
+        if (i + EXAMPLES_AHEAD < rows)
+            __builtin_prefetch(data->states +
+                               data->state_row[examples->transitions[i + EXAMPLES_AHEAD]] * dim);
         const float *state = data->states + data->state_row[transition] * dim;
         copy_scaled(input + i * dim, state, dim, scale);
         if (chunk->target)
@@ -79,13 +82,13 @@ static void find_targets(struct trainer_chunk *chunk, const struct trainer_examp
     const struct trainer_rule *rule = &chunk->settings->rule;
     size_t outputs = outputs_of(&rule->shape), kept = rule->target_outputs;
     uint32_t rows = examples->count;
-    const float *all = examples->cache ? NULL : run_forward(chunk, chunk->target, target, rows);
-    for (uint32_t i = 0; i < rows; i++) {
-        const float *from =
-            all ? all + i * outputs
-                : target_cache_at(examples->cache, target, examples->transitions[i]);
-        memcpy(chunk->target_next + i * kept, from, kept * sizeof *from);
+    if (examples->cache) {
+        target_cache_copy(examples->cache, target, examples->transitions, rows, chunk->target_next);
+        return;
     }
+    const float *all = run_forward(chunk, chunk->target, target, rows);
+    for (uint32_t i = 0; i < rows; i++)
+        memcpy(chunk->target_next + i * kept, all + i * outputs, kept * sizeof *all);
 }
 
 static void find_errors(struct trainer_chunk *chunk, const struct trainer_examples *examples,

@@ -107,6 +107,11 @@ Test(target_cache, holds_what_the_network_says_at_the_next_state)
         }
         const float *old = target_cache_at(&cache, NULL, 0);
         cr_assert_eq(old, target_cache_at(&cache, target, 0), "nothing is computed twice");
+        const uint64_t some[] = {9, 0, 9, 3, 5, 1, 8, 2, 7, 6, 4};
+        float copies[sizeof some / sizeof some[0]][KIT_ACTIONS];
+        target_cache_copy(&cache, target, some, sizeof some / sizeof some[0], copies[0]);
+        for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+            cr_assert_arr_eq(copies[i], target_cache_at(&cache, target, some[i]), sizeof copies[i]);
         target_cache_forget(&cache);
     }
     target_cache_clear(&cache);
