@@ -84,7 +84,7 @@ Test(offline_refusals, one_expert_has_nothing_in_common_with_anybody)
                      "validation", POINTER("/dataset"));
     expect_fault(422, "/v1/jobs",
                  job("cql", id, "dpsgd", "\"epsilon\":5,\"delta\":1e-6", "\"batch_size\":2"),
-                 "validation", POINTER("/parameters"));
+                 "validation", POINTER("/parameters/batch_size"));
     cr_expect_eq(desk_epsilon(&desk, id, "spent"), 0);
 }
 
