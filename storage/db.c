@@ -1,4 +1,5 @@
-/* The waist: one connection's transactions, savepoints and batches, over a driver.
+/* The waist: one connection's transactions, savepoints and batches, over a driver. Stores,
+ * connections and statements are in db_connection.c.
  *
  * DESIGN. A connection is idle, reading or writing. Writers hold the store's gate from before their
  * BEGIN until after their COMMIT. A transaction inside a transaction is a savepoint; they may all
@@ -7,7 +8,7 @@
  * error) make SQLite end the whole transaction: what follows would run outside of any, so the
  * connection remembers the failure in `lost` and answers it to everything until the outermost end.
  */
-#include "storage/db.h"
+#include "storage/db_state.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -22,202 +23,13 @@
 #define TRANSACT_TRIES  4
 #define CAREFUL_BATCHES 64 /* with savepoints, after a hopeful one was lost */
 
-struct db_store {
-    const struct db_driver *driver;
-    struct db_settings settings;
-    char *location;
-    struct gate gate;
-    pthread_mutex_t lock; /* of what is shared */
-    struct {
-        const struct db_sharer *sharer;
-        void *what; /* made at the first use */
-    } shared[DB_SHARES];
-};
-
-enum mode { IDLE, READING, WRITING };
-
-struct db {
-    struct db_store *store;
-    const struct db_driver *driver;
-    void *connection;
-    struct db_fault fault;
-    enum mode mode;
-    enum db_status lost;   /* not DB_OK: the transaction ended early, by this */
-    bool hopeful;          /* in a batch without savepoints */
-    uint64_t kept_changes; /* made in memory so far */
-    uint64_t begun;        /* changes before the open transaction */
-    unsigned careful;      /* batches to come that take savepoints */
-    struct {
-        const struct db_keeper *keeper;
-        void *rows; /* made at the first use */
-    } kept[DB_KEEPS];
-};
-
-/* ---- stores and connections */
-
-struct db_store *db_store_new(const struct db_driver *driver, const struct db_settings *settings)
-{
-    struct db_store *store = calloc(1, sizeof *store);
-    if (store == NULL) {
-        return NULL;
-    }
-    store->driver = driver;
-    store->settings = *settings;
-    store->location = strdup(settings->location);
-    store->settings.location = store->location;
-    if (store->location == NULL || !gate_init(&store->gate)) {
-        free(store->location);
-        free(store);
-        return NULL;
-    }
-    pthread_mutex_init(&store->lock, NULL);
-    return store;
-}
-
-void db_store_free(struct db_store *store)
-{
-    if (store == NULL) {
-        return;
-    }
-    for (unsigned i = 0; i < DB_SHARES; i++) {
-        if (store->shared[i].what != NULL) {
-            store->shared[i].sharer->free(store->shared[i].what);
-        }
-    }
-    pthread_mutex_destroy(&store->lock);
-    gate_destroy(&store->gate);
-    free(store->location);
-    free(store);
-}
-
-enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ERROR_SIZE])
-{
-    error[0] = '\0';
-    struct db *db = calloc(1, sizeof *db);
-    if (db == NULL) {
-        snprintf(error, DB_ERROR_SIZE, "out of memory");
-        return DB_FAILED;
-    }
-    db->store = store;
-    db->driver = store->driver;
-    enum db_status status = db->driver->open(&store->settings, &db->connection, &db->fault);
-    if (status != DB_OK) {
-        memcpy(error, db->fault.text, DB_ERROR_SIZE);
-        free(db);
-        return status;
-    }
-    *out = db;
-    return DB_OK;
-}
-
-void db_close(struct db *db)
-{
-    if (db == NULL) {
-        return;
-    }
-    db_rollback_batch(db);
-    db->driver->close(db->connection);
-    for (unsigned i = 0; i < DB_KEEPS; i++) {
-        free(db->kept[i].rows);
-    }
-    free(db);
-}
-
-const struct db_driver *db_driver_of(const struct db *db)
-{
-    return db->driver;
-}
-
-const char *db_last_error(const struct db *db)
-{
-    return db->fault.text;
-}
-
-bool db_broken(const struct db *db)
-{
-    return db->fault.broken;
-}
-
-/* ---- statements */
+/* ---- transactions */
 
 static enum db_status fail(struct db *db, const char *text)
 {
     snprintf(db->fault.text, sizeof db->fault.text, "%s", text);
     return DB_FAILED;
 }
-
-enum db_status db_run(struct db *db, const char *sql, const struct db_value *values, unsigned count,
-                      db_row_fn *each, void *context)
-{
-    assert(count <= DB_VALUES_MAX);
-    if (db->lost != DB_OK) {
-        return db->lost;
-    }
-    enum db_status status =
-        db->driver->run(db->connection, sql, values, count, each, context, &db->fault);
-    if (status != DB_OK && db->mode != IDLE && !db->driver->in_transaction(db->connection)) {
-        db->lost = status == DB_NONE ? DB_FAILED : status;
-        return db->lost;
-    }
-    return status;
-}
-
-struct one {
-    db_row_fn *each;
-    void *context;
-    unsigned rows;
-};
-
-static enum db_status see_one(void *context, const struct db_row *row)
-{
-    struct one *one = context;
-    one->rows++;
-    assert(one->rows == 1);
-    return one->each == NULL ? DB_OK : one->each(one->context, row);
-}
-
-enum db_status db_one(struct db *db, const char *sql, const struct db_value *values, unsigned count,
-                      db_row_fn *each, void *context)
-{
-    struct one one = {.each = each, .context = context};
-    enum db_status status = db_run(db, sql, values, count, see_one, &one);
-    return status == DB_OK && one.rows == 0 ? DB_NONE : status;
-}
-
-enum db_status db_hit(struct db *db, const char *sql, const struct db_value *values, unsigned count)
-{
-    assert(db->mode != IDLE);
-    int64_t before = db->driver->changes(db->connection);
-    enum db_status status = db_run(db, sql, values, count, NULL, NULL);
-    return status == DB_OK && db->driver->changes(db->connection) == before ? DB_NONE : status;
-}
-
-struct change {
-    const char *sql;
-    const struct db_value *values;
-    unsigned count;
-    db_row_fn *each;
-    void *context;
-};
-
-static enum db_status do_change(struct db *db, void *context)
-{
-    const struct change *c = context;
-    return c->each == NULL ? db_run(db, c->sql, c->values, c->count, NULL, NULL)
-                           : db_one(db, c->sql, c->values, c->count, c->each, c->context);
-}
-
-enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,
-                         unsigned count, db_row_fn *each, void *context)
-{
-    struct change change = {sql, values, count, each, context};
-    if (db->mode == WRITING) {
-        return do_change(db, &change);
-    }
-    return db_transact(db, do_change, &change);
-}
-
-/* ---- transactions */
 
 bool db_in_transaction(const struct db *db)
 {
@@ -271,20 +83,6 @@ void db_keep_changed(struct db *db)
 bool db_unchanged(const struct db *db)
 {
     return db->mode != WRITING || changes(db) == db->begun;
-}
-
-void *db_shared(struct db *db, const struct db_sharer *sharer)
-{
-    struct db_store *store = db->store;
-    assert(sharer->place < DB_SHARES);
-    pthread_mutex_lock(&store->lock);
-    if (store->shared[sharer->place].what == NULL) {
-        store->shared[sharer->place].sharer = sharer;
-        store->shared[sharer->place].what = sharer->make();
-    }
-    void *what = store->shared[sharer->place].what;
-    pthread_mutex_unlock(&store->lock);
-    return what;
 }
 
 /* Writes what the batch kept; anything but DB_OK: the batch is lost. */

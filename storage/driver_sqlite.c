@@ -1,4 +1,4 @@
-/* SQLite as a driver: the only file that knows sqlite3.h.
+/* SQLite as a driver. Its files are in sqlite_file.c, its values in sqlite_values.c.
  *
  * DESIGN. Write-ahead log with synchronous=FULL: a commit that returns is on disk. The program's
  * own number stands in the file's header (application_id), set before the log exists, so that a
@@ -6,31 +6,24 @@
  * are run by our own hook, because SQLite's forgets an I/O error in one, after which the next fsync
  * may say that all is well. secure_delete overwrites what is deleted. */
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "storage/db.h"
 #include "storage/log_gather.h"
 #include "storage/schema_sqlite.h"
+#include "storage/sqlite_file.h"
+#include "storage/sqlite_values.h"
 
-#define APPLICATION_ID     0x54616374 /* "Tact" */
-#define BUSY_TIMEOUT_MS    10000
-#define CACHE_KIB          (64 << 10)
-#define CHECKPOINT_PAGES   12000 /* 48 MB of log: a checkpoint stops the writer for two fsyncs */
-#define NEGLECTED_PAGES    48000 /* where it is left to others, who do not do it */
-#define LOG_KEPT_BYTES     (64 << 20)
-#define STATEMENTS         512 /* a power of two */
-#define STATEMENT_PROBES   8
-#define HEADER_BYTES       100
-#define HEADER_APPLICATION 68 /* where the application id stands, big endian */
-#define TEXT_OF_ERROR_SIZE 160
+#define BUSY_TIMEOUT_MS  10000
+#define CACHE_KIB        (64 << 10)
+#define CHECKPOINT_PAGES 12000 /* 48 MB of log: a checkpoint stops the writer for two fsyncs */
+#define NEGLECTED_PAGES  48000 /* where it is left to others, who do not do it */
+#define LOG_KEPT_BYTES   (64 << 20)
+#define STATEMENTS       512 /* a power of two */
+#define STATEMENT_PROBES 8
 
 struct statement {
     const char *sql; /* the caller's pointer: key of the slot */
@@ -74,7 +67,7 @@ static enum db_status explain(struct connection *connection, const char *doing,
                               struct db_fault *fault)
 {
     int code = sqlite3_extended_errcode(connection->handle);
-    snprintf(fault->text, sizeof fault->text, "%s: %.*s (sqlite %d)", doing, TEXT_OF_ERROR_SIZE,
+    snprintf(fault->text, sizeof fault->text, "%s: %.*s (sqlite %d)", doing, SQLITE_FILE_TEXT_SIZE,
              sqlite3_errmsg(connection->handle), code);
     enum db_status status = outcome(code);
     if ((code & 0xff) == SQLITE_IOERR && status == DB_FAILED) {
@@ -87,73 +80,6 @@ static enum db_status explain(struct connection *connection, const char *doing,
 }
 
 /* ---- opening */
-
-static enum db_status refuse(struct db_fault *fault, const char *path, const char *why)
-{
-    snprintf(fault->text, sizeof fault->text, "%.*s: %s", TEXT_OF_ERROR_SIZE - 40, path, why);
-    return DB_FAILED;
-}
-
-/* Makes the file with our mode, or finds it; *out_empty when there is nothing in it. */
-static enum db_status find_file(const char *path, bool *out_empty, struct db_fault *fault)
-{
-    struct stat info;
-    if (stat(path, &info) == 0) {
-        *out_empty = info.st_size == 0;
-        return S_ISREG(info.st_mode) ? DB_OK : refuse(fault, path, "is not a file");
-    }
-    if (errno != ENOENT) {
-        return refuse(fault, path, strerror(errno));
-    }
-    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0 && errno != EEXIST) {
-        return refuse(fault, path, strerror(errno));
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    *out_empty = true;
-    return DB_OK;
-}
-
-static int see_number(void *context, int columns, char **values, char **names)
-{
-    (void)names;
-    *(long long *)context = columns > 0 && values[0] != NULL ? strtoll(values[0], NULL, 10) : 0;
-    return 0;
-}
-
-static int ask(sqlite3 *handle, const char *sql, long long *out)
-{
-    *out = 0;
-    return sqlite3_exec(handle, sql, see_number, out, NULL);
-}
-
-/* Reads whom the file belongs to from its first page, through SQLite's own descriptor (closing
- * another one would drop this process's locks) and before SQLite has read or locked anything. */
-static enum db_status inspect(sqlite3 *handle, const char *path, struct db_fault *fault)
-{
-    unsigned char header[HEADER_BYTES];
-    sqlite3_file *file = NULL;
-    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (code != SQLITE_OK || file == NULL || file->pMethods == NULL) {
-        return refuse(fault, path, "cannot be read");
-    }
-    code = file->pMethods->xRead(file, header, sizeof header, 0);
-    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) {
-        return refuse(fault, path, sqlite3_errstr(code));
-    }
-    if (code != SQLITE_OK || memcmp(header, "SQLite format 3", 16) != 0) {
-        return refuse(fault, path, "is not a database; it was left as it is");
-    }
-    const unsigned char *number = header + HEADER_APPLICATION;
-    uint32_t application = (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 |
-                           (uint32_t)number[2] << 8 | number[3];
-    if (application != APPLICATION_ID) {
-        return refuse(fault, path, "is a database of another program; it was left as it is");
-    }
-    return DB_OK;
-}
 
 static int checkpoint(struct connection *connection, int *out_log, int *out_done)
 {
@@ -182,24 +108,6 @@ static void after_rollback(void *handle)
     log_gather_rolled_back(handle);
 }
 
-static bool pragma(sqlite3 *handle, const char *format, long long value)
-{
-    char sql[96];
-    snprintf(sql, sizeof sql, format, value);
-    return sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK;
-}
-
-static bool see_wal(sqlite3 *handle)
-{
-    sqlite3_stmt *stmt = NULL;
-    bool is_wal =
-        sqlite3_prepare_v2(handle, "PRAGMA journal_mode=WAL", -1, &stmt, NULL) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW &&
-        strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
-    sqlite3_finalize(stmt);
-    return is_wal;
-}
-
 static bool configure(struct connection *connection, const struct db_settings *settings)
 {
     sqlite3 *handle = connection->handle;
@@ -210,20 +118,21 @@ static bool configure(struct connection *connection, const struct db_settings *s
     sqlite3_busy_timeout(handle, (int)busy);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
-    if (ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
-        (application == 0 && !pragma(handle, "PRAGMA application_id=%lld", APPLICATION_ID)) ||
-        !see_wal(handle)) {
+    if (sqlite_ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
+        (application == 0 &&
+         !sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID)) ||
+        !sqlite_use_log(handle)) {
         return false;
     }
-    bool ok = pragma(handle, "PRAGMA synchronous=%lld", settings->not_durable ? 0 : 2) &&
-              pragma(handle, "PRAGMA foreign_keys=%lld", 1) &&
-              pragma(handle, "PRAGMA secure_delete=%lld", 1) &&
-              pragma(handle, "PRAGMA trusted_schema=%lld", 0) &&
-              pragma(handle, "PRAGMA temp_store=%lld", 2) &&
-              pragma(handle, "PRAGMA cache_size=-%lld", cache) &&
-              pragma(handle, "PRAGMA journal_size_limit=%lld", LOG_KEPT_BYTES);
+    bool ok = sqlite_pragma(handle, "PRAGMA synchronous=%lld", settings->not_durable ? 0 : 2) &&
+              sqlite_pragma(handle, "PRAGMA foreign_keys=%lld", 1) &&
+              sqlite_pragma(handle, "PRAGMA secure_delete=%lld", 1) &&
+              sqlite_pragma(handle, "PRAGMA trusted_schema=%lld", 0) &&
+              sqlite_pragma(handle, "PRAGMA temp_store=%lld", 2) &&
+              sqlite_pragma(handle, "PRAGMA cache_size=-%lld", cache) &&
+              sqlite_pragma(handle, "PRAGMA journal_size_limit=%lld", LOG_KEPT_BYTES);
     if (ok && settings->max_pages > 0) {
-        ok = pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
+        ok = sqlite_pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
     }
     sqlite3_wal_hook(handle, after_commit, connection);
     sqlite3_rollback_hook(handle, after_rollback, handle);
@@ -246,13 +155,13 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
                                   struct db_fault *fault)
 {
     bool empty = false;
-    enum db_status status = find_file(settings->location, &empty, fault);
+    enum db_status status = sqlite_file_find(settings->location, &empty, fault);
     if (status != DB_OK) {
         return status;
     }
     struct connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL) {
-        return refuse(fault, settings->location, "out of memory");
+        return sqlite_file_refuse(fault, settings->location, "out of memory");
     }
     /* Counting every allocation under one lock is a twentieth of a query. Refused, which is fine,
      * once the process has opened a database. */
@@ -260,7 +169,7 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(settings->location, &connection->handle, flags, log_gather_name());
     if (code == SQLITE_OK && !empty) {
-        status = inspect(connection->handle, settings->location, fault);
+        status = sqlite_file_inspect(connection->handle, settings->location, fault);
     }
     if (status == DB_OK && (code != SQLITE_OK || !configure(connection, settings))) {
         status = explain(connection, "cannot open the database", fault);
@@ -318,59 +227,6 @@ static struct statement *statement_of(struct connection *connection, const char 
     return slot;
 }
 
-static int bind_one(sqlite3_stmt *stmt, int index, const struct db_value *value)
-{
-    switch (value->type) {
-    case DB_INTEGER:
-        return sqlite3_bind_int64(stmt, index, value->integer);
-    case DB_REAL:
-        return sqlite3_bind_double(stmt, index, value->real);
-    case DB_TEXT:
-        return sqlite3_bind_text64(stmt, index, value->data, value->size, SQLITE_STATIC,
-                                   SQLITE_UTF8);
-    case DB_BYTES:
-        return sqlite3_bind_blob64(stmt, index, value->size == 0 ? "" : value->data, value->size,
-                                   SQLITE_STATIC);
-    default:
-        return sqlite3_bind_null(stmt, index);
-    }
-}
-
-static struct db_value read_one(sqlite3_stmt *stmt, int index)
-{
-    switch (sqlite3_column_type(stmt, index)) {
-    case SQLITE_INTEGER:
-        return db_integer(sqlite3_column_int64(stmt, index));
-    case SQLITE_FLOAT:
-        return (struct db_value){.type = DB_REAL, .real = sqlite3_column_double(stmt, index)};
-    case SQLITE_TEXT: {
-        const void *text = sqlite3_column_text(stmt, index);
-        return (struct db_value){.type = DB_TEXT,
-                                 .data = text == NULL ? "" : text,
-                                 .size = (size_t)sqlite3_column_bytes(stmt, index)};
-    }
-    case SQLITE_BLOB: {
-        const void *bytes = sqlite3_column_blob(stmt, index);
-        return (struct db_value){.type = DB_BYTES,
-                                 .data = bytes == NULL ? "" : bytes,
-                                 .size = (size_t)sqlite3_column_bytes(stmt, index)};
-    }
-    default:
-        return db_null();
-    }
-}
-
-static enum db_status show_row(sqlite3_stmt *stmt, db_row_fn *each, void *context)
-{
-    struct db_value values[DB_COLUMNS_MAX];
-    int count = sqlite3_column_count(stmt);
-    assert(count <= DB_COLUMNS_MAX);
-    for (int i = 0; i < count; i++) {
-        values[i] = read_one(stmt, i);
-    }
-    return each(context, &(struct db_row){.values = values, .count = (unsigned)count});
-}
-
 static enum db_status driver_run(void *pointer, const char *sql, const struct db_value *values,
                                  unsigned count, db_row_fn *each, void *context,
                                  struct db_fault *fault)
@@ -385,13 +241,13 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
     int code = SQLITE_OK;
     for (unsigned i = 0; i < statement->count && code == SQLITE_OK; i++) {
         assert(statement->number[i] < count);
-        code = bind_one(stmt, (int)i + 1, &values[statement->number[i]]);
+        code = sqlite_bind(stmt, (int)i + 1, &values[statement->number[i]]);
     }
     enum db_status status = DB_OK;
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(stmt);
         if (code == SQLITE_ROW && each != NULL &&
-            (status = show_row(stmt, each, context)) != DB_OK) {
+            (status = sqlite_show_row(stmt, each, context)) != DB_OK) {
             sqlite3_reset(stmt);
             return status;
         }

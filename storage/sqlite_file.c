@@ -1,0 +1,96 @@
+/* Finding a file, judging it by its first bytes, and its settings. */
+#include "storage/sqlite_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER_BYTES       100
+#define HEADER_APPLICATION 68 /* where the application id stands, big endian */
+
+enum db_status sqlite_file_refuse(struct db_fault *fault, const char *path, const char *why)
+{
+    snprintf(fault->text, sizeof fault->text, "%.*s: %s", SQLITE_FILE_TEXT_SIZE - 40, path, why);
+    return DB_FAILED;
+}
+
+enum db_status sqlite_file_find(const char *path, bool *out_empty, struct db_fault *fault)
+{
+    struct stat info;
+    if (stat(path, &info) == 0) {
+        *out_empty = info.st_size == 0;
+        return S_ISREG(info.st_mode) ? DB_OK : sqlite_file_refuse(fault, path, "is not a file");
+    }
+    if (errno != ENOENT) {
+        return sqlite_file_refuse(fault, path, strerror(errno));
+    }
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0 && errno != EEXIST) {
+        return sqlite_file_refuse(fault, path, strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    *out_empty = true;
+    return DB_OK;
+}
+
+static int see_number(void *context, int columns, char **values, char **names)
+{
+    (void)names;
+    *(long long *)context = columns > 0 && values[0] != NULL ? strtoll(values[0], NULL, 10) : 0;
+    return 0;
+}
+
+int sqlite_ask(sqlite3 *handle, const char *sql, long long *out)
+{
+    *out = 0;
+    return sqlite3_exec(handle, sql, see_number, out, NULL);
+}
+
+enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_fault *fault)
+{
+    unsigned char header[HEADER_BYTES];
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code != SQLITE_OK || file == NULL || file->pMethods == NULL) {
+        return sqlite_file_refuse(fault, path, "cannot be read");
+    }
+    code = file->pMethods->xRead(file, header, sizeof header, 0);
+    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) {
+        return sqlite_file_refuse(fault, path, sqlite3_errstr(code));
+    }
+    if (code != SQLITE_OK || memcmp(header, "SQLite format 3", 16) != 0) {
+        return sqlite_file_refuse(fault, path, "is not a database; it was left as it is");
+    }
+    const unsigned char *number = header + HEADER_APPLICATION;
+    uint32_t application = (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 |
+                           (uint32_t)number[2] << 8 | number[3];
+    if (application != SQLITE_FILE_APPLICATION_ID) {
+        return sqlite_file_refuse(fault, path,
+                                  "is a database of another program; it was left as it is");
+    }
+    return DB_OK;
+}
+
+bool sqlite_pragma(sqlite3 *handle, const char *format, long long value)
+{
+    char sql[96];
+    snprintf(sql, sizeof sql, format, value);
+    return sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+bool sqlite_use_log(sqlite3 *handle)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool is_wal =
+        sqlite3_prepare_v2(handle, "PRAGMA journal_mode=WAL", -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW &&
+        strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
+    sqlite3_finalize(stmt);
+    return is_wal;
+}

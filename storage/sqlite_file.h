@@ -1,0 +1,32 @@
+/* The file of an SQLite database: whose it is, and how it is used. For driver_sqlite.c alone. */
+#ifndef TACET_STORAGE_SQLITE_FILE_H
+#define TACET_STORAGE_SQLITE_FILE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "storage/db.h"
+
+#define SQLITE_FILE_APPLICATION_ID 0x54616374 /* "Tact" */
+#define SQLITE_FILE_TEXT_SIZE      160        /* of a fault, about a path */
+
+/* Says in FAULT that PATH cannot be used and WHY; gives DB_FAILED. */
+enum db_status sqlite_file_refuse(struct db_fault *fault, const char *path, const char *why);
+
+/* Makes the file with our mode, or finds it; *out_empty when there is nothing in it. */
+enum db_status sqlite_file_find(const char *path, bool *out_empty, struct db_fault *fault);
+
+/* Reads whom the file belongs to from its first page, through SQLite's own descriptor (closing
+ * another one would drop this process's locks) and before SQLite has read or locked anything. */
+enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_fault *fault);
+
+/* The number that SQL gives (0: none), and SQLite's code. */
+int sqlite_ask(sqlite3 *handle, const char *sql, long long *out);
+
+/* Runs FORMAT, which prints VALUE. */
+bool sqlite_pragma(sqlite3 *handle, const char *format, long long value);
+
+/* Turns the write-ahead log on; false: it is not. */
+bool sqlite_use_log(sqlite3 *handle);
+
+#endif
