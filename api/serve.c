@@ -240,14 +240,18 @@ static void run_ahead(struct app *app, struct db *db, const char *client,
     struct call call;
     struct api_reply reply = {0};
     const char *key = NULL;
-    bool replayed = false;
     call_init(&call, app, db, request, &reply);
     route_match(request->method, request->path, &call.arena, &call.match);
     call.route = call.match.malformed ? NULL : call.match.route;
-    if (call.route != NULL && (call.route->flags & ROUTE_AHEAD) &&
-        check(&call, client, &key) == PROBLEM_NONE &&
-        (key == NULL || idempotency_replay(&call, key, &replayed) == PROBLEM_NONE) && !replayed) {
-        (void)call.route->prepare(&call); /* api_serve will say what is wrong */
+    bool ahead = call.route != NULL && (call.route->flags & ROUTE_AHEAD);
+    /* One transaction, which reads: each look by itself would cost as much as many networks. */
+    if (ahead && db_begin_batch(db, false) == DB_OK) {
+        if (check(&call, client, &key) == PROBLEM_NONE) {
+            (void)call.route->prepare(&call); /* api_serve will say what is wrong */
+        }
+        if (db_commit_batch(db) != DB_OK) {
+            db_rollback_batch(db);
+        }
         request->ahead = call.ahead;
     }
     call_end(&call);

@@ -19,9 +19,9 @@
 #define NOISE_MAX 32
 #define BYTES_MAX (256U << 20) /* of the networks on the shelf together */
 
-/* Multiply-adds that take longer than handing a call from thread to thread: some 20 us. */
-#define HEAVY_WORK   30000
-#define NUMBER_BYTES 8 /* of one number in a body, about */
+/* Multiply-adds that take longer than handing a call from thread to thread: some 50 us. */
+#define HEAVY_WORK   100000
+#define NUMBER_BYTES 16 /* of one number in a body, about */
 
 struct book {
     struct shelved_teacher teacher; /* first: its address is the book's */
@@ -298,8 +298,8 @@ bool teacher_shelf_weighs(struct teacher_shelf *shelf, const char *id, size_t le
         if (book != NULL && strncmp(book->teacher.row.id, id, length) == 0 &&
             book->teacher.row.id[length] == '\0') {
             const struct shelved_teacher *t = &book->teacher;
-            size_t states = 1 + body_size / (NUMBER_BYTES * t->state_dim);
-            weighs = t->ensemble != NULL && t->work * states >= HEAVY_WORK;
+            size_t states = body_size / (NUMBER_BYTES * t->state_dim);
+            weighs = t->ensemble != NULL && t->work * (states > 1 ? states : 1) >= HEAVY_WORK;
             break;
         }
     }

@@ -27,6 +27,14 @@ bench-ledger:
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/fill_ledger $(BENCH_OUT)/tacet
 	@bench/bench_ledger.sh $(BENCH_OUT)
 
+# Answers about the mean of up to a thousand networks over HTTP, and how long others wait meanwhile; a minute.
+.PHONY: bench-shards
+bench-shards:
+	@scripts/install-deps build bench
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/tacet $(BENCH_OUT)/bench_ensemble
+	@$(BENCH_OUT)/bench_ensemble
+	@bench/bench_shards.sh $(BENCH_OUT)
+
 # Learning curves of PPO in all worlds; minutes of CPU time.
 $(BENCH_OUT)/curves: $(BENCH_OUT)/bench/curves.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)

@@ -1,6 +1,6 @@
 -- wrk: teacher queries, each under a fresh Idempotency-Key, so that each one is a durable debit. The
 -- bare server gets the very same requests: what the generator costs falls on both alike.
--- TOKEN is in the environment; STATES (1) is how many states a query asks about. The request is made once but for its key: formatting it anew each
+-- TOKEN is in the environment; STATES (1) is how many states a query asks about, SALT (0) tells generators apart that run at once. The request is made once but for its key: formatting it anew each
 -- time would cost the two cores as much as the bare server itself.
 local threads = 0
 function setup(thread)
@@ -9,7 +9,7 @@ function setup(thread)
 end
 
 function init(args)
-   math.randomseed(os.time() + id * 7919)
+   math.randomseed(os.time() + id * 7919 + tonumber(os.getenv("SALT") or "0"))
    local run = string.format("%08x%08x", math.random(0, 0x7fffffff), math.random(0, 0x7fffffff))
    local mark = "KEY-OF-THE-REQUEST"
    local body = '{"state":[0.0123,-0.0345,0.0211,0.1042]}'

@@ -1,5 +1,6 @@
 /* make ensemble: teachers of shards, how good they are against how many shards there are, and what
- * an answer costs. docs/results/ensemble.md keeps what was seen.
+ * they cost: an answer in privacy and in time, their training in time and memory.
+ * docs/results/ensemble.md keeps what was seen.
  *
  * A population of simulated experts (nobody's data: everything may be shown) is split into M
  * shards. Three figures of each ensemble: the return of playing the best action of its mean; the
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "algos/algorithm.h"
 #include "algos/privacy/answer_error.h"
@@ -17,6 +17,7 @@
 #include "algos/privacy/noise_source.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"
+#include "bench/cpu_clock.h"
 #include "bench/offline/population.h"
 
 #define EXPERTS      3000
@@ -27,13 +28,6 @@
 #define ANSWERS      1000
 #define EPSILON      1.0
 #define DELTA        1e-5
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void fail(const char *what)
 {
@@ -147,6 +141,17 @@ static double play(struct player *player, const struct env *env)
 
 /* ---- the table */
 
+/* CPU time of one state. */
+static double microseconds(const struct ensemble *ensemble)
+{
+    const float state[ENV_MAX_STATE_DIM] = {0.01F, -0.02F, 0.03F};
+    double p[ENSEMBLE_ACTIONS_MAX], begun = cpu_seconds(), passed = 0.0;
+    uint64_t asked = 0;
+    for (; passed < 0.2; passed = cpu_seconds() - begun, asked++)
+        ensemble_probabilities(ensemble, state, 1, 1.0, p);
+    return 1e6 * passed / (double)asked;
+}
+
 /* The least noise with which ANSWERS answers cost EPSILON at DELTA. */
 static struct teacher noise_for(const struct env *env, uint32_t shards, struct answer_choice *out)
 {
@@ -169,10 +174,14 @@ static void row(const struct algorithm *algorithm, const struct population *expe
     const uint8_t key[32] = {1};
     struct answer_choice choice;
     const struct teacher teacher = noise_for(experts->env, shards, &choice);
-    double plain = 0.0, noisy = 0.0, same = 0.0, begun = seconds();
+    double plain = 0.0, noisy = 0.0, same = 0.0, training = 0.0, asking = 0.0, bytes = 0.0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        double begun = cpu_seconds();
         struct ensemble *ensemble =
             train(algorithm, experts->env, experts->data, shards, 1000 * seed);
+        training += (cpu_seconds() - begun) / SEEDS;
+        asking += microseconds(ensemble) / SEEDS;
+        bytes = (double)mlp_parameter_count(&ensemble->shape) * shards * sizeof(float);
         struct player quiet = {.ensemble = ensemble};
         struct player loud = {
             .ensemble = ensemble, .teacher = &teacher, .noise = noise_source_new_injected(key)};
@@ -190,12 +199,10 @@ static void row(const struct algorithm *algorithm, const struct population *expe
     fixed.gaussian.sigma = 0.05;
     if (!teacher_price(&fixed, 0.0, order, 0, &price))
         fail("no price");
-    printf("| %s | %u | %.1f | %.1f | %.1f | %.3f | %.0f %% | %.2e |\n", algorithm->name, shards,
-           (double)EXPERTS / shards, plain, noisy, choice.setting, 100.0 * same,
-           (double)price.units * FILTER_UNIT);
+    printf("| %s | %u | %.1f | %.1f | %.1f | %.3f | %.0f %% | %.2e | %.1f | %.0f | %.1f |\n",
+           algorithm->name, shards, (double)EXPERTS / shards, plain, noisy, choice.setting,
+           100.0 * same, (double)price.units * FILTER_UNIT, training, bytes / 1024, asking);
     fflush(stdout);
-    fprintf(stderr, "%s, %u shards: %.0f s of CPU time\n", algorithm->name, shards,
-            seconds() - begun);
 }
 
 int main(int argc, char **argv)
@@ -210,8 +217,9 @@ int main(int argc, char **argv)
     give_keys(experts->data);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("| algorithm | shards | experts in one | return of the mean | return of noisy answers | "
-           "sigma | noisy best action is the mean's | divergence of an answer at sigma 0.05 |\n"
-           "|---|---|---|---|---|---|---|---|\n");
+           "sigma | noisy best action is the mean's | divergence of an answer at sigma 0.05 | "
+           "training, CPU s | networks, KiB | evaluation of a state, CPU us |\n"
+           "|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t s = 0; s < sizeof shards / sizeof shards[0]; s++)
         for (size_t a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++)
             row(algorithm_find(algorithms[a]), experts, shards[s]);

