@@ -40,8 +40,9 @@ struct estimate {
     double random, certified, cpu_seconds;
 };
 
-static struct estimate estimate_of(const struct results *all, uint32_t experts, const char *world,
-                                   const char *algorithm, const char *method, double epsilon)
+static struct estimate estimate_with(const struct results *all, uint32_t experts, const char *world,
+                                     const char *algorithm, const char *method, double epsilon,
+                                     const char *options)
 {
     struct estimate e = {0};
     double squares = 0.0;
@@ -49,7 +50,7 @@ static struct estimate estimate_of(const struct results *all, uint32_t experts, 
         const struct result *r = &all->all[i];
         if (strcmp(r->world, world) != 0 || strcmp(r->algorithm, algorithm) != 0 ||
             strcmp(r->method, method) != 0 || r->epsilon != epsilon || r->experts != experts ||
-            strcmp(r->options, "-") != 0)
+            strcmp(r->options, options) != 0)
             continue;
         if (!r->feasible) {
             e.infeasible++;
@@ -65,6 +66,12 @@ static struct estimate estimate_of(const struct results *all, uint32_t experts, 
     }
     e.deviation = e.count > 1 ? sqrt(squares / (e.count - 1)) : 0.0;
     return e;
+}
+
+static struct estimate estimate_of(const struct results *all, uint32_t experts, const char *world,
+                                   const char *algorithm, const char *method, double epsilon)
+{
+    return estimate_with(all, experts, world, algorithm, method, epsilon, "-");
 }
 
 /* The quotient of two means and half its interval, by the delta method; NaN with one seed. Both are
@@ -264,7 +271,7 @@ static void write_duel(FILE *out, const struct results *all, size_t row)
 {
     const char *world = published[row].world, *algorithm = published[row].algorithm;
     double theirs = fmax(published[row].best, published[row].dpsgd), half = NAN, best = NAN;
-    double best_half = NAN;
+    double best_half = NAN, returned = NAN;
     uint32_t sizes[SIZES];
     int method = -1;
     unsigned count = sizes_of(all, world, algorithm, sizes);
@@ -280,20 +287,29 @@ static void write_duel(FILE *out, const struct results *all, size_t row)
             continue;
         best = quotient;
         best_half = half;
+        returned = e.mean;
         method = m;
     }
     if (method < 0)
         return;
     fprintf(out, "| %s, %s | %g | %.2f |", world, algorithm, published[row].epsilon, theirs);
     write_fraction(out, best, best_half);
-    fprintf(out, " | %s | %" PRIu32 " |\n", labels[method], experts);
+    struct estimate chosen =
+        estimate_with(all, experts, world, algorithm, "none", 0, "candidates=100");
+    if (chosen.count > 0)
+        fprintf(out, " | %.2f", (returned - plain.random) / (chosen.mean - plain.random));
+    else
+        fprintf(out, " | –");
+    fprintf(out, " | %.4g | %s | %" PRIu32 " |\n", returned, labels[method], experts);
 }
 
 static void write_duels(FILE *out, const struct results *all)
 {
     fprintf(out, "## Where a figure was published\n\nTheir best under their accounting, ours "
-                 "under the certified one; fractions of the non-private run.\n\n"
-                 "| | ε | published | ours | by | experts |\n|---|---|---|---|---|---|\n");
+                 "under the certified one; fractions of the non-private run, then of one whose "
+                 "result is chosen by play as ours is, and the mean return.\n\n"
+                 "| | ε | published | ours | of a chosen one | return | by | experts |\n"
+                 "|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof published / sizeof published[0]; i++)
         write_duel(out, all, i);
     fprintf(out, "\n");

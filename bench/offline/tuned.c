@@ -10,10 +10,6 @@ static const struct {
     const char *world, *algorithm, *method;
     struct cell_setting settings[MOST]; /* up to one without a name */
 } rows[] = {
-    {NULL, NULL, "dpsgd", {{"candidates", 100}}},
-    {NULL, NULL, "selective", {{"candidates", 100}}},
-    {NULL, NULL, "selective_paper", {{"candidates", 100}}},
-    {NULL, NULL, "consensus", {{"candidates", 100}}},
     {"cartpole", NULL, NULL, {{"steps", 40000}}},
     {"cartpole", "cql", "none", {{"alpha", 0.05}}},
     {"cartpole", NULL, "dpsgd", {{"weight_power", 8}}},
@@ -32,7 +28,9 @@ static const struct {
       {"label_length", 1000},
       {"explore", 0.3},
       {"skill_high", 1000},
-      {"skill_power", 8}}},
+      {"skill_power", 8},
+      {"candidates", 100}}},
+    {"cartpole", "cql", "consensus", {{"alpha", 0.2}}},
     {"cartpole", "bcq", "consensus", {{"skill_power", 6}}},
     {"hiv", NULL, "consensus", {{"labels", 2000}, {"skill_high", 1e9}, {"skill_power", 1}}},
     {"lunar_lander", NULL, NULL, {{"steps", 40000}}},
