@@ -27,130 +27,15 @@
 #include <unistd.h>
 
 #include "server/exchange.h"
+#include "server/httpd_reply.h"
 #include "server/request_log.h"
 
 /* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 #define SLOWEST_BYTES_PER_S     1024
-#define EVENT_BLOCK_BYTES       8192
-#define ID_BYTES                12
-#define IDS_DRAWN               64
 
-struct httpd {
-    struct httpd_settings settings;
-    struct MHD_Daemon *daemon;
-    atomic_bool draining;
-    atomic_uint in_flight;
-    atomic_uint_fast64_t buffered_bytes;
-    struct exchange_shelf *shelf;
-    struct request_log log; /* the socket thread's, until httpd_stop has ended it */
-    unsigned ids_left;      /* the socket thread's stock of randomness for request ids */
-    unsigned char ids[IDS_DRAWN][ID_BYTES];
-};
-
-static void suspend(void *connection)
-{
-    MHD_suspend_connection(connection);
-}
-
-static void resume(void *connection)
-{
-    MHD_resume_connection(connection);
-}
-
-/* ---- replies */
-
-static ssize_t read_events(void *context, uint64_t position, char *buffer, size_t size)
-{
-    (void)position;
-    long n = event_stream_take(context, buffer, size);
-    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
-}
-
-static void close_events(void *context)
-{
-    event_stream_close(context);
-}
-
-static struct MHD_Response *event_response(struct httpd *httpd, struct exchange *exchange)
-{
-    struct event_hooks hooks = {exchange->connection, suspend, resume};
-    struct event_stream *stream =
-        events_open(httpd->settings.events, &exchange->reply.events, hooks);
-    if (stream == NULL)
-        return NULL;
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_events, stream, close_events);
-    if (response == NULL)
-        event_stream_close(stream);
-    return response;
-}
-
-/* Gives the reply's body away to the response. */
-static struct MHD_Response *body_response(struct api_reply *reply)
-{
-    if (reply->body == NULL) {
-        const char *text = reply->static_body != NULL ? reply->static_body : "";
-        size_t size = reply->static_body != NULL ? reply->body_size : 0;
-        return MHD_create_response_from_buffer(size, (void *)text, MHD_RESPMEM_PERSISTENT);
-    }
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->body_size, reply->body, MHD_RESPMEM_MUST_FREE);
-    if (response != NULL)
-        reply->body = NULL;
-    return response;
-}
-
-static void fill_problem(struct httpd *httpd, struct exchange *exchange, const char *slug,
-                         const char *detail)
-{
-    api_reply_clear(&exchange->reply);
-    exchange->reply = (struct api_reply){0};
-    api_problem_reply_to(httpd->settings.app, slug, detail, &exchange->request, &exchange->reply);
-}
-
-static void note_reply(struct httpd *httpd, const struct exchange *exchange)
-{
-    const struct httpd_settings *settings = &httpd->settings;
-    int64_t now_us = exchange_now_us();
-    int64_t us = now_us - exchange->begun_us;
-    int status = exchange->reply.status;
-    metrics_request(settings->metrics, exchange->route.pattern, status, us > 0 ? (uint64_t)us : 0);
-    if (status == 202 && settings->accepted != NULL)
-        settings->accepted(settings->accepted_context);
-    request_log_reply(&httpd->log, exchange, now_us);
-}
-
-static enum MHD_Result send_reply(struct httpd *httpd, struct exchange *exchange)
-{
-    struct api_reply *reply = &exchange->reply;
-    struct MHD_Response *response = NULL;
-    assert(atomic_load(&exchange->reply_ready) && !exchange->answered);
-    if (exchange->too_large)
-        fill_problem(httpd, exchange, "body-too-large", "The upload is larger than allowed.");
-    if (reply->events.next != NULL) {
-        response = event_response(httpd, exchange);
-        if (response == NULL)
-            fill_problem(httpd, exchange, "overloaded", "Too many event streams are open.");
-    }
-    if (response == NULL)
-        response = body_response(reply);
-    if (response == NULL)
-        return MHD_NO;
-    exchange->answered = true;
-    if (reply->content_type != NULL)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
-    for (unsigned i = 0; i < reply->header_count; i++)
-        MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
-    if (exchange->must_close || atomic_load(&httpd->draining))
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    note_reply(httpd, exchange);
-    enum MHD_Result result =
-        MHD_queue_response(exchange->connection, (unsigned)reply->status, response);
-    MHD_destroy_response(response);
-    return result;
-}
+/* ---- refusals */
 
 /* The answer is a problem and no lane is needed for it. It goes out now, or after the rest of the
  * body; NOW is for clients with whom we do not agree where the body ends. */
@@ -159,11 +44,11 @@ static enum MHD_Result refuse(struct httpd *httpd, struct exchange *exchange, bo
 {
     uint64_t most = exchange->route.max_body_bytes + DISCARD_BYTES;
     bool hopeless = exchange->announced != UINT64_MAX && exchange->announced > most;
-    fill_problem(httpd, exchange, slug, detail);
+    httpd_fill_problem(httpd, exchange, slug, detail);
     atomic_store(&exchange->reply_ready, true);
     if (now || hopeless || exchange->expects_continue) {
         exchange->must_close = true;
-        return send_reply(httpd, exchange);
+        return httpd_send_reply(httpd, exchange);
     }
     exchange->stage = STAGE_DISCARD;
     return MHD_YES;
@@ -190,7 +75,7 @@ static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const
 static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchange)
 {
     struct lane *lane = httpd->settings.uploads;
-    struct body_pipe_hooks hooks = {exchange->connection, suspend, resume};
+    struct body_pipe_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
     exchange->pipe = body_pipe_new(hooks);
     if (exchange->pipe == NULL || !lane_reserve(lane)) {
         body_pipe_free(exchange->pipe);
@@ -214,7 +99,7 @@ static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
 {
     struct api_request *request = &exchange->request;
     exchange->connection = connection;
-    exchange->resume = resume;
+    exchange->resume = httpd_resume;
     exchange->body_account = &httpd->buffered_bytes;
     exchange->counted = true;
     atomic_fetch_add(&httpd->in_flight, 1);
@@ -253,7 +138,7 @@ static enum MHD_Result after_hold(struct httpd *httpd, struct exchange *exchange
     }
     if (exchange->expects_continue) {
         exchange->must_close = true;
-        return send_reply(httpd, exchange);
+        return httpd_send_reply(httpd, exchange);
     }
     exchange->stage = STAGE_DISCARD;
     return MHD_YES;
@@ -305,19 +190,19 @@ static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
     if (exchange->route.lane == API_LANE_INLINE) {
         api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
         atomic_store(&exchange->reply_ready, true);
-        return send_reply(httpd, exchange);
+        return httpd_send_reply(httpd, exchange);
     }
     if (exchange->route.quick &&
         api_serve_quick(settings->app, &exchange->request, &exchange->reply)) {
         atomic_store(&exchange->reply_ready, true);
-        return send_reply(httpd, exchange);
+        return httpd_send_reply(httpd, exchange);
     }
     struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
     if (!lane_reserve(lane)) {
         note_overload(httpd);
-        fill_problem(httpd, exchange, "overloaded", OVERLOADED);
+        httpd_fill_problem(httpd, exchange, "overloaded", OVERLOADED);
         atomic_store(&exchange->reply_ready, true);
-        return send_reply(httpd, exchange);
+        return httpd_send_reply(httpd, exchange);
     }
     /* Where the pool is full, whoever serves it does its sums as well. */
     if (exchange->route.ahead && lane == settings->batch &&
@@ -326,7 +211,7 @@ static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
         lane = settings->pool;
     }
     exchange->stage = STAGE_WAITING;
-    suspend(exchange->connection);
+    httpd_suspend(exchange->connection);
     exchange_hold(exchange);
     lane_push(lane, exchange);
     return MHD_YES;
@@ -337,7 +222,7 @@ static enum MHD_Result end_of_body(struct httpd *httpd, struct exchange *exchang
     if (exchange->stage == STAGE_BODY)
         return dispatch(httpd, exchange);
     if (exchange->pipe == NULL || body_pipe_end(exchange->pipe))
-        return send_reply(httpd, exchange);
+        return httpd_send_reply(httpd, exchange);
     exchange->stage = STAGE_WAITING;
     return MHD_YES;
 }
@@ -364,7 +249,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     case STAGE_HELD:
         return after_hold(httpd, exchange);
     case STAGE_WAITING:
-        return send_reply(httpd, exchange);
+        return httpd_send_reply(httpd, exchange);
     case STAGE_BODY:
     case STAGE_DISCARD:
     case STAGE_STREAM:

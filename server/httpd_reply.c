@@ -1,0 +1,107 @@
+/* Answers on their way out: bodies, events, the log and the counters. */
+#include "server/httpd_reply.h"
+
+#include <assert.h>
+
+#define EVENT_BLOCK_BYTES 8192
+
+void httpd_suspend(void *connection)
+{
+    MHD_suspend_connection(connection);
+}
+
+void httpd_resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
+
+static ssize_t read_events(void *context, uint64_t position, char *buffer, size_t size)
+{
+    (void)position;
+    long n = event_stream_take(context, buffer, size);
+    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
+}
+
+static void close_events(void *context)
+{
+    event_stream_close(context);
+}
+
+static struct MHD_Response *event_response(struct httpd *httpd, struct exchange *exchange)
+{
+    struct event_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
+    struct event_stream *stream =
+        events_open(httpd->settings.events, &exchange->reply.events, hooks);
+    if (stream == NULL)
+        return NULL;
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_events, stream, close_events);
+    if (response == NULL)
+        event_stream_close(stream);
+    return response;
+}
+
+/* Gives the reply's body away to the response. */
+static struct MHD_Response *body_response(struct api_reply *reply)
+{
+    if (reply->body == NULL) {
+        const char *text = reply->static_body != NULL ? reply->static_body : "";
+        size_t size = reply->static_body != NULL ? reply->body_size : 0;
+        return MHD_create_response_from_buffer(size, (void *)text, MHD_RESPMEM_PERSISTENT);
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->body_size, reply->body, MHD_RESPMEM_MUST_FREE);
+    if (response != NULL)
+        reply->body = NULL;
+    return response;
+}
+
+void httpd_fill_problem(struct httpd *httpd, struct exchange *exchange, const char *slug,
+                        const char *detail)
+{
+    api_reply_clear(&exchange->reply);
+    exchange->reply = (struct api_reply){0};
+    api_problem_reply_to(httpd->settings.app, slug, detail, &exchange->request, &exchange->reply);
+}
+
+static void note_reply(struct httpd *httpd, const struct exchange *exchange)
+{
+    const struct httpd_settings *settings = &httpd->settings;
+    int64_t now_us = exchange_now_us();
+    int64_t us = now_us - exchange->begun_us;
+    int status = exchange->reply.status;
+    metrics_request(settings->metrics, exchange->route.pattern, status, us > 0 ? (uint64_t)us : 0);
+    if (status == 202 && settings->accepted != NULL)
+        settings->accepted(settings->accepted_context);
+    request_log_reply(&httpd->log, exchange, now_us);
+}
+
+enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
+{
+    struct api_reply *reply = &exchange->reply;
+    struct MHD_Response *response = NULL;
+    assert(atomic_load(&exchange->reply_ready) && !exchange->answered);
+    if (exchange->too_large)
+        httpd_fill_problem(httpd, exchange, "body-too-large", "The upload is larger than allowed.");
+    if (reply->events.next != NULL) {
+        response = event_response(httpd, exchange);
+        if (response == NULL)
+            httpd_fill_problem(httpd, exchange, "overloaded", "Too many event streams are open.");
+    }
+    if (response == NULL)
+        response = body_response(reply);
+    if (response == NULL)
+        return MHD_NO;
+    exchange->answered = true;
+    if (reply->content_type != NULL)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
+    for (unsigned i = 0; i < reply->header_count; i++)
+        MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
+    if (exchange->must_close || atomic_load(&httpd->draining))
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    note_reply(httpd, exchange);
+    enum MHD_Result result =
+        MHD_queue_response(exchange->connection, (unsigned)reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}

@@ -1,0 +1,38 @@
+/* What the two files of the HTTP server share: its state, and sending. */
+#ifndef TACET_SERVER_HTTPD_REPLY_H
+#define TACET_SERVER_HTTPD_REPLY_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "server/exchange.h"
+#include "server/httpd.h"
+#include "server/request_log.h"
+
+#define ID_BYTES  12
+#define IDS_DRAWN 64
+
+struct httpd {
+    struct httpd_settings settings;
+    struct MHD_Daemon *daemon;
+    atomic_bool draining;
+    atomic_uint in_flight;
+    atomic_uint_fast64_t buffered_bytes;
+    struct exchange_shelf *shelf;
+    struct request_log log; /* the socket thread's, until httpd_stop has ended it */
+    unsigned ids_left;      /* the socket thread's stock of randomness for request ids */
+    unsigned char ids[IDS_DRAWN][ID_BYTES];
+};
+
+/* Of an MHD_Connection. */
+void httpd_suspend(void *connection);
+void httpd_resume(void *connection);
+
+/* Makes the exchange's reply the problem SLUG, in place of whatever it was. */
+void httpd_fill_problem(struct httpd *httpd, struct exchange *exchange, const char *slug,
+                        const char *detail);
+
+/* Queues the reply, which is ready, and notes it; the body is the library's then. */
+enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange);
+
+#endif
