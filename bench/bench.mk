@@ -50,7 +50,7 @@ curves: libraries
 PLOT_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/plot/*.c))
 
 # Expert-level private offline learning beside published figures: docs/results/offline.md. Resumable; hours with the defaults.
-OFFLINE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/offline/*.c) bench/tsv.c) $(PLOT_OBJECTS)
+OFFLINE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/offline/*.c)) $(PLOT_OBJECTS)
 $(BENCH_OUT)/reproduce_offline: $(OFFLINE_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(OFFLINE_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
@@ -95,7 +95,7 @@ reproduce-kickstart: libraries
 	@$(KICKSTART_RUN) --results docs/results/kickstart.tsv --report docs/results
 
 # Local and on-line privacy beside published figures: docs/results/local.md. Resumable; a quarter of an hour of CPU time.
-LOCAL_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/local/*.c) bench/tsv.c) $(PLOT_OBJECTS)
+LOCAL_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/local/*.c)) $(PLOT_OBJECTS)
 $(BENCH_OUT)/reproduce_local: $(LOCAL_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(LOCAL_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)

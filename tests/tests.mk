@@ -39,7 +39,7 @@ UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml.
 UNIT_LIBS_api := -lyaml
 # Of the measuring programs, what keeps their results and sums them up.
-BENCH_TESTED := $(patsubst %,$(OUT)/bench/%.c.o,offline/results tsv plot/sample)
+BENCH_TESTED := $(patsubst %,$(OUT)/bench/%.c.o,offline/results plot/lines plot/sample)
 UNIT_LIBS_bench := $(BENCH_TESTED)
 $(OUT)/test_bench: $(BENCH_TESTED)
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))

@@ -8,12 +8,11 @@
 
 #include "bench/plot/lines.h"
 
-#define LINE_BYTES 2048
 #define HEAD                                                                                       \
     "# world variant seed transitions answers epsilon paper_epsilon noise radius alone_since "     \
     "teacher_return random_return level reached final_return cpu_seconds curve[40]\n"
 
-static bool parse(void *context, char *line)
+static bool parse(void *context, const char *line)
 {
     struct results *results = context;
     struct result *more = realloc(results->all, (results->count + 1) * sizeof *more);
@@ -32,7 +31,8 @@ static bool parse(void *context, char *line)
                &r->alone_since, &r->teacher_return, &r->random_return, &r->level, &r->reached,
                &r->final_return, &r->cpu_seconds, &at) != 16)
         return false;
-    for (char *text = line + at, *end; *text != '\0'; text = end) {
+    char *end = NULL;
+    for (const char *text = line + at; *text != '\0'; text = end) {
         unsigned i = 0;
         for (; i < RESULT_POINTS; i++, text = end + (*end == ',')) {
             r->curve[i] = strtod(text, &end);
@@ -77,7 +77,7 @@ const struct result *results_find(const struct results *results, const char *wor
 
 bool results_append(const char *path, const struct result *r)
 {
-    char line[LINE_BYTES];
+    char line[LINES_BYTES];
     int size = snprintf(
         line, sizeof line,
         "%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%.5g\t%.5g\t%.5g\t%.4g\t%" PRIu64
@@ -85,8 +85,8 @@ bool results_append(const char *path, const struct result *r)
         r->world, r->variant, r->seed, r->transitions, r->account.answers, r->account.epsilon,
         r->account.paper, r->account.noise, r->account.radius, r->alone_since, r->teacher_return,
         r->random_return, r->level, r->reached, r->final_return, r->cpu_seconds);
-    for (unsigned i = 0; i < RESULT_POINTS && size > 0 && size < LINE_BYTES - 32; i++)
+    for (unsigned i = 0; i < RESULT_POINTS && size > 0 && size < LINES_BYTES - 32; i++)
         size += snprintf(line + size, sizeof line - (size_t)size, "%.4g%s", r->curve[i],
                          i + 1 < RESULT_POINTS ? "," : "\n");
-    return size > 0 && size < LINE_BYTES - 32 && lines_append(path, HEAD, line);
+    return size > 0 && size < LINES_BYTES - 32 && lines_append(path, HEAD, line);
 }

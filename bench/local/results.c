@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tsv.h"
+#include "bench/plot/lines.h"
 
 #define HEAD "# experiment method setting seed epsilon time score length cpu_seconds\n"
 
@@ -31,7 +31,7 @@ bool results_load(const char *path, struct results *out)
 {
     unsigned line;
     *out = (struct results){0};
-    if (tsv_load(path, add, out, &line))
+    if (lines_each(path, add, out, &line))
         return true;
     fprintf(stderr, "%s: unreadable, or line %u is no result\n", path, line);
     results_free(out);
@@ -62,13 +62,12 @@ bool results_have(const char *path, const struct result *cell)
 
 bool results_append(const char *path, const struct result *r)
 {
-    char line[TSV_LINE_BYTES];
+    char line[LINES_BYTES];
     int size = snprintf(line, sizeof line,
                         "%s\t%s\t%g\t%" PRIu64 "\t%.6g\t%.0f\t%.6g\t%" PRIu64 "\t%.2f\n",
                         r->experiment, r->method, r->setting, r->seed, r->epsilon, r->time,
                         r->score, r->length, r->cpu_seconds);
-    bool good =
-        size > 0 && (size_t)size < sizeof line && tsv_append(path, HEAD, line, (size_t)size);
+    bool good = size > 0 && (size_t)size < sizeof line && lines_append(path, HEAD, line);
     if (!good)
         fprintf(stderr, "%s: cannot be written\n", path);
     return good;

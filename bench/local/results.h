@@ -1,4 +1,4 @@
-/* The file of finished trials and runs (bench/tsv.h). */
+/* The file of finished trials and runs (bench/plot/lines.h). */
 #ifndef TACET_BENCH_LOCAL_RESULTS_H
 #define TACET_BENCH_LOCAL_RESULTS_H
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tsv.h"
+#include "bench/plot/lines.h"
 
 #define HEAD                                                                                       \
     "# world algorithm method epsilon seed experts trajectories options feasible "                 \
@@ -42,7 +42,7 @@ static bool add(void *context, const char *line)
 bool results_load(const char *path, struct results *out, unsigned *line)
 {
     *out = (struct results){0};
-    bool good = tsv_load(path, add, out, line);
+    bool good = lines_each(path, add, out, line);
     if (!good)
         results_free(out);
     return good;
@@ -69,7 +69,7 @@ bool results_have(const struct results *results, const struct result *cell)
 
 bool results_append(const char *path, const struct result *r)
 {
-    char line[TSV_LINE_BYTES];
+    char line[LINES_BYTES];
     int size =
         snprintf(line, sizeof line,
                  "%s\t%s\t%s\t%g\t%" PRIu64 "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%d\t%.6g\t%" PRIu64
@@ -78,5 +78,5 @@ bool results_append(const char *path, const struct result *r)
                  r->trajectories, r->options, r->feasible, r->certified_epsilon, r->steps,
                  r->noisy_steps, r->noise_multiplier, r->threshold, r->mean_return, r->std_return,
                  r->random_return, r->cpu_seconds);
-    return size > 0 && (size_t)size < sizeof line && tsv_append(path, HEAD, line, (size_t)size);
+    return size > 0 && (size_t)size < sizeof line && lines_append(path, HEAD, line);
 }

@@ -1,4 +1,4 @@
-/* The file of finished cells (bench/tsv.h). */
+/* The file of finished cells (bench/plot/lines.h). */
 #ifndef TACET_BENCH_OFFLINE_RESULTS_H
 #define TACET_BENCH_OFFLINE_RESULTS_H
 

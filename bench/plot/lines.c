@@ -1,3 +1,4 @@
+/* Appending and reading lines. */
 #include "bench/plot/lines.h"
 
 #include <fcntl.h>
@@ -34,7 +35,7 @@ bool lines_append(const char *path, const char *head, const char *line)
     return close(file) == 0 && good;
 }
 
-bool lines_each(const char *path, bool (*each)(void *context, char *line), void *context,
+bool lines_each(const char *path, bool (*each)(void *context, const char *line), void *context,
                 unsigned *out_number)
 {
     char *line = NULL;
