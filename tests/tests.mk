@@ -56,7 +56,7 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 # These two talk to a server process and link no room of ours.
 HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 # What the crash test borrows of the HTTP tests: the process and the client.
-HTTP_KIT  := $(patsubst %,$(OUT)/tests/http/%.c.o,server_process http_client desk scene q_scene)
+HTTP_KIT  := $(patsubst %,$(OUT)/tests/http/%.c.o,server_process http_client desk scene q_scene shards_scene)
 CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
 
 $(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER) | $(OUT)/example_world

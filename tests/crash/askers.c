@@ -183,17 +183,16 @@ void crowd_settle_unknown(struct crowd *crowd)
 /* ---- setting up */
 
 /* All but the last few get a budget that lasts; those spend theirs on the way. */
-static void grant_budgets(const struct scene *scene)
+static void grant_budgets(const struct scene *scene, double short_epsilon)
 {
     for (unsigned s = 0; s < ASKERS; s++) {
-        char path[192];
+        char path[192], body[80];
+        snprintf(body, sizeof body, "{\"epsilon\":%g,\"delta\":1e-5}",
+                 s + SHORT < ASKERS ? 300 : short_epsilon);
         snprintf(path, sizeof path, "/v1/teachers/%s/budgets/%s", scene->teacher,
                  scene->students[s].id);
-        struct http_call put = {.method = "PUT",
-                                .path = path,
-                                .token = scene->steward,
-                                .body = s + SHORT < ASKERS ? "{\"epsilon\":300,\"delta\":1e-5}"
-                                                           : "{\"epsilon\":0.9,\"delta\":1e-5}"};
+        struct http_call put = {
+            .method = "PUT", .path = path, .token = scene->steward, .body = body};
         struct http_answer answer = http_do(scene->client, &put);
         cr_assert(answer.status == 200 || answer.status == 201 || answer.status == 204, "%ld %s",
                   answer.status, answer.body);
@@ -217,16 +216,22 @@ static void learn_prices(struct crowd *crowd)
     }
 }
 
-void crowd_make(struct crowd *crowd, struct scene *scene, const struct server_process *server)
+void crowd_make_of(struct crowd *crowd, struct scene *scene, const struct server_process *server,
+                   double short_epsilon)
 {
     *crowd = (struct crowd){.scene = scene};
     scene_more_students(scene, ASKERS);
-    grant_budgets(scene);
+    grant_budgets(scene, short_epsilon);
     learn_prices(crowd);
     for (unsigned a = 0; a < ASKERS; a++) {
         crowd->askers[a] = (struct asker){.number = a, .crowd = crowd};
         crowd->askers[a].client = http_client_new(server);
     }
+}
+
+void crowd_make(struct crowd *crowd, struct scene *scene, const struct server_process *server)
+{
+    crowd_make_of(crowd, scene, server, 0.9);
 }
 
 void crowd_clear(struct crowd *crowd)

@@ -46,7 +46,10 @@ struct crowd {
     int64_t own[ASKERS], common[ASKERS];
 };
 
-/* Makes the students, gives all but the last few a budget that lasts, and learns the prices. */
+/* Makes the students, gives the last few a budget of epsilon SHORT_EPSILON and all others one that
+ * lasts, and learns the prices. crowd_make: 0.9. */
+void crowd_make_of(struct crowd *crowd, struct scene *scene, const struct server_process *server,
+                   double short_epsilon);
 void crowd_make(struct crowd *crowd, struct scene *scene, const struct server_process *server);
 void crowd_clear(struct crowd *crowd);
 

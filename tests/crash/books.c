@@ -21,6 +21,9 @@ static void read_account(const struct scene *scene, const json_t *account, struc
               (long long)spent, (long long)held, (long long)limit);
     totals->entries += number(account, "entries");
     const char *kind = json_string_value(json_object_get(account, "kind"));
+    const char *resource = json_string_value(json_object_get(account, "resource"));
+    if (resource == NULL || strcmp(resource, scene->teacher) != 0)
+        return;
     if (kind != NULL && strcmp(kind, "teacher") == 0)
         totals->teacher_spent = spent;
     const char *client = json_string_value(json_object_get(account, "client"));

@@ -2,7 +2,6 @@
  * dataset's account pay together for what it heard, once through a killed server, until one of them
  * cannot; then it learns on alone. */
 #include <criterion/criterion.h>
-#include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,18 +10,14 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "tests/http/scene.h"
+#include "tests/http/shards_scene.h"
 
 enum { SHARDS = 48, ROLLOUTS = 240, QUESTIONS = 8 };
 
 static struct server_process server;
 static struct scene scene;
 
-static struct {
-    char id[64], account[64], dataset_account[64];
-    int64_t price;   /* units of one answer */
-    int64_t opening; /* units that the dataset pays before the first answer */
-} teacher;
+static struct shards_teacher teacher;
 
 static struct http_answer as_steward(const char *method, long status, const char *path,
                                      const char *body, const char *key)
@@ -37,49 +32,9 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
-static void train(char out_policy[64])
-{
-    char dataset[64], body[400], path[96], state[16] = "queued";
-    scene_dataset(scene.client, scene.steward, 60, dataset);
-    snprintf(body, sizeof body,
-             "{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":%d,\"parameters\":"
-             "{\"hidden\":[16],\"batch_size\":8,\"steps\":50}}",
-             dataset, SHARDS);
-    struct http_answer job = as_steward("POST", 202, "/v1/jobs", body, "the-ensemble");
-    snprintf(path, sizeof path, "/v1/jobs/%s", http_text(&job, "id"));
-    http_answer_clear(&job);
-    while (strcmp(state, "queued") == 0 || strcmp(state, "running") == 0) {
-        sleep_ms(20);
-        job = as_steward("GET", 200, path, NULL, NULL);
-        snprintf(state, sizeof state, "%s", http_text(&job, "state"));
-        snprintf(out_policy, 64, "%s", http_text(&job, "policy"));
-        http_answer_clear(&job);
-    }
-    cr_assert_str_eq(state, "succeeded");
-}
-
 static double epsilon_of(const json_t *cost, const char *which)
 {
     return json_number_value(json_object_get(json_object_get(cost, which), "epsilon"));
-}
-
-static void make_teacher(const char *budgets)
-{
-    char policy[64], body[500];
-    train(policy);
-    snprintf(body, sizeof body,
-             "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":1.2},"
-             "\"adjacency\":{\"unit\":\"expert\"},%s}",
-             policy, budgets);
-    struct http_answer made = as_steward("POST", 201, "/v1/teachers", body, NULL);
-    const json_t *cost = json_object_get(made.json, "dataset_cost");
-    teacher.price = json_integer_value(json_object_get(made.json, "renyi_units_per_query"));
-    teacher.opening = llround((epsilon_of(cost, "first") - epsilon_of(cost, "further")) * 1e9);
-    snprintf(teacher.id, sizeof teacher.id, "%s", http_text(&made, "id"));
-    snprintf(teacher.account, sizeof teacher.account, "%s", http_text(&made, "account"));
-    snprintf(teacher.dataset_account, sizeof teacher.dataset_account, "%s",
-             http_text(&made, "dataset_account"));
-    http_answer_clear(&made);
 }
 
 /* What a student has spent, 0 before its account is opened, whose id it writes. */
@@ -95,19 +50,6 @@ static double spent_epsilon(unsigned student, char out_account[64])
     snprintf(out_account, 64, "%s", answer.status == 200 ? http_text(&answer, "account") : "");
     http_answer_clear(&answer);
     return epsilon;
-}
-
-static int64_t units_of(const char *account)
-{
-    char path[96];
-    snprintf(path, sizeof path, "/v1/ledger/accounts/%s", account);
-    struct http_answer found = as_steward("GET", 200, path, NULL, NULL);
-    const json_t *units = json_object_get(found.json, "units");
-    int64_t spent = json_integer_value(json_object_get(units, "spent"));
-    cr_expect_leq(spent, json_integer_value(json_object_get(units, "limit")));
-    cr_expect_eq(json_integer_value(json_object_get(units, "held")), 0);
-    http_answer_clear(&found);
-    return spent;
 }
 
 /* How often the ACCOUNT was debited. */
@@ -167,7 +109,7 @@ static long expect_account(unsigned student, const json_t *summary)
     double told = epsilon_of(summary, "spent"), spent = spent_epsilon(student, account);
     cr_expect_gt(asked, 0);
     cr_expect_eq(asked % QUESTIONS, 0);
-    cr_expect_eq(units_of(account), asked * teacher.price);
+    cr_expect_eq(shards_spent(&scene, account), asked * teacher.price);
     cr_expect_eq(debits(account), asked / QUESTIONS);
     cr_expect_float_eq(told, spent, 1e-9 * spent);
     cr_expect(alone > 0 && alone < ROLLOUTS * 512, "alone since %ld", alone);
@@ -179,8 +121,8 @@ static long expect_account(unsigned student, const json_t *summary)
 static void expect_books(long asked)
 {
     int64_t paid = asked * teacher.price;
-    cr_expect_eq(units_of(teacher.account), paid);
-    cr_expect_eq(units_of(teacher.dataset_account), paid + teacher.opening);
+    cr_expect_eq(shards_spent(&scene, teacher.account), paid);
+    cr_expect_eq(shards_spent(&scene, teacher.dataset_account), paid + teacher.opening);
     cr_expect_eq(debits(teacher.account), asked / QUESTIONS);
     cr_expect_eq(debits(teacher.dataset_account), asked / QUESTIONS);
     struct http_answer verify = as_steward("POST", 200, "/v1/ledger:verify", NULL, NULL);
@@ -193,7 +135,7 @@ static void begin(const char *budgets)
     char port[32];
     server_open(&server, "--workers", "1", NULL);
     scene_make(&scene, &server, 100, 10);
-    make_teacher(budgets);
+    shards_teach(&scene, &(struct shards_wish){SHARDS, 16, 1.2, budgets}, &teacher);
     snprintf(port, sizeof port, "127.0.0.1:%u", server.port);
     server.flags[2] = "--listen";
     server.flags[3] = strdup(port);
