@@ -109,27 +109,46 @@ static bool finite_state(const float *state, uint32_t count)
     return true;
 }
 
+static bool finite_states(const float *states, uint32_t count, uint32_t dim)
+{
+    for (uint32_t s = 0; s < count; s++)
+        if (!finite_state(states + (size_t)s * dim, dim))
+            return false;
+    return true;
+}
+
+static bool of_policy(const struct teacher *teacher, const struct policy *policy,
+                      const float *states, uint32_t count, double *p)
+{
+    uint32_t dim = policy->shape.input, actions = teacher->actions;
+    assert(teacher->shards == 0);
+    if (!finite_states(states, count, dim))
+        return false;
+    for (uint32_t s = 0; s < count; s++) {
+        double *out = p + (size_t)s * actions;
+        if (!policy_probabilities(policy, states + (size_t)s * dim, teacher->temperature, out))
+            answer_error_uniform(actions, out);
+    }
+    return true;
+}
+
+static bool of_ensemble(const struct teacher *teacher, const struct ensemble *ensemble,
+                        const float *states, uint32_t count, double *p)
+{
+    /* The price is that of so many shards. */
+    assert(teacher->shards == ensemble->count && teacher->actions == ensemble->actions);
+    if (!finite_states(states, count, ensemble->shape.input))
+        return false;
+    ensemble_probabilities(ensemble, states, count, teacher->temperature, p);
+    return true;
+}
+
 bool teacher_distributions(const struct teacher *teacher, const struct policy *policy,
                            const struct ensemble *ensemble, const float *states, uint32_t count,
                            double *p)
 {
-    uint32_t dim = policy ? policy->shape.input : ensemble->shape.input;
-    assert((policy == NULL) == (teacher->shards > 0));
-    for (uint32_t s = 0; s < count; s++)
-        if (!finite_state(states + (size_t)s * dim, dim))
-            return false;
-    if (!policy) {
-        /* The price is that of so many shards. */
-        assert(teacher->shards == ensemble->count && teacher->actions == ensemble->actions);
-        ensemble_probabilities(ensemble, states, count, teacher->temperature, p);
-        return true;
-    }
-    for (uint32_t s = 0; s < count; s++) {
-        double *out = p + (size_t)s * teacher->actions;
-        if (!policy_probabilities(policy, states + (size_t)s * dim, teacher->temperature, out))
-            answer_error_uniform(teacher->actions, out);
-    }
-    return true;
+    return policy ? of_policy(teacher, policy, states, count, p)
+                  : of_ensemble(teacher, ensemble, states, count, p);
 }
 
 bool teacher_answer_about(const struct teacher *teacher, double concentration,
@@ -143,7 +162,7 @@ bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
                     double concentration, struct noise_source *noise, const float *state, double *z)
 {
     double p[TEACHER_MAX_ACTIONS];
-    return teacher_distributions(teacher, policy, NULL, state, 1, p) &&
+    return of_policy(teacher, policy, state, 1, p) &&
            teacher_answer_about(teacher, concentration, noise, p, z);
 }
 
@@ -152,7 +171,7 @@ bool teacher_answer_mean(const struct teacher *teacher, const struct ensemble *e
                          double *z)
 {
     double p[TEACHER_MAX_ACTIONS];
-    return teacher_distributions(teacher, NULL, ensemble, state, 1, p) &&
+    return of_ensemble(teacher, ensemble, state, 1, p) &&
            teacher_answer_about(teacher, concentration, noise, p, z);
 }
 
