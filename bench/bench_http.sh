@@ -10,10 +10,10 @@ bin=$1
 seconds=${BENCH_SECONDS:-5}
 upload_mb=${BENCH_UPLOAD_MB:-500}
 work=$(mktemp -d -p "${BENCH_DIR:-/tmp}")
-server=
 bare=
+. bench/service.sh
 stop() {
-    [ -z "$server" ] || { kill -TERM "$server" && wait "$server"; } 2>/dev/null || true
+    end_server
     [ -z "$bare" ] || kill "$bare" 2>/dev/null || true
     rm -rf "$work"
 }
@@ -23,34 +23,11 @@ mkfifo "$work/bare.in"
 "$bin/bare_mhd" <"$work/bare.in" >"$work/bare.port" &
 bare=$!
 exec 9>"$work/bare.in"
-"$bin/tacet" serve --data "$work/data" --listen 127.0.0.1:0 --port-file "$work/port" >/dev/null 2>"$work/log" &
-server=$!
-for _ in $(seq 100); do [ -s "$work/port" ] && [ -s "$work/bare.port" ] && break; sleep 0.1; done
-[ -s "$work/port" ] || { cat "$work/log" >&2; exit 1; }
-base=http://127.0.0.1:$(cat "$work/port")
-
-call() { # TOKEN METHOD PATH [curl arguments]
-    local token=$1 method=$2 path=$3; shift 3
-    curl -sS --fail-with-body -X "$method" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' "$@" \
-        "$base$path"
-}
-admin=$("$bin/tacet" client create --data "$work/data" --role admin --name bench)
-person() { call "$admin" POST /v1/clients -d "{\"name\":\"$1\",\"role\":\"$1\"}" | jq -r .token; }
-steward=$(person steward)
-TOKEN=$(person student)
-export TOKEN
-
-# A 4-64-64-2 network with small fixed weights, imported.
-network=$(jq -n '
-    def w(i; o): [range(o) as $r | [range(i) as $c | ((($r * 31 + $c * 17) % 23) - 11) / 200]];
-    def layer(i; o): {weight: w(i; o), bias: [range(o) | 0]};
-    {name: "bench", environment: "cartpole",
-     network: {activation: "relu", output: "softmax", layers: [layer(4; 64), layer(64; 64), layer(64; 2)]}}')
-policy=$(call "$steward" POST /v1/policies -d "$network" | jq -r .id)
-teacher=$(call "$steward" POST /v1/teachers -d "{\"policy\":\"$policy\",
-    \"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1},
-    \"adjacency\":{\"unit\":\"observation\",\"radius\":1e-6},\"accounting\":\"renyi\",
-    \"budget\":{\"epsilon\":1e6,\"delta\":1e-5},\"client_budget\":{\"epsilon\":1e6,\"delta\":1e-5}}" | jq -r .id)
+serve
+for _ in $(seq 100); do [ -s "$work/bare.port" ] && break; sleep 0.1; done
+open_people
+open_teacher
+export TOKEN=$student
 
 measure() { # CONNECTIONS URL
     wrk -t1 -c"$1" -d"${seconds}s" -s bench/query.lua "$2" | awk '/^RESULT/ {print $2, $3, $4, $5}'

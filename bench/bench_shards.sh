@@ -12,29 +12,12 @@ shards=${BENCH_SHARDS:-10 100 1000}
 hidden=${BENCH_HIDDEN:-32}
 experts=${BENCH_EXPERTS:-1000}
 work=$(mktemp -d -p "${BENCH_DIR:-/tmp}")
-server=
-stop() {
-    [ -z "$server" ] || { kill -TERM "$server" && wait "$server"; } 2>/dev/null || true
-    rm -rf "$work"
-}
-trap stop EXIT
+. bench/service.sh
+trap 'end_server; rm -rf "$work"' EXIT
 
-"$bin/tacet" serve --data "$work/data" --listen 127.0.0.1:0 --port-file "$work/port" >/dev/null 2>"$work/log" &
-server=$!
-for _ in $(seq 100); do [ -s "$work/port" ] && break; sleep 0.1; done
-[ -s "$work/port" ] || { cat "$work/log" >&2; exit 1; }
-base=http://127.0.0.1:$(cat "$work/port")
-
-call() { # TOKEN METHOD PATH [curl arguments]
-    local token=$1 method=$2 path=$3; shift 3
-    curl -sS --fail-with-body -X "$method" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' "$@" \
-        "$base$path"
-}
-admin=$("$bin/tacet" client create --data "$work/data" --role admin --name bench)
-person() { call "$admin" POST /v1/clients -d "{\"name\":\"$1\",\"role\":\"$1\"}" | jq -r .token; }
-steward=$(person steward)
-TOKEN=$(person student)
-export TOKEN
+serve
+open_people
+export TOKEN=$student
 
 # Walkers of ten steps: what they do does not matter here.
 dataset=$(call "$steward" POST /v1/datasets -d "{\"name\":\"shards\",\"environment\":\"cartpole\",
@@ -64,12 +47,7 @@ ensemble_of() { # SHARDS
     done
     teacher_of "$policy" '{"unit":"expert"}'
 }
-network=$(jq -n '
-    def w(i; o): [range(o) as $r | [range(i) as $c | ((($r * 31 + $c * 17) % 23) - 11) / 200]];
-    def layer(i; o): {weight: w(i; o), bias: [range(o) | 0]};
-    {name: "bench", environment: "cartpole",
-     network: {activation: "relu", output: "softmax", layers: [layer(4; 64), layer(64; 64), layer(64; 2)]}}')
-single=$(teacher_of "$(call "$steward" POST /v1/policies -d "$network" | jq -r .id)" '{"unit":"observation","radius":1e-6}')
+single=$(teacher_of "$(import_policy)" '{"unit":"observation","radius":1e-6}')
 
 ticks() { awk '{print $14 + $15}' "/proc/$server/stat"; }
 ask() { wrk -t1 -c"$2" -d"${seconds}s" -s bench/query.lua "$base/v1/teachers/$1/queries" | awk '/^RESULT/ {print $2, $3, $4, $5}'; }
