@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # A server of a measurement, people and a teacher on it: sourced by the scripts beside it, which set bin (the build
 # directory) and work (theirs, to be removed at the end).
 server=

@@ -21,10 +21,10 @@ enum { P_THRESHOLD = OFFLINE_VALUE_COUNT, P_LOGIT_PENALTY, P_COUNT };
 
 static const struct parameter_spec specs[P_COUNT] = {
     OFFLINE_PARAMETERS, OFFLINE_VALUE_PARAMETERS,
-    [P_THRESHOLD] = {"threshold", PARAMETER_REAL, OFFLINE_ONE(0.3), 0, 0.999, NULL, "",
+    [P_THRESHOLD] = {"threshold", PARAMETER_REAL, PARAMETER_ONE(0.3), 0, 0.999, NULL, "",
                      "Actions at most this part as likely as the likeliest are not allowed; the "
                      "larger, the closer to the experts."},
-    [P_LOGIT_PENALTY] = {"logit_penalty", PARAMETER_REAL, OFFLINE_ONE(0.01), 0, 100, NULL, "",
+    [P_LOGIT_PENALTY] = {"logit_penalty", PARAMETER_REAL, PARAMETER_ONE(0.01), 0, 100, NULL, "",
                          "Weight of the mean squared logit in the loss."}};
 
 static const struct parameter_override overrides[] = {OFFLINE_OVERRIDES, OFFLINE_VALUE_OVERRIDES};
@@ -85,10 +85,10 @@ static enum algorithm_status bcq_train(const struct algorithm_run *run, struct p
     const struct algorithm_request *request = run->request;
     const struct bcq bcq = {
         .loss = {.actions = request->action_count,
-                 .huber = (float)offline_number(request, OFFLINE_HUBER),
-                 .logit_penalty = (float)offline_number(request, P_LOGIT_PENALTY)},
+                 .huber = (float)algorithm_number(request, OFFLINE_HUBER),
+                 .logit_penalty = (float)algorithm_number(request, P_LOGIT_PENALTY)},
         .discount = (float)request->discount,
-        .threshold = (float)offline_number(request, P_THRESHOLD)};
+        .threshold = (float)algorithm_number(request, P_THRESHOLD)};
     struct offline_kind asked = kind;
     asked.threshold = bcq.threshold;
     return offline_train(&asked, run, bcq_errors, &bcq, out_policy, message);

@@ -16,7 +16,7 @@ enum { P_ALPHA = OFFLINE_VALUE_COUNT, P_COUNT };
 
 static const struct parameter_spec specs[P_COUNT] = {
     OFFLINE_PARAMETERS, OFFLINE_VALUE_PARAMETERS,
-    [P_ALPHA] = {"alpha", PARAMETER_REAL, OFFLINE_ONE(1), 0, 1000, NULL, "",
+    [P_ALPHA] = {"alpha", PARAMETER_REAL, PARAMETER_ONE(1), 0, 1000, NULL, "",
                  "Weight of the conservative term; the larger, the closer to the experts."}};
 
 /* Found on 300 Acrobot experts (mean return without noise -127 at 0.3 and -162 at 1, at epsilon 10
@@ -24,8 +24,8 @@ static const struct parameter_spec specs[P_COUNT] = {
  * Smaller still is better without noise and lost in it. */
 static const struct parameter_override overrides[] = {OFFLINE_OVERRIDES,
                                                       OFFLINE_VALUE_OVERRIDES,
-                                                      {"acrobot", P_ALPHA, OFFLINE_ONE(0.3)},
-                                                      {"hiv", P_ALPHA, OFFLINE_ONE(0.1)}};
+                                                      {"acrobot", P_ALPHA, PARAMETER_ONE(0.3)},
+                                                      {"hiv", P_ALPHA, PARAMETER_ONE(0.1)}};
 
 static const struct offline_kind kind = {.parameters = specs,
                                          .parameter_count = P_COUNT,
@@ -70,8 +70,8 @@ static enum algorithm_status cql_train(const struct algorithm_run *run, struct p
 {
     const struct algorithm_request *request = run->request;
     const struct cql cql = {.loss = {.actions = request->action_count,
-                                     .alpha = (float)offline_number(request, P_ALPHA),
-                                     .huber = (float)offline_number(request, OFFLINE_HUBER)},
+                                     .alpha = (float)algorithm_number(request, P_ALPHA),
+                                     .huber = (float)algorithm_number(request, OFFLINE_HUBER)},
                             .discount = (float)request->discount};
     return offline_train(&kind, run, cql_errors, &cql, out_policy, message);
 }

@@ -15,11 +15,6 @@ const char *const offline_optimizers[] = {"sgd", "adam", NULL};
 const char *const offline_rate_schedules[] = {"constant", "linear", "cosine", NULL};
 const char *const offline_arithmetics[] = {"float", "exact", NULL};
 
-double offline_number(const struct algorithm_request *request, unsigned index)
-{
-    return request->parameters.value[index].number[0];
-}
-
 /* ---- the plan */
 
 static bool shape_of(const struct offline_kind *kind, const struct algorithm_request *request,
@@ -32,14 +27,14 @@ static bool shape_of(const struct offline_kind *kind, const struct algorithm_req
     for (unsigned l = 0; l < hidden->count; l++)
         out->width[l] = (uint32_t)hidden->number[l];
     out->width[hidden->count] = kind->outputs_per_action * request->action_count;
-    out->activation = (enum mlp_activation)offline_number(request, OFFLINE_ACTIVATION);
+    out->activation = (enum mlp_activation)algorithm_number(request, OFFLINE_ACTIVATION);
     return mlp_shape_valid(out);
 }
 
 /* Public numbers decide when none was asked for. */
 static uint32_t batch_size(const struct algorithm_request *request)
 {
-    double asked = offline_number(request, OFFLINE_BATCH_SIZE);
+    double asked = algorithm_number(request, OFFLINE_BATCH_SIZE);
     if (asked > 0)
         return (uint32_t)asked;
     bool few = request->mechanism != MECHANISM_NONE && request->nominal_experts < USUAL_BATCH;
@@ -48,10 +43,10 @@ static uint32_t batch_size(const struct algorithm_request *request)
 
 static const char *check(const struct offline_kind *kind, const struct algorithm_request *request)
 {
-    for (unsigned i = 0; i < kind->parameter_count; i++) {
-        if (parameters_check(&kind->parameters[i], &request->parameters.value[i]) != PARAMETER_FITS)
-            return "a parameter is out of its bounds";
-    }
+    const char *problem =
+        parameters_problem(kind->parameters, kind->parameter_count, &request->parameters);
+    if (problem)
+        return problem;
     if (!(request->discount >= 0.0 && request->discount <= 1.0))
         return "the discount must be from 0 to 1";
     if (request->action_count < 1 || request->action_count > UINT16_MAX)
@@ -117,14 +112,14 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
     struct dp_sgd_plan *privacy = &plan->privacy;
     *privacy = (struct dp_sgd_plan){
         .sampling_rate = (double)batch_size(request) / request->nominal_experts,
-        .noise_multiplier = offline_number(request, OFFLINE_NOISE_MULTIPLIER),
-        .clip_norm = offline_number(request, OFFLINE_CLIP_NORM),
+        .noise_multiplier = algorithm_number(request, OFFLINE_NOISE_MULTIPLIER),
+        .clip_norm = algorithm_number(request, OFFLINE_CLIP_NORM),
         .batch_size = batch_size(request),
         .nominal_experts = request->nominal_experts,
         .steps = schedule_noisy_steps(&schedule, plan->total_steps),
         .delta = request->delta,
     };
-    if (privacy->steps > 0 && offline_number(request, OFFLINE_ARITHMETIC) > 0)
+    if (privacy->steps > 0 && algorithm_number(request, OFFLINE_ARITHMETIC) > 0)
         privacy->rounded_draws = plan->parameter_count;
     enum algorithm_status first = plan_stage(request, plan, message);
     if (first != ALGORITHM_OK)
@@ -155,7 +150,7 @@ enum algorithm_status offline_plan(const struct offline_kind *kind,
         return ALGORITHM_BAD_INPUT;
     }
     plan.parameter_count = mlp_parameter_count(&plan.shape);
-    plan.total_steps = (uint64_t)offline_number(request, OFFLINE_STEPS);
+    plan.total_steps = (uint64_t)algorithm_number(request, OFFLINE_STEPS);
     if (request->mechanism != MECHANISM_NONE) {
         enum algorithm_status status = plan_privacy(request, &plan, message);
         if (status != ALGORITHM_OK)
@@ -173,19 +168,20 @@ static struct trainer_settings settings_of(const struct offline_kind *kind,
     const struct algorithm_request *request = run->request;
     struct trainer_settings settings = {
         .rule = {.shape = run->plan->shape},
-        .optimizer = {.kind = (enum optimizer_kind)offline_number(request, OFFLINE_OPTIMIZER),
-                      .momentum = offline_number(request, OFFLINE_MOMENTUM),
-                      .beta2 = offline_number(request, OFFLINE_BETA2),
-                      .epsilon = offline_number(request, OFFLINE_ADAM_EPSILON)},
-        .learning_rate = offline_number(request, OFFLINE_LEARNING_RATE),
-        .rate_schedule = (enum trainer_rate_schedule)offline_number(request, OFFLINE_RATE_SCHEDULE),
-        .final_rate_fraction = offline_number(request, OFFLINE_FINAL_RATE),
-        .warmup_steps = (uint64_t)offline_number(request, OFFLINE_WARMUP),
-        .average_decay = offline_number(request, OFFLINE_AVERAGE_DECAY),
+        .optimizer = {.kind = (enum optimizer_kind)algorithm_number(request, OFFLINE_OPTIMIZER),
+                      .momentum = algorithm_number(request, OFFLINE_MOMENTUM),
+                      .beta2 = algorithm_number(request, OFFLINE_BETA2),
+                      .epsilon = algorithm_number(request, OFFLINE_ADAM_EPSILON)},
+        .learning_rate = algorithm_number(request, OFFLINE_LEARNING_RATE),
+        .rate_schedule =
+            (enum trainer_rate_schedule)algorithm_number(request, OFFLINE_RATE_SCHEDULE),
+        .final_rate_fraction = algorithm_number(request, OFFLINE_FINAL_RATE),
+        .warmup_steps = (uint64_t)algorithm_number(request, OFFLINE_WARMUP),
+        .average_decay = algorithm_number(request, OFFLINE_AVERAGE_DECAY),
         .reward_scale = 1.0,
-        .input_scale = offline_number(request, OFFLINE_INPUT_SCALE),
-        .full_weight_transitions = (uint64_t)offline_number(request, OFFLINE_FULL_WEIGHT),
-        .weight_power = offline_number(request, OFFLINE_WEIGHT_POWER),
+        .input_scale = algorithm_number(request, OFFLINE_INPUT_SCALE),
+        .full_weight_transitions = (uint64_t)algorithm_number(request, OFFLINE_FULL_WEIGHT),
+        .weight_power = algorithm_number(request, OFFLINE_WEIGHT_POWER),
         .batch_size = batch_size(request),
         .choice = request->choice.candidates > 0 ? &request->choice : NULL,
         .output = kind->output,
@@ -194,10 +190,10 @@ static struct trainer_settings settings_of(const struct offline_kind *kind,
     };
     if (kind->learns_values) {
         settings.rule.target_outputs = request->action_count;
-        settings.reward_scale = offline_number(request, OFFLINE_REWARD_SCALE);
-        settings.polyak_tau = offline_number(request, OFFLINE_POLYAK_TAU);
+        settings.reward_scale = algorithm_number(request, OFFLINE_REWARD_SCALE);
+        settings.polyak_tau = algorithm_number(request, OFFLINE_POLYAK_TAU);
         settings.target_update_interval =
-            (uint64_t)offline_number(request, OFFLINE_TARGET_INTERVAL);
+            (uint64_t)algorithm_number(request, OFFLINE_TARGET_INTERVAL);
     }
     return settings;
 }

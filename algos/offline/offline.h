@@ -45,11 +45,6 @@ extern const char *const offline_optimizers[];
 extern const char *const offline_rate_schedules[];
 extern const char *const offline_arithmetics[]; /* float, exact */
 
-#define OFFLINE_ONE(x)                                                                             \
-    {                                                                                              \
-        .number = {x}, .count = 1                                                                  \
-    }
-
 /* Rows of a table of parameters.
  *
  * Defaults: found with cql on three populations of 300 CartPole experts and on two synthetic ones,
@@ -64,57 +59,57 @@ extern const char *const offline_arithmetics[]; /* float, exact */
     [OFFLINE_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, {{128}, 1}, 1, 1024, NULL, "units",      \
         "Widths of the hidden layers; noise grows with the network, so smaller is better under "   \
         "privacy."},                                                                               \
-    [OFFLINE_ACTIVATION] = {"activation", PARAMETER_CHOICE, OFFLINE_ONE(MLP_RELU), 0, 1,           \
+    [OFFLINE_ACTIVATION] = {"activation", PARAMETER_CHOICE, PARAMETER_ONE(MLP_RELU), 0, 1,           \
         offline_activations, "", "What follows every hidden layer."},                              \
-    [OFFLINE_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, OFFLINE_ONE(0.003), 1e-7, 10,      \
+    [OFFLINE_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, PARAMETER_ONE(0.003), 1e-7, 10,      \
         NULL, "", "Step size of the optimiser at the start."},                                     \
-    [OFFLINE_RATE_SCHEDULE] = {"rate_schedule", PARAMETER_CHOICE, OFFLINE_ONE(RATE_LINEAR), 0, 2,  \
+    [OFFLINE_RATE_SCHEDULE] = {"rate_schedule", PARAMETER_CHOICE, PARAMETER_ONE(RATE_LINEAR), 0, 2,  \
         offline_rate_schedules, "", "How the step size falls to final_rate_fraction of itself."},  \
-    [OFFLINE_FINAL_RATE] = {"final_rate_fraction", PARAMETER_REAL, OFFLINE_ONE(0.1), 0, 1, NULL,   \
+    [OFFLINE_FINAL_RATE] = {"final_rate_fraction", PARAMETER_REAL, PARAMETER_ONE(0.1), 0, 1, NULL,   \
         "", "What is left of the step size at the end, unless rate_schedule is constant."},        \
-    [OFFLINE_WARMUP] = {"warmup_steps", PARAMETER_INTEGER, OFFLINE_ONE(0), 0, 10000000, NULL,      \
+    [OFFLINE_WARMUP] = {"warmup_steps", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, 10000000, NULL,      \
         "steps", "The step size grows to its size in so many steps."},                             \
-    [OFFLINE_OPTIMIZER] = {"optimizer", PARAMETER_CHOICE, OFFLINE_ONE(OPTIMIZER_ADAM), 0, 1,       \
+    [OFFLINE_OPTIMIZER] = {"optimizer", PARAMETER_CHOICE, PARAMETER_ONE(OPTIMIZER_ADAM), 0, 1,       \
         offline_optimizers, "", "How gradients move the weights."},                                \
-    [OFFLINE_MOMENTUM] = {"momentum", PARAMETER_REAL, OFFLINE_ONE(0.9), 0, 0.9999, NULL, "",       \
+    [OFFLINE_MOMENTUM] = {"momentum", PARAMETER_REAL, PARAMETER_ONE(0.9), 0, 0.9999, NULL, "",       \
         "Momentum of sgd (0: none), or the first beta of adam."},                                  \
-    [OFFLINE_BETA2] = {"beta2", PARAMETER_REAL, OFFLINE_ONE(0.999), 0, 0.999999, NULL, "",         \
+    [OFFLINE_BETA2] = {"beta2", PARAMETER_REAL, PARAMETER_ONE(0.999), 0, 0.999999, NULL, "",         \
         "The second beta of adam."},                                                               \
-    [OFFLINE_ADAM_EPSILON] = {"adam_epsilon", PARAMETER_REAL, OFFLINE_ONE(1e-8), 1e-12, 1, NULL,   \
+    [OFFLINE_ADAM_EPSILON] = {"adam_epsilon", PARAMETER_REAL, PARAMETER_ONE(1e-8), 1e-12, 1, NULL,   \
         "", "Added to the root of adam's second moment."},                                         \
-    [OFFLINE_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, OFFLINE_ONE(0), 0, 65536, NULL,       \
+    [OFFLINE_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, 65536, NULL,       \
         "experts", "Expected examples in a step; in a noisy one each is of another expert. 0: "    \
         "128, or the nominal number of experts where that is smaller."},                           \
-    [OFFLINE_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, OFFLINE_ONE(3), 1e-6, 1e6, NULL, "",       \
+    [OFFLINE_CLIP_NORM] = {"clip_norm", PARAMETER_REAL, PARAMETER_ONE(3), 1e-6, 1e6, NULL, "",       \
         "Bound of one example's gradient norm in a noisy step."},                                  \
-    [OFFLINE_STEPS] = {"steps", PARAMETER_INTEGER, OFFLINE_ONE(10000), 1, 10000000, NULL, "steps", \
+    [OFFLINE_STEPS] = {"steps", PARAMETER_INTEGER, PARAMETER_ONE(10000), 1, 10000000, NULL, "steps", \
         "Optimiser steps; the most of them when noise_multiplier is given."},                      \
-    [OFFLINE_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, OFFLINE_ONE(0), 0, 1e6,      \
+    [OFFLINE_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e6,      \
         NULL, "", "Noise deviation over clip_norm; 0: the least that the requested epsilon "       \
         "allows for all steps."},                                                                  \
-    [OFFLINE_AVERAGE_DECAY] = {"average_decay", PARAMETER_REAL, OFFLINE_ONE(0.999), 0, 0.999999,   \
+    [OFFLINE_AVERAGE_DECAY] = {"average_decay", PARAMETER_REAL, PARAMETER_ONE(0.999), 0, 0.999999,   \
         NULL, "", "Decay of the average of weights that is the result; 0: the last weights."},     \
-    [OFFLINE_FULL_WEIGHT] = {"full_weight_transitions", PARAMETER_INTEGER, OFFLINE_ONE(4000), 1,   \
+    [OFFLINE_FULL_WEIGHT] = {"full_weight_transitions", PARAMETER_INTEGER, PARAMETER_ONE(4000), 1,   \
         1e9, NULL, "transitions", "Public; an expert with fewer transitions weighs less."},        \
-    [OFFLINE_WEIGHT_POWER] = {"weight_power", PARAMETER_REAL, OFFLINE_ONE(0), 0, 10, NULL, "",     \
+    [OFFLINE_WEIGHT_POWER] = {"weight_power", PARAMETER_REAL, PARAMETER_ONE(0), 0, 10, NULL, "",     \
         "Power of that weight: 0 weighs experts alike, 1 weighs transitions alike, more trusts "   \
         "experts with long episodes."},                                                            \
-    [OFFLINE_INPUT_SCALE] = {"input_scale", PARAMETER_REAL, OFFLINE_ONE(10), 1e-6, 1e6, NULL, "",  \
+    [OFFLINE_INPUT_SCALE] = {"input_scale", PARAMETER_REAL, PARAMETER_ONE(10), 1e-6, 1e6, NULL, "",  \
         "Factor of every number of a state, public; of order 1 they suit the network."},  \
-    [OFFLINE_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, OFFLINE_ONE(0), 0, 1,                  \
+    [OFFLINE_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 1,                  \
         offline_arithmetics, "", "Of noisy steps: float is fast, and no theorem covers its last "  \
         "bits; exact sums whole numbers, for which there is a proof."}
 
 /* More rows, of those that learn values. */
 #define OFFLINE_VALUE_PARAMETERS                                                                   \
-    [OFFLINE_REWARD_SCALE] = {"reward_scale", PARAMETER_REAL, OFFLINE_ONE(0.05), 1e-12, 1e6, NULL,  \
+    [OFFLINE_REWARD_SCALE] = {"reward_scale", PARAMETER_REAL, PARAMETER_ONE(0.05), 1e-12, 1e6, NULL,  \
         "", "Factor of every reward, public; values of order 1 suit the loss."},                   \
-    [OFFLINE_TARGET_INTERVAL] = {"target_update_interval", PARAMETER_INTEGER, OFFLINE_ONE(100), 1, \
+    [OFFLINE_TARGET_INTERVAL] = {"target_update_interval", PARAMETER_INTEGER, PARAMETER_ONE(100), 1, \
         10000000, NULL, "steps",                                                                   \
         "Steps between copies to the target network when polyak_tau is 0."},                       \
-    [OFFLINE_POLYAK_TAU] = {"polyak_tau", PARAMETER_REAL, OFFLINE_ONE(0), 0, 1, NULL, "",          \
+    [OFFLINE_POLYAK_TAU] = {"polyak_tau", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1, NULL, "",          \
         "Part of the way that the target network follows in every step."},                         \
-    [OFFLINE_HUBER] = {"huber_threshold", PARAMETER_REAL, OFFLINE_ONE(1), 1e-3, 1e6, NULL, "",     \
+    [OFFLINE_HUBER] = {"huber_threshold", PARAMETER_REAL, PARAMETER_ONE(1), 1e-3, 1e6, NULL, "",     \
         "Errors of a value are squared up to here and linear beyond."}
 /* clang-format on */
 
@@ -124,15 +119,15 @@ extern const char *const offline_arithmetics[]; /* float, exact */
  * to -200 at power 3, -93 to -109 at 0). */
 #define OFFLINE_OVERRIDES                                                                          \
     {                                                                                              \
-        "cartpole", OFFLINE_WEIGHT_POWER, OFFLINE_ONE(3)                                           \
+        "cartpole", OFFLINE_WEIGHT_POWER, PARAMETER_ONE(3)                                         \
     }
 
 /* And of those that learn values: rewards of hiv are of order 1e8, its states logarithms up to 6.
  */
 #define OFFLINE_VALUE_OVERRIDES                                                                    \
-    {"hiv", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1e-9)},                                              \
+    {"hiv", OFFLINE_REWARD_SCALE, PARAMETER_ONE(1e-9)},                                            \
     {                                                                                              \
-        "hiv", OFFLINE_INPUT_SCALE, OFFLINE_ONE(0.3)                                               \
+        "hiv", OFFLINE_INPUT_SCALE, PARAMETER_ONE(0.3)                                             \
     }
 
 /* What all of them can do: noisy steps, and plain ones on what a first stage released. */
@@ -152,9 +147,6 @@ struct offline_kind {
     enum policy_output output;
     float threshold; /* of POLICY_BCQ */
 };
-
-/* The first number of a parameter. */
-double offline_number(const struct algorithm_request *request, unsigned index);
 
 /* As struct algorithm's plan. */
 enum algorithm_status offline_plan(const struct offline_kind *kind,

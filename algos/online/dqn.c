@@ -19,16 +19,16 @@ static const char *const units[] = {"transition", "user", NULL};
 static const struct parameter_spec specs[P_COUNT] = {
     OFFLINE_PARAMETERS,
     OFFLINE_VALUE_PARAMETERS,
-    [P_UNIT] = {"unit", PARAMETER_CHOICE, OFFLINE_ONE(DQN_TRANSITION), 0, 1, units, "",
+    [P_UNIT] = {"unit", PARAMETER_CHOICE, PARAMETER_ONE(DQN_TRANSITION), 0, 1, units, "",
                 "What dpsgd protects, and what the buffer counts: a transition, or a user with an "
                 "episode. In the words of the other parameters each is an expert."},
-    [P_BUFFER] = {"buffer", PARAMETER_INTEGER, OFFLINE_ONE(20000), 1, 1000000, NULL, "units",
+    [P_BUFFER] = {"buffer", PARAMETER_INTEGER, PARAMETER_ONE(20000), 1, 1000000, NULL, "units",
                   "Transitions, or users' episodes, that are collected before the first update."},
-    [P_DISCOUNT] = {"discount", PARAMETER_REAL, OFFLINE_ONE(0.99), 0, 1, NULL, "",
+    [P_DISCOUNT] = {"discount", PARAMETER_REAL, PARAMETER_ONE(0.99), 0, 1, NULL, "",
                     "Worth of a reward one step later."},
-    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, OFFLINE_ONE(0), 0, ONLINE_MAX_STEPS, NULL,
+    [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, ONLINE_MAX_STEPS, NULL,
                       "steps", "Episodes are cut off there; 0: the usual limit of the world."},
-    [P_BOUND] = {"observation_bound", PARAMETER_REAL, OFFLINE_ONE(0), 0, 1e6, NULL, "",
+    [P_BOUND] = {"observation_bound", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e6, NULL, "",
                  "Every number of an observation is clipped to plus and minus this; 0: the bounds "
                  "that are declared for the world; for ldp_observations."},
 };
@@ -42,13 +42,13 @@ static const struct parameter_spec specs[P_COUNT] = {
  * gradient to the same length and learns nothing even without noise to speak of. */
 static const struct parameter_override overrides[] = {
     OFFLINE_VALUE_OVERRIDES,
-    {"cartpole", OFFLINE_HIDDEN, OFFLINE_ONE(16)},
-    {"cartpole", OFFLINE_LEARNING_RATE, OFFLINE_ONE(0.01)},
-    {"cartpole", OFFLINE_BATCH_SIZE, OFFLINE_ONE(4096)},
-    {"cartpole", OFFLINE_STEPS, OFFLINE_ONE(2000)},
-    {"cartpole", OFFLINE_CLIP_NORM, OFFLINE_ONE(30)},
-    {"cartpole", OFFLINE_REWARD_SCALE, OFFLINE_ONE(1)},
-    {"cartpole", P_BUFFER, OFFLINE_ONE(200000)},
+    {"cartpole", OFFLINE_HIDDEN, PARAMETER_ONE(16)},
+    {"cartpole", OFFLINE_LEARNING_RATE, PARAMETER_ONE(0.01)},
+    {"cartpole", OFFLINE_BATCH_SIZE, PARAMETER_ONE(4096)},
+    {"cartpole", OFFLINE_STEPS, PARAMETER_ONE(2000)},
+    {"cartpole", OFFLINE_CLIP_NORM, PARAMETER_ONE(30)},
+    {"cartpole", OFFLINE_REWARD_SCALE, PARAMETER_ONE(1)},
+    {"cartpole", P_BUFFER, PARAMETER_ONE(200000)},
 };
 
 static const struct offline_kind kind = {.parameters = specs,
@@ -59,7 +59,7 @@ static const struct offline_kind kind = {.parameters = specs,
 
 static uint32_t step_limit(const struct algorithm_request *request, const struct env *world)
 {
-    return online_step_limit(offline_number(request, P_STEP_LIMIT), world);
+    return online_step_limit(algorithm_number(request, P_STEP_LIMIT), world);
 }
 
 /* What the offline algorithms are asked: slots are its experts, and noised observations are data
@@ -67,8 +67,8 @@ static uint32_t step_limit(const struct algorithm_request *request, const struct
 static struct algorithm_request inner_request(const struct algorithm_request *request)
 {
     struct algorithm_request inner = *request;
-    inner.nominal_experts = (uint32_t)offline_number(request, P_BUFFER);
-    inner.discount = offline_number(request, P_DISCOUNT);
+    inner.nominal_experts = (uint32_t)algorithm_number(request, P_BUFFER);
+    inner.discount = algorithm_number(request, P_DISCOUNT);
     if (request->mechanism == MECHANISM_LDP_OBSERVATIONS)
         inner.mechanism = MECHANISM_NONE;
     return inner;
@@ -77,14 +77,14 @@ static struct algorithm_request inner_request(const struct algorithm_request *re
 static bool bounds_of(const struct algorithm_request *request, const char *world, uint32_t dim,
                       struct observation_bounds *out)
 {
-    return observation_bounds_of(world, dim, offline_number(request, P_BOUND), out);
+    return observation_bounds_of(world, dim, algorithm_number(request, P_BOUND), out);
 }
 
 static const char *size_problem(const struct algorithm_request *request)
 {
     const struct env *world = request->world;
-    double steps = offline_number(request, P_UNIT) > 0.0 ? step_limit(request, world) : 1.0;
-    double transitions = steps * offline_number(request, P_BUFFER);
+    double steps = algorithm_number(request, P_UNIT) > 0.0 ? step_limit(request, world) : 1.0;
+    double transitions = steps * algorithm_number(request, P_BUFFER);
     if (transitions > MAX_TRANSITIONS)
         return "buffer times step_limit must be at most 100,000,000 transitions";
     if (request->mechanism == MECHANISM_LDP_OBSERVATIONS &&
@@ -137,9 +137,9 @@ static void dqn_describe(const struct algorithm_request *request, const struct a
 {
     const struct dp_sgd_plan *privacy = &plan->privacy;
     struct observation_bounds bounds;
-    bool user = offline_number(request, P_UNIT) > 0.0;
+    bool user = algorithm_number(request, P_UNIT) > 0.0;
     statement_number(out, "updates", (double)plan->total_steps);
-    statement_number(out, "buffer", offline_number(request, P_BUFFER));
+    statement_number(out, "buffer", algorithm_number(request, P_BUFFER));
     statement_add(out->assumptions, "The episodes were played here, in a public world: each stands "
                                     "for that of one person, and no account is debited for it.");
     statement_add(out->assumptions, "The buffer was filled before the first update, by uniformly "
@@ -226,7 +226,7 @@ static enum algorithm_status train_on(const struct algorithm_run *run, struct da
     const struct algorithm_request inner = inner_request(run->request);
     const struct rule rule = {.actions = inner.action_count,
                               .discount = (float)inner.discount,
-                              .huber = (float)offline_number(&inner, OFFLINE_HUBER)};
+                              .huber = (float)algorithm_number(&inner, OFFLINE_HUBER)};
     struct algorithm_run training = *run;
     struct keeper keeper = {&run->hooks, data};
     training.request = &inner;
@@ -254,7 +254,7 @@ static enum algorithm_status dqn_train(const struct algorithm_run *run, struct p
 {
     const struct algorithm_request *request = run->request;
     struct observation_bounds bounds;
-    bool user = offline_number(request, P_UNIT) > 0.0, broke = false;
+    bool user = algorithm_number(request, P_UNIT) > 0.0, broke = false;
     bool hides = request->mechanism == MECHANISM_LDP_OBSERVATIONS;
     struct dqn_buffer_request buffer = {
         .world = request->world,
@@ -263,7 +263,7 @@ static enum algorithm_status dqn_train(const struct algorithm_run *run, struct p
                 : user                                ? DQN_USER
                                                       : DQN_TRANSITION,
         .episodes = user,
-        .size = (uint32_t)offline_number(request, P_BUFFER),
+        .size = (uint32_t)algorithm_number(request, P_BUFFER),
         .steps = step_limit(request, request->world),
         .seed = request->seed,
     };

@@ -34,44 +34,40 @@ enum {
 
 static const struct parameter_spec specs[P_COUNT] = {
     PPO_PARAMETERS(32),
-    [P_QUESTIONS] = {"questions", PARAMETER_INTEGER, PPO_ONE(32), 1, 65536, NULL, "states",
+    [P_QUESTIONS] = {"questions", PARAMETER_INTEGER, PARAMETER_ONE(32), 1, 65536, NULL, "states",
                      "States of each roll-out that the teacher is asked about."},
     [P_AWARENESS] =
-        {"awareness", PARAMETER_REAL, PPO_ONE(0.5), 0, 100, NULL, "",
+        {"awareness", PARAMETER_REAL, PARAMETER_ONE(0.5), 0, 100, NULL, "",
          "An answer pulls where it is further from the policy than this many radii of "
          "its noise (lambda of the privacy-aware objective); 0 takes noise for advice."},
-    [P_CONCENTRATION] = {"concentration", PARAMETER_REAL, PPO_ONE(0), 0, 1e12, NULL, "",
+    [P_CONCENTRATION] = {"concentration", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e12, NULL, "",
                          "To be told at most this of a dirichlet teacher, which costs less; 0: "
                          "what the teacher tells."},
-    [P_VANISHING] = {"vanishing", PARAMETER_REAL, PPO_ONE(1), 1e-3, 1, NULL, "",
+    [P_VANISHING] = {"vanishing", PARAMETER_REAL, PARAMETER_ONE(1), 1e-3, 1, NULL, "",
                      "The concentration is multiplied by it at the start of each roll-out; below "
                      "the teacher's least nothing is asked any more."},
-    [P_ASKING] = {"asking_rollouts", PARAMETER_INTEGER, PPO_ONE(0), 0, 1e9, NULL, "roll-outs",
+    [P_ASKING] = {"asking_rollouts", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, 1e9, NULL, "roll-outs",
                   "Ask in the first so many roll-outs only; 0: for as long as somebody pays."},
 };
 
 static const struct parameter_override overrides[] = {PPO_OVERRIDES};
 
-static double number(const struct algorithm_request *request, int index)
-{
-    return request->parameters.value[index].number[0];
-}
-
 uint32_t kickstart_questions(const struct algorithm_request *request)
 {
-    return (uint32_t)number(request, P_QUESTIONS);
+    return (uint32_t)algorithm_number(request, P_QUESTIONS);
 }
 
 uint64_t kickstart_rollouts(const struct algorithm_request *request,
                             const struct algorithm_plan *plan)
 {
-    uint64_t most = (uint64_t)number(request, P_ASKING);
+    uint64_t most = (uint64_t)algorithm_number(request, P_ASKING);
     return most > 0 && most < plan->total_steps ? most : plan->total_steps;
 }
 
 bool kickstart_wish(const struct algorithm_request *request, uint64_t rollout, double *out)
 {
-    double own = number(request, P_CONCENTRATION), factor = number(request, P_VANISHING);
+    double own = algorithm_number(request, P_CONCENTRATION),
+           factor = algorithm_number(request, P_VANISHING);
     *out = 0.0;
     if (request->teacher.concentration <= 0.0 || (own <= 0.0 && factor >= 1.0))
         return true;
@@ -85,7 +81,7 @@ bool kickstart_wish(const struct algorithm_request *request, uint64_t rollout, d
 
 static const char *problem_of(const struct algorithm_request *request, const struct ppo_settings *s)
 {
-    double own = number(request, P_CONCENTRATION);
+    double own = algorithm_number(request, P_CONCENTRATION);
     const struct teacher_terms *t = &request->teacher;
     if (kickstart_questions(request) > s->worlds * s->steps)
         return "questions must be at most the transitions of a roll-out, worlds times "
@@ -96,7 +92,7 @@ static const char *problem_of(const struct algorithm_request *request, const str
         return "questions are more than the teacher answers in one batch";
     if (t->concentration <= 0.0 && own > 0.0)
         return "concentration is a setting of dirichlet teachers alone";
-    if (t->concentration <= 0.0 && number(request, P_VANISHING) < 1.0)
+    if (t->concentration <= 0.0 && algorithm_number(request, P_VANISHING) < 1.0)
         return "vanishing is a setting of dirichlet teachers alone";
     if (own > 0.0 && own < t->least)
         return "concentration must be at least 1 / min_probability of the teacher: less would cost "
@@ -316,10 +312,11 @@ static enum algorithm_status train(const struct algorithm_run *run, struct polic
         .companion = {.write = write_memory, .read = read_memory, .broke = why},
     };
     student.companion.context = &student;
-    student.companion.guide = (struct kickstart_guide){.context = &student,
-                                                       .questions = student.memory.count,
-                                                       .lambda = number(request, P_AWARENESS),
-                                                       .ask = ask};
+    student.companion.guide =
+        (struct kickstart_guide){.context = &student,
+                                 .questions = student.memory.count,
+                                 .lambda = algorithm_number(request, P_AWARENESS),
+                                 .ask = ask};
     student.pending = calloc((size_t)student.memory.count * student.memory.dim, sizeof(float));
     if (!student.pending)
         return ALGORITHM_NO_MEMORY;

@@ -278,8 +278,8 @@ static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct 
 static const struct parameter_override overrides[] = {
     {"cartpole", GP_Q_LOW, {{-2.4, -3, -0.21, -3}, 4}},
     {"cartpole", GP_Q_HIGH, {{2.4, 3, 0.21, 3}, 4}},
-    {"cartpole", GP_Q_INPUT_SCALE, OFFLINE_ONE(10)},
-    {"cartpole", GP_Q_FEATURES, OFFLINE_ONE(16)},
+    {"cartpole", GP_Q_INPUT_SCALE, PARAMETER_ONE(10)},
+    {"cartpole", GP_Q_FEATURES, PARAMETER_ONE(16)},
     {"acrobot", GP_Q_LOW, {{-1, -1, -1, -1, -13, -29}, 6}},
     {"acrobot", GP_Q_HIGH, {{1, 1, 1, 1, 13, 29}, 6}},
 };
