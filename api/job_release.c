@@ -7,6 +7,7 @@
  * nobody: drawing again is drawing for the first time. */
 #include "api/job_release.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,20 +83,22 @@ bool job_release_keep(struct job_run *run)
     return kept;
 }
 
-void job_release_unseal(const struct job_run *run, void **checkpoint, size_t *size)
+bool job_release_unseal(const struct job_run *run, void **checkpoint, size_t *size)
 {
     size_t length = 0;
     unsigned char *secret = sealed_open(run->app, run->job.id, *checkpoint, *size, &length);
-    unsigned char *copy = secret == NULL ? NULL : malloc(length + 1);
+    if (secret == NULL) {
+        return errno != ENOMEM;
+    }
+    unsigned char *copy = malloc(length + 1);
     if (copy != NULL) {
         memcpy(copy, secret, length);
         free(*checkpoint);
         *checkpoint = copy;
         *size = length;
     }
-    if (secret != NULL) {
-        sodium_free(secret);
-    }
+    sodium_free(secret);
+    return copy != NULL;
 }
 
 /* The dataset's environment, which loading it would have told. */

@@ -22,8 +22,8 @@ bool job_release_drowns(const struct job_plan *plan);
 bool job_release_keep(struct job_run *run);
 
 /* Puts what is in a CHECKPOINT of the training, which is sealed, in its place; malloc'ed likewise.
- * What cannot be opened stays: it will be found damaged. */
-void job_release_unseal(const struct job_run *run, void **checkpoint, size_t *size);
+ * What cannot be opened stays: it will be found damaged. False: memory was short. */
+bool job_release_unseal(const struct job_run *run, void **checkpoint, size_t *size);
 
 /* Takes back what an earlier worker kept, into run->release. False: there is none, unless a flag
  * says that it could not be looked for. */

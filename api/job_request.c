@@ -152,7 +152,10 @@ static void read_source(struct call *call, const struct members *members, struct
         return;
     }
     if (algorithm->needs_dataset && !field_sent(call->body, "dataset") && !plays) {
-        call_invalid(call, "/dataset", "is required by this algorithm");
+        call_invalid(call, "/dataset", "%s",
+                     either ? "is required with privacy/unit \"reward\", or environment: a world "
+                              "to play in"
+                            : "is required by this algorithm");
     }
     if (!algorithm->needs_dataset && members->dataset != NULL) {
         call_invalid(call, "/dataset",

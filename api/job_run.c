@@ -77,8 +77,10 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         run->storage_failed = true;
         return ALGORITHM_PAUSED;
     }
-    if (status == DB_OK && run->plan.algorithm->gives_q_release) {
-        job_release_unseal(run, &checkpoint, &size);
+    if (status == DB_OK && run->plan.algorithm->gives_q_release &&
+        !job_release_unseal(run, &checkpoint, &size)) {
+        free(checkpoint);
+        return ALGORITHM_NO_MEMORY;
     }
     if (run->resumed && run->control->resumed != NULL) {
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);

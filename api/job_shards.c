@@ -7,6 +7,7 @@
  * "What can be seen besides the released values". */
 #include "api/job_shards.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ enum algorithm_status job_shards_train(struct job_run *run, const struct algorit
         secret = sealed_open(run->app, run->job.id, training->checkpoint, training->checkpoint_size,
                              &opened.checkpoint_size);
         if (secret == NULL) {
-            return ALGORITHM_BAD_CHECKPOINT;
+            return errno == ENOMEM ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_CHECKPOINT;
         }
         opened.checkpoint = secret;
     }

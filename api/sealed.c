@@ -1,6 +1,7 @@
 /* Nonce, then ciphertext with its tag. */
 #include "api/sealed.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,10 +46,12 @@ unsigned char *sealed_open(const struct app *app, const char *id, const unsigned
     unsigned char key[KEY];
     unsigned long long length = 0;
     if (size < NONCE + TAG) {
+        errno = EBADMSG;
         return NULL;
     }
     unsigned char *secret = sodium_malloc(size - NONCE - TAG);
     if (secret == NULL) {
+        errno = ENOMEM;
         return NULL;
     }
     derive(app, key);
@@ -58,6 +61,7 @@ unsigned char *sealed_open(const struct app *app, const char *id, const unsigned
     sodium_memzero(key, sizeof key);
     if (opened != 0) {
         sodium_free(secret);
+        errno = EBADMSG;
         return NULL;
     }
     *out_size = (size_t)length;

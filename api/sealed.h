@@ -14,8 +14,8 @@ struct app;
 bool sealed_close(const struct app *app, const char *id, const unsigned char *secret, size_t size,
                   unsigned char **out, size_t *out_size);
 
-/* The reverse, into guarded memory that sodium_free wipes. NULL: no memory, or not sealed by this
- * server for that id. */
+/* The reverse, into guarded memory that sodium_free wipes. NULL with errno ENOMEM: no memory; with
+ * EBADMSG: not sealed by this server for that id. */
 unsigned char *sealed_open(const struct app *app, const char *id, const unsigned char *bytes,
                            size_t size, size_t *out_size);
 

@@ -8,6 +8,7 @@
 #include "algos/offline/shards.h"
 
 #include <assert.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,7 +255,7 @@ static bool save(struct training *t, uint64_t steps)
     uint64_t checksum = checksum_words(CHECKSUM_START, bytes, body);
     memcpy(bytes + body, &checksum, sizeof checksum);
     bool saved = hooks->save(hooks->context, steps, bytes, body + sizeof checksum);
-    memset(bytes, 0, body);
+    sodium_memzero(bytes, body);
     free(bytes);
     return saved;
 }

@@ -216,8 +216,9 @@ static struct q_release *release_of(const struct learning *l)
     return release;
 }
 
-/* False: no memory, or the world did not open. */
-static bool prepare(struct learning *l, struct noise_source *own)
+/* A world that can fail to open is taken to have done so where there is none. */
+static enum algorithm_status prepare(struct learning *l, struct noise_source *own,
+                                     const char **message)
 {
     const struct algorithm_request *request = l->run->request;
     double discount = request->world ? gp_q_number(request, GP_Q_DISCOUNT) : request->discount;
@@ -225,13 +226,18 @@ static bool prepare(struct learning *l, struct noise_source *own)
     l->noise = l->run->noise ? l->run->noise : own;
     l->q = reward_q_new(&settings);
     if (!l->q)
-        return false;
+        return ALGORITHM_NO_MEMORY;
     if (!request->world)
-        return true;
+        return ALGORITHM_OK;
     l->world = env_batch_new(request->world, 1, request->world->max_episode_steps);
-    if (l->world)
+    if (l->world) {
         env_batch_physics(l->world, 0, request->world_parameters);
-    return l->world != NULL;
+        return ALGORITHM_OK;
+    }
+    if (!request->world->open)
+        return ALGORITHM_NO_MEMORY;
+    *message = "the world did not open";
+    return ALGORITHM_BAD_INPUT;
 }
 
 enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const char **message)
@@ -249,7 +255,9 @@ enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const c
     struct noise_source *own = run->noise ? NULL : noise_source_new("functional q-learning");
     if (!run->noise && !own)
         return ALGORITHM_NO_RANDOMNESS;
-    enum algorithm_status status = prepare(&l, own) ? learn(&l, message) : ALGORITHM_NO_MEMORY;
+    enum algorithm_status status = prepare(&l, own, message);
+    if (status == ALGORITHM_OK)
+        status = learn(&l, message);
     if (status == ALGORITHM_OK)
         status = gp_q_give(run, release_of(&l), noise_source_is_injected(l.noise));
     env_batch_free(l.world);

@@ -338,3 +338,38 @@ Test(gp_q_learning, settings_that_do_not_fit_are_named)
     request.epsilon = 1e-9;
     cr_expect_eq(gp_q_learning_algorithm.plan(&request, &plan, &message), ALGORITHM_BAD_INPUT);
 }
+
+static bool never_opens(const struct env *env, void *state)
+{
+    (void)env;
+    (void)state;
+    return false;
+}
+
+static void nothing_to_close(void *state)
+{
+    (void)state;
+}
+
+Test(gp_q_reward, a_world_that_does_not_open_is_said_so)
+{
+    struct env closed = *env_find("cartpole");
+    closed.open = never_opens;
+    closed.close = nothing_to_close;
+    closed.step_lanes = NULL; /* those hold no resource */
+    struct algorithm_request request = {.mechanism = MECHANISM_GAUSSIAN_PROCESS,
+                                        .epsilon = 1,
+                                        .delta = 1e-5,
+                                        .state_dim = 4,
+                                        .action_count = 2,
+                                        .protects_rewards = true,
+                                        .world = &closed};
+    algorithm_defaults(&gp_q_learning_algorithm, "cartpole", &request.parameters);
+    struct algorithm_plan plan;
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    cr_assert_eq(gp_q_learning_algorithm.plan(&request, &plan, &message), ALGORITHM_OK);
+    const struct algorithm_run run = {.request = &request, .plan = &plan};
+    cr_expect_eq(gp_q_learning_algorithm.train(&run, &policy, &message), ALGORITHM_BAD_INPUT);
+    cr_expect_str_eq(message, "the world did not open");
+}
