@@ -105,3 +105,88 @@ Test(functional_noise, as_printed_returns_the_reward_through_the_noise_of_the_pa
     }
     noise_source_free(noise);
 }
+
+/* No sigma hides all rewards: two states of one batch that are close together have nearly the same
+ * path under them, and the returned weights tell both errors. Q(s) = w s + b, from zero: db and dw
+ * give the two errors, whose difference is that of the rewards and sigma sqrt(2 (1 - exp(-beta
+ * gap))) times a normal. Rewards of neighbours may make it 2, so mu is at least 2 over that, and
+ * grows without bound as the gap closes, at any learning rate. A variance of 4000 runs within 5
+ * deviations: 1 false alarm in a million. */
+Test(functional_noise, close_states_show_rewards_through_any_noise)
+{
+    enum { RUNS = 4000 };
+    static const uint8_t key[32] = {78};
+    static const double gaps[] = {0x1p-4, 0x1p-7, 0x1p-10};
+    const struct functional_noise_settings settings = {
+        .shape = {.input = 1, .layer_count = 1, .width = {1}, .activation = MLP_RELU},
+        .rate = 0.25,
+        .batch = 2,
+        .updates_per_path = 1,
+        .beta = 4.0,
+        .sigma = 1.0};
+    struct noise_source *noise = noise_source_new_injected(key);
+    for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++) {
+        double squares = 0;
+        for (int i = 0; i < RUNS; i++) {
+            const float zero[2] = {0.0F, 0.0F};
+            const struct functional_noise_step steps[2] = {
+                {.state = 0.5, .terminated = true}, {.state = 0.5 + gaps[g], .terminated = true}};
+            struct functional_noise *f = functional_noise_new(&settings, zero, noise);
+            cr_assert(functional_noise_update(f, steps));
+            const float *moved = functional_noise_parameters(f);
+            double sum = -(double)moved[1] * 8.0, product = -(double)moved[0] * 8.0;
+            double second = (product - 0.5 * sum) / gaps[g];
+            squares += (2.0 * second - sum) * (2.0 * second - sum) / RUNS;
+            functional_noise_free(f);
+        }
+        double expected = 2.0 * (1.0 - exp(-4.0 * gaps[g]));
+        cr_expect_float_eq(squares, expected, 5 * sqrt(2.0 / RUNS) * expected, "gap %g", gaps[g]);
+    }
+    noise_source_free(noise);
+}
+
+/* One state and one action, a value of one weight: the weight returned is normal, and a reward that
+ * is 1 higher moves its mean; how far apart these are in its deviation is what all updates together
+ * tell of a constant, in closed form (docs/results/gp.md). Bounds as above. */
+Test(functional_noise, one_state_is_a_gaussian_in_closed_form)
+{
+    enum { RUNS = 3000, UPDATES = 24 };
+    static const uint8_t key[32] = {79};
+    static const uint32_t per_path[] = {1, 8, UPDATES};
+    struct noise_source *noise = noise_source_new_injected(key);
+    for (int k = 0; k < 3; k++) {
+        const struct functional_noise_settings settings = {
+            .shape = {.input = 1, .layer_count = 1, .width = {1}, .activation = MLP_RELU},
+            .rate = 0.2,
+            .batch = 1,
+            .updates_per_path = per_path[k],
+            .discount = 0.5,
+            .beta = 4.0,
+            .sigma = 0.5};
+        double mean[2] = {0, 0}, squares = 0, moved = 0, block = 0, variance = 0;
+        for (int i = 0; i < 2 * RUNS; i++) {
+            const float zero[2] = {0.0F, 0.0F};
+            const struct functional_noise_step step = {.reward = i % 2};
+            struct functional_noise *f = functional_noise_new(&settings, zero, noise);
+            for (int j = 0; j < UPDATES; j++)
+                cr_assert(functional_noise_update(f, &step));
+            double b = (double)functional_noise_parameters(f)[1];
+            mean[i % 2] += b / RUNS;
+            squares += i % 2 ? 0.0 : b * b / RUNS;
+            functional_noise_free(f);
+        }
+        for (int j = 0; j < UPDATES; j++) {
+            double weight = 0.2 * pow(0.9, UPDATES - 1 - j);
+            moved += weight;
+            block += weight;
+            if ((j + 1) % (int)per_path[k] == 0) {
+                variance += 0.25 * 0.25 * block * block; /* (1 - discount) sigma */
+                block = 0;
+            }
+        }
+        double own = squares - mean[0] * mean[0];
+        cr_expect_float_eq(own, variance, 5 * sqrt(2.0 / RUNS) * variance, "%d", k);
+        cr_expect_float_eq(mean[1] - mean[0], moved, 5 * sqrt(2 * variance / RUNS), "%d", k);
+    }
+    noise_source_free(noise);
+}
