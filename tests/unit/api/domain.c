@@ -117,6 +117,32 @@ struct response *domain_run(struct fixture *fixture, const char *body)
     return job;
 }
 
+struct response *domain_job(struct fixture *f, const struct response *made)
+{
+    struct response *job =
+        fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
+    expect_status(job, 200);
+    return job;
+}
+
+struct response *domain_budget(struct fixture *f, const char *dataset)
+{
+    return fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
+}
+
+bool domain_meddle(void *context)
+{
+    struct domain_meddler *meddler = context;
+    fixture_advance(meddler->advance_ms);
+    if (++meddler->pulses != meddler->act_at) {
+        return false;
+    }
+    if (meddler->cancel != NULL) {
+        expect_status(fixture_post(meddler->f, "steward", meddler->cancel, NULL), 200);
+    }
+    return meddler->stop;
+}
+
 void domain_expect_whole_ledger(struct fixture *f)
 {
     struct ledger_report report;

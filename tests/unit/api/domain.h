@@ -35,6 +35,23 @@ enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,
 /* Submits BODY, runs it, expects success, and gives the job as it then is. */
 struct response *domain_run(struct fixture *fixture, const char *body);
 
+/* The job as it now is; MADE is the reply to its post. */
+struct response *domain_job(struct fixture *fixture, const struct response *made);
+
+/* The budget of DATASET as it now is. */
+struct response *domain_budget(struct fixture *fixture, const char *dataset);
+
+/* For domain_turn: lets ADVANCE_MS pass at every pulse, and at number ACT_AT posts CANCEL (NULL:
+ * does not) and gives STOP. */
+struct domain_meddler {
+    struct fixture *f;
+    const char *cancel;
+    int64_t advance_ms;
+    unsigned pulses, act_at;
+    bool stop;
+};
+bool domain_meddle(void *meddler);
+
 /* The ledger adds up. */
 void domain_expect_whole_ledger(struct fixture *fixture);
 

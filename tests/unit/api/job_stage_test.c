@@ -30,11 +30,6 @@ static const char *consensus(const char *dataset, double epsilon, unsigned label
                        dataset, epsilon, labels, steps);
 }
 
-static struct response *show(struct fixture *f, const struct response *made)
-{
-    return fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
-}
-
 static struct response *certificate_of(struct fixture *f, const struct response *job)
 {
     struct response *certificate = fixture_get(
@@ -239,25 +234,6 @@ Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 120)
     fixture_close(f);
 }
 
-struct meddler {
-    struct fixture *f;
-    const char *cancel;
-    unsigned pulses, act_at;
-};
-
-static bool meddle(void *context)
-{
-    struct meddler *meddler = context;
-    fixture_advance(6000);
-    if (++meddler->pulses != meddler->act_at) {
-        return false;
-    }
-    if (meddler->cancel != NULL) {
-        expect_status(fixture_post(meddler->f, "steward", meddler->cancel, NULL), 200);
-    }
-    return meddler->cancel == NULL;
-}
-
 /* Stopped again and again: once it is stored, what was released stays the same to the byte. */
 Test(job_stage, what_was_released_survives_stops, .timeout = 120)
 {
@@ -270,10 +246,11 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 120)
     size_t first_size = 0;
     unsigned stops = 0;
     for (; stops < 200; stops++) {
-        struct meddler meddler = {.f = f, .act_at = 2 + stops / 2};
+        struct domain_meddler meddler = {
+            .f = f, .advance_ms = 6000, .act_at = 2 + stops / 2, .stop = true};
         char worker[8];
         snprintf(worker, sizeof worker, "w%u", stops);
-        if (domain_turn(f, worker, meddle, &meddler) == API_JOB_RAN) {
+        if (domain_turn(f, worker, domain_meddle, &meddler) == API_JOB_RAN) {
             break;
         }
         int64_t step = 0;
@@ -298,7 +275,7 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 120)
         free(bytes);
     }
     cr_assert(first != NULL && stops > 3 && stops < 200, "%u stops", stops);
-    cr_assert_str_eq(response_text(show(f, made), "/state"), "succeeded");
+    cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "succeeded");
     double cost = domain_spent(f, id);
     cr_assert(cost > 59 && cost <= 60, "once: %g", cost);
     free(first);
@@ -312,12 +289,13 @@ Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 120)
     struct response *made = fixture_post(f, "steward", "/v1/jobs", selective(id, 60, 400000, ""));
     expect_status(made, 202);
     double reserved = response_number(made, "/privacy/reserved/epsilon");
-    struct meddler meddler = {.f = f,
-                              .act_at = 45,
-                              .cancel =
-                                  domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
-    cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_RAN);
-    struct response *job = show(f, made);
+    struct domain_meddler meddler = {
+        .f = f,
+        .advance_ms = 6000,
+        .act_at = 45,
+        .cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
+    cr_assert_eq(domain_turn(f, "w", domain_meddle, &meddler), API_JOB_RAN);
+    struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
     double cost = domain_spent(f, id);
     /* 45 of 60 went into the first stage, a part of the rest into steps. */

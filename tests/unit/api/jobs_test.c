@@ -13,19 +13,6 @@
 #define JOB(rest) "{\"algorithm\":\"cql\",\"dataset\":\"%s\"" rest "}"
 #define PRIVACY   ",\"privacy\":{\"epsilon\":5,\"delta\":1e-6}"
 
-static struct response *show(struct fixture *f, const struct response *made)
-{
-    struct response *job =
-        fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
-    expect_status(job, 200);
-    return job;
-}
-
-static struct response *budget(struct fixture *f, const char *dataset)
-{
-    return fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
-}
-
 Test(jobs, refuse_what_they_cannot_be)
 {
     static const char *const cases[][2] = {
@@ -71,7 +58,7 @@ Test(jobs, refuse_what_they_cannot_be)
     ask.token = fixture_new_token(f, "steward"); /* another's data */
     ask.key = "k";
     expect_problem(fixture_ask(f, &ask), "not-found");
-    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
     fixture_close(f);
 }
@@ -104,7 +91,7 @@ Test(jobs, are_estimated_for_nothing)
     cr_assert(response_number(r, "/plan/noise_multiplier") > 0);
     r = fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(id, 50, 20));
     cr_assert(json_is_false(response_at(r, "/feasible")));
-    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     fixture_close(f);
 }
 
@@ -119,7 +106,7 @@ Test(jobs, hold_their_price_and_settle_it)
     cr_assert(response_header(made, "Location") != NULL);
     double reserved = response_number(made, "/privacy/reserved/epsilon");
     cr_assert(reserved > 0 && reserved <= 6);
-    cr_assert_float_eq(response_number(budget(f, id), "/reserved/epsilon"), reserved, 1e-12);
+    cr_assert_float_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), reserved, 1e-12);
 
     /* What is left would pay for it but for the hold; what is more can never be paid. */
     struct response *second = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
@@ -129,14 +116,14 @@ Test(jobs, hold_their_price_and_settle_it)
                    "budget-exhausted");
 
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
-    struct response *job = show(f, made);
+    struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "succeeded");
     cr_assert_eq(response_number(job, "/progress/fraction"), 1);
     cr_assert_eq(response_number(job, "/privacy/reserved/epsilon"), 0);
     cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), reserved, 1e-12);
     cr_assert_eq(response_number(job, "/evaluation/episodes"), 5);
     cr_assert(response_number(job, "/evaluation/mean_return") >= 1);
-    struct response *after = budget(f, id);
+    struct response *after = domain_budget(f, id);
     cr_assert_eq(response_number(after, "/reserved/epsilon"), 0);
     cr_assert_float_eq(response_number(after, "/spent/epsilon"), reserved, 1e-12);
     cr_assert_float_eq(response_number(after, "/spent/delta"), 1e-6, 1e-18);
@@ -163,125 +150,6 @@ Test(jobs, answer_a_repeat_with_the_same_job)
     ask.body = domain_private_job(id, 1, 20);
     expect_problem(fixture_ask(f, &ask), "idempotency-key-reused");
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 1);
-    fixture_close(f);
-}
-
-Test(jobs, give_back_all_when_cancelled_in_the_queue)
-{
-    struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 10);
-    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
-    const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
-    struct response *job = fixture_post(f, "steward", cancel, NULL);
-    expect_status(job, 200);
-    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
-    struct response *after = budget(f, id);
-    cr_assert_eq(response_number(after, "/reserved/epsilon"), 0);
-    cr_assert_eq(response_number(after, "/spent/epsilon"), 0);
-    expect_problem(fixture_post(f, "steward", cancel, NULL), "job-not-cancellable");
-    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
-    expect_problem(fixture_post(f, "steward", "/v1/jobs/job_nothing:cancel", NULL), "not-found");
-    domain_expect_whole_ledger(f);
-    fixture_close(f);
-}
-
-struct meddler {
-    struct fixture *f;
-    const char *cancel;
-    unsigned pulses, act_at;
-    bool stop;
-};
-
-/* Asked at every pulse: lets time pass, and acts at one of them. */
-static bool meddle(void *context)
-{
-    struct meddler *meddler = context;
-    fixture_advance(2000);
-    if (++meddler->pulses != meddler->act_at) {
-        return false;
-    }
-    if (meddler->cancel != NULL) {
-        expect_status(fixture_post(meddler->f, "steward", meddler->cancel, NULL), 200);
-    }
-    return meddler->stop;
-}
-
-Test(jobs, pay_for_executed_steps_when_cancelled)
-{
-    struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 10);
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 100000));
-    expect_status(made, 202);
-    double reserved = response_number(made, "/privacy/reserved/epsilon");
-    struct meddler meddler = {.f = f,
-                              .act_at = 4,
-                              .cancel =
-                                  domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
-    cr_assert_eq(domain_turn(f, "w", meddle, &meddler), API_JOB_RAN);
-    struct response *job = show(f, made);
-    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
-    cr_assert(json_is_null(response_at(job, "/policy")));
-    cr_assert(response_number(job, "/progress/step") > 0);
-    cr_assert(response_number(job, "/progress/step") < 100000);
-    double spent = response_number(job, "/privacy/spent/epsilon");
-    cr_assert(spent > 0 && spent < reserved, "%g of %g", spent, reserved);
-    cr_assert_float_eq(response_number(budget(f, id), "/spent/epsilon"), spent, 1e-12);
-    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
-    domain_expect_whole_ledger(f);
-    fixture_close(f);
-}
-
-Test(jobs, pause_and_go_on_from_their_checkpoint)
-{
-    struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 10);
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
-    struct meddler meddler = {.f = f, .act_at = 3, .stop = true};
-    cr_assert_eq(domain_turn(f, "first", meddle, &meddler), API_JOB_PAUSED);
-    struct response *paused = show(f, made);
-    cr_assert_str_eq(response_text(paused, "/state"), "running");
-    double step = response_number(paused, "/progress/step");
-    cr_assert(step > 0 && step < 20000);
-    cr_assert(response_number(budget(f, id), "/reserved/epsilon") > 0);
-    fixture_advance(1000);
-    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
-    cr_assert_str_eq(response_text(show(f, made), "/state"), "succeeded");
-    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
-    domain_expect_whole_ledger(f);
-    fixture_close(f);
-}
-
-/* Asked at every pulse: a job that another worker took over writes nothing more. */
-static bool lose_the_lease(void *context)
-{
-    struct meddler *meddler = context;
-    struct job_row job;
-    if (++meddler->pulses == 2) {
-        fixture_advance(3600000);
-        cr_assert_eq(jobs_claim(fixture_db(meddler->f), "thief",
-                                fixture_app(meddler->f)->settings.now_ms(), 60000, &job),
-                     DB_OK);
-        job_done(&job);
-        fixture_advance(2000);
-    }
-    return false;
-}
-
-Test(jobs, write_nothing_without_their_lease)
-{
-    struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 10);
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 100000));
-    struct meddler meddler = {.f = f};
-    cr_assert_eq(domain_turn(f, "victim", lose_the_lease, &meddler), API_JOB_PAUSED);
-    struct response *job = show(f, made);
-    cr_assert_str_eq(response_text(job, "/state"), "running");
-    cr_assert(response_number(budget(f, id), "/reserved/epsilon") > 0);
-    cr_assert_eq(response_number(budget(f, id), "/spent/epsilon"), 0);
-    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 
@@ -323,7 +191,7 @@ Test(jobs, keep_inside_what_is_not_private)
     cr_assert(json_is_null(response_at(job, "/evaluation")));
     cr_assert(json_is_null(response_at(job, "/privacy")));
     cr_assert_eq(json_array_size(response_at(job, "/notes")), 2);
-    cr_assert_eq(response_number(budget(f, id), "/spent/epsilon"), 0);
+    cr_assert_eq(response_number(domain_budget(f, id), "/spent/epsilon"), 0);
     const char *policy = response_text(job, "/policy");
     expect_problem(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy)),
                    "not-released");
@@ -428,29 +296,6 @@ Test(jobs, are_followed_by_events)
     fixture_close(f);
 }
 
-Test(jobs, pay_all_when_cancelled_after_a_pause)
-{
-    struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 10);
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
-    double reserved = response_number(made, "/privacy/reserved/epsilon");
-    struct meddler meddler = {.f = f, .act_at = 3, .stop = true};
-    cr_assert_eq(domain_turn(f, "first", meddle, &meddler), API_JOB_PAUSED);
-    const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
-    struct response *job = fixture_post(f, "steward", cancel, NULL);
-    expect_status(job, 200);
-    cr_assert(json_is_true(response_at(job, "/cancel_requested")));
-    fixture_advance(1000);
-    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
-    job = show(f, made);
-    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
-    cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), reserved, 1e-12);
-    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
-    domain_expect_whole_ledger(f);
-    fixture_close(f);
-}
-
 Test(jobs, fail_and_pay_nothing_when_the_data_are_damaged)
 {
     struct fixture *f = fixture_open();
@@ -462,13 +307,13 @@ Test(jobs, fail_and_pay_nothing_when_the_data_are_damaged)
                            NULL, NULL),
                  DB_OK);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
-    struct response *job = show(f, made);
+    struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "failed");
     cr_assert_str_eq(response_text(job, "/error/type"), "/problems/data-unreadable");
     cr_assert(strlen(response_text(job, "/error/detail")) > 0);
     cr_assert(json_is_null(response_at(job, "/policy")));
     cr_assert_eq(response_number(job, "/privacy/spent/epsilon"), 0);
-    cr_assert_eq(response_number(budget(f, id), "/reserved/epsilon"), 0);
+    cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     domain_expect_whole_ledger(f);
     fixture_close(f);
 }
