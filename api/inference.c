@@ -268,7 +268,7 @@ enum problem api_inference_ahead(struct call *call)
     if (problem != PROBLEM_NONE) {
         return problem;
     }
-    return read_request(query, &id) ? query_run_ahead(query) : PROBLEM_VALIDATION;
+    return read_request(query, &id) ? query_plan_ahead(query) : PROBLEM_VALIDATION;
 }
 
 enum problem api_inference_infer(struct call *call)

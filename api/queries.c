@@ -144,7 +144,7 @@ enum problem api_queries_ahead(struct call *call)
     if (problem != PROBLEM_NONE) {
         return problem;
     }
-    return read_body(query, &reuse) ? query_run_ahead(query) : PROBLEM_VALIDATION;
+    return read_body(query, &reuse) ? query_plan_ahead(query) : PROBLEM_VALIDATION;
 }
 
 enum problem api_queries_ask(struct call *call)

@@ -5,6 +5,7 @@
  * they are not, or nothing was computed, it computes them itself: the bits are the same. */
 #include "api/query_ahead.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 struct api_ahead {
     char teacher[ID_SIZE];
+    const struct shelved_teacher *by; /* borrowed by the call that computes; NULL after it */
     uint32_t count;
     size_t state_bytes, size; /* of the states; of the whole block */
     double numbers[];         /* count x actions, then the states */
@@ -40,7 +42,7 @@ static bool may_pay(struct query *query)
            account.spent_units + account.held_units + query->cost.units <= account.limit_units;
 }
 
-enum problem query_run_ahead(struct query *query)
+enum problem query_plan_ahead(struct query *query)
 {
     const struct shelved_teacher *t = query->teacher;
     size_t count = query->count, states = count * t->state_dim * sizeof(float),
@@ -55,16 +57,30 @@ enum problem query_run_ahead(struct query *query)
     }
     memset(ahead, 0, sizeof *ahead);
     memcpy(ahead->teacher, t->row.id, sizeof ahead->teacher);
+    ahead->by = t;
     ahead->count = query->count;
     ahead->state_bytes = states;
     ahead->size = size;
     memcpy(ahead->numbers + numbers, query->states, states);
-    if (!teacher_shelf_distributions(t, query->states, query->count, ahead->numbers)) {
-        api_ahead_free(ahead);
-        return PROBLEM_NONE;
-    }
     query->call->ahead = ahead;
     return PROBLEM_NONE;
+}
+
+void query_run_ahead(struct call *call)
+{
+    struct api_ahead *ahead = call->ahead;
+    assert(!db_in_transaction(call->db));
+    if (ahead == NULL) {
+        return;
+    }
+    const struct shelved_teacher *t = ahead->by;
+    const double *end = ahead->numbers + (size_t)ahead->count * t->teacher.actions;
+    ahead->by = NULL;
+    if (!teacher_shelf_distributions(t, (const float *)(const void *)end, ahead->count,
+                                     ahead->numbers)) {
+        api_ahead_free(ahead);
+        call->ahead = NULL;
+    }
 }
 
 const double *query_ahead_of(const struct query *query)

@@ -7,9 +7,15 @@
 
 #include "api/query.h"
 
-/* Computes what the answers to QUERY's states are about and leaves it in call->ahead. Nothing where
- * that is quick, or where the client's account could not pay. Changes nothing. */
-enum problem query_run_ahead(struct query *query);
+/* Leaves in call->ahead what is to be computed of QUERY. Nothing where that is quick, or where the
+ * client's account could not pay. Changes nothing. */
+enum problem query_plan_ahead(struct query *query);
+
+/* Computes what was left in call->ahead, if anything was: what the answers to those states are
+ * about. Outside of any transaction, because one that reads for long keeps the database's log from
+ * being emptied; before the call ends, which gives the teacher back. call->ahead is NULL after a
+ * failure. */
+void query_run_ahead(struct call *call);
 
 /* What was computed for these very states, [count x actions]; NULL: nothing. */
 const double *query_ahead_of(const struct query *query);

@@ -18,6 +18,7 @@
 #include "api/idempotency.h"
 #include "api/pages.h"
 #include "api/q_pass.h"
+#include "api/query_ahead.h"
 #include "api/reply.h"
 #include "api/request_form.h"
 #include "api/serve_as.h"
@@ -234,24 +235,33 @@ bool api_runs_ahead(const struct app *app, const struct api_request *request)
            teacher_shelf_weighs(app->teachers, id, length, request->body_size);
 }
 
+/* Nothing is to be computed for who may not ask, and for a repeat, whose answer is stored. */
+static void plan_ahead(struct call *call, const char *client)
+{
+    const char *key = NULL;
+    bool replayed = false;
+    if (check(call, client, &key) == PROBLEM_NONE &&
+        (key == NULL || (idempotency_replay(call, key, &replayed) == PROBLEM_NONE && !replayed))) {
+        (void)call->route->prepare(call); /* api_serve will say what is wrong */
+    }
+}
+
 static void run_ahead(struct app *app, struct db *db, const char *client,
                       struct api_request *request)
 {
     struct call call;
     struct api_reply reply = {0};
-    const char *key = NULL;
     call_init(&call, app, db, request, &reply);
     route_match(request->method, request->path, &call.arena, &call.match);
     call.route = call.match.malformed ? NULL : call.match.route;
     bool ahead = call.route != NULL && (call.route->flags & ROUTE_AHEAD);
     /* One transaction, which reads: each look by itself would cost as much as many networks. */
     if (ahead && db_begin_batch(db, false) == DB_OK) {
-        if (check(&call, client, &key) == PROBLEM_NONE) {
-            (void)call.route->prepare(&call); /* api_serve will say what is wrong */
-        }
+        plan_ahead(&call, client);
         if (db_commit_batch(db) != DB_OK) {
             db_rollback_batch(db);
         }
+        query_run_ahead(&call);
         request->ahead = call.ahead;
     }
     call_end(&call);

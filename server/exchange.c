@@ -288,6 +288,8 @@ bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size
 
 void exchange_finish(struct exchange *exchange)
 {
+    api_ahead_free(exchange->request.ahead); /* not to wait for a client that reads slowly */
+    exchange->request.ahead = NULL;
     atomic_store(&exchange->reply_ready, true);
     if (exchange->pipe != NULL)
         body_pipe_done(exchange->pipe);

@@ -130,6 +130,35 @@ Test(query_ahead, changes_nothing_before_its_turn)
     cr_expect_gt(after, before);
     cr_expect_str_eq(again->body, one->body);
     cr_expect_eq(spent(), after);
+    cr_expect(one->ahead);
+    cr_expect_not(again->ahead, "a repeat's answer is stored: nothing is to be computed");
+}
+
+/* A pool thread that began to read before the dataset was deleted puts the networks back on the
+ * shelf; the question that it reads for, whose turn comes after the deletion, wipes them. */
+Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
+{
+    char why[DB_ERROR_SIZE] = "";
+    struct db *reader = NULL;
+    struct ledger_account account;
+    const struct shelved_teacher *t = NULL;
+    struct teacher_shelf *shelf = fixture_app(f)->teachers;
+    cr_assert_eq(db_open(fixture_store(f), &reader, why), DB_OK, "%s", why);
+    cr_assert_eq(db_begin_batch(reader, false), DB_OK);
+    cr_assert_eq(ledger_find(reader, "nothing", &account), DB_NONE); /* it has its view now */
+    struct ask gone = {.method = "DELETE",
+                       .path = domain_path("/v1/datasets/%s", dataset),
+                       .token = fixture_token(f, "steward")};
+    expect_status(fixture_ask(f, &gone), 204);
+    cr_assert_eq(teacher_shelf_borrow(shelf, reader, teacher, &t), DB_OK);
+    cr_assert_not_null(t->ensemble);
+    teacher_shelf_return(shelf, t);
+    cr_assert_eq(db_commit_batch(reader), DB_OK);
+    expect_problem(ask("late", NULL), "teacher-silent");
+    cr_assert_eq(teacher_shelf_borrow(shelf, reader, teacher, &t), DB_OK);
+    cr_expect_null(t->ensemble);
+    teacher_shelf_return(shelf, t);
+    db_close(reader);
 }
 
 Test(query_ahead, costs_no_sums_when_the_account_is_empty)
