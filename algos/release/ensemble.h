@@ -44,9 +44,10 @@ bool ensemble_take(void *ensemble, uint32_t shard, const struct policy *policy,
 double ensemble_change(uint32_t count);
 
 /* The means of the policies' distributions at finite STATES[count * input] to
- * PROBABILITIES[count * actions], each the same as if it were asked for alone. Where a shard has no policy, or one whose outputs are not finite there, all actions alike stand
- * in. The distributions are rounded to multiples of 2^-40 that sum to one and added as integers, so
- * no shard's number touches the rounding of another's. */
+ * PROBABILITIES[count * actions], each the same as if it were asked for alone. Where a shard has no
+ * policy, or one whose outputs are not finite there, all actions alike stand in. The distributions
+ * are rounded to multiples of 2^-40 that sum to one and added as integers, so no shard's number
+ * touches the rounding of another's. */
 void ensemble_probabilities(const struct ensemble *ensemble, const float *states, uint32_t count,
                             double temperature, double *probabilities);
 
