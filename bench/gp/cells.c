@@ -8,7 +8,7 @@
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/q_play.h"
 
-#define AUDIT_RUNS 150
+#define AUDIT_RUNS 1000
 #define PLAYED     40
 
 /* clang-format off */
@@ -20,6 +20,9 @@ static const struct cell cells[] = {
     {.name = "printed-0.2-reused", .says = "Algorithm 1, sigma 0.2, a path for 50 updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.2, .per_path = 50},
     {.name = "printed-0.5-reused", .says = "Algorithm 1, sigma 0.5, a path for 50 updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.5, .per_path = 50},
     {.name = "printed-1-reused", .says = "Algorithm 1, sigma 1, a path for 50 updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 1, .per_path = 50},
+    {.name = "printed-0.2-once", .says = "Algorithm 1, sigma 0.2, one path for all updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.2, .per_path = 500},
+    {.name = "printed-0.5-once", .says = "Algorithm 1, sigma 0.5, one path for all updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.5, .per_path = 500},
+    {.name = "printed-1-once", .says = "Algorithm 1, sigma 1, one path for all updates", .method = METHOD_PRINTED, .seeds = 10, .sigma = 1, .per_path = 500},
     {.name = "printed-eps0.9", .says = "Algorithm 1 at Theorem 5's sigma", .method = METHOD_PRINTED, .seeds = 10, .per_path = 1, .claimed = 0.9},
     {.name = "printed-eps0.45", .says = "Algorithm 1 at Theorem 5's sigma", .method = METHOD_PRINTED, .seeds = 10, .per_path = 1, .claimed = 0.45},
     {.name = "input-eps0.9", .says = "input perturbation, priced per reward", .method = METHOD_INPUT, .seeds = 10, .claimed = 0.9},
@@ -33,14 +36,28 @@ static const struct cell cells[] = {
     {.name = "reward-0.001-eps0.9", .says = "our unit reward, neighbours within 0.001", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line", .rewards = true, .reward_scale = 1000},
     {.name = "expert-eps0.9", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line"},
     {.name = "expert-eps0.45", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "line"},
-    {.name = "pole-expert-eps100", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 100, .world = "cartpole"},
-    {.name = "pole-expert-eps0.9", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "cartpole"},
-    {.name = "pole-expert-eps0.45", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "cartpole"},
+    {.name = "pole-expert-eps100", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 100, .world = "cartpole"},
+    {.name = "pole-expert-eps10", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 10, .world = "cartpole"},
+    {.name = "pole-expert-eps3", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 3, .world = "cartpole"},
+    {.name = "pole-expert-eps0.9", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "cartpole"},
+    {.name = "pole-expert-eps0.45", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "cartpole"},
     {.name = "pole-reward-1-eps0.9", .says = "our unit reward, neighbours within 1", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "cartpole", .rewards = true, .reward_scale = 1},
     {.name = "pole-reward-0.001-eps0.9", .says = "our unit reward, neighbours within 0.001", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "cartpole", .rewards = true, .reward_scale = 1000},
     {.name = "audit-printed-0.2-fresh", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.2, .per_path = 1},
+    {.name = "audit-printed-0.2-reused", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.2, .per_path = 50},
+    {.name = "audit-printed-0.2-once", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.2, .per_path = 500},
     {.name = "audit-printed-0.5-fresh", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.5, .per_path = 1},
+    {.name = "audit-printed-0.5-reused", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.5, .per_path = 50},
+    {.name = "audit-printed-0.5-once", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 0.5, .per_path = 500},
     {.name = "audit-printed-1-fresh", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 1, .per_path = 1},
+    {.name = "audit-printed-1-reused", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 1, .per_path = 50},
+    {.name = "audit-printed-1-once", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .sigma = 1, .per_path = 500},
+    {.name = "audit-printed-eps0.9", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .per_path = 1, .claimed = 0.9},
+    {.name = "audit-input-eps0.9", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_INPUT, .seeds = 1, .per_path = 1, .claimed = 0.9},
+    {.name = "audit-dpsgd-eps0.9", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_DPSGD, .seeds = 1, .per_path = 1, .claimed = 0.9},
+    {.name = "audit-printed-eps0.45", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_PRINTED, .seeds = 1, .per_path = 1, .claimed = 0.45},
+    {.name = "audit-input-eps0.45", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_INPUT, .seeds = 1, .per_path = 1, .claimed = 0.45},
+    {.name = "audit-dpsgd-eps0.45", .says = "audit", .kind = CELL_AUDIT, .method = METHOD_DPSGD, .seeds = 1, .per_path = 1, .claimed = 0.45},
 };
 /* clang-format on */
 
@@ -87,17 +104,16 @@ static void settings_of(const struct cell *cell, const struct env *env,
 {
     bool line = env == &line_world;
     algorithm_defaults(&gp_q_learning_algorithm, env->name, &request->parameters);
-    set(request, GP_Q_SHARDS, 300);
-    set(request, GP_Q_STEPS, 300);
-    set(request, GP_Q_HIDDEN, 16);
-    set(request, GP_Q_KNOT_BITS, 6);
-    if (line) { /* values about 0, after the shift of the data: see run_release */
+    if (line) { /* no default knows what advantages there are */
+        set(request, GP_Q_HIDDEN, 16);
+        set(request, GP_Q_KNOT_BITS, 6);
         set(request, GP_Q_REWARD_SCALE, 1);
-        set(request, GP_Q_VALUE_LIMIT, 0.5);
-        set(request, GP_Q_LIPSCHITZ, 1.5);
+        set(request, GP_Q_VALUE_LIMIT, 0.2);
+        set(request, GP_Q_LIPSCHITZ, 0.6);
     }
     if (!cell->rewards)
         return;
+    set(request, GP_Q_FEATURES, 64);
     request->protects_rewards = true;
     set(request, GP_Q_REWARD_SCALE, cell->reward_scale);
     set(request, GP_Q_BATCH_SIZE, 128);
@@ -148,7 +164,7 @@ static bool run_release(const struct cell *cell, unsigned seed, struct cell_resu
     struct algorithm_request request = {.mechanism = MECHANISM_GAUSSIAN_PROCESS,
                                         .epsilon = cell->claimed,
                                         .delta = METHODS_DELTA,
-                                        .discount = env == &line_world ? 0.5 : 0.95,
+                                        .discount = env == &line_world ? 0.5 : 0.99,
                                         .state_dim = env->state_dim,
                                         .action_count = env->action_count,
                                         .nominal_experts = 3000,
@@ -175,6 +191,10 @@ bool cell_run(const struct cell *cell, unsigned seed, struct cell_result *out)
         return run_method(cell, seed, out);
     if (cell->kind == CELL_RELEASE)
         return run_release(cell, seed, out);
-    out->true_low = method_audit(cell->sigma, cell->per_path, AUDIT_RUNS, 50000);
+    const struct method_run of = {.method = cell->method,
+                                  .sigma = cell_sigma(cell),
+                                  .per_path = cell->per_path,
+                                  .seed = 50000};
+    out->true_low = method_audit(&of, AUDIT_RUNS);
     return !isnan(out->true_low);
 }

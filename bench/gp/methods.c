@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/offline/membership_audit.h"
 #include "algos/privacy/gaussian_dp.h"
 #include "algos/privacy/noise.h"
 #include "algos/release/functional_noise.h"
@@ -133,7 +134,7 @@ bool method_run_one(const struct method_run *run, struct method_result *out)
     }
     if (good) {
         const float *result = functional_noise_parameters(p.learner);
-        out->final = greedy_return(result, &p.rng);
+        out->final = run->unplayed ? NAN : greedy_return(result, &p.rng);
         out->level = level_of(result);
     }
     functional_noise_free(p.learner);
@@ -162,53 +163,48 @@ double method_true_epsilon(enum method method, double sigma)
     if (method == METHOD_DPSGD)
         return gaussian_dp_epsilon(2.0 * sqrt((double)EPISODES * LINE_STEPS * BATCH) / sigma,
                                    METHODS_DELTA);
-    return NAN;
+    return INFINITY;
 }
 
-/* The least p under which HITS or more of RUNS have probability 2.5 %: by bisection on the binomial
- * tail. */
-static double tail_at_least(uint32_t hits, uint32_t runs, double p)
+double method_constant_epsilon(double sigma, uint32_t per_path)
 {
-    double sum = 0.0;
-    for (uint32_t k = hits; k <= runs; k++)
-        sum += exp(lgamma(runs + 1.0) - lgamma(k + 1.0) - lgamma(runs - k + 1.0) + k * log(p) +
-                   (runs - k) * log1p(-p));
-    return sum;
+    double paths = ceil((double)UPDATES / per_path);
+    double norm = 1.0 / (1.0 - DISCOUNT) * sqrt(2.0 * (1.0 + BETA / 2.0));
+    return gaussian_dp_epsilon(sqrt(paths) * norm / sigma, METHODS_DELTA);
 }
 
-static double lower_probability(uint32_t hits, uint32_t runs)
+double method_single_state_epsilon(double sigma, uint32_t per_path)
 {
-    double low = 1e-12, high = 1.0 - 1e-12;
-    if (hits == 0)
-        return 0.0;
-    for (int i = 0; i < 60; i++) {
-        double middle = 0.5 * (low + high);
-        *(tail_at_least(hits, runs, middle) > 0.025 ? &high : &low) = middle;
-    }
-    return low;
-}
-
-double method_audit(double sigma, uint32_t per_path, uint32_t runs, uint64_t seed)
-{
-    double threshold = 0.0;
-    uint32_t hits[2] = {0, 0}, tried = runs / 4;
-    for (uint32_t i = 0; i < tried + runs; i++)
-        for (int world = 0; world < 2; world++) {
-            struct method_result result;
-            const struct method_run run = {.method = METHOD_PRINTED,
-                                           .sigma = sigma,
-                                           .per_path = per_path,
-                                           .reward_shift = world,
-                                           .seed = seed + i};
-            if (!method_run_one(&run, &result))
-                return NAN;
-            if (i < tried)
-                threshold += result.level / (2.0 * tried);
-            else
-                hits[world] += (result.level > threshold) == world;
+    double keep = 1.0 - RATE * (1.0 - DISCOUNT), moved = 0.0, block = 0.0, squares = 0.0;
+    for (int j = 0; j < UPDATES; j++) {
+        double weight = RATE * pow(keep, UPDATES - 1 - j);
+        moved += weight;
+        block += weight;
+        if ((j + 1) % (int)per_path == 0 || j + 1 == UPDATES) {
+            squares += block * block;
+            block = 0.0;
         }
-    /* hits[1]: told rightly where rewards are higher; runs - hits[0]: told so wrongly. */
-    double right = lower_probability(hits[1], runs);
-    double wrong = 1.0 - lower_probability(hits[0], runs);
-    return right > METHODS_DELTA ? fmax(0.0, log((right - METHODS_DELTA) / wrong)) : 0.0;
+    }
+    return gaussian_dp_epsilon(moved / ((1.0 - DISCOUNT) * sigma * sqrt(squares)), METHODS_DELTA);
+}
+
+double method_audit(const struct method_run *of, uint32_t runs)
+{
+    double *score[2] = {calloc(runs, sizeof(double)), calloc(runs, sizeof(double))};
+    bool good = score[0] != NULL && score[1] != NULL;
+    for (uint32_t i = 0; good && i < runs; i++)
+        for (int world = 0; good && world < 2; world++) {
+            struct method_result result;
+            struct method_run run = *of;
+            run.reward_shift = world;
+            run.seed += 2 * (uint64_t)i + (uint64_t)world;
+            run.unplayed = true;
+            good = method_run_one(&run, &result);
+            score[world][i] = isfinite(result.level) ? result.level : 0.0;
+        }
+    double found =
+        good ? membership_lower_bound(score[1], score[0], runs, METHODS_DELTA, 0.05).epsilon : NAN;
+    free(score[0]);
+    free(score[1]);
+    return found;
 }

@@ -22,6 +22,7 @@ struct method_run {
     uint32_t per_path;
     double reward_shift; /* a neighbouring world's rewards, for audits; 0 */
     uint64_t seed;
+    bool unplayed; /* final is not wanted */
 };
 
 struct method_result {
@@ -39,12 +40,25 @@ double method_claimed_sigma(enum method method, double epsilon);
 
 /* What SIGMA truly costs at METHODS_DELTA where neighbours are reward functions 1 apart everywhere:
  * in closed form for INPUT and DPSGD (500 releases and their 5000 rewards, or 20 clips an update);
- * NaN for PRINTED, which has no closed form: see method_audit. */
+ * infinite for PRINTED, where no bound holds for all rewards: two states of a batch that are close
+ * together have all but the same noise, and their rewards may be 2 apart (docs/privacy.md). */
 double method_true_epsilon(enum method method, double sigma);
 
-/* A lower bound of the true epsilon of PRINTED from RUNS returned weights in each of two worlds
- * whose rewards are 1 apart: their mean value against a threshold that other runs chose, Clopper
- * and Pearson at 97.5 % on either side. NaN: no memory. */
-double method_audit(double sigma, uint32_t per_path, uint32_t runs, uint64_t seed);
+/* Of PRINTED where neighbours' rewards differ by one constant, at most 1: an upper bound. A
+ * constant reward c is what paths lower by c / (1 - discount) would be, everywhere and for both
+ * actions, and choices do not see those; so the weights are a function of paths that are so far
+ * apart in the kernel's norm. It needs a world without terminal states, as line is. */
+double method_constant_epsilon(double sigma, uint32_t per_path);
+
+/* Of PRINTED with the same rate, discount and updates, exactly, in a world of one state and one
+ * action with a value of one weight: a lower bound of what it guarantees in all worlds. A path then
+ * is one normal z, and an update b <- b - rate ((1 - discount) (b + z) - r). */
+double method_single_state_epsilon(double sigma, uint32_t per_path);
+
+/* A lower bound of the true epsilon of OF's method from RUNS returned weights in each of two worlds
+ * whose rewards are 1 apart: their mean value against a threshold that the first half chose,
+ * counted on the second, Clopper and Pearson at 97.5 % on either side (membership_lower_bound).
+ * NaN: no memory. */
+double method_audit(const struct method_run *of, uint32_t runs);
 
 #endif

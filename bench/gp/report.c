@@ -57,38 +57,51 @@ static void find(const char *path, const char *cell, struct found *out)
 
 /* ---- tables */
 
-static void epsilon_text(const struct cell *cell, const char *results, const struct found *f,
-                         char out[64])
+static void number_text(double epsilon, char out[32])
 {
-    char audit[64];
-    struct found audited;
-    snprintf(audit, sizeof audit, "audit-%s", cell->name);
-    find(results, audit, &audited);
-    if (audited.count > 0)
-        snprintf(out, 64, "at least %.2f", audited.low);
-    else if (isinf(f->high))
-        snprintf(out, 64, "infinite");
-    else if (isnan(f->high))
-        snprintf(out, 64, "not measured");
+    if (isnan(epsilon))
+        snprintf(out, 32, " ");
+    else if (isinf(epsilon))
+        snprintf(out, 32, "infinite");
     else
-        snprintf(out, 64, "%.3g", f->high);
+        snprintf(out, 32, epsilon < 100 ? "%.3g" : "%.0f", epsilon);
 }
 
-static void row(FILE *file, const struct cell *cell, const char *results)
+/* What is proved from below, by audit and in closed form, and from above. */
+static void truth(FILE *file, const struct cell *cell, const char *results, const struct found *f)
+{
+    char name[64], text[4][32];
+    struct found audited;
+    snprintf(name, sizeof name, "audit-%s", cell->name);
+    find(results, name, &audited);
+    bool printed = cell->kind == CELL_METHOD && cell->method == METHOD_PRINTED;
+    double sigma = printed ? cell_sigma(cell) : NAN;
+    number_text(audited.count > 0 ? audited.low : NAN, text[0]);
+    number_text(printed ? method_single_state_epsilon(sigma, cell->per_path) : NAN, text[1]);
+    number_text(printed ? method_constant_epsilon(sigma, cell->per_path) : NAN, text[2]);
+    number_text(printed ? INFINITY : f->high, text[3]);
+    fprintf(file, " | %s | %s | %s | %s", text[0], text[1], text[2], text[3]);
+}
+
+static void row(FILE *file, const struct cell *cell, const char *results, bool sided)
 {
     struct found f;
-    char truth[64], claim[32] = "none";
+    char claim[32] = "none";
     find(results, cell->name, &f);
     if (f.count == 0)
         return;
     struct sample_mean mean = sample_mean_of(f.final, f.count);
-    epsilon_text(cell, results, &f, truth);
     if (cell->claimed > 0.0)
         snprintf(claim, sizeof claim, "%g", cell->claimed);
     fprintf(file, "| %s | ", cell->says);
     if (cell->kind == CELL_METHOD)
-        fprintf(file, "%.3g", cell_sigma(cell));
-    fprintf(file, " | %s | %s | %.2f", claim, truth, mean.mean);
+        fprintf(file, "%.3g | ", cell_sigma(cell));
+    else if (sided)
+        fprintf(file, " | ");
+    fprintf(file, "%s", claim);
+    if (sided)
+        truth(file, cell, results, &f);
+    fprintf(file, " | %.2f", mean.mean);
     if (!isnan(mean.half))
         fprintf(file, " ± %.2f", mean.half);
     fprintf(file, " | %zu |\n", f.count);
@@ -98,14 +111,18 @@ static void table(FILE *file, const char *results, const char *title, const char
 {
     size_t count;
     const struct cell *cells = cells_all(&count);
-    fprintf(file,
-            "## %s\n\n| method | sigma | claimed epsilon | true epsilon | return | seeds |\n"
-            "|---|---|---|---|---|---|\n",
-            title);
+    bool sided = strcmp(world, "line") == 0;
+    fprintf(
+        file, "## %s\n\n%s", title,
+        sided
+            ? "| method | sigma | claimed epsilon | at least: audit | at least: one state | at "
+              "most: a constant | at most | return | seeds |\n|---|---|---|---|---|---|---|---|"
+              "---|\n"
+            : "| method | epsilon, claimed and certified | return | seeds |\n|---|---|---|---|\n");
     for (size_t c = 0; c < count; c++) {
         const char *own = cells[c].world ? cells[c].world : "line";
         if (cells[c].kind != CELL_AUDIT && strcmp(own, world) == 0)
-            row(file, &cells[c], results);
+            row(file, &cells[c], results, sided);
     }
     fprintf(file, "\n");
 }
