@@ -86,8 +86,8 @@ static char *findings_of(const struct job_run *run)
     return text;
 }
 
-/* Adds to FINDINGS the answer in roll-out ROLLOUT that is stored, if there is one. */
-static bool add_stored(const struct job_run *run, uint64_t rollout, json_t *findings)
+/* Adds the answer in roll-out ROLLOUT to FINDINGS. DB_NONE: there is none that is stored. */
+static enum db_status add_stored(const struct job_run *run, uint64_t rollout, json_t *findings)
 {
     static const char *const sums[] = {KICKSTART_EPSILON, KICKSTART_DELTA};
     const struct algorithm_request *request = &run->plan.request;
@@ -97,14 +97,15 @@ static bool add_stored(const struct job_run *run, uint64_t rollout, json_t *find
     char key[KEY_SIZE];
     write_key(run, "queries", rollout, key);
     double *answers = calloc((size_t)count * request->action_count, sizeof *answers);
-    bool good = answers != NULL && answers_find(run->db, run->plan.payer, key, &stored) == DB_OK &&
-                stored.status == 200 &&
+    enum db_status status =
+        answers == NULL ? DB_FAILED : answers_find(run->db, run->plan.payer, key, &stored);
+    bool good = status == DB_OK && stored.status == 200 &&
                 student_answer_read(stored.body, stored.body_size, count, request->action_count,
                                     answers, &told) == NULL;
     free(answers);
     answer_done(&stored);
     if (!good) {
-        return false;
+        return status == DB_OK ? DB_NONE : status;
     }
     const double costs[] = {told.cost_epsilon, told.cost_delta};
     for (int i = 0; i < 2; i++) {
@@ -115,26 +116,26 @@ static bool add_stored(const struct job_run *run, uint64_t rollout, json_t *find
     json_object_set_new(findings, KICKSTART_ACCOUNT_DELTA, json_number(told.spent_delta));
     double answered = json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES));
     json_object_set_new(findings, KICKSTART_ANSWERED_STATES, json_number(answered + count));
-    return true;
+    return DB_OK;
 }
 
 char *job_teacher_all_findings(const struct job_run *run)
 {
     char *text = findings_of(run);
-    json_t *findings = text == NULL ? NULL : json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     uint32_t count = kickstart_questions(&run->plan.request);
+    if (text == NULL || count == 0) { /* a plan of which only the beginning could be read */
+        return text;
+    }
+    json_t *findings = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     uint64_t rollout =
         (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
-    bool more = false;
-    while (findings != NULL && add_stored(run, rollout, findings)) {
-        more = true;
-        rollout++;
+    enum db_status status = findings == NULL ? DB_FAILED : DB_OK;
+    for (; status == DB_OK; rollout++) {
+        status = add_stored(run, rollout, findings);
     }
-    if (more) {
-        size_t size = 0;
-        free(text);
-        text = json_text_write(findings, false, &size);
-    }
+    size_t size = 0;
+    free(text);
+    text = status == DB_NONE ? json_text_write(findings, false, &size) : NULL;
     json_decref(findings);
     return text;
 }

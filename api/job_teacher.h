@@ -35,9 +35,9 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
 enum algorithm_status job_teacher_ask(void *context, const struct teacher_question *question,
                                       double *out_probabilities, struct teacher_told *out);
 
-/* The findings of RUN at its end as JSON text (malloc'ed; NULL: memory): what this worker saw, or
- * an earlier one had stored, and answers that were paid for and that neither lived to write down.
- */
+/* The findings of RUN at its end as JSON text (malloc'ed; NULL: memory, or the database failed):
+ * what this worker saw, or an earlier one had stored, and answers that were paid for and that
+ * neither lived to write down. */
 char *job_teacher_all_findings(const struct job_run *run);
 
 /* Writes them down for views of the running job. A row that is not written is no loss. */

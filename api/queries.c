@@ -136,6 +136,18 @@ static enum problem reuse_or_answer(struct query *query)
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status == DB_NONE ? DB_FAILED : status);
 }
 
+/* Whether reuse_or_answer will find an answer. */
+static bool is_stored(const struct call *call)
+{
+    char key[80];
+    struct answer_row stored = {0};
+    unsigned char hash[32];
+    reuse_key(call, key, hash);
+    bool found = answers_find(call->db, call->caller.id, key, &stored) == DB_OK;
+    answer_done(&stored);
+    return found;
+}
+
 enum problem api_queries_ahead(struct call *call)
 {
     struct query *query = NULL;
@@ -144,7 +156,10 @@ enum problem api_queries_ahead(struct call *call)
     if (problem != PROBLEM_NONE) {
         return problem;
     }
-    return read_body(query, &reuse) ? query_plan_ahead(query) : PROBLEM_VALIDATION;
+    if (!read_body(query, &reuse)) {
+        return PROBLEM_VALIDATION;
+    }
+    return reuse == 0 && is_stored(call) ? PROBLEM_NONE : query_plan_ahead(query);
 }
 
 enum problem api_queries_ask(struct call *call)

@@ -292,6 +292,62 @@ Test(kickstart_job, is_cancelled_between_workers_and_says_all_that_it_paid)
     fixture_close(f);
 }
 
+/* Nor does a database that fails while the end is being written make it say less. */
+Test(kickstart_job, says_all_that_it_paid_when_the_database_fails_at_its_end)
+{
+    struct fixture *f = fixture_open_failing();
+    const char *id = teacher(f, 1e5);
+    bool reached = true;
+    int n = 0;
+    database_failure = DB_FAILED;
+    for (; reached && n < 100; n++) {
+        int left = 4;
+        double before = spent(f, id, "steward");
+        struct response *made = fixture_post(f, "steward", "/v1/jobs", job_of(id, "", ""));
+        const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+        cr_assert_eq(domain_turn(f, "first", stop_at, &left), API_JOB_PAUSED);
+        double paid = spent(f, id, "steward") - before;
+        cr_assert_gt(paid, 0);
+        cr_assert_eq(db_run(fixture_db(f), "UPDATE jobs SET findings = '' WHERE state = 'running'",
+                            NULL, 0, NULL, NULL),
+                     DB_OK);
+        expect_status(fixture_post(f, "steward", domain_path("%s:cancel", path), NULL), 200);
+        fixture_advance(400000);
+        database_calls_left = n;
+        enum api_job_turn turn = domain_turn(f, "second", NULL, NULL);
+        reached = database_calls_left < 0;
+        database_calls_left = -1;
+        for (int tries = 0; turn != API_JOB_RAN && tries < 3; tries++) {
+            fixture_advance(400000);
+            turn = domain_turn(f, "third", NULL, NULL);
+        }
+        struct response *job = fixture_get(f, "steward", path);
+        cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+        cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), paid, 1e-9, "%d: %s", n,
+                           job->body);
+    }
+    cr_assert(n > 5 && n < 100, "%d", n);
+    fixture_close(f);
+}
+
+/* A plan of another version, of which this one can read the teacher and not the settings. */
+Test(kickstart_job, fails_with_a_plan_that_is_not_of_this_version)
+{
+    struct fixture *f = fixture_open();
+    const char *id = teacher(f, 1e4);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", job_of(id, "", ""));
+    cr_assert_eq(db_run(fixture_db(f),
+                        "UPDATE jobs SET plan = json_set(plan, '$.parameters.hidden', 'other')",
+                        NULL, 0, NULL, NULL),
+                 DB_OK);
+    cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
+    struct job_row job;
+    cr_assert_eq(jobs_find(fixture_db(f), response_text(made, "/id"), &job), DB_OK);
+    cr_assert_eq(job.state, JOB_FAILED);
+    job_done(&job);
+    fixture_close(f);
+}
+
 /* A teacher that cannot answer any more, because what it knew is damaged: the job is tried again,
  * and then fails with a reason. It has paid for what it heard and for nothing else. */
 Test(kickstart_job, fails_when_its_teacher_fails_again_and_again)

@@ -134,6 +134,18 @@ Test(query_ahead, changes_nothing_before_its_turn)
     cr_expect_not(again->ahead, "a repeat's answer is stored: nothing is to be computed");
 }
 
+Test(query_ahead, computes_nothing_that_was_answered_before)
+{
+    static const char again[] = "{\"state\":[0.5,3.5,0,0],\"reuse\":\"exact\"}";
+    struct response *first = fixture_post(f, "student", ask_path, again);
+    expect_status(first, 200);
+    cr_expect(first->ahead);
+    struct response *second = fixture_post(f, "student", ask_path, again);
+    expect_status(second, 200);
+    cr_expect_str_eq(second->body, first->body);
+    cr_expect_not(second->ahead);
+}
+
 /* A pool thread that began to read before the dataset was deleted puts the networks back on the
  * shelf; the question that it reads for, whose turn comes after the deletion, wipes them. */
 Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
