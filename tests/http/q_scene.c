@@ -55,7 +55,8 @@ void q_scene_make(struct q_scene *scene, struct http_client *client, const char 
     make_dataset(scene, client, steward);
     snprintf(body, sizeof body,
              "{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":2,"
-             "\"delta\":1e-5},\"parameters\":{\"shards\":100,\"steps\":5,\"hidden\":[4]}}",
+             "\"delta\":1e-5},\"parameters\":{\"shards\":100,\"steps\":5,\"base\":\"bcq\","
+             "\"hidden\":[4]}}",
              scene->dataset);
     struct http_answer answer = post(client, steward, "/v1/jobs", body, 202);
     keep_id(&answer, "id", job);
