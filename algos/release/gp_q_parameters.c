@@ -35,7 +35,8 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
         "Weight of the conservative term (cql); 0 is deep Q-learning."},
     [GP_Q_BASE] = {"base", PARAMETER_Q_LEARNER, PARAMETER_ONE(0), 0, 0, NULL, "",
         "What learns on each shard: any algorithm that learns a Q-function from a dataset. Settings "
-        "that are not here have its own defaults; of bcq the values of all actions count."},
+        "that are not here have its own defaults; of bcq what it does not allow is put below what "
+        "it plays."},
     [GP_Q_FORM] = {"form", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 3, forms, "",
         "path: a Gaussian process over one coordinate; features: coefficients of public random "
         "features, an ordinary network; grid: values at public nodes. automatic: path for states "

@@ -113,21 +113,29 @@ Test(matrix, transposed_times_is_its_definition)
     check(set_fast, set_naive, "A' B");
 }
 
-/* Longer than what is packed at once, from which on results are added to. */
+/* Longer than what is packed at once, from which on results are added to; with rows enough for the
+ * packed product and with fewer. */
+static void check_long_sums(size_t rows)
+{
+    enum { INNER = 511, COLUMNS = 33 };
+    struct fixture *f = fixture_new();
+    cr_assert_leq(rows * INNER, (size_t)MOST);
+    matrix_times_transposed(rows, INNER, COLUMNS, f->a, f->b, f->fast, NULL);
+    matrix_times_transposed_naive(rows, INNER, COLUMNS, f->a, f->b, f->naive);
+    compare(f, rows * COLUMNS, "A B'");
+    matrix_times(rows, INNER, COLUMNS, f->a, f->b, f->fast, NULL);
+    matrix_times_naive(rows, INNER, COLUMNS, f->a, f->b, f->naive);
+    compare(f, rows * COLUMNS, "A B");
+    add_fast(rows, INNER, COLUMNS, f->a, f->b, f->fast);
+    add_naive(rows, INNER, COLUMNS, f->a, f->b, f->naive);
+    compare(f, rows * COLUMNS, "C + A' B");
+    free(f);
+}
+
 Test(matrix, long_sums_are_their_definition)
 {
-    enum { ROWS = 13, INNER = 700, COLUMNS = 33 };
-    struct fixture *f = fixture_new();
-    matrix_times_transposed(ROWS, INNER / 2, COLUMNS, f->a, f->b, f->fast, NULL);
-    matrix_times_transposed_naive(ROWS, INNER / 2, COLUMNS, f->a, f->b, f->naive);
-    compare(f, (size_t)ROWS * COLUMNS, "A B'");
-    matrix_times(ROWS, 511, COLUMNS, f->a, f->b, f->fast, NULL);
-    matrix_times_naive(ROWS, 511, COLUMNS, f->a, f->b, f->naive);
-    compare(f, (size_t)ROWS * COLUMNS, "A B");
-    add_fast(23, 511, COLUMNS, f->a, f->b, f->fast);
-    add_naive(23, 511, COLUMNS, f->a, f->b, f->naive);
-    compare(f, (size_t)23 * COLUMNS, "C + A' B");
-    free(f);
+    check_long_sums(13);
+    check_long_sums(29);
 }
 
 /* The last step of both products, in every method, is that of matrix_finish on what they give
@@ -176,22 +184,31 @@ Test(matrix, finish_is_its_definition)
         cr_assert_eq(c[i], gated[i]);
 }
 
-/* What is not finite stays in its own row, and shows there through the rectifier. */
-Test(matrix, a_row_that_is_not_finite_shows_and_disturbs_no_other)
+/* What is not finite stays in its own row, and shows there through the rectifier: of few rows, by
+ * hand or by BLAS, and of many, where they are packed; at every place of a tile of rows. */
+static void check_not_finite(size_t rows, size_t bad)
 {
-    enum { ROWS = 11, INNER = 20, COLUMNS = 40 };
+    enum { INNER = 300, COLUMNS = 40 };
     struct fixture *f = fixture_new();
     const struct matrix_finish finish = {.bias = f->b, .rectify = true};
-    matrix_times_transposed(ROWS, INNER, COLUMNS, f->a, f->b, f->naive, &finish);
-    f->a[5 * INNER + 3] = NAN;
-    matrix_times_transposed(ROWS, INNER, COLUMNS, f->a, f->b, f->fast, &finish);
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
-        if (i / COLUMNS == 5)
+    cr_assert_leq(rows * INNER, (size_t)MOST);
+    matrix_times_transposed(rows, INNER, COLUMNS, f->a, f->b, f->naive, &finish);
+    f->a[bad * INNER + 3] = NAN;
+    matrix_times_transposed(rows, INNER, COLUMNS, f->a, f->b, f->fast, &finish);
+    for (size_t i = 0; i < rows * COLUMNS; i++) {
+        if (i / COLUMNS == bad)
             cr_assert(isnan(f->fast[i]));
         else
             cr_assert_eq(f->fast[i], f->naive[i]);
     }
     free(f);
+}
+
+Test(matrix, a_row_that_is_not_finite_shows_and_disturbs_no_other)
+{
+    check_not_finite(11, 5);
+    for (size_t bad = 0; bad < 27; bad++)
+        check_not_finite(27, bad);
 }
 
 Test(matrix, no_examples_add_nothing)
