@@ -95,6 +95,11 @@ static const char sweep_assumption[] =
     "The policy is the best of several tries by its play in a public world; plan.tries has all of "
     "them, and all were charged in one composition.";
 
+/* Nothing private takes part in it: algos/offline/choice.h. */
+static const char choice_assumption[] =
+    "The policy is the one of several moments of its training that played best in a public world, "
+    "with public coins: the figures cover the weights of every moment, not the last alone.";
+
 static json_t *assumptions_json(const struct job_plan *plan)
 {
     struct statement own;
@@ -102,8 +107,10 @@ static json_t *assumptions_json(const struct job_plan *plan)
         return sentences_json(NULL, own.assumptions);
     }
     const char *noise = is_exact(plan) ? noise_exact : noise_float;
-    return json_pack("[s*, s*, s*, s, s, s]", plan->plan.privacy.steps == 0 ? NULL : noise,
-                     plan->try_count > 0 ? sweep_assumption : NULL, stage_assumption(plan),
+    return json_pack("[s*, s*, s*, s*, s, s, s]", plan->plan.privacy.steps == 0 ? NULL : noise,
+                     plan->try_count > 0 ? sweep_assumption : NULL,
+                     plan->request.choice.candidates > 0 ? choice_assumption : NULL,
+                     stage_assumption(plan),
                      "The environment, the bounds on episodes and actions, and all settings are "
                      "public and were not derived from the data.",
                      plan->experts_declared ? "The declared number of experts is public."

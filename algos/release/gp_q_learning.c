@@ -121,7 +121,7 @@ static void making_clear(struct making *m)
     wipe(m->sum, m->count);
     wipe(m->one, m->count);
     wipe(m->target, m->points * m->terms->action_count);
-    free(m->scratch);
+    wipe(m->scratch, m->points);
     wipe(m->point, m->points * m->terms->state_dim);
     relu_features_clear(&m->features);
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,8 @@ void relu_features_clear(struct relu_features *f)
 {
     free(f->weight);
     free(f->offset);
+    if (f->scratch) /* of a fit to somebody's states */
+        sodium_memzero(f->scratch, (size_t)f->count * (f->count + (size_t)1) * sizeof *f->scratch);
     free(f->scratch);
     *f = (struct relu_features){0};
 }

@@ -222,6 +222,42 @@ Test(choice, an_interrupted_run_chooses_the_same)
     teardown(&s);
 }
 
+static enum algorithm_pulse pause_at_play(void *context, uint64_t steps_done)
+{
+    struct scene *s = context;
+    cr_assert_leq(steps_done, STEPS);
+    s->pulses += steps_done == STEPS; /* no step follows: it plays */
+    return s->pulses > 0 && s->pulses == s->pause_at ? PULSE_SAVE_AND_PAUSE : PULSE_CONTINUE;
+}
+
+/* Long episodes are played in blocks, with a pulse between them: one that is interrupted there,
+ * even after the last step, begins its episodes anew. */
+Test(choice, an_interrupted_play_ends_the_same)
+{
+    struct scene s;
+    setup(&s, CANDIDATES);
+    s.request.choice.episodes = 100;
+    s.request.choice.max_steps = 10000;
+    struct policy *whole = train(&s), *parts = NULL;
+    quiet(&s);
+    s.run.hooks.pulse = pause_at_play;
+    s.run.hooks.save = save;
+    s.pause_at = 1;
+    const char *message = NULL;
+    cr_assert_eq(cql()->train(&s.run, &parts, &message), ALGORITHM_PAUSED);
+    cr_assert_not_null(s.checkpoint);
+    s.run.checkpoint = s.checkpoint;
+    s.run.checkpoint_size = s.checkpoint_size;
+    s.pulses = s.pause_at = 0;
+    parts = train(&s);
+    cr_assert_geq(s.pulses, 2, "it plays from the first episode on");
+    cr_assert_eq(
+        memcmp(whole->parameters, parts->parameters, s.plan.parameter_count * sizeof(float)), 0);
+    policy_free(whole);
+    policy_free(parts);
+    teardown(&s);
+}
+
 /* One that is not finite is not chosen; where all are so, there is no result. */
 Test(choice, what_cannot_be_played_is_not_chosen)
 {

@@ -46,6 +46,15 @@ Test(job_choose, bad_requests_name_what_is_bad)
     fixture_close(f);
 }
 
+/* Whether the certificate of JOB's policy says that it was chosen. */
+static bool certified_as_chosen(struct fixture *f, const struct response *job)
+{
+    struct response *certificate = fixture_get(
+        f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    expect_status(certificate, 200);
+    return strstr(certificate->body, "of several moments of its training") != NULL;
+}
+
 Test(job_choose, costs_no_budget_and_shows_what_was_asked)
 {
     struct fixture *f = fixture_open();
@@ -64,6 +73,7 @@ Test(job_choose, costs_no_budget_and_shows_what_was_asked)
     cr_assert_eq(response_number(chosen, "/choose/max_episode_steps"), 30);
     cr_assert(strstr(plain->body, "\"choose\":null"));
     cr_assert_gt(strlen(response_text(chosen, "/policy")), 0);
+    cr_assert(certified_as_chosen(f, chosen) && !certified_as_chosen(f, plain));
     fixture_close(f);
 }
 
