@@ -157,34 +157,52 @@ enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dat
 
 /* ---- as it is stored */
 
+/* New reference; NULL: memory, as with the next. */
+static json_t *numbers_json(const double *values, uint32_t count, bool whole)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (uint32_t i = 0; good && i < count; i++) {
+        json_t *number = whole ? json_integer((json_int_t)values[i]) : json_number(values[i]);
+        good = json_array_append_new(array, number) == 0;
+    }
+    if (!good) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
 static json_t *list_json(const struct consensus_grid *grid)
 {
     json_t *states = json_array();
-    for (uint32_t i = 0; i < grid->count; i++) {
-        json_t *row = json_array();
-        for (uint32_t d = 0; d < grid->dims; d++) {
-            json_array_append_new(row, json_number(grid->states[(size_t)i * grid->dims + d]));
-        }
-        json_array_append_new(states, row);
+    bool good = states != NULL;
+    for (uint32_t i = 0; good && i < grid->count; i++) {
+        const double *state = grid->states + (size_t)i * grid->dims;
+        good = json_array_append_new(states, numbers_json(state, grid->dims, false)) == 0;
+    }
+    if (!good) {
+        json_decref(states);
+        return NULL;
     }
     return json_pack("{s:o}", "states", states);
 }
 
 json_t *job_stage_grid_json(const struct consensus_grid *grid)
 {
+    double points[ENV_MAX_STATE_DIM];
     if (grid->dims == 0) {
         return json_null();
     }
     if (grid->count > 0) {
         return list_json(grid);
     }
-    json_t *low = json_array(), *high = json_array(), *points = json_array();
     for (uint32_t d = 0; d < grid->dims; d++) {
-        json_array_append_new(low, json_number(grid->low[d]));
-        json_array_append_new(high, json_number(grid->high[d]));
-        json_array_append_new(points, json_integer((json_int_t)grid->points[d]));
+        points[d] = grid->points[d];
     }
-    return json_pack("{s:o, s:o, s:o}", "low", low, "high", high, "points", points);
+    return json_pack("{s:o, s:o, s:o}", "low", numbers_json(grid->low, grid->dims, false), "high",
+                     numbers_json(grid->high, grid->dims, false), "points",
+                     numbers_json(points, grid->dims, true));
 }
 
 static bool parse_list(const json_t *states, struct consensus_grid *out)

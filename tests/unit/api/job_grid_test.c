@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/job_stage_grid.h"
 #include "tests/unit/api/domain.h"
 
 /* A sealed dataset of no world that anybody could play. */
@@ -201,4 +202,41 @@ Test(job_grid, bad_grids_name_what_is_bad)
     cr_expect_eq(response_number(budget, "/reserved/epsilon"), 0);
     cr_expect_eq(response_number(budget, "/spent/epsilon"), 0);
     fixture_close(f);
+}
+
+/* Any one allocation fails: a grid is written whole or not at all. */
+static int allocations_left;
+
+static void *some_memory(size_t size)
+{
+    return allocations_left-- == 0 ? NULL : malloc(size);
+}
+
+static void expect_whole_or_nothing(const struct consensus_grid *grid)
+{
+    bool whole = false;
+    for (int n = 0; !whole && n < 200; n++) {
+        allocations_left = n;
+        json_set_alloc_funcs(some_memory, free);
+        json_t *json = job_stage_grid_json(grid);
+        whole = allocations_left >= 0;
+        json_set_alloc_funcs(malloc, free);
+        struct consensus_grid back = {0};
+        if (json != NULL) {
+            cr_assert(job_stage_grid_parse(json, &back), "%d", n);
+            cr_assert_eq(consensus_grid_size(&back), consensus_grid_size(grid), "%d", n);
+        }
+        cr_assert(json != NULL || !whole);
+        job_stage_grid_clear(&back);
+        json_decref(json);
+    }
+    cr_assert(whole);
+}
+
+Test(job_grid, is_written_whole_or_not_at_all)
+{
+    double states[] = {0.5, 1.5, 2.5, 3.5, 4.5, 5.5};
+    expect_whole_or_nothing(
+        &(struct consensus_grid){.low = {-1, 0}, .high = {1, 0}, .points = {3, 1}, .dims = 2});
+    expect_whole_or_nothing(&(struct consensus_grid){.dims = 2, .count = 3, .states = states});
 }
