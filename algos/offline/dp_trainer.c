@@ -221,7 +221,8 @@ static enum algorithm_status pulse(struct trainer *t)
     return ALGORITHM_CANCELLED;
 }
 
-/* Lets candidates play that are due by now. */
+/* Lets candidates play that are due by now. One play takes a fraction of a second, so whoever runs
+ * the training is heard after each: a hundred of them may fall between two pulses of the steps. */
 static enum algorithm_status choose(struct trainer *t)
 {
     enum algorithm_status status = ALGORITHM_OK;
@@ -230,8 +231,7 @@ static enum algorithm_status choose(struct trainer *t)
     uint32_t due = choice_due(t->settings->choice, t->state.steps_done, t->run->plan->total_steps);
     while (status == ALGORITHM_OK && t->state.judged < due) {
         trainer_choice_play(&t->choice, &t->state, due);
-        if (t->state.judged < due)
-            status = pulse(t);
+        status = pulse(t);
     }
     return status;
 }

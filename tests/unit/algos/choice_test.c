@@ -222,6 +222,20 @@ Test(choice, an_interrupted_run_chooses_the_same)
     teardown(&s);
 }
 
+/* A play may take as long as a thousand steps: nobody waits for several of them. */
+Test(choice, every_play_is_followed_by_a_pulse)
+{
+    struct scene s;
+    setup(&s, CANDIDATES);
+    set(&s, "steps", 4 * CANDIDATES);
+    const char *message = NULL;
+    cr_assert_eq(cql()->plan(&s.request, &s.plan, &message), ALGORITHM_OK);
+    s.run.hooks.pulse = pulse;
+    policy_free(train(&s));
+    cr_assert_geq(s.pulses, CANDIDATES);
+    teardown(&s);
+}
+
 static enum algorithm_pulse pause_at_play(void *context, uint64_t steps_done)
 {
     struct scene *s = context;
