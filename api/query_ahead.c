@@ -28,18 +28,27 @@ void api_ahead_free(struct api_ahead *ahead)
     }
 }
 
-/* Whether the client's account, if it has one, could pay. */
+/* Whether the account ID, if there is one, could pay. */
+static bool has_left(struct call *call, const char *id, const struct filter_price *cost)
+{
+    struct ledger_account account;
+    return id[0] == '\0' || ledger_find(call->db, id, &account) != DB_OK ||
+           (cost->units <= account.limit_units - account.spent_units - account.held_units &&
+            cost->delta_units <= account.limit_delta - account.spent_delta - account.held_delta);
+}
+
+/* Whether the question will be paid for, as far as one can see now: an account that it opens has
+ * enough. */
 static bool may_pay(struct query *query)
 {
     struct call *call = query->call;
-    struct ledger_account account;
-    if (teachers_client_find(call->db, query->teacher->row.id, call->caller.id, &query->standing) !=
-            DB_OK ||
-        ledger_find(call->db, query->standing.account, &account) != DB_OK) {
-        return true;
-    }
+    const struct teacher_row *row = &query->teacher->row;
+    bool known =
+        teachers_client_find(call->db, row->id, call->caller.id, &query->standing) == DB_OK;
     return query_set_price(query) == PROBLEM_NONE && !query->floor &&
-           account.spent_units + account.held_units + query->cost.units <= account.limit_units;
+           has_left(call, known ? query->standing.account : "", &query->cost) &&
+           has_left(call, row->account, &query->cost) &&
+           has_left(call, row->dataset_account, &query->cost);
 }
 
 enum problem query_plan_ahead(struct query *query)

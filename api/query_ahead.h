@@ -7,8 +7,8 @@
 
 #include "api/query.h"
 
-/* Leaves in call->ahead what is to be computed of QUERY. Nothing where that is quick, or where the
- * client's account could not pay. Changes nothing. */
+/* Leaves in call->ahead what is to be computed of QUERY. Nothing where that is quick, or where
+ * one of its accounts could not pay. Changes nothing. */
 enum problem query_plan_ahead(struct query *query);
 
 /* Computes what was left in call->ahead, if anything was: what the answers to those states are

@@ -52,7 +52,7 @@ static void open_service(void)
         f, "steward", "/v1/teachers",
         domain_path(
             "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":%g,"
-            "\"temperature\":0.2},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":6,"
+            "\"temperature\":0.2},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":4.2,"
             "\"delta\":1e-6},\"client_budget\":{\"epsilon\":4,\"delta\":1e-6}}",
             response_text(job, "/policy"), SIGMA));
     expect_status(made, 201);
@@ -173,16 +173,31 @@ Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
     db_close(reader);
 }
 
-Test(query_ahead, costs_no_sums_when_the_account_is_empty)
+/* Asks as ROLE until nothing is left: each question that is paid for was run ahead, no other. */
+static struct response *ask_until_refused(const char *role)
 {
     struct response *last = NULL;
     char key[16];
     for (int n = 0; n < 1000 && (last == NULL || last->status == 200); n++) {
         snprintf(key, sizeof key, "k%d", n);
-        last = ask(key, NULL);
+        struct ask wish = {
+            .path = ask_path, .token = fixture_token(f, role), .key = key, .body = HERE};
+        last = fixture_ask(f, &wish);
         cr_expect_eq(last->ahead, last->status == 200);
     }
     expect_problem(last, "budget-exhausted");
+    return last;
+}
+
+/* First the client's own account ends, then, for another client, the teacher's. */
+Test(query_ahead, costs_no_sums_when_an_account_is_empty)
+{
+    struct response *own = ask_until_refused("student");
+    struct response *teachers = ask_until_refused("steward");
+    cr_expect_str_neq(response_text(own, "/violated/0/account"),
+                      response_text(teachers, "/violated/0/account"));
+    cr_expect_float_eq(response_number(own, "/violated/0/limit/epsilon"), 4, 1e-9);
+    cr_expect_float_eq(response_number(teachers, "/violated/0/limit/epsilon"), 4.2, 1e-9);
 }
 
 /* A batch of the Open Inference Protocol likewise; and few networks are asked in their turn. */
