@@ -69,7 +69,7 @@ void matrix_finish(size_t rows, size_t columns, float *c, const struct matrix_fi
         float *restrict row = c + i * columns;
         if (finish->bias)
             add_bias(row, finish->bias, columns, finish->rectify);
-        const float *restrict where = finish->where + (finish->where ? i * columns : 0);
+        const float *restrict where = finish->where ? finish->where + i * columns : NULL;
         for (size_t j = 0; where && j < columns; j++)
             row[j] = where[j] > 0.0F ? row[j] : 0.0F;
     }

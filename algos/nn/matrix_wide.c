@@ -150,7 +150,8 @@ WIDE static void all_rows(size_t rows, size_t inner, struct matrix_factor left, 
         to.c += done * out->stride;
         if (out->finish) {
             finish = *out->finish;
-            finish.where += finish.where ? done * out->stride : 0;
+            if (finish.where)
+                finish.where += done * out->stride;
             to.finish = &finish;
         }
         size_t left_over = rows - done;

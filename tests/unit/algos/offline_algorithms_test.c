@@ -111,7 +111,7 @@ static struct policy *train_in_parts(const struct kit *kit, const struct dataset
                                 .plan = &kit->plan,
                                 .data = data,
                                 .noise = noise,
-                                .hooks = {&pauses, pulse, save}};
+                                .hooks = {.context = &pauses, .pulse = pulse, .save = save}};
     struct policy *policy = NULL;
     const char *message = NULL;
     int parts = 0;

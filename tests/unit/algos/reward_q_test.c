@@ -352,7 +352,7 @@ Test(reward_q, the_price_is_that_of_all_updates_together)
             cr_expect_leq(gaussian_dp_epsilon(mu, 1e-5), 1 + 1e-9);
             cr_expect_geq(gaussian_dp_epsilon(mu, 1e-5), 0.999);
             cr_expect_leq(plan.privacy.epsilon, 1);
-            cr_expect_eq(plan.privacy.steps, updates);
+            cr_expect_eq(plan.privacy.steps, (uint64_t)updates);
             cr_expect_eq(plan.privacy.sampling_rate, 1);
             cr_expect_leq(plan.privacy.noise_multiplier * t->sensitivity, t->sigma);
             cr_expect_eq(t->unit, Q_UNIT_REWARD);
