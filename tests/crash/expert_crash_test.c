@@ -12,7 +12,8 @@
 #include "tests/crash/askers.h"
 #include "tests/http/shards_scene.h"
 
-#define ROUNDS 10
+#define ROUNDS            10
+#define ROUNDS_TO_THE_END 200
 
 Test(expert_crash, three_accounts_agree_whenever_it_is_killed)
 {
@@ -48,11 +49,17 @@ Test(expert_crash, three_accounts_agree_whenever_it_is_killed)
         cr_assert_eq(shards_spent(&scene, teacher.dataset_account),
                      shards_spent(&scene, teacher.account) + teacher.opening);
     }
+    /* A slow machine's crowd may not have come to the end of any budget between the kills. */
+    for (unsigned more = 0; crowd.refused == 0 && more < ROUNDS_TO_THE_END; more++) {
+        crowd_start(&crowd, &server, rounds + more);
+        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+        crowd_expect_kept(&crowd, crowd_stop(&crowd), &random);
+    }
     expect_entries_add_up(&scene);
     fprintf(stderr, "[----] %u kills, %zu acknowledged, %u refused, %u without an answer\n", rounds,
             crowd.count, crowd.refused, crowd.unknown);
     cr_expect_gt(crowd.count, rounds, "too few questions to say anything");
-    cr_expect(rounds < ROUNDS || crowd.refused > 0, "no budget was ever exhausted");
+    cr_expect_gt(crowd.refused, 0, "no budget was ever exhausted");
     crowd_clear(&crowd);
     scene_clear(&scene);
     server_close(&server);
