@@ -145,11 +145,31 @@ static json_t *findings_json(const struct job_row *job)
     return json_loads(job->findings, JSON_REJECT_DUPLICATES, NULL);
 }
 
+/* A job whose plan another version of this program wrote: what became of it is known all the same.
+ */
+static json_t *outcome_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+{
+    return json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:n, s:n, s:n, s:o, s:o, s:n, s:o, s:o, s:o, s:[s], "
+        "s:b, s:o, s:o, s:o, s:n, s:n, s:n}",
+        "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
+        json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
+        "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
+        "privacy", "parameters", "sweep", "policy", json_text_or_null(job->policy), "q_release",
+        json_text_or_null(job->q_release), "release", "evaluation", evaluation_json(job),
+        "findings", findings_json(job), "error", error_json(job), "notes",
+        "What it was asked for with cannot be read by this version of the service; the ledger has "
+        "what it has cost.",
+        "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
+        "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms),
+        "shards", "teacher", "choose");
+}
+
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
     if (!job_plan_read(job->plan, &plan, NULL)) {
-        return NULL;
+        return outcome_json(job, queue_place, now_ms);
     }
     bool played = plan.algorithm->plays_given;
     json_t *sweep = job_sweep_json(&plan);

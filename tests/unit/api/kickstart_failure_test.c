@@ -91,7 +91,8 @@ Test(kickstart_failure, says_all_that_it_paid_when_the_database_fails_at_its_end
     fixture_close(f);
 }
 
-/* A plan of another version, of which this one can read the teacher and not the settings. */
+/* A plan of another version, of which this one can read the teacher and not the settings. What
+ * became of the job is shown, alone and among others. */
 Test(kickstart_failure, fails_with_a_plan_that_is_not_of_this_version)
 {
     struct fixture *f = fixture_open();
@@ -106,6 +107,15 @@ Test(kickstart_failure, fails_with_a_plan_that_is_not_of_this_version)
     cr_assert_eq(jobs_find(fixture_db(f), response_text(made, "/id"), &job), DB_OK);
     cr_assert_eq(job.state, JOB_FAILED);
     job_done(&job);
+    struct response *shown =
+        fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
+    cr_assert_eq(shown->status, 200, "%s", shown->body);
+    cr_assert_str_eq(response_text(shown, "/state"), "failed");
+    cr_assert(json_is_null(response_at(shown, "/parameters")));
+    cr_assert_not_null(strstr(response_text(shown, "/notes/0"), "this version"));
+    struct response *list = fixture_get(f, "steward", "/v1/jobs");
+    cr_assert_eq(list->status, 200, "%s", list->body);
+    cr_assert_str_eq(response_text(list, "/items/0/state"), "failed");
     fixture_close(f);
 }
 
