@@ -5,7 +5,7 @@
 #include "api/json_text.h"
 
 #define SKILL_POWER    8
-#define SKILL_EPISODES 4
+#define SKILL_EPISODES 16
 #define SKILL_RETURN   1e15 /* largest of either sign */
 
 void job_skill_read(struct call *call, const json_t *object, struct skill_scale *out)

@@ -230,7 +230,7 @@ Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 120)
     struct response *certificate = certificate_of(f, job);
     cr_assert_eq(response_number(certificate, "/plan/consensus/skill/high"), 150);
     cr_assert_eq(response_number(certificate, "/plan/consensus/skill/power"), 8);
-    cr_assert_eq(response_number(certificate, "/plan/consensus/skill/episodes"), 4);
+    cr_assert_eq(response_number(certificate, "/plan/consensus/skill/episodes"), 16);
     fixture_close(f);
 }
 
