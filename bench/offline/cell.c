@@ -18,6 +18,7 @@
 #define EXPLORE            0.1
 #define ROUNDS             1
 #define CANDIDATE_EPISODES 20
+#define SKILL_EPISODES     16
 /* Ten runs of ten episodes. */
 #define EPISODES 100
 
@@ -58,7 +59,7 @@ static void set_stage(const struct cell *cell, struct algorithm_request *out)
         stage.labels = LABELS;
         stage.explore = EXPLORE;
         stage.rounds = ROUNDS;
-        stage.skill = (struct skill_scale){.episodes = 4};
+        stage.skill = (struct skill_scale){.episodes = SKILL_EPISODES};
         stage.epsilon_share = stage.delta_share = 1.0;
         out->plain_share = 1.0;
     } else {
@@ -95,6 +96,8 @@ static bool set_stage_setting(const struct cell_setting *setting, struct algorit
         stage->skill.high = setting->value;
     else if (strcmp(name, "skill_power") == 0)
         stage->skill.power = setting->value;
+    else if (strcmp(name, "skill_episodes") == 0)
+        stage->skill.episodes = (uint32_t)setting->value;
     else if (strcmp(name, "rounds") == 0)
         stage->rounds = (uint32_t)setting->value;
     else if (strcmp(name, "candidates") == 0)

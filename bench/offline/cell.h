@@ -18,9 +18,9 @@ const struct cell_method *cell_method_find(const char *name);
 
 /* NAME=VALUE settings. "stable_count", "stable_share" and "plain_share" are those of stable
  * prefixes; "labels", "label_length", "label_share", "label_plain_share", "explore", "rounds",
- * "skill_low", "skill_high" and "skill_power" those of consensus labels; "candidates" and
- * "candidate_episodes" those of the choice by play; "layers" is the number of hidden layers, all as
- * wide as the first; the others are the algorithm's parameters. */
+ * "skill_low", "skill_high", "skill_power" and "skill_episodes" those of consensus labels;
+ * "candidates" and "candidate_episodes" those of the choice by play; "layers" is the number of
+ * hidden layers, all as wide as the first; the others are the algorithm's parameters. */
 #define CELL_SETTINGS 16
 struct cell_setting {
     const char *name;
