@@ -66,12 +66,12 @@ static unsigned low_budget(const struct cell *cell, struct cell_setting out[CELL
                            unsigned count)
 {
     if (!fits("cartpole", cell->population->env->name) || !fits("consensus", cell->method->name) ||
-        cell->epsilon > 5.0 || count + 2 > CELL_SETTINGS)
+        cell->epsilon > 5.0 || count + 3 > CELL_SETTINGS)
         return count;
-    if (fits("cql", cell->algorithm->name)) {
+    if (fits("cql", cell->algorithm->name))
         out[count++] = (struct cell_setting){"explore", 0.1}; /* they explore by themselves */
+    if (cell->epsilon >= 5.0)
         return count;
-    }
     /* More voices, of lucky experts too: there are too few others for the noise. */
     out[count++] = (struct cell_setting){"skill_episodes", 4};
     out[count++] = (struct cell_setting){"candidate_episodes", 20};
