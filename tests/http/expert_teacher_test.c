@@ -15,7 +15,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STEPS 400
 #else
-#define STEPS 20000
+#define STEPS 80000
 #endif
 #define ANSWERS_MAX 3000
 #define STATE       "{\"state\":[0.01,-0.02,0.03,0.04]}"
