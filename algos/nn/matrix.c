@@ -9,6 +9,7 @@
 #include <cblas.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "algos/nn/matrix_wide.h"
@@ -52,30 +53,8 @@ static bool wide(size_t rows, size_t columns)
     return rows >= MATRIX_WIDE_ROWS && columns >= MATRIX_WIDE_COLUMNS && matrix_wide_available();
 }
 
-static void add_bias(float *restrict row, const float *restrict bias, size_t columns, bool rectify)
-{
-    for (size_t j = 0; j < columns; j++) {
-        float x = row[j] + bias[j];
-        row[j] = rectify && x < 0.0F ? 0.0F : x; /* false for NaN */
-    }
-}
-
-void matrix_finish(size_t rows, size_t columns, float *c, const struct matrix_finish *finish)
-{
-    if (!finish)
-        return;
-    assert(finish->bias || !finish->rectify);
-    for (size_t i = 0; i < rows; i++) {
-        float *restrict row = c + i * columns;
-        if (finish->bias)
-            add_bias(row, finish->bias, columns, finish->rectify);
-        const float *restrict where = finish->where ? finish->where + i * columns : NULL;
-        for (size_t j = 0; where && j < columns; j++)
-            row[j] = where[j] > 0.0F ? row[j] : 0.0F;
-    }
-}
-
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t lanes_mask __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 /* SIDE x TILE results, in registers. */
 typedef lanes tile[SIDE][TILE / LANES];
@@ -85,6 +64,45 @@ static lanes load(const float *p)
     lanes v;
     memcpy(&v, p, sizeof v);
     return v;
+}
+
+static void store(float *p, lanes v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+static void add_bias(float *restrict row, const float *restrict bias, size_t columns, bool rectify)
+{
+    for (size_t j = 0; j < columns; j++) {
+        float x = row[j] + bias[j];
+        row[j] = rectify && x < 0.0F ? 0.0F : x; /* false for NaN */
+    }
+}
+
+/* By vectors, because the compiler makes a branch of it for each number, which nobody can guess. */
+static void keep_where(float *restrict row, const float *restrict where, size_t columns)
+{
+    size_t whole = columns / LANES * LANES;
+    for (size_t j = 0; j < whole; j += LANES) {
+        lanes_mask positive = load(where + j) > 0.0F;
+        store(row + j, (lanes)((lanes_mask)load(row + j) & positive));
+    }
+    for (size_t j = whole; j < columns; j++)
+        row[j] = where[j] > 0.0F ? row[j] : 0.0F;
+}
+
+void matrix_finish(size_t rows, size_t columns, float *c, const struct matrix_finish *finish)
+{
+    if (!finish)
+        return;
+    assert(finish->bias || !finish->rectify);
+    for (size_t i = 0; i < rows; i++) {
+        float *row = c + i * columns;
+        if (finish->bias)
+            add_bias(row, finish->bias, columns, finish->rectify);
+        if (finish->where)
+            keep_where(row, finish->where + i * columns, columns);
+    }
 }
 
 static float lanes_sum(lanes v)
