@@ -35,6 +35,13 @@ bench-shards:
 	@$(BENCH_OUT)/bench_ensemble
 	@bench/bench_shards.sh $(BENCH_OUT)
 
+# What a server holds and takes while a job clones thousands of experts; some five minutes, and 2 GB of disk.
+.PHONY: bench-memory
+bench-memory:
+	@scripts/install-deps build bench
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/tacet
+	@bench/bench_memory.sh $(BENCH_OUT)
+
 # Learning curves of PPO in all worlds; minutes of CPU time.
 $(BENCH_OUT)/curves: $(BENCH_OUT)/bench/curves.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)

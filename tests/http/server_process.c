@@ -230,3 +230,17 @@ bool server_log_has(const struct server_process *server, const char *text)
     free(log);
     return has;
 }
+
+long server_peak_kib(const struct server_process *server)
+{
+    char path[64];
+    size_t size = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)server->pid);
+    char *status = read_whole(path, &size);
+    cr_assert_not_null(status);
+    const char *line = strstr(status, "VmHWM:");
+    cr_assert_not_null(line);
+    long kib = strtol(line + strlen("VmHWM:"), NULL, 10);
+    free(status);
+    return kib;
+}

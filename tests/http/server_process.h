@@ -52,6 +52,9 @@ int tacet_run(char *out, size_t size, const char *argument, ...);
 /* True when the server's log holds TEXT. */
 bool server_log_has(const struct server_process *server, const char *text);
 
+/* The most memory that it had since it was started, in KiB. */
+long server_peak_kib(const struct server_process *server);
+
 /* The whole of a file, malloc'ed and NUL-terminated; NULL when it cannot be read. */
 char *read_whole(const char *path, size_t *out_size);
 

@@ -15,21 +15,6 @@
 #define INSTRUMENTED false
 #endif
 
-/* The most memory that the server ever had. */
-static long peak_kib(const struct server_process *server)
-{
-    char path[64];
-    size_t size = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)server->pid);
-    char *status = read_whole(path, &size);
-    cr_assert_not_null(status);
-    const char *line = strstr(status, "VmHWM:");
-    cr_assert_not_null(line);
-    long kib = strtol(line + strlen("VmHWM:"), NULL, 10);
-    free(status);
-    return kib;
-}
-
 Test(upload_memory, a_hundred_megabytes_pass_through_64)
 {
     struct server_process server;
@@ -58,7 +43,7 @@ Test(upload_memory, a_hundred_megabytes_pass_through_64)
     struct http_answer answer = http_expect(client, 201, &call);
     json_t *count = json_object_get(answer.json, "trajectories");
     cr_expect_eq((size_t)json_integer_value(count), copies * 40, "%s", answer.body);
-    long peak = peak_kib(&server);
+    long peak = server_peak_kib(&server);
     cr_expect_leq(peak, MOST_KIB, "the server used %ld KiB", peak);
     fprintf(stderr, "[----] an upload of %zu MB passed through %ld MB\n", copies * one >> 20,
             peak >> 10);
