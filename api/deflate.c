@@ -62,9 +62,8 @@ bool deflate_bytes(enum inflate_encoding encoding, const void *bytes, size_t siz
         free(fresh);
         return false;
     }
-    *out = realloc(fresh, *out_size); /* mostly much smaller than the bound */
-    if (*out == NULL)
-        *out = fresh;
+    char *fitting = realloc(fresh, *out_size); /* mostly much smaller than the bound */
+    *out = fitting != NULL ? fitting : fresh;
     return true;
 }
 
