@@ -59,8 +59,8 @@ static json_t *mechanism_json(const struct aggregation *a)
                   json_number(a->row.clip), "norm", scheme->mechanism->norm, "epsilon_per_report",
                   json_number(ledger_units_value(a->row.price_units)), "report_length",
                   (json_int_t)scheme->report_length, "unbiased", (int)scheme->unbiased);
-    if (json != NULL && scheme->mechanism == &local_projected_sign) {
-        json_object_set_new(json, "projection_clip", json_number(a->row.projection_clip));
+    if (scheme->mechanism == &local_projected_sign) {
+        json_member_add(&json, "projection_clip", json_number(a->row.projection_clip));
     }
     return json;
 }

@@ -34,7 +34,7 @@ static json_t *value_json(const struct parameter_spec *spec, const struct parame
     }
     json_t *list = json_array();
     for (unsigned i = 0; i < value->count; i++) {
-        json_array_append_new(list, json_number(value->number[i]));
+        json_list_add(&list, json_number(value->number[i]));
     }
     return list;
 }
@@ -46,8 +46,8 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
     for (unsigned i = 0; i < algorithm->override_count; i++) {
         const struct parameter_override *one = &algorithm->overrides[i];
         if (one->index == index) {
-            json_object_set_new(worlds, one->world,
-                                value_json(&algorithm->parameters[index], &one->value));
+            json_member_add(&worlds, one->world,
+                            value_json(&algorithm->parameters[index], &one->value));
         }
     }
     return worlds;
@@ -57,7 +57,7 @@ static json_t *choices_json(const struct parameter_spec *spec)
 {
     json_t *choices = json_array();
     for (unsigned i = 0; parameters_choice(spec, i) != NULL; i++) {
-        json_array_append_new(choices, json_string(parameters_choice(spec, i)));
+        json_list_add(&choices, json_string(parameters_choice(spec, i)));
     }
     return choices;
 }
@@ -71,11 +71,11 @@ static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
                             "environment_defaults", overrides_json(algorithm, index), "unit",
                             spec->unit, "meaning", spec->meaning);
     if (parameters_is_choice(spec)) {
-        json_object_set_new(one, "choices", choices_json(spec));
+        json_member_add(&one, "choices", choices_json(spec));
         return one;
     }
-    json_object_set_new(one, "minimum", json_number(spec->min));
-    json_object_set_new(one, "maximum", json_number(spec->max));
+    json_member_add(&one, "minimum", json_number(spec->min));
+    json_member_add(&one, "maximum", json_number(spec->max));
     return one;
 }
 
@@ -87,7 +87,7 @@ static json_t *mechanisms_json(const struct algorithm *algorithm)
     for (int m = 0; m < MECHANISM_COUNT; m++) {
         if (algorithm->mechanisms[m]) {
             const char *name = algorithm_mechanism_name((enum algorithm_mechanism)m);
-            json_array_append_new(names, json_string(name));
+            json_list_add(&names, json_string(name));
         }
     }
     return names;

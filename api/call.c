@@ -231,7 +231,7 @@ static enum problem add_fault(struct call *call, json_t *fault)
         call->errors = json_array();
     }
     if (fault != NULL && call->errors != NULL && call->error_count <= ERRORS_SHOWN_MAX) {
-        json_array_append(call->errors, fault);
+        (void)json_array_append(call->errors, fault); /* as above */
     }
     json_decref(fault);
     return PROBLEM_VALIDATION;
@@ -278,7 +278,7 @@ void call_violated(struct call *call, json_t *violation)
         json_decref(violation);
         return;
     }
-    json_array_append_new(call->violated, violation);
+    (void)json_array_append_new(call->violated, violation); /* the problem says it without, too */
 }
 
 void call_problem_member(struct call *call, const char *name, json_t *value)
@@ -290,7 +290,7 @@ void call_problem_member(struct call *call, const char *name, json_t *value)
         json_decref(value);
         return;
     }
-    json_object_set_new(call->extra, name, value);
+    (void)json_object_set_new(call->extra, name, value); /* likewise */
 }
 
 void call_answer_problem(struct call *call, enum problem problem)

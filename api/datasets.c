@@ -39,12 +39,12 @@ json_t *dataset_json(const struct dataset_row *row, bool with_counts)
         "min_action_probability", json_number(row->min_action_probability), "sensitivity",
         sensitivities[row->is_public], "nominal_experts", nominal, "account",
         json_text_or_null(row->account), "created_at", json_time(row->created_ms));
-    if (json == NULL || !with_counts) {
+    if (!with_counts) {
         return json;
     }
-    json_object_set_new(json, "experts", json_integer(row->experts));
-    json_object_set_new(json, "trajectories", json_integer(row->trajectories));
-    json_object_set_new(json, "transitions", json_integer(row->transitions));
+    json_member_add(&json, "experts", json_integer(row->experts));
+    json_member_add(&json, "trajectories", json_integer(row->trajectories));
+    json_member_add(&json, "transitions", json_integer(row->transitions));
     return json;
 }
 

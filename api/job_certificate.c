@@ -86,7 +86,7 @@ static json_t *sentences_json(const char *first, const char *const list[STATEMEN
 {
     json_t *json = first == NULL ? json_array() : json_pack("[s]", first);
     for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i] != NULL; i++) {
-        json_array_append_new(json, json_string(list[i]));
+        json_list_add(&json, json_string(list[i]));
     }
     return json;
 }

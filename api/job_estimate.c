@@ -40,17 +40,17 @@ static json_t *plan_json(const struct job_wish *wish, const struct ledger_accoun
     bool private = wish->plan.request.mechanism != MECHANISM_NONE;
     json_t *json = private ? job_plan_privacy(&wish->plan)
                            : json_pack("{s:I}", "steps", (json_int_t)plan->total_steps);
-    if (json != NULL) {
-        json_object_set_new(json, "total_steps", json_integer((json_int_t)plan->total_steps));
-        json_object_set_new(json, "parameter_count",
-                            json_integer((json_int_t)plan->parameter_count));
-    }
+    json_member_add(&json, "total_steps", json_integer((json_int_t)plan->total_steps));
+    json_member_add(&json, "parameter_count", json_integer((json_int_t)plan->parameter_count));
     if (json != NULL && wish->plan.shards > 0) {
         json_t *left = budget_remaining(account);
         json_t *teaching =
             job_shards_estimate(&wish->plan, json_number_value(json_object_get(left, "epsilon")),
                                 json_number_value(json_object_get(left, "delta")));
-        json_object_update(json, teaching);
+        if (json_object_update(json, teaching) != 0) {
+            json_decref(json);
+            json = NULL;
+        }
         json_decref(teaching);
         json_decref(left);
     }
@@ -95,7 +95,7 @@ enum problem api_jobs_estimate(struct call *call)
             json_decref(accounts);
             return call_db(call, status == DB_NONE ? DB_FAILED : status);
         }
-        json_array_append_new(accounts, budget_json(&account));
+        json_list_add(&accounts, budget_json(&account));
         pays = sharded || (wish->feasible && can_pay(&account, privacy));
     }
     json_t *asked_cost = NULL, *asking = json_null();

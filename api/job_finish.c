@@ -126,7 +126,7 @@ static bool prepare_findings(struct finish *finish)
                             : json_object();
     size_t size = 0;
     for (unsigned i = 0; i < run->finding_count && !asks; i++) {
-        json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
+        json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
     }
     bool all = object != NULL &&
                (sweep || asks || json_object_size(object) == run->finding_count) &&

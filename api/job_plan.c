@@ -66,7 +66,7 @@ static json_t *figure_json(const struct statement_figure *figure)
     }
     json_t *list = json_array();
     for (unsigned i = 0; i < figure->count; i++) {
-        json_array_append_new(list, json_number(figure->value[i]));
+        json_list_add(&list, json_number(figure->value[i]));
     }
     return list;
 }
@@ -78,7 +78,7 @@ static json_t *figures_json(const struct job_plan *plan)
     (void)job_plan_statement(plan, &statement);
     for (unsigned i = 0; i < statement.figure_count; i++) {
         const struct statement_figure *figure = &statement.figures[i];
-        json_object_set_new(json, figure->name, figure_json(figure));
+        json_member_add(&json, figure->name, figure_json(figure));
     }
     return json;
 }
@@ -88,7 +88,7 @@ static json_t *tries_privacy(const struct job_plan *plan)
     const struct dp_sgd_plan *p = &plan->plan.privacy;
     json_t *tries = json_array();
     for (uint32_t t = 0; t < plan->try_count; t++) {
-        json_array_append_new(tries, job_plan_privacy(&plan->tries[t]));
+        json_list_add(&tries, job_plan_privacy(&plan->tries[t]));
     }
     return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "steps", (json_int_t)p->steps, "delta",
                      json_number(p->delta), "epsilon", json_number(p->epsilon), "epsilon_lower",
@@ -158,7 +158,7 @@ static json_t *shape_json(const struct mlp_shape *shape)
 {
     json_t *widths = json_array();
     for (uint32_t l = 0; l < shape->layer_count; l++) {
-        json_array_append_new(widths, json_integer(shape->width[l]));
+        json_list_add(&widths, json_integer(shape->width[l]));
     }
     return json_pack("{s:I, s:o, s:i}", "input", (json_int_t)shape->input, "widths", widths,
                      "activation", (int)shape->activation);
@@ -215,8 +215,8 @@ static json_t *evaluate_json(const struct job_plan *plan)
 {
     json_t *json = world_json(&plan->evaluate);
     if (plan->evaluate.name[0] != '\0') {
-        json_object_set_new(json, "episodes", json_integer(plan->episodes));
-        json_object_set_new(json, "max_episode_steps", json_integer(plan->max_episode_steps));
+        json_member_add(&json, "episodes", json_integer(plan->episodes));
+        json_member_add(&json, "max_episode_steps", json_integer(plan->max_episode_steps));
     }
     return json;
 }
@@ -225,7 +225,7 @@ static json_t *plan_json(const struct job_plan *plan)
 {
     json_t *tries = json_array();
     for (uint32_t t = 0; t < plan->try_count; t++) {
-        json_array_append_new(tries, plan_json(&plan->tries[t]));
+        json_list_add(&tries, plan_json(&plan->tries[t]));
     }
     return json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:s, s:s, "

@@ -42,7 +42,7 @@ static json_t *event_of_tries(const struct job_plan *plan)
     json_t *events = json_array();
     for (uint32_t t = 0; t < plan->try_count; t++) {
         const struct job_plan *one = &plan->tries[t];
-        json_array_append_new(events, event_of(one, one->plan.privacy.steps, true));
+        json_list_add(&events, event_of(one, one->plan.privacy.steps, true));
     }
     return json_pack("{s:s, s:o}", "type", "ComposedDpEvent", "events", events);
 }

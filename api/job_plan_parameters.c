@@ -16,8 +16,7 @@ static json_t *value_json(const struct parameter_spec *spec, const struct parame
         json_t *list = json_array();
         for (unsigned i = 0; i < value->count; i++) {
             double number = value->number[i];
-            json_array_append_new(list,
-                                  whole ? json_integer((json_int_t)number) : json_number(number));
+            json_list_add(&list, whole ? json_integer((json_int_t)number) : json_number(number));
         }
         return list;
     }

@@ -176,7 +176,7 @@ json_t *job_shards_estimate(const struct job_plan *plan, double epsilon, double 
                                      .delta = delta};
     for (purpose.answers = 100; epsilon > 0 && delta > 0 && purpose.answers <= 10000;
          purpose.answers *= 10) {
-        json_array_append_new(teaching, answer_estimate_json(&purpose));
+        json_list_add(&teaching, answer_estimate_json(&purpose));
     }
     return json_pack("{s:I, s:o, s:o}", "shards", (json_int_t)plan->shards, "change",
                      json_number(purpose.change), "teaching", teaching);

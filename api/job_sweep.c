@@ -319,7 +319,7 @@ json_t *job_sweep_json(const struct job_plan *plan)
                 json_object_del(all, plan->algorithm->parameters[i].name);
             }
         }
-        json_array_append_new(tries, json_pack("{s:o}", "parameters", all));
+        json_list_add(&tries, json_pack("{s:o}", "parameters", all));
     }
     return json_pack("{s:o}", "tries", tries);
 }
@@ -328,7 +328,7 @@ json_t *job_sweep_findings(const struct job_run *run)
 {
     json_t *scores = json_array();
     for (uint32_t t = 0; t < run->plan.try_count; t++) {
-        json_array_append_new(scores, json_number(run->try_scores[t]));
+        json_list_add(&scores, json_number(run->try_scores[t]));
     }
     return json_pack("{s:I, s:o}", "best", (json_int_t)run->best_try, "mean_returns", scores);
 }

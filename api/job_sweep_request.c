@@ -23,17 +23,19 @@ static void read_axis(struct call *call, const char *name, const json_t *list,
     out->values = arena_array(&call->arena, count, sizeof *out->values);
     for (size_t i = 0; out->values != NULL && i < count; i++) {
         struct parameter_values one;
-        json_t *object = json_pack("{s:O}", name, json_array_get(list, i));
-        if (object == NULL || json_is_null(json_array_get(list, i))) {
+        if (json_is_null(json_array_get(list, i))) {
             call_invalid(call, "/sweep", "%s must not hold null", name);
-            json_decref(object);
+            return;
+        }
+        json_t *object = json_pack("{s:O}", name, json_array_get(list, i));
+        if (object == NULL) {
             return;
         }
         job_parameters_read(call, "/sweep", algorithm, NULL, object, &one);
         out->values[i] = one.value[out->parameter];
+        out->count++;
         json_decref(object);
     }
-    out->count = out->values == NULL ? 0 : (unsigned)count;
 }
 
 static void check_setting(struct call *call, const struct job_plan *plan)
@@ -74,6 +76,7 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
         struct job_sweep_axis *axis = &out->axes[out->axis_count++];
         axis->parameter = (unsigned)index;
         read_axis(call, name, list, algorithm, axis);
+        out->starved = out->starved || (axis->count < json_array_size(list));
         out->tries *= axis->count;
         out->tries = out->tries > JOB_SWEEP_MAX ? JOB_SWEEP_MAX + 1 : out->tries;
     }
@@ -200,7 +203,8 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
 enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *sweep,
                                      struct job_plan *plan, const char **message)
 {
-    struct job_plan *tries = arena_array(&call->arena, sweep->tries, sizeof *tries);
+    struct job_plan *tries =
+        sweep->starved ? NULL : arena_array(&call->arena, sweep->tries, sizeof *tries);
     if (tries == NULL) {
         return ALGORITHM_NO_MEMORY;
     }

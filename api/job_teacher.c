@@ -79,17 +79,22 @@ static char *findings_of(const struct job_run *run)
     }
     json_t *object = json_object();
     for (unsigned i = 0; i < run->finding_count; i++) {
-        json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
+        json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
     }
     char *text = object == NULL ? NULL : json_text_write(object, false, &size);
     json_decref(object);
     return text;
 }
 
-/* Adds the answer in roll-out ROLLOUT to FINDINGS. DB_NONE: there is none that is stored. */
-static enum db_status add_stored(const struct job_run *run, uint64_t rollout, json_t *findings)
+static void add_to(json_t **findings, const char *sum, double more)
 {
-    static const char *const sums[] = {KICKSTART_EPSILON, KICKSTART_DELTA};
+    double before = json_number_value(json_object_get(*findings, sum));
+    json_member_add(findings, sum, json_number(before + more));
+}
+
+/* Adds the answer in roll-out ROLLOUT to *FINDINGS. DB_NONE: there is none that is stored. */
+static enum db_status add_stored(const struct job_run *run, uint64_t rollout, json_t **findings)
+{
     const struct algorithm_request *request = &run->plan.request;
     uint32_t count = kickstart_questions(request);
     struct answer_row stored = {0};
@@ -107,16 +112,12 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
     if (!good) {
         return status == DB_OK ? DB_NONE : status;
     }
-    const double costs[] = {told.cost_epsilon, told.cost_delta};
-    for (int i = 0; i < 2; i++) {
-        double before = json_number_value(json_object_get(findings, sums[i]));
-        json_object_set_new(findings, sums[i], json_number(before + costs[i]));
-    }
-    json_object_set_new(findings, KICKSTART_ACCOUNT_EPSILON, json_number(told.spent_epsilon));
-    json_object_set_new(findings, KICKSTART_ACCOUNT_DELTA, json_number(told.spent_delta));
-    double answered = json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES));
-    json_object_set_new(findings, KICKSTART_ANSWERED_STATES, json_number(answered + count));
-    return DB_OK;
+    add_to(findings, KICKSTART_EPSILON, told.cost_epsilon);
+    add_to(findings, KICKSTART_DELTA, told.cost_delta);
+    add_to(findings, KICKSTART_ANSWERED_STATES, count);
+    json_member_add(findings, KICKSTART_ACCOUNT_EPSILON, json_number(told.spent_epsilon));
+    json_member_add(findings, KICKSTART_ACCOUNT_DELTA, json_number(told.spent_delta));
+    return *findings == NULL ? DB_FAILED : DB_OK;
 }
 
 char *job_teacher_all_findings(const struct job_run *run)
@@ -131,7 +132,7 @@ char *job_teacher_all_findings(const struct job_run *run)
         (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
     enum db_status status = findings == NULL ? DB_FAILED : DB_OK;
     for (; status == DB_OK; rollout++) {
-        status = add_stored(run, rollout, findings);
+        status = add_stored(run, rollout, &findings);
     }
     size_t size = 0;
     free(text);

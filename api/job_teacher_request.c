@@ -257,7 +257,9 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
     for (unsigned i = purse.account[0].id[0] == '\0' ? 1 : 0; i < purse.count; i++) {
-        json_array_append_new(accounts, budget_json(&purse.account[i]));
+        if (json_array_append_new(accounts, budget_json(&purse.account[i])) != 0) {
+            return PROBLEM_INTERNAL_ERROR;
+        }
     }
     *out_cost = cost_json(&purse);
     *out_asking = json_pack("{s:I, s:I, s:I}", "rollouts",

@@ -31,7 +31,7 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
                              json_number(steps > 0 ? step / steps : 0), "eta_seconds", eta,
                              "queue_place", place);
     if (job->has_shown_return) {
-        json_object_set_new(json, "mean_return", json_number(job->shown_return));
+        json_member_add(&json, "mean_return", json_number(job->shown_return));
     }
     return json;
 }
@@ -93,44 +93,40 @@ static json_t *notes_json(const struct job_plan *plan)
 {
     json_t *notes = json_array();
     if (plan->algorithm->gives_findings) {
-        json_array_append_new(notes, json_string("From made-up data: nobody's take part."));
+        json_list_add(&notes, json_string("From made-up data: nobody's take part."));
     } else if (plan->algorithm->plays_given) {
-        json_array_append_new(notes, json_string("Played what may leave already: nothing is "
-                                                 "charged for it."));
+        json_list_add(&notes, json_string("Played what may leave already: nothing is "
+                                          "charged for it."));
     } else if (plan->teacher[0] != '\0') {
-        json_array_append_new(
-            notes, json_string("Each answer of the teacher is paid for when it is given, "
-                               "by the client's, the teacher's and perhaps a dataset's "
-                               "account; when they cannot pay the student goes on "
-                               "alone. Its policy and its returns tell no more than "
-                               "the answers did."));
+        json_list_add(&notes,
+                      json_string("Each answer of the teacher is paid for when it is given, "
+                                  "by the client's, the teacher's and perhaps a dataset's "
+                                  "account; when they cannot pay the student goes on "
+                                  "alone. Its policy and its returns tell no more than "
+                                  "the answers did."));
     } else if (plan->algorithm->result_is_public && plan->request.mechanism != MECHANISM_NONE) {
-        json_array_append_new(notes,
-                              json_string("Its episodes were simulated here and no account is "
+        json_list_add(&notes, json_string("Its episodes were simulated here and no account is "
                                           "debited: epsilon is what such a run costs people whose "
                                           "episodes they stand for."));
     } else if (plan->algorithm->result_is_public) {
-        json_array_append_new(notes,
-                              json_string("Learned in a simulator, from nobody's data: the policy "
+        json_list_add(&notes, json_string("Learned in a simulator, from nobody's data: the policy "
                                           "is released without a guarantee and needs none."));
     }
     if (plan->judge[0] != '\0') {
-        json_array_append_new(
-            notes, json_sprintf("fitted_q_value is an estimate from the public dataset %s, by "
-                                "fitted Q evaluation, and no return of play: a discounted value, "
-                                "which may be far off where the policy does what those data "
-                                "hardly hold.",
-                                plan->judge));
+        json_list_add(
+            &notes, json_sprintf("fitted_q_value is an estimate from the public dataset %s, by "
+                                 "fitted Q evaluation, and no return of play: a discounted value, "
+                                 "which may be far off where the policy does what those data "
+                                 "hardly hold.",
+                                 plan->judge));
     }
     if (plan->shards > 0) {
-        json_array_append_new(notes, json_string(job_shards_note));
+        json_list_add(&notes, json_string(job_shards_note));
     } else if (!job_plan_releases(plan)) {
-        json_array_append_new(notes,
-                              json_string("Trained without privacy on private data: the policy "
+        json_list_add(&notes, json_string("Trained without privacy on private data: the policy "
                                           "stays inside the service, to be asked as a teacher."));
         if (plan->evaluate.name[0] != '\0') {
-            json_array_append_new(notes,
-                                  json_string("Its evaluation is withheld: a return is a number "
+            json_list_add(&notes, json_string("Its evaluation is withheld: a return is a number "
                                               "that depends on the data."));
         }
     }
@@ -168,8 +164,9 @@ static json_t *outcome_json(const struct job_row *job, int64_t queue_place, int6
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
-    if (!job_plan_read(job->plan, &plan, NULL)) {
-        return outcome_json(job, queue_place, now_ms);
+    bool unparsed = false;
+    if (!job_plan_read(job->plan, &plan, &unparsed)) {
+        return unparsed ? NULL : outcome_json(job, queue_place, now_ms);
     }
     bool played = plan.algorithm->plays_given;
     json_t *sweep = job_sweep_json(&plan);

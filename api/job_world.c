@@ -27,7 +27,7 @@ bool job_world_write(const struct job_world *world, json_t *object)
 {
     json_t *list = json_array();
     for (unsigned i = 0; i < world->count; i++) {
-        json_array_append_new(list, json_number(world->physics[i]));
+        json_list_add(&list, json_number(world->physics[i]));
     }
     return json_object_set_new(object, "environment", json_string(world->name)) == 0 &&
            json_object_set_new(object, "physics", list) == 0;

@@ -101,7 +101,9 @@ enum problem json_text_parse(const char *bytes, size_t size, json_t **out, struc
         *out = value;
         return PROBLEM_NONE;
     }
-    if (json_error_code(&error) == json_error_out_of_memory) {
+    /* jansson has something to say of every text that it refuses, and nothing when it finds no
+     * memory. */
+    if (error.text[0] == '\0') {
         snprintf(fault->detail, sizeof fault->detail, "The server is short of memory.");
         return PROBLEM_INTERNAL_ERROR;
     }

@@ -52,4 +52,9 @@ json_t *json_time(int64_t ms);
 /* TEXT, or null when it is NULL or empty. New reference. */
 json_t *json_text_or_null(const char *text);
 
+/* Adds VALUE (taken; NULL when memory was short) to *LIST or *OBJECT. When that fails *LIST or
+ * *OBJECT is dropped and NULL, and stays so: what is built is whole, or it is NULL at the end. */
+void json_list_add(json_t **list, json_t *value);
+void json_member_add(json_t **object, const char *name, json_t *value);
+
 #endif

@@ -229,3 +229,21 @@ json_t *json_text_or_null(const char *text)
 {
     return text == NULL || *text == '\0' ? json_null() : json_string(text);
 }
+
+static void keep_whole(json_t **built, int failed)
+{
+    if (failed) {
+        json_decref(*built);
+        *built = NULL;
+    }
+}
+
+void json_list_add(json_t **list, json_t *value)
+{
+    keep_whole(list, json_array_append_new(*list, value));
+}
+
+void json_member_add(json_t **object, const char *name, json_t *value)
+{
+    keep_whole(object, json_object_set_new(*object, name, value));
+}

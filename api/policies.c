@@ -197,7 +197,7 @@ static bool add_answer(const struct policy *policy, const float *state, json_t *
     }
     json_t *row = json_array();
     for (uint32_t a = 0; a < count; a++) {
-        json_array_append_new(row, json_number((double)outputs[a]));
+        json_list_add(&row, json_number((double)outputs[a]));
     }
     return json_array_append_new(actions, json_integer(action)) == 0 &&
            json_array_append_new(values, row) == 0;

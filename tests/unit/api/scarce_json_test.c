@@ -1,0 +1,150 @@
+/* Any one allocation of the JSON library fails: what is answered, and what is stored, is whole or
+ * not there at all. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/job_plan.h"
+#include "storage/jobs.h"
+#include "tests/unit/api/domain.h"
+
+TestSuite(scarce_json);
+
+#define SWEEP                                                                                      \
+    "{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-5},"        \
+    "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":50},"                               \
+    "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":4,\"max_episode_steps\":60},"         \
+    "\"sweep\":{\"learning_rate\":[0.001,0.1]}}"
+
+static int allocations; /* so far */
+static int failing;     /* the number of the one that fails */
+
+static void *some_memory(size_t size)
+{
+    return allocations++ == failing ? NULL : malloc(size);
+}
+
+/* From now on number N fails; -1: none. */
+static void begin_scarcity(int n)
+{
+    allocations = 0;
+    failing = n;
+    json_set_alloc_funcs(some_memory, free);
+}
+
+/* How many allocations there were. */
+static int end_scarcity(void)
+{
+    json_set_alloc_funcs(malloc, free);
+    return allocations;
+}
+
+/* ---- requests */
+
+static struct response *ask_with_less(struct fixture *f, const struct ask *ask, int n)
+{
+    begin_scarcity(n);
+    struct response *r = fixture_ask(f, ask);
+    (void)end_scarcity();
+    return r;
+}
+
+static int count_parsing(const char *text)
+{
+    begin_scarcity(-1);
+    json_decref(json_loads(text, JSON_DECODE_ANY, NULL));
+    return end_scarcity();
+}
+
+/* Allocations while ASK is served: those of the fixture, which parses the answer, come last. */
+static int count_serving(struct fixture *f, const struct ask *ask)
+{
+    begin_scarcity(-1);
+    struct response *r = fixture_ask(f, ask);
+    int all = end_scarcity();
+    return all - count_parsing(r->body);
+}
+
+/* When any one of the allocations from FIRST to before END fails. */
+static void expect_whole_answers(struct fixture *f, const struct ask *ask, int first, int end)
+{
+    struct response *good = fixture_ask(f, ask);
+    expect_status(good, 200);
+    for (int n = first; n < end; n++) {
+        struct response *r = ask_with_less(f, ask, n);
+        bool same = r->status == 200 && strcmp(r->body, good->body) == 0;
+        cr_assert(same || r->status >= 500, "allocation %d: %s", n, r->body);
+    }
+}
+
+static void expect_whole_page(struct fixture *f, const char *path)
+{
+    struct ask ask = {.path = path, .token = fixture_token(f, "steward")};
+    int count = count_serving(f, &ask);
+    cr_assert_gt(count, 10);
+    expect_whole_answers(f, &ask, 0, count < 300 ? count : 300);
+}
+
+Test(scarce_json, pages_are_whole_or_refused)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20);
+    struct response *job = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
+    expect_status(job, 202);
+    expect_whole_page(f, domain_path("/v1/datasets/%s", id));
+    expect_whole_page(f, domain_path("/v1/jobs/%s", response_text(job, "/id")));
+    expect_whole_page(f, "/v1/algorithms");
+    fixture_close(f);
+}
+
+/* What a sweep asks for is never taken for a plain job, nor called a fault of the caller. (While it
+ * parses, jansson does not look whether the buffer of a long token grew.) */
+Test(scarce_json, a_sweep_is_read_whole_or_refused)
+{
+    struct fixture *f = fixture_open();
+    struct ask ask = {.path = "/v1/jobs:estimate",
+                      .token = fixture_token(f, "steward"),
+                      .body = domain_path(SWEEP, domain_sealed(f, "private", 20))};
+    int first = count_parsing(ask.body);
+    expect_whole_answers(f, &ask, first, first + 20);
+    fixture_close(f);
+}
+
+/* ---- what a job is stored with */
+
+static char *event(const struct job_plan *plan)
+{
+    return job_plan_event(plan, plan->plan.privacy.steps, true);
+}
+
+static void expect_whole_text(const struct job_plan *plan, char *(*write)(const struct job_plan *))
+{
+    char *good = write(plan);
+    bool whole = false;
+    cr_assert_not_null(good);
+    for (int n = 0; !whole; n++) {
+        begin_scarcity(n);
+        char *text = write(plan);
+        whole = end_scarcity() <= n;
+        cr_assert(text == NULL ? !whole : strcmp(text, good) == 0, "allocation %d: %s", n, text);
+        free(text);
+    }
+    free(good);
+}
+
+Test(scarce_json, a_job_is_stored_whole_or_not_at_all)
+{
+    struct fixture *f = fixture_open();
+    struct job_row row;
+    struct job_plan plan;
+    const char *body = domain_path(SWEEP, domain_sealed(f, "private", 20));
+    struct response *r = fixture_post(f, "steward", "/v1/jobs", body);
+    expect_status(r, 202);
+    cr_assert_eq(jobs_find(fixture_db(f), response_text(r, "/id"), &row), DB_OK);
+    cr_assert(job_plan_read(row.plan, &plan, NULL));
+    expect_whole_text(&plan, job_plan_write);
+    expect_whole_text(&plan, event);
+    job_plan_clear(&plan);
+    job_done(&row);
+    fixture_close(f);
+}
