@@ -69,10 +69,11 @@ uint32_t policy_best_action(const float *values, uint32_t actions);
  * PARAMETERS as env_defaults fills them. The deviation is that of a sample (n - 1; 0 for one
  * episode). Episode e is a function of (SEED, e), and its actions are those that policy_values or
  * policy_probabilities give it alone. False: no episode, no step, no memory, a network that does
- * not fit the world or is not finite, or a world that broke. */
+ * not fit the world or is not finite (which *out then says), or a world that broke. */
 struct policy_evaluation {
     double mean_return, std_return;
     uint32_t episodes;
+    bool not_finite; /* the network gave what is no number: nothing was evaluated */
 };
 bool policy_evaluate(const struct policy *policy, const struct env *env, const double *parameters,
                      uint32_t episodes, uint32_t max_steps, uint64_t seed,

@@ -26,6 +26,7 @@ struct evaluation {
     uint32_t episode[WORLDS];
     uint32_t awake[WORLDS], awake_count; /* worlds in play, in any order */
     uint32_t actions[WORLDS];
+    bool not_finite; /* the network gave what is no number */
 };
 
 /* The next episode in world W. */
@@ -101,8 +102,8 @@ static bool play(struct evaluation *e)
         e->awake[e->awake_count++] = w;
     }
     while (e->awake_count > 0) {
-        bool chosen = e->policy->output == POLICY_SOFTMAX ? draw(e) : choose_best(e);
-        if (!chosen || !env_batch_step(e->worlds, e->actions) || !turn_over(e))
+        e->not_finite = !(e->policy->output == POLICY_SOFTMAX ? draw(e) : choose_best(e));
+        if (e->not_finite || !env_batch_step(e->worlds, e->actions) || !turn_over(e))
             return false;
     }
     return true;
@@ -129,6 +130,7 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
                      struct policy_evaluation *out)
 {
     const struct mlp_shape *shape = &policy->shape;
+    *out = (struct policy_evaluation){.not_finite = false};
     if (episodes == 0 || max_steps == 0 || shape->input != env->state_dim ||
         policy_action_count(policy) != env->action_count)
         return false;
@@ -141,8 +143,8 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
     for (uint32_t w = 0; played && w < count; w++)
         env_batch_physics(e.worlds, w, parameters);
     played = played && play(&e);
-    if (played)
-        *out = summary(e.returns, episodes);
+    *out = played ? summary(e.returns, episodes)
+                  : (struct policy_evaluation){.not_finite = e.not_finite};
     free(e.returns);
     batch_free(e.network);
     env_batch_free(e.worlds);

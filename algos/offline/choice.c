@@ -20,8 +20,8 @@ static uint32_t block_size(const struct choice *choice, const struct policy *pol
     return episodes < 1 ? 1 : episodes > 1000 ? 1000 : (uint32_t)episodes;
 }
 
-bool choice_play(const struct choice *choice, const struct policy *policy,
-                 const struct choice_place *place, struct choice_score *score)
+enum choice_verdict choice_play(const struct choice *choice, const struct policy *policy,
+                                const struct choice_place *place, struct choice_score *score)
 {
     assert(score->episodes < choice->episodes);
     uint32_t left = choice->episodes - score->episodes,
@@ -30,8 +30,8 @@ bool choice_play(const struct choice *choice, const struct policy *policy,
     struct policy_evaluation played;
     if (!policy_evaluate(policy, place->world, place->physics, count, choice->max_steps,
                          PUBLIC_SEED + score->episodes, &played))
-        return false;
+        return played.not_finite ? CHOICE_NOT_FINITE : CHOICE_BROKEN;
     score->sum += played.mean_return * count;
     score->episodes += count;
-    return true;
+    return CHOICE_PLAYED;
 }

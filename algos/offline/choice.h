@@ -37,10 +37,15 @@ struct choice_score {
     double sum; /* of returns */
 };
 
+enum choice_verdict {
+    CHOICE_PLAYED,
+    CHOICE_NOT_FINITE, /* it cannot be played, here or again */
+    CHOICE_BROKEN,     /* no memory, or the world broke: which says nothing of the candidate */
+};
+
 /* Plays POLICY for some of the episodes that SCORE lacks (a fraction of a second of them) in the
- * world of PLACE, whose sizes are the policy's, and adds them. False: an output is not finite, or
- * no memory. */
-bool choice_play(const struct choice *choice, const struct policy *policy,
-                 const struct choice_place *place, struct choice_score *score);
+ * world of PLACE, whose sizes are the policy's, and adds them. */
+enum choice_verdict choice_play(const struct choice *choice, const struct policy *policy,
+                                const struct choice_place *place, struct choice_score *score);
 
 #endif

@@ -230,8 +230,8 @@ static enum algorithm_status choose(struct trainer *t)
         return status;
     uint32_t due = choice_due(t->settings->choice, t->state.steps_done, t->run->plan->total_steps);
     while (status == ALGORITHM_OK && t->state.judged < due) {
-        trainer_choice_play(&t->choice, &t->state, due);
-        status = pulse(t);
+        bool played = trainer_choice_play(&t->choice, &t->state, due);
+        status = played ? pulse(t) : ALGORITHM_NO_MEMORY;
     }
     return status;
 }

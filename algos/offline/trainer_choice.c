@@ -31,7 +31,7 @@ static void fold_input_scale(const struct trainer_settings *settings, float *par
         parameters[i] *= (float)settings->input_scale;
 }
 
-void trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state, uint32_t due)
+bool trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state, uint32_t due)
 {
     const struct choice *asked = choice->settings->choice;
     const float *weights = state->average ? state->average : state->online;
@@ -40,9 +40,13 @@ void trainer_choice_play(struct trainer_choice *choice, struct trainer_state *st
         memcpy(parameters, weights, state->count * sizeof *parameters);
         fold_input_scale(choice->settings, parameters);
     }
-    bool played = choice_play(asked, choice->candidate, choice->place, &choice->score);
+    enum choice_verdict verdict =
+        choice_play(asked, choice->candidate, choice->place, &choice->score);
+    if (verdict == CHOICE_BROKEN)
+        return false;
+    bool played = verdict == CHOICE_PLAYED;
     if (played && choice->score.episodes < asked->episodes)
-        return;
+        return true;
     double mean = choice->score.sum / asked->episodes;
     if (played && isfinite(mean) && !(state->best_return > mean)) {
         memcpy(state->best, weights, state->count * sizeof *weights);
@@ -50,6 +54,7 @@ void trainer_choice_play(struct trainer_choice *choice, struct trainer_state *st
     }
     choice->score = (struct choice_score){0};
     state->judged = due;
+    return true;
 }
 
 float *trainer_take_result(const struct trainer_settings *settings, struct trainer_state *state)

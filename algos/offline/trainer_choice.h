@@ -18,8 +18,9 @@ bool trainer_choice_init(struct trainer_choice *out, const struct trainer_settin
 void trainer_choice_clear(struct trainer_choice *choice);
 
 /* Plays STATE's result so far for a fraction of a second. When it has played all its episodes, or
- * cannot be played, STATE has judged DUE candidates and keeps it if it is the best. */
-void trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state, uint32_t due);
+ * cannot be played, STATE has judged DUE candidates and keeps it if it is the best. False: no
+ * memory, and nothing was judged. */
+bool trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state, uint32_t due);
 
 /* The run's result, with the inputs' scale in it: the best candidate where it is chosen, else the
  * average or the last weights. The caller frees it. NULL: it is not finite, or no candidate could

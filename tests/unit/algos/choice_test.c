@@ -137,7 +137,8 @@ static double score_of(const struct scene *s, const struct policy *policy)
 {
     struct choice_score score = {0};
     while (score.episodes < EPISODES)
-        cr_assert(choice_play(&s->request.choice, policy, &s->run.choice, &score));
+        cr_assert_eq(choice_play(&s->request.choice, policy, &s->run.choice, &score),
+                     CHOICE_PLAYED);
     cr_assert_eq(score.episodes, EPISODES);
     return score.sum / EPISODES;
 }
@@ -287,6 +288,33 @@ Test(choice, what_cannot_be_played_is_not_chosen)
     set(&s, "huber_threshold", 1e6);
     cr_assert_eq(cql()->plan(&s.request, &s.plan, &message), ALGORITHM_OK);
     cr_assert_eq(cql()->train(&s.run, &policy, &message), ALGORITHM_BAD_INPUT);
+    cr_assert_null(policy);
+    teardown(&s);
+}
+
+/* ---- a world that runs short of memory */
+
+static unsigned resets_left; /* to the one that fails */
+
+static bool scarce_reset(void *state, const double *parameters, struct rng *rng,
+                         double *observation)
+{
+    return resets_left-- > 0 && env_find("cartpole")->reset(state, parameters, rng, observation);
+}
+
+/* What is short for a moment is no verdict on the weights of that moment: the run ends with what it
+ * lacked, and another may choose. */
+Test(choice, a_candidate_that_met_short_memory_is_not_passed_over)
+{
+    struct scene s;
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    setup(&s, CANDIDATES);
+    struct env scarce = *env_find("cartpole");
+    scarce.reset = scarce_reset;
+    s.run.choice.world = &scarce;
+    resets_left = 3 * EPISODES + 1; /* of the fourth candidate */
+    cr_assert_eq(cql()->train(&s.run, &policy, &message), ALGORITHM_NO_MEMORY);
     cr_assert_null(policy);
     teardown(&s);
 }
