@@ -206,6 +206,7 @@ static struct algorithm_request request_of(const struct shards *shards)
     request.mechanism = MECHANISM_NONE;
     request.epsilon = request.delta = request.plain_share = 0.0;
     request.stage = (struct stage_request){.kind = STAGE_NONE};
+    request.choice = (struct choice){0}; /* nothing is chosen by looking at what has no noise */
     return request;
 }
 

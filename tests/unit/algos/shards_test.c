@@ -108,6 +108,20 @@ Test(shards, an_expert_moves_its_own_shard_alone)
     dataset_free(data);
 }
 
+/* A choice would be one among policies without noise, and has no world to look at. */
+Test(shards, no_shard_is_chosen_by_play)
+{
+    static struct taken plain, asked;
+    struct dataset *data = data_of(EXPERTS);
+    struct shards shards = shards_of(&plain);
+    train(&shards, data);
+    shards = shards_of(&asked);
+    shards.request.choice = (struct choice){.candidates = 3, .episodes = 2, .max_steps = 9};
+    train(&shards, data);
+    cr_expect_eq(memcmp(plain.weights, asked.weights, sizeof plain.weights), 0);
+    dataset_free(data);
+}
+
 /* Stops at every pulse until it has a checkpoint of whole shards. */
 struct stopping {
     unsigned char *bytes;
