@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algos/offline/membership_audit.h"
+#include "server/cli_flags.h"
 #include "server/epsilon_lines.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -120,7 +121,7 @@ static int read_flags(int argc, char **argv, struct options *out)
         if (strncmp(argv[i], "--", 2) != 0)
             return complain(EXIT_USAGE, "%s: flags begin with --; --help lists them", argv[i]);
         const char *name = argv[i] + 2;
-        if (i + 1 >= argc)
+        if (!cli_value_follows(argc, argv, i))
             return complain(EXIT_USAGE, "--%s: a value must follow", name);
         const char *value = argv[++i];
         int status = 0;

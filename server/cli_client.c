@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "server/cli.h"
+#include "server/cli_flags.h"
 #include "server/data_dir.h"
 #include "server/database.h"
 
@@ -38,7 +39,7 @@ static int read_flags(int argc, char **argv, struct request *out)
             fprintf(stderr, "tacet client create: %s: no such flag; --help lists them\n", argv[i]);
             return 2;
         }
-        if (i + 1 >= argc) {
+        if (!cli_value_follows(argc, argv, i)) {
             fprintf(stderr, "tacet client create: %s: a value must follow\n", argv[i]);
             return 2;
         }

@@ -99,6 +99,11 @@ static const struct cli_flag *find(const struct cli_flags *flags, const char *ar
     return NULL;
 }
 
+bool cli_value_follows(int argc, char **argv, int i)
+{
+    return i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0;
+}
+
 int cli_flags_read(const struct cli_flags *flags, int argc, char **argv, void *options,
                    bool *out_help)
 {
@@ -116,7 +121,7 @@ int cli_flags_read(const struct cli_flags *flags, int argc, char **argv, void *o
             *(bool *)place = true;
             continue;
         }
-        if (i + 1 >= argc || strncmp(argv[i + 1], "--", 2) == 0) /* no value begins so */
+        if (!cli_value_follows(argc, argv, i))
             return cli_complain(flags, CLI_USAGE, "%s: its value is missing", argv[i]);
         int status = read_value(flags, flag, argv[++i], place);
         if (status != 0)

@@ -44,6 +44,9 @@ struct cli_flags {
 int cli_flags_read(const struct cli_flags *flags, int argc, char **argv, void *options,
                    bool *out_help);
 
+/* Whether a value stands behind argv[i]: none begins with "--", which a flag does. */
+bool cli_value_follows(int argc, char **argv, int i);
+
 /* The table on standard output. */
 void cli_flags_help(const struct cli_flags *flags);
 

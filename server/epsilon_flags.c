@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/cli_flags.h"
+
 enum { EXIT_USAGE = 2 };
 
 #define LARGEST 1e300
@@ -160,7 +162,9 @@ int epsilon_flags_read(int argc, char **argv, struct epsilon_options *out)
         size_t size = equals != NULL ? (size_t)(equals - argument - 2) : strlen(argument + 2);
         snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : sizeof name - 1),
                  argument + 2);
-        const char *value = equals != NULL ? equals + 1 : i + 1 < argc ? argv[i + 1] : NULL;
+        const char *value = equals != NULL                     ? equals + 1
+                            : cli_value_follows(argc, argv, i) ? argv[i + 1]
+                                                               : NULL;
         int status = read_value(name, value, out);
         if (status != 0)
             return status;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/cli_flags.h"
 #include "server/expert_flags_check.h"
 #include "server/http_out.h"
 
@@ -168,12 +169,11 @@ static int read_flag(int argc, char **argv, int *i, struct expert_options *optio
         *(bool *)((char *)options + flag->offset) = true;
         return 0;
     }
-    bool more = *i + 1 < argc;
-    if (flag->kind == FLAG_TEXT_OR_BARE && (!more || argv[*i + 1][0] == '-')) {
+    if (flag->kind == FLAG_TEXT_OR_BARE && (*i + 1 >= argc || argv[*i + 1][0] == '-')) {
         *(const char **)((char *)options + flag->offset) = "";
         return 0;
     }
-    if (!more)
+    if (!cli_value_follows(argc, argv, *i))
         return expert_complain(EXPERT_USAGE, "--%s needs a value", flag->name);
     return read_value(flag, argv[++*i], options);
 }
