@@ -299,8 +299,9 @@ static bool read_one(const json_t *json, struct job_plan *out)
         return false;
     }
     out->plan.parameter_count = mlp_parameter_count(&out->plan.shape);
-    return job_plan_parameters_read(out->algorithm, json_object_get(json, "parameters"),
-                                    &out->request.parameters);
+    out->unfit = job_plan_parameters_read(out->algorithm, json_object_get(json, "parameters"),
+                                          &out->request.parameters);
+    return out->unfit == NULL;
 }
 
 /* The tries of a sweep are plans without tries. */
@@ -321,6 +322,7 @@ static bool read_tries(const json_t *array, struct job_plan *out)
     bool good = true;
     for (size_t t = 0; good && t < count; t++) {
         good = read_one(json_array_get(array, t), &out->tries[t]);
+        out->unfit = out->tries[t].unfit;
     }
     return good;
 }

@@ -39,6 +39,9 @@ struct job_plan {
      * one that is being made. So is a list of states in request.stage.grid. */
     struct job_plan *tries;
     uint32_t try_count;
+
+    const char *unfit; /* after a job_plan_read that failed: the first parameter that is missing or
+                          not allowed; NULL: it failed by something else */
 };
 
 /* Frees what a plan that was read owns. */
@@ -59,9 +62,10 @@ const char *job_plan_unit(const struct job_plan *plan);
 /* The settings as the caller would write them, defaults included. New reference; NULL: memory. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 
-/* Reads what job_plan_parameters gave for ALGORITHM; false: it is something else. */
-bool job_plan_parameters_read(const struct algorithm *algorithm, const json_t *json,
-                              struct parameter_values *out);
+/* Reads what job_plan_parameters gave for ALGORITHM. NULL, or the parameter at which it is
+ * something else. */
+const char *job_plan_parameters_read(const struct algorithm *algorithm, const json_t *json,
+                                     struct parameter_values *out);
 
 /* The noisy steps {"steps","noise_multiplier","sampling_rate",...}, the first stage, if there is
  * one (job_stage.h), and the algorithm's own figures, for private jobs; of a sweep the price and

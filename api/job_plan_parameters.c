@@ -69,15 +69,15 @@ static bool value_read(const struct parameter_spec *spec, const json_t *json,
     return parameters_check(spec, out) == PARAMETER_FITS;
 }
 
-bool job_plan_parameters_read(const struct algorithm *algorithm, const json_t *json,
-                              struct parameter_values *out)
+const char *job_plan_parameters_read(const struct algorithm *algorithm, const json_t *json,
+                                     struct parameter_values *out)
 {
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
         const struct parameter_spec *spec = &algorithm->parameters[i];
         if (!value_read(spec, json_object_get(json, spec->name), &out->value[i])) {
-            return false;
+            return spec->name;
         }
     }
-    return true;
+    return NULL;
 }

@@ -353,7 +353,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     plan->request.seed >>= 11;
     const char *message = NULL;
     switch (sweep.axis_count > 0 ? job_sweep_plan(call, &sweep, plan, &message)
-                            : plan->algorithm->plan(&plan->request, &plan->plan, &message)) {
+                                 : plan->algorithm->plan(&plan->request, &plan->plan, &message)) {
     case ALGORITHM_OK:
         out->feasible = true;
         return job_shards_fit(call, plan);

@@ -291,6 +291,21 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     return !planned || (!run->storage_failed && !run->starved);
 }
 
+/* What was planned by another version, whose parameters were others. */
+static void refuse_plan(struct job_run *run, struct job_ending *ending)
+{
+    const char *what = "The job's plan is not one of this version";
+    if (run->plan.unfit == NULL) {
+        snprintf(run->detail, sizeof run->detail, "%s.", what);
+    } else {
+        snprintf(run->detail, sizeof run->detail,
+                 "%s: its parameter %s is missing there, or has a value that is none any more. "
+                 "Submit the job again.",
+                 what, run->plan.unfit);
+    }
+    job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, run->detail);
+}
+
 enum api_job_turn api_job_turn(struct app *app, struct db *db,
                                const struct api_job_control *control, char out_note[256])
 {
@@ -314,8 +329,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     } else if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
         over = !run.starved || !run.resumed || run.job.cancel_requested;
         if (!run.job.cancel_requested) {
-            job_ending_fail(&ending, PROBLEM_DATA_UNREADABLE,
-                            "The job's plan is not one of this version.");
+            refuse_plan(&run, &ending);
         }
     } else if (!run.job.cancel_requested) {
         snprintf(run.environment, sizeof run.environment, "%s", run.job.environment);

@@ -110,6 +110,31 @@ Test(job_retry, a_full_disk_costs_no_job)
     fail_at_every_call(DB_FULL);
 }
 
+/* Of a version that did not have a parameter yet, for a plain job and for one try of a sweep: the
+ * job says which, and costs nothing. */
+Test(job_retry, a_plan_of_older_parameters_fails_by_their_name)
+{
+    static const char *const changes[] = {
+        "UPDATE jobs SET plan = json_remove(plan, '$.parameters.clip_norm')",
+        "UPDATE jobs SET plan = json_set(plan, '$.tries', json_array("
+        "json_remove(plan, '$.parameters.clip_norm')))"};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture *f = fixture_open();
+        const char *id = domain_sealed(f, "private", 20);
+        struct response *made =
+            fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
+        expect_status(made, 202);
+        cr_assert_eq(db_run(fixture_db(f), changes[i], NULL, 0, NULL, NULL), DB_OK);
+        cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
+        struct response *job = domain_job(f, made);
+        cr_assert_str_eq(response_text(job, "/state"), "failed");
+        cr_assert_not_null(strstr(response_text(job, "/error/detail"), "parameter clip_norm"), "%s",
+                           job->body);
+        cr_assert_eq(domain_spent(f, id), 0);
+        fixture_close(f);
+    }
+}
+
 static void *no_memory(size_t size)
 {
     (void)size;

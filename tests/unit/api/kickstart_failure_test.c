@@ -111,6 +111,8 @@ Test(kickstart_failure, fails_with_a_plan_that_is_not_of_this_version)
         fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
     cr_assert_eq(shown->status, 200, "%s", shown->body);
     cr_assert_str_eq(response_text(shown, "/state"), "failed");
+    cr_assert_not_null(strstr(response_text(shown, "/error/detail"), "parameter hidden is missing"),
+                       "%s", shown->body);
     cr_assert(json_is_null(response_at(shown, "/parameters")));
     cr_assert_not_null(strstr(response_text(shown, "/notes/0"), "this version"));
     struct response *list = fixture_get(f, "steward", "/v1/jobs");
