@@ -328,6 +328,30 @@ enum problem api_datasets_seal(struct call *call)
     return call_reply_json(call, 200, dataset_json(&row, true));
 }
 
+struct forgetting {
+    struct teacher_shelf *shelf;
+    char dataset[ID_SIZE];
+};
+
+static void forget(void *what)
+{
+    const struct forgetting *forgetting = what;
+    teacher_shelf_forget(forgetting->shelf, forgetting->dataset);
+}
+
+/* When the deletion is on disk: before that, a question beside it would put the networks back on
+ * the shelf, where they would stay until the next one. */
+static bool forget_at_the_end(struct call *call, const char *dataset)
+{
+    struct forgetting *forgetting = arena_array(&call->arena, 1, sizeof *forgetting);
+    if (forgetting == NULL) {
+        return false;
+    }
+    forgetting->shelf = call->app->teachers;
+    snprintf(forgetting->dataset, sizeof forgetting->dataset, "%s", dataset);
+    return call_defer(call, forget, forgetting);
+}
+
 enum problem api_datasets_delete(struct call *call)
 {
     struct dataset_row row;
@@ -347,10 +371,12 @@ enum problem api_datasets_delete(struct call *call)
     }
     if (status == DB_OK && verdict == DATASET_OK) {
         status = policies_erase_ensembles(call->db, row.id);
-        teacher_shelf_forget(call->app->teachers, row.id);
     }
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
-    return verdict == DATASET_OK ? call_reply_empty(call, 204) : unknown_dataset(call);
+    if (verdict != DATASET_OK) {
+        return unknown_dataset(call);
+    }
+    return forget_at_the_end(call, row.id) ? call_reply_empty(call, 204) : PROBLEM_INTERNAL_ERROR;
 }

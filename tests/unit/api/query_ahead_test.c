@@ -39,9 +39,25 @@ static void make_dataset(void)
                   200);
 }
 
+/* SQLite's driver, with something that happens just before a commit. */
+static struct db_driver watched;
+static void (*before_commit)(void);
+
+static enum db_status commit(void *connection, struct db_fault *fault)
+{
+    void (*now)(void) = before_commit;
+    before_commit = NULL; /* once, and not within itself */
+    if (now != NULL) {
+        now();
+    }
+    return db_driver_sqlite.commit(connection, fault);
+}
+
 static void open_service(void)
 {
-    f = fixture_open();
+    watched = db_driver_sqlite;
+    watched.commit = commit;
+    f = fixture_open_on(&watched);
     make_dataset();
     struct response *job =
         domain_run(f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\","
@@ -171,6 +187,35 @@ Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
     cr_expect_null(t->ensemble);
     teacher_shelf_return(shelf, t);
     db_close(reader);
+}
+
+static void put_on_the_shelf(void)
+{
+    char why[DB_ERROR_SIZE] = "";
+    struct db *reader = NULL;
+    const struct shelved_teacher *t = NULL;
+    struct teacher_shelf *shelf = fixture_app(f)->teachers;
+    cr_assert_eq(db_open(fixture_store(f), &reader, why), DB_OK, "%s", why);
+    cr_assert_eq(teacher_shelf_borrow(shelf, reader, teacher, &t), DB_OK);
+    cr_assert_not_null(t->ensemble);
+    teacher_shelf_return(shelf, t);
+    db_close(reader);
+}
+
+/* Nor does a question leave them there that comes while the dataset is being deleted. */
+Test(query_ahead, a_deletion_wipes_what_was_read_before_it_was_on_disk)
+{
+    const struct shelved_teacher *t = NULL;
+    struct teacher_shelf *shelf = fixture_app(f)->teachers;
+    struct ask gone = {.method = "DELETE",
+                       .path = domain_path("/v1/datasets/%s", dataset),
+                       .token = fixture_token(f, "steward")};
+    before_commit = put_on_the_shelf;
+    expect_status(fixture_ask(f, &gone), 204);
+    cr_assert(before_commit == NULL);
+    cr_assert_eq(teacher_shelf_borrow(shelf, fixture_db(f), teacher, &t), DB_OK);
+    cr_expect_null(t->ensemble);
+    teacher_shelf_return(shelf, t);
 }
 
 /* Asks as ROLE until nothing is left: each question that is paid for was run ahead, no other. */
