@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "algos/nn/matrix_wide.h"
+#include "algos/privacy/processor.h"
 
 enum { NARROW = 16, LANES = 8, TILE = 16, SIDE = 4 };
 
@@ -50,7 +51,7 @@ static void check_sizes(size_t rows, size_t inner, size_t columns)
 
 static bool wide(size_t rows, size_t columns)
 {
-    return rows >= MATRIX_WIDE_ROWS && columns >= MATRIX_WIDE_COLUMNS && matrix_wide_available();
+    return rows >= MATRIX_WIDE_ROWS && columns >= MATRIX_WIDE_COLUMNS && processor_has_avx512();
 }
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));

@@ -23,11 +23,6 @@ enum { LANES = 16, HALVES = 2, PANEL = HALVES * LANES, INNER = 256, SIDE = 8 };
 
 #define WIDE __attribute__((target("avx512f")))
 
-bool matrix_wide_available(void)
-{
-    return __builtin_cpu_supports("avx512f");
-}
-
 /* Where a tile of results goes and what else is done to it. */
 struct out {
     float *c;
@@ -199,11 +194,6 @@ WIDE void matrix_wide_product(size_t rows, size_t inner, size_t columns, struct 
 }
 
 #else
-
-bool matrix_wide_available(void)
-{
-    return false;
-}
 
 void matrix_wide_product(size_t rows, size_t inner, size_t columns, struct matrix_factor left,
                          struct matrix_factor right, const struct matrix_finish *finish, float *c)

@@ -10,9 +10,6 @@
 #define MATRIX_WIDE_ROWS    16
 #define MATRIX_WIDE_COLUMNS 32
 
-/* Whether this processor can do it; nothing below may be called if not. */
-bool matrix_wide_available(void);
-
 /* How a factor lies in memory: from one of the summed numbers to the next, and from one of its rows
  * (of the left factor) or columns (of the right) to the next. One of the two is 1 on the right. */
 struct matrix_factor {
@@ -22,7 +19,7 @@ struct matrix_factor {
 
 /* C[rows x columns] = left right, then FINISH, or C += left right with FINISH NULL. Each result is
  * summed with one rounding a term in the order of the terms, in blocks of 256, whatever is beside
- * it: it has the same bits in any company. */
+ * it: it has the same bits in any company. Only where processor_has_avx512. */
 void matrix_wide_product(size_t rows, size_t inner, size_t columns, struct matrix_factor left,
                          struct matrix_factor right, const struct matrix_finish *finish, float *c);
 

@@ -9,6 +9,13 @@
 
 #include <assert.h>
 
+#include "algos/privacy/processor.h"
+
+bool aes256_ctr_available(void)
+{
+    return processor_has_aes();
+}
+
 #ifdef __x86_64__
 
 #include <immintrin.h>
@@ -18,20 +25,6 @@
 #define WIDTH  8 /* blocks in flight */
 #define AES    __attribute__((target("aes,sse4.1")))
 #define VAES   __attribute__((target("aes,sse4.1,avx2,vaes")))
-
-bool aes256_ctr_available(void)
-{
-    return __builtin_cpu_supports("aes") && __builtin_cpu_supports("sse4.1");
-}
-
-static bool pairs_available(void)
-{
-#ifdef __clang__ /* of which older ones do not know the word */
-    return false;
-#else
-    return __builtin_cpu_supports("vaes") && __builtin_cpu_supports("avx2");
-#endif
-}
 
 /* Each word of KEY plus all words before it, plus ASSIST (FIPS 197, section 5.2). */
 AES static inline __m128i spread(__m128i key, __m128i assist)
@@ -152,7 +145,7 @@ AES void aes256_ctr(const uint8_t key[AES256_KEY_BYTES], const uint8_t counter[A
     __m128i round[ROUNDS + 1], blocks[WIDTH];
     expand_key(key, round);
     struct counter at = counter_from_bytes(counter);
-    if (pairs_available()) {
+    if (processor_has_vaes()) {
         size_t done = fill_in_pairs(round, &at, bytes, size);
         bytes += done;
         size -= done;
@@ -170,11 +163,6 @@ AES void aes256_ctr(const uint8_t key[AES256_KEY_BYTES], const uint8_t counter[A
 }
 
 #else
-
-bool aes256_ctr_available(void)
-{
-    return false;
-}
 
 void aes256_ctr(const uint8_t key[AES256_KEY_BYTES], const uint8_t counter[AES256_BLOCK_BYTES],
                 uint8_t *bytes, size_t size)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "algos/privacy/noise_source.h"
+#include "algos/privacy/processor.h"
 
 #define PAIRS         1024 /* a block of pairs, its words and normals, stays in the L1 cache */
 #define STDDEV_MOST   1e37f
@@ -120,18 +121,8 @@ WIDE static void normals_from_wide(const uint32_t *words, float stddev, float *n
     radii(words, stddev, normals);
     turn(words + PAIRS, normals, normals + PAIRS);
 }
-
-static bool wide_available(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
 #else
 #define normals_from_wide normals_from
-static bool wide_available(void)
-{
-    return false;
-}
 #endif
 
 /* Radii beyond 4.7 standard deviations come from words below 2^16, which are few and far apart:
@@ -167,7 +158,7 @@ void noise_gaussian_add(struct noise_source *source, float *v, size_t count, flo
     assert(stddev >= 0.0f && stddev <= STDDEV_MOST);
     uint32_t words[2 * PAIRS];
     float normals[2 * PAIRS];
-    bool wide = wide_available();
+    bool wide = processor_has_avx512();
     while (count) {
         noise_bytes(source, words, sizeof words);
         if (wide)
