@@ -199,14 +199,14 @@ struct training {
     uint32_t count; /* of fits */
 };
 
-/* What of a request belongs to one shard. */
+/* What of a request belongs to one shard: no noise, so no choice by looking. */
 static struct algorithm_request request_of(const struct shards *shards)
 {
     struct algorithm_request request = shards->request;
     request.mechanism = MECHANISM_NONE;
     request.epsilon = request.delta = request.plain_share = 0.0;
     request.stage = (struct stage_request){.kind = STAGE_NONE};
-    request.choice = (struct choice){0}; /* nothing is chosen by looking at what has no noise */
+    request.choice.candidates = 0;
     return request;
 }
 
@@ -386,8 +386,7 @@ enum algorithm_status shards_train(const struct shards *shards, const struct alg
     struct training *t = calloc(1, sizeof *t);
     if (!t)
         return ALGORITHM_NO_MEMORY;
-    t->shards = shards;
-    t->run = run;
+    *t = (struct training){.shards = shards, .run = run};
     const struct algorithm_request request = request_of(shards);
     status = shards->algorithm->plan(&request, &t->plan, message);
     if (status == ALGORITHM_OK && run->checkpoint && !restore(t)) {

@@ -154,6 +154,27 @@ Test(answer_estimate, jobs_with_shards_say_what_they_could_teach)
     }
 }
 
+/* The training costs nothing, so the job may run; but who asks is told what it would be good for.
+ */
+Test(answer_estimate, jobs_with_shards_on_a_spent_dataset_say_why_they_would_teach_nothing)
+{
+    const char *dataset = domain_sealed(f, "private", 20);
+    (void)domain_run(f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"privacy\":"
+                                    "{\"epsilon\":1,\"delta\":1e-5},\"parameters\":{\"hidden\":[4],"
+                                    "\"batch_size\":2,\"steps\":10}}",
+                                    dataset));
+    cr_assert_eq(response_number(domain_budget(f, dataset), "/remaining/delta"), 0);
+    struct response *r = fixture_post(
+        f, "steward", "/v1/jobs:estimate",
+        domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":30,\"parameters\":"
+                    "{\"hidden\":[4],\"steps\":10}}",
+                    dataset));
+    expect_status(r, 200);
+    cr_expect(json_is_true(response_at(r, "/feasible")));
+    cr_expect_eq(json_array_size(response_at(r, "/plan/teaching")), 0);
+    cr_expect_not_null(strstr(response_text(r, "/reason"), "budget is spent"), "%s", r->body);
+}
+
 /* ---- why */
 
 static struct response *grant(const char *path, const char *body, const char *match)
