@@ -63,7 +63,9 @@ bool deflate_bytes(enum inflate_encoding encoding, const void *bytes, size_t siz
         return false;
     }
     char *fitting = realloc(fresh, *out_size); /* mostly much smaller than the bound */
-    *out = fitting != NULL ? fitting : fresh;
+    if (fitting != NULL)
+        fresh = fitting;
+    *out = fresh;
     return true;
 }
 
