@@ -196,27 +196,38 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
     return true;
 }
 
+/* Trains until PULSE number AT pauses it; the next run goes on from there. */
+static void train_until(struct scene *s,
+                        enum algorithm_pulse (*pulse_of)(void *context, uint64_t steps_done),
+                        unsigned at)
+{
+    struct policy *policy = NULL;
+    const char *message = NULL;
+    quiet(s);
+    s->run.hooks.pulse = pulse_of;
+    s->run.hooks.save = save;
+    s->pause_at = at;
+    cr_assert_eq(cql()->train(&s->run, &policy, &message), ALGORITHM_PAUSED);
+    cr_assert_not_null(s->checkpoint);
+    s->run.checkpoint = s->checkpoint;
+    s->run.checkpoint_size = s->checkpoint_size;
+    s->pulses = s->pause_at = 0;
+}
+
 Test(choice, an_interrupted_run_chooses_the_same)
 {
     struct scene s;
     setup(&s, CANDIDATES);
-    struct policy *whole = train(&s), *parts = NULL;
-    quiet(&s);
-    s.run.hooks.pulse = pulse;
-    s.run.hooks.save = save;
-    s.pause_at = 2;
-    const char *message = NULL;
-    cr_assert_eq(cql()->train(&s.run, &parts, &message), ALGORITHM_PAUSED);
-    cr_assert_not_null(s.checkpoint);
-    s.run.checkpoint = s.checkpoint;
-    s.run.checkpoint_size = s.checkpoint_size;
+    struct policy *whole = train(&s);
+    train_until(&s, pulse, 2);
     s.run.hooks = (struct algorithm_hooks){0};
-    parts = train(&s);
+    struct policy *parts = train(&s);
     cr_assert_eq(
         memcmp(whole->parameters, parts->parameters, s.plan.parameter_count * sizeof(float)), 0);
     policy_free(whole);
     policy_free(parts);
     /* A checkpoint of a choice among more of them is another run's. */
+    const char *message = NULL;
     s.request.choice.candidates++;
     parts = NULL;
     cr_assert_eq(cql()->train(&s.run, &parts, &message), ALGORITHM_BAD_CHECKPOINT);
@@ -253,18 +264,9 @@ Test(choice, an_interrupted_play_ends_the_same)
     setup(&s, CANDIDATES);
     s.request.choice.episodes = 100;
     s.request.choice.max_steps = 10000;
-    struct policy *whole = train(&s), *parts = NULL;
-    quiet(&s);
-    s.run.hooks.pulse = pause_at_play;
-    s.run.hooks.save = save;
-    s.pause_at = 1;
-    const char *message = NULL;
-    cr_assert_eq(cql()->train(&s.run, &parts, &message), ALGORITHM_PAUSED);
-    cr_assert_not_null(s.checkpoint);
-    s.run.checkpoint = s.checkpoint;
-    s.run.checkpoint_size = s.checkpoint_size;
-    s.pulses = s.pause_at = 0;
-    parts = train(&s);
+    struct policy *whole = train(&s);
+    train_until(&s, pause_at_play, 1);
+    struct policy *parts = train(&s);
     cr_assert_geq(s.pulses, 2, "it plays from the first episode on");
     cr_assert_eq(
         memcmp(whole->parameters, parts->parameters, s.plan.parameter_count * sizeof(float)), 0);
