@@ -67,16 +67,16 @@ struct trainer_settings {
     double average_decay; /* > 0: the result is an exponential average of the weights (free: it is
                              post-processing); else the last weights */
     double reward_scale;
-    double input_scale; /* states are multiplied by it while training; the result has it in its
-                           first  layer's weights */
-    uint64_t full_weight_transitions; /* at least 1 */
-    double weight_power;              /* 0: all experts weigh 1 */
-    uint32_t batch_size;              /* of plain steps; of noisy ones in expectation */
-    const struct choice *choice;      /* NULL: the result is the last weights, or their average */
-    enum policy_output output;        /* how a candidate's outputs are played */
-    float threshold;                  /* of POLICY_BCQ */
-    bool fixed_order;                 /* no BLAS: no example's bits depend on those beside it */
-    bool forgets_targets;             /* for tests: values kept from step to step are not used */
+    double input_scale;                  /* how a state becomes an input: trainer_input.h */
+    struct parameter_value input_center; /* one number for all coordinates, or one for each */
+    uint64_t full_weight_transitions;    /* at least 1 */
+    double weight_power;                 /* 0: all experts weigh 1 */
+    uint32_t batch_size;                 /* of plain steps; of noisy ones in expectation */
+    const struct choice *choice; /* NULL: the result is the last weights, or their average */
+    enum policy_output output;   /* how a candidate's outputs are played */
+    float threshold;             /* of POLICY_BCQ */
+    bool fixed_order;            /* no BLAS: no example's bits depend on those beside it */
+    bool forgets_targets;        /* for tests: values kept from step to step are not used */
 };
 
 /* The rate of step number DONE (from 0) of TOTAL. */

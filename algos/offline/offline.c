@@ -53,6 +53,9 @@ static const char *check(const struct offline_kind *kind, const struct algorithm
         return "the number of actions is out of bounds";
     if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
         return "the share of plain steps must be from 0 to 1";
+    uint32_t centers = request->parameters.value[OFFLINE_INPUT_CENTER].count;
+    if (centers != 1 && centers != request->state_dim)
+        return "input_center must be one number, or as many as a state has";
     const struct choice *choice = &request->choice;
     if (choice->candidates > CHOICE_MAX_CANDIDATES ||
         (choice->candidates > 0 && (choice->episodes < 1 || choice->max_steps < 1)))
@@ -180,6 +183,7 @@ static struct trainer_settings settings_of(const struct offline_kind *kind,
         .average_decay = algorithm_number(request, OFFLINE_AVERAGE_DECAY),
         .reward_scale = 1.0,
         .input_scale = algorithm_number(request, OFFLINE_INPUT_SCALE),
+        .input_center = request->parameters.value[OFFLINE_INPUT_CENTER],
         .full_weight_transitions = (uint64_t)algorithm_number(request, OFFLINE_FULL_WEIGHT),
         .weight_power = algorithm_number(request, OFFLINE_WEIGHT_POWER),
         .batch_size = batch_size(request),

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/offline/trainer_input.h"
+
 enum { BLOCK = 64 };
 
 static uint64_t block_count(const struct dataset *data)
@@ -56,15 +58,13 @@ static void fill(struct target_cache *cache, const float *target, uint64_t block
     const struct dataset *data = cache->data;
     const struct mlp_shape *shape = &cache->settings->rule.shape;
     const size_t dim = data->state_dim, kept = cache->kept;
-    const float scale = (float)cache->settings->input_scale;
     float *input = batch_input(cache->network);
     uint64_t first = block * BLOCK, left = data->transition_count - first;
     size_t used = left < BLOCK ? (size_t)left : BLOCK;
     for (size_t i = 0; i < BLOCK; i++) {
         uint64_t transition = first + (i < used ? i : used - 1);
         const float *next = data->states + (data->state_row[transition] + 1) * dim;
-        for (size_t d = 0; d < dim; d++)
-            input[i * dim + d] = scale * next[d];
+        trainer_input_write(cache->settings, dim, next, input + i * dim);
     }
     size_t outputs = shape->width[shape->layer_count - 1];
     const float *all = cache->settings->fixed_order

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "algos/offline/trainer_input.h"
+
 bool trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
                          const struct choice_place *place)
 {
@@ -22,15 +24,6 @@ void trainer_choice_clear(struct trainer_choice *choice)
     *choice = (struct trainer_choice){0};
 }
 
-/* Moves the scale of the inputs into the weights that read them. */
-static void fold_input_scale(const struct trainer_settings *settings, float *parameters)
-{
-    const struct mlp_shape *shape = &settings->rule.shape;
-    size_t weights = (size_t)shape->input * shape->width[0];
-    for (size_t i = 0; i < weights; i++)
-        parameters[i] *= (float)settings->input_scale;
-}
-
 bool trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state, uint32_t due)
 {
     const struct choice *asked = choice->settings->choice;
@@ -38,7 +31,7 @@ bool trainer_choice_play(struct trainer_choice *choice, struct trainer_state *st
     float *parameters = choice->candidate->parameters;
     if (choice->score.episodes == 0) {
         memcpy(parameters, weights, state->count * sizeof *parameters);
-        fold_input_scale(choice->settings, parameters);
+        trainer_input_fold(choice->settings, parameters);
     }
     enum choice_verdict verdict =
         choice_play(asked, choice->candidate, choice->place, &choice->score);
@@ -65,7 +58,7 @@ float *trainer_take_result(const struct trainer_settings *settings, struct train
     float *result = *from;
     if (settings->choice && isnan(state->best_return))
         return NULL;
-    fold_input_scale(settings, result);
+    trainer_input_fold(settings, result);
     for (size_t i = 0; i < state->count; i++) {
         if (!isfinite(result[i]))
             return NULL;

@@ -22,7 +22,7 @@ void trainer_choice_clear(struct trainer_choice *choice);
  * memory, and nothing was judged. */
 bool trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state, uint32_t due);
 
-/* The run's result, with the inputs' scale in it: the best candidate where it is chosen, else the
+/* The run's result, reading plain states: the best candidate where it is chosen, else the
  * average or the last weights. The caller frees it. NULL: it is not finite, or no candidate could
  * be played. */
 float *trainer_take_result(const struct trainer_settings *settings, struct trainer_state *state);

@@ -8,6 +8,7 @@
 
 #include "algos/nn/per_example.h"
 #include "algos/nn/per_example_lattice.h"
+#include "algos/offline/trainer_input.h"
 
 bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings)
 {
@@ -31,12 +32,6 @@ void trainer_chunk_clear(struct trainer_chunk *chunk)
     *chunk = (struct trainer_chunk){0};
 }
 
-static void copy_scaled(float *restrict to, const float *restrict from, size_t count, float scale)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = scale * from[i];
-}
-
 /* Copies the examples' columns and writes s (and s' below it) to the networks' inputs. */
 static void gather(struct trainer_chunk *chunk, const struct trainer_examples *examples)
 {
@@ -44,7 +39,6 @@ static void gather(struct trainer_chunk *chunk, const struct trainer_examples *e
     const struct trainer_settings *settings = chunk->settings;
     uint32_t rows = examples->count;
     size_t dim = data->state_dim;
-    float scale = (float)settings->input_scale;
     float *input = batch_input(chunk->online);
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t transition = examples->transitions[i];
@@ -52,9 +46,9 @@ static void gather(struct trainer_chunk *chunk, const struct trainer_examples *e
             __builtin_prefetch(data->states +
                                data->state_row[examples->transitions[i + EXAMPLES_AHEAD]] * dim);
         const float *state = data->states + data->state_row[transition] * dim;
-        copy_scaled(input + i * dim, state, dim, scale);
+        trainer_input_write(settings, dim, state, input + i * dim);
         if (chunk->target)
-            copy_scaled(input + (rows + i) * dim, state + dim, dim, scale);
+            trainer_input_write(settings, dim, state + dim, input + (rows + i) * dim);
         chunk->actions[i] = data->actions[transition];
         chunk->rewards[i] = (float)(settings->reward_scale * data->rewards[transition]);
         chunk->terminated[i] = data->terminated[transition];

@@ -86,7 +86,7 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
     for (unsigned i = 0; i < PARAMETERS_MAX; i++) {
         const struct parameter_value *value = &request->parameters.value[i];
         hash = mix(hash, value->count);
-        for (unsigned j = 0; j < value->count && j < PARAMETER_LIST_MAX; j++)
+        for (unsigned j = 0; j < value->count && j < PARAMETER_REALS_MAX; j++)
             hash = mix(hash, value->number[j]);
     }
     const double numbers[] = {

@@ -41,7 +41,8 @@ static const struct parameter_spec specs[P_COUNT] = {
  * 9 at epsilon 8. These: above 200 at epsilon 4, as without privacy.) A clip at 3 cuts nearly every
  * gradient to the same length and learns nothing even without noise to speak of. */
 static const struct parameter_override overrides[] = {
-    OFFLINE_VALUE_OVERRIDES,
+    {"hiv", OFFLINE_REWARD_SCALE, PARAMETER_ONE(1e-9)},
+    {"hiv", OFFLINE_INPUT_SCALE, PARAMETER_ONE(0.3)},
     {"cartpole", OFFLINE_HIDDEN, PARAMETER_ONE(16)},
     {"cartpole", OFFLINE_LEARNING_RATE, PARAMETER_ONE(0.01)},
     {"cartpole", OFFLINE_BATCH_SIZE, PARAMETER_ONE(4096)},

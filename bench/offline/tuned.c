@@ -46,7 +46,7 @@ static const struct {
       {"skill_low", -200},
       {"skill_high", 300},
       {"skill_power", 4}}},
-    {"hiv", "cql", "consensus", {{"alpha", 1}, {"input_scale", 10}}},
+    {"hiv", "cql", "consensus", {{"alpha", 1}}},
     {"hiv", "bcq", "consensus", {{"threshold", 0.95}}},
     {"lunar_lander", "bcq", "consensus", {{"threshold", 0.95}}},
     {"acrobot", NULL, NULL, {{"steps", 40000}}},

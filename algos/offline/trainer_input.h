@@ -1,0 +1,16 @@
+/* How a state becomes the input of a network in training: scale (number - center), number by
+ * number, with scale and center of the settings, which are public. The result of a run reads plain
+ * states: both are moved into its first layer. Within algos/offline. */
+#ifndef TACET_ALGOS_OFFLINE_TRAINER_INPUT_H
+#define TACET_ALGOS_OFFLINE_TRAINER_INPUT_H
+
+#include "algos/offline/dp_trainer.h"
+
+/* TO[dim] of the state FROM[dim]. */
+void trainer_input_write(const struct trainer_settings *settings, size_t dim, const float *from,
+                         float *to);
+
+/* Moves both into the weights and biases of the first layer of PARAMETERS. */
+void trainer_input_fold(const struct trainer_settings *settings, float *parameters);
+
+#endif
