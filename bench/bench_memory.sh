@@ -4,10 +4,10 @@
 #
 #   bench/bench_memory.sh BUILD-DIRECTORY         (make bench-memory does it)
 #
-# BENCH_EXPERTS (3000), BENCH_TRAJECTORIES (20) of each, in CartPole, of at most 200 steps. BENCH_WHOLE=1 deals out
-# trajectories of 200 steps alone, so that all experts have as many transitions as can be. BENCH_WIDTH=256 uploads a
-# network of two hidden layers of that width for each of them instead of letting it be cloned. BENCH_DIR (/tmp) has to
-# have room for the file and the database: 2 GB, with networks 4.
+# BENCH_EXPERTS (3000; of a few hundred no prefix could be released), BENCH_TRAJECTORIES (20) of each, in CartPole, of
+# at most 200 steps. BENCH_WHOLE=1 deals out trajectories of 200 steps alone, so that all experts have as many
+# transitions as can be. BENCH_WIDTH=256 uploads a network of two hidden layers of that width for each of them instead
+# of letting it be cloned. BENCH_DIR (/tmp) has to have room for the file and the database: 2 GB, with networks 4.
 set -euo pipefail
 bin=$1
 experts=${BENCH_EXPERTS:-3000}
@@ -98,8 +98,10 @@ fi
 call "$steward" POST "/v1/datasets/$dataset:seal" -d '{}' >/dev/null
 
 before=$(ticks) begun=$(date +%s%N)
-job=$(call "$steward" POST /v1/jobs -H 'Idempotency-Key: memory' -d "{\"algorithm\":\"cql\",
-    \"mechanism\":\"selective_dpsgd\",\"dataset\":\"$dataset\",\"privacy\":{\"epsilon\":10,\"delta\":3e-4}}" | jq -r .id)
+reply=$(call "$steward" POST /v1/jobs -H 'Idempotency-Key: memory' -d "{\"algorithm\":\"cql\",
+    \"mechanism\":\"selective_dpsgd\",\"dataset\":\"$dataset\",\"privacy\":{\"epsilon\":10,\"delta\":3e-4}}") ||
+    { echo "$reply" >&2; exit 1; }
+job=$(jq -r .id <<<"$reply")
 state=queued
 while [ "$state" = queued ] || [ "$state" = running ]; do
     sleep 2
