@@ -56,8 +56,21 @@ bool uri_is_utf8(const char *text, size_t size)
     return true;
 }
 
+/* Whether TEXT stands for itself: ASCII without escapes. */
+static bool stands_for_itself(const char *text, size_t size, bool plus)
+{
+    unsigned special = 0;
+    for (size_t i = 0; i < size; i++) {
+        special |= text[i] == '%' || (plus && text[i] == '+') || (unsigned char)text[i] >= 0x80;
+    }
+    return special == 0;
+}
+
 char *uri_decode(const char *text, size_t size, bool plus, struct arena *arena)
 {
+    if (stands_for_itself(text, size, plus)) {
+        return arena_copy(arena, text, size);
+    }
     char *out = arena_alloc(arena, size + 1);
     if (out == NULL) {
         return NULL;
