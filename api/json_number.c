@@ -4,8 +4,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/shortest_digits.h"
@@ -33,8 +31,44 @@ static void shortest_decimal(double value, struct decimal *out)
             out->digits[count++] = *c;
         }
     }
+    int exponent = 0;
+    for (const char *digit = c + 2; *digit != '\0'; digit++) {
+        exponent = 10 * exponent + (*digit - '0');
+    }
     out->count = count;
-    out->point = (int)strtol(c + 1, NULL, 10) + 1;
+    out->point = (c[1] == '-' ? -exponent : exponent) + 1;
+}
+
+/* "e-7", "e+21": EXPONENT of at most three digits. */
+static char *put_exponent(char *to, int exponent)
+{
+    unsigned rest = exponent < 0 ? (unsigned)-exponent : (unsigned)exponent;
+    *to++ = 'e';
+    *to++ = exponent < 0 ? '-' : '+';
+    if (rest >= 100) {
+        *to++ = (char)('0' + rest / 100);
+    }
+    if (rest >= 10) {
+        *to++ = (char)('0' + rest / 10 % 10);
+    }
+    *to++ = (char)('0' + rest % 10);
+    return to;
+}
+
+/* A whole number below PLAIN_BELOW: so few digits are nobody else's, and none can be left out. */
+static size_t put_whole(uint64_t value, char *out)
+{
+    char digits[16];
+    size_t count = 0;
+    do {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = digits[count - 1 - i];
+    }
+    out[count] = '\0';
+    return count;
 }
 
 /* ECMA-262, Number::toString, with N = point and K = count. */
@@ -67,8 +101,7 @@ static size_t layout(const struct decimal *decimal, char *out)
         memcpy(to, decimal->digits + 1, (size_t)(k - 1));
         to += k - 1;
     }
-    int length = snprintf(to, 6, "e%+d", n - 1);
-    return (size_t)(to - out) + (size_t)length;
+    return (size_t)(put_exponent(to, n - 1) - out);
 }
 
 size_t json_text_number(double value, char out[32])
@@ -84,6 +117,9 @@ size_t json_text_number(double value, char out[32])
         value = -value;
     }
     if (value >= PLAIN_FROM && value < PLAIN_BELOW) {
+        if (value == (double)(int64_t)value) {
+            return sign + put_whole((uint64_t)value, out + sign);
+        }
         return sign + shortest_digits_plain(value, out + sign);
     }
     struct decimal decimal;
