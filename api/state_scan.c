@@ -1,6 +1,7 @@
 /* One pass over the bytes. A number of at most 15 digits and a small power of ten is a quotient or
  * product of two doubles that are exact, so its value is the nearest double, as strtod's is
- * (Clinger, How to read floating point numbers accurately, 1990); any other goes to strtod. */
+ * (Clinger, How to read floating point numbers accurately, 1990). One of up to 19 digits that is a
+ * fraction, as programs write doubles, is divided in integers; any other goes to strtod. */
 #include "api/state_scan.h"
 
 #include <math.h>
@@ -9,7 +10,14 @@
 
 #define EXACT_DIGITS 15 /* of an integer that a double holds whatever it is */
 #define EXACT_TENS   22 /* 10^22 is a double, 10^23 is not */
+#define WHOLE_DIGITS 19 /* of an integer that 64 bits hold whatever it is, and a power of ten */
 #define TOKEN_MAX    64 /* bytes of a number that is copied for strtod */
+
+typedef unsigned __int128 wide;
+
+static const double tens[EXACT_TENS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                            1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 struct scan {
     const unsigned char *at, *end;
@@ -59,14 +67,19 @@ struct digits {
 /* False: there is none. */
 static bool take_digits(struct scan *scan, struct digits *digits)
 {
-    const unsigned char *first = scan->at;
-    for (; on_digit(scan); scan->at++) {
-        if (digits->count < EXACT_DIGITS) {
-            digits->value = digits->value * 10 + (uint64_t)(*scan->at - '0');
+    const unsigned char *at = scan->at;
+    uint64_t value = digits->value;
+    unsigned count = digits->count;
+    for (unsigned digit; at < scan->end && (digit = *at - (unsigned)'0') <= 9; at++) {
+        if (count < WHOLE_DIGITS) {
+            value = value * 10 + digit;
         }
-        digits->count += digits->count > 0 || *scan->at != '0';
+        count += value != 0;
     }
-    return scan->at > first;
+    bool some = at > scan->at;
+    *digits = (struct digits){value, count};
+    scan->at = at;
+    return some;
 }
 
 static bool take_exponent(struct scan *scan, int *out)
@@ -100,11 +113,20 @@ static bool by_library(const unsigned char *first, const unsigned char *end, dou
     return isfinite(*out);
 }
 
+/* The double nearest to VALUE / 10^POWER, both of at most WHOLE_DIGITS, VALUE not 0: a quotient of
+ * 63 or 64 bits, whose last says whether anything is left behind it, rounds as the number does. */
+static double quotient(uint64_t value, unsigned power)
+{
+    uint64_t ten = (uint64_t)tens[power];
+    int high = __builtin_clzll(value), low = __builtin_clzll(ten);
+    wide numerator = (wide)(value << high) << 63;
+    uint64_t divisor = ten << low, bits = (uint64_t)(numerator / divisor);
+    bits |= (wide)bits * divisor != numerator;
+    return ldexp((double)bits, low - high - 63);
+}
+
 static bool take_number(struct scan *scan, double *out)
 {
-    static const double tens[EXACT_TENS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     skip_space(scan);
     const unsigned char *first = scan->at;
     struct digits digits = {0};
@@ -123,7 +145,8 @@ static bool take_number(struct scan *scan, double *out)
         exponent = scan->at - point < 10000 ? -(int)(scan->at - point) : -10000;
     } else if (scan->at == scan->end || (*scan->at | 0x20) != 'e') {
         /* An integer: -0 is 0, and large ones are for the tree to judge. */
-        *out = (double)(negative ? -(int64_t)digits.value : (int64_t)digits.value);
+        double whole_value = (double)digits.value;
+        *out = negative && digits.value > 0 ? -whole_value : whole_value;
         return digits.count <= EXACT_DIGITS;
     }
     int power = 0;
@@ -131,6 +154,12 @@ static bool take_number(struct scan *scan, double *out)
         return false;
     }
     exponent += power;
+    if (digits.count > EXACT_DIGITS && digits.count <= WHOLE_DIGITS && exponent < 0 &&
+        exponent >= -WHOLE_DIGITS) {
+        double value = quotient(digits.value, (unsigned)-exponent);
+        *out = negative ? -value : value;
+        return true;
+    }
     if (digits.count > EXACT_DIGITS || exponent < -EXACT_TENS || exponent > EXACT_TENS) {
         return by_library(first, scan->at, out);
     }
