@@ -15,21 +15,21 @@
 
 /* ---- writing */
 
-static bool plain(const char *text)
+/* Without control characters, and below MOST bytes. Looked at to the end, so by vectors. */
+static bool plain(const char *text, size_t most)
 {
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < ' ') {
-            return false;
-        }
+    size_t size = strlen(text);
+    unsigned char control = 0;
+    for (size_t i = 0; i < size; i++) {
+        control |= (unsigned char)text[i] < ' ';
     }
-    return true;
+    return size < most && control == 0;
 }
 
 bool ledger_block_can_hold(const struct ledger_entry *entry)
 {
-    return strlen(entry->client) < ID_SIZE && strlen(entry->resource) < ID_SIZE &&
-           strlen(entry->event) <= LEDGER_EVENT_BYTES && plain(entry->client) &&
-           plain(entry->resource) && plain(entry->event);
+    return plain(entry->client, ID_SIZE) && plain(entry->resource, ID_SIZE) &&
+           plain(entry->event, LEDGER_EVENT_BYTES + 1);
 }
 
 static char *put_text(char *at, const char *text, char end)
