@@ -15,16 +15,25 @@
 #include "storage/answer_index.h"
 #include "storage/answer_search.h"
 #include "storage/db_keep.h"
+#include "storage/id.h"
 #include "storage/listing.h"
 
 #define BATCH_BYTES   (256 << 10) /* of a batch's block; what does not fit is written at once */
 #define BATCH_ANSWERS 1024
+#define KEY_ROOM      256 /* of a key that is remembered; longer ones are hashed again */
+
+/* The key that was looked for last, and is new: mostly its answer comes next. */
+struct absent {
+    bool known;
+    int64_t hash;
+    char client[ID_SIZE], key[KEY_ROOM];
+};
 
 /* A batch's answers before they are written. */
 struct waiting {
-    bool synced;    /* the index has all that is committed */
-    bool is_absent; /* the key of the hash ABSENT was looked for and is new */
-    int64_t absent;
+    bool synced; /* the index has all that is committed, up to the last block */
+    bool alone;  /* this batch has written blocks of one answer */
+    struct absent absent;
     unsigned count;
     size_t size;
     int64_t block; /* its number, once it is written */
@@ -53,11 +62,13 @@ static const struct db_sharer sharer = {
 /* ---- the batch's own */
 
 static enum db_status write_waiting(struct db *db, void *kept);
-static void forget_waiting(struct db *db, void *kept, bool committed);
+static void learn(struct db *db, void *kept);
+static void forget_waiting(struct db *db, void *kept);
 
 static const struct db_keeper keeper = {.place = DB_KEEP_ANSWERS,
                                         .size = sizeof(struct waiting),
                                         .write = write_waiting,
+                                        .committed = learn,
                                         .forget = forget_waiting};
 
 static enum db_status search_waiting(struct answer_search *search, const struct waiting *waiting)
@@ -71,6 +82,23 @@ static enum db_status search_waiting(struct answer_search *search, const struct 
 }
 
 /* ---- finding */
+
+static void remember_absent(struct absent *absent, const struct answer_search *search)
+{
+    absent->known =
+        search->client_size < sizeof absent->client && search->key_size < sizeof absent->key;
+    if (absent->known) {
+        absent->hash = search->hash;
+        memcpy(absent->client, search->client, search->client_size + 1);
+        memcpy(absent->key, search->key, search->key_size + 1);
+    }
+}
+
+static bool is_absent(const struct waiting *waiting, const char *client, const char *key)
+{
+    return waiting != NULL && waiting->absent.known && strcmp(waiting->absent.key, key) == 0 &&
+           strcmp(waiting->absent.client, client) == 0;
+}
 
 enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out)
@@ -105,24 +133,26 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
         return status;
     }
     if (waiting != NULL && !search.found) {
-        waiting->is_absent = true;
-        waiting->absent = search.hash;
+        remember_absent(&waiting->absent, &search);
     }
     return search.found ? DB_OK : DB_NONE;
 }
 
 /* ---- storing */
 
-/* Inserts BYTES as the next block, *out_block. */
-static enum db_status insert_block(struct db *db, const unsigned char *bytes, size_t size,
-                                   int64_t *out_block)
+/* The number of the block that comes next. */
+static enum db_status next_block(struct db *db, int64_t *out)
 {
-    enum db_status status = db_one(db, "SELECT coalesce(max(id), 0) + 1 FROM answer_blocks", NULL,
-                                   0, listing_integer, out_block);
-    struct db_value values[] = {db_integer(*out_block), db_bytes(bytes, size)};
-    return status != DB_OK ? status
-                           : db_run(db, "INSERT INTO answer_blocks (id, answers) VALUES ($1, $2)",
-                                    values, 2, NULL, NULL);
+    return db_one(db, "SELECT coalesce(max(id), 0) + 1 FROM answer_blocks", NULL, 0,
+                  listing_integer, out);
+}
+
+static enum db_status insert_block(struct db *db, int64_t block, const unsigned char *bytes,
+                                   size_t size)
+{
+    struct db_value values[] = {db_integer(block), db_bytes(bytes, size)};
+    return db_run(db, "INSERT INTO answer_blocks (id, answers) VALUES ($1, $2)", values, 2, NULL,
+                  NULL);
 }
 
 static enum db_status insert_place(struct db *db, struct answer_place place)
@@ -144,18 +174,17 @@ static enum db_status store_alone(struct db *db, int64_t hash, const char *clien
         return DB_FAILED;
     }
     answer_block_add(answer_block_begin(bytes), client, key, answer);
-    enum db_status status = insert_block(db, bytes, size, &place.block);
+    enum db_status status = next_block(db, &place.block);
+    if (status == DB_OK) {
+        status = insert_block(db, place.block, bytes, size);
+    }
     free(bytes);
     return status == DB_OK ? insert_place(db, place) : status;
 }
 
-/* DB_NONE: the key is new. Mostly its caller has just asked that. */
-static enum db_status look_again(struct db *db, const struct waiting *waiting, const char *client,
-                                 const char *key, int64_t hash)
+/* DB_NONE: the key is new. */
+static enum db_status look_again(struct db *db, const char *client, const char *key)
 {
-    if (waiting != NULL && waiting->is_absent && waiting->absent == hash) {
-        return DB_NONE;
-    }
     struct answer_row taken;
     enum db_status status = answers_find(db, client, key, &taken);
     if (status == DB_OK) {
@@ -169,17 +198,22 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
 {
     assert(db_in_transaction(db));
     struct waiting *waiting = db_kept(db, &keeper);
-    int64_t hash = answer_hash(client, strlen(client), key, strlen(key));
-    enum db_status status = look_again(db, waiting, client, key, hash);
+    bool absent = is_absent(waiting, client, key);
+    enum db_status status = absent ? DB_NONE : look_again(db, client, key);
     if (status != DB_NONE) {
         return status == DB_OK ? DB_NONE : status;
     }
+    int64_t hash =
+        absent ? waiting->absent.hash : answer_hash(client, strlen(client), key, strlen(key));
     if (waiting != NULL) {
-        waiting->is_absent = false;
+        waiting->absent.known = false;
     }
     size_t room = answer_block_room(client, key, answer);
     if (waiting == NULL || waiting->count == BATCH_ANSWERS ||
         room > BATCH_BYTES - ANSWER_BLOCK_START - waiting->size) {
+        if (waiting != NULL) {
+            waiting->alone = true;
+        }
         return store_alone(db, hash, client, key, answer);
     }
     unsigned char *at = waiting->bytes + waiting->size;
@@ -213,41 +247,65 @@ static enum db_status write_waiting(struct db *db, void *kept)
 {
     struct waiting *waiting = kept;
     struct answer_index *index = db_shared(db, &sharer);
+    enum db_status status = DB_OK;
     if (waiting->count == 0) {
         return DB_OK;
     }
     if (index == NULL) {
         return DB_FAILED;
     }
-    enum db_status status = insert_block(db, waiting->bytes, waiting->size, &waiting->block);
+    if (waiting->synced && !waiting->alone) {
+        waiting->block = answer_index_reached(index) + 1;
+    } else {
+        status = next_block(db, &waiting->block);
+    }
+    if (status == DB_OK) {
+        status = insert_block(db, waiting->block, waiting->bytes, waiting->size);
+    }
     return status == DB_OK ? file_places(db, waiting, index) : status;
 }
 
-/* What was committed is known without being read again. */
-static void learn(struct waiting *waiting, struct answer_index *index)
+static void empty(struct waiting *waiting)
 {
-    answer_index_filed(index, waiting->filed);
-    if (answer_index_reached(index) != waiting->block - 1) {
-        return; /* blocks in between have to be read: by the next sync */
+    waiting->absent.known = waiting->alone = false;
+    waiting->count = 0;
+    waiting->size = 0;
+    waiting->filed = 0;
+}
+
+/* Whether the index now has the answers of this batch, all that was committed since the last. */
+static bool add_answers(const struct waiting *waiting, struct answer_index *index)
+{
+    if (waiting->alone || answer_index_reached(index) != waiting->block - 1) {
+        return false; /* blocks in between have to be read: by the next sync */
     }
     for (unsigned i = 0; i < waiting->count; i++) {
         struct answer_place place = {waiting->hashes[i], waiting->block};
         if (!answer_index_add(index, place)) {
-            return;
+            return false;
         }
     }
     answer_index_reach(index, waiting->block);
+    return true;
 }
 
-static void forget_waiting(struct db *db, void *kept, bool committed)
+/* What was committed is known without being read again. */
+static void learn(struct db *db, void *kept)
 {
     struct waiting *waiting = kept;
     struct answer_index *index = db_shared(db, &sharer);
-    if (committed && waiting->count > 0 && index != NULL) {
-        learn(waiting, index);
+    if (index != NULL && waiting->count > 0) {
+        answer_index_filed(index, waiting->filed);
+        waiting->synced = add_answers(waiting, index) && waiting->synced;
     }
-    waiting->synced = waiting->is_absent = false;
-    waiting->count = 0;
-    waiting->size = 0;
-    waiting->filed = 0;
+    waiting->synced = waiting->synced && !waiting->alone && index != NULL;
+    empty(waiting);
+}
+
+static void forget_waiting(struct db *db, void *kept)
+{
+    struct waiting *waiting = kept;
+    (void)db;
+    waiting->synced = false;
+    empty(waiting);
 }

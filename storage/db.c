@@ -99,12 +99,29 @@ static enum db_status write_kept(struct db *db)
     return status == DB_NONE ? DB_FAILED : status;
 }
 
-static void forget_kept(struct db *db, bool committed)
+static void forget_kept(struct db *db)
 {
     for (unsigned i = 0; i < DB_KEEPS; i++) {
         if (db->kept[i].rows != NULL) {
-            db->kept[i].keeper->forget(db, db->kept[i].rows, committed);
+            db->kept[i].keeper->forget(db, db->kept[i].rows);
         }
+    }
+    db->keeps = false;
+}
+
+/* After the commit of a hopeful batch. */
+static void keep_on(struct db *db)
+{
+    for (unsigned i = 0; i < DB_KEEPS; i++) {
+        if (db->kept[i].rows != NULL) {
+            db->kept[i].keeper->committed(db, db->kept[i].rows);
+        }
+    }
+    db->keeps = db->driver->version != NULL;
+    if (db->keeps) {
+        db->kept_at = db->driver->version(db->connection);
+    } else {
+        forget_kept(db);
     }
 }
 
@@ -118,8 +135,12 @@ static enum db_status finish(struct db *db, bool commit)
     } else {
         db->driver->rollback(db->connection);
     }
-    forget_kept(db, commit && status == DB_OK);
     enum mode mode = db->mode;
+    if (mode == WRITING && commit && status == DB_OK && db->hopeful) {
+        keep_on(db);
+    } else if (mode == WRITING) {
+        forget_kept(db);
+    }
     db->mode = IDLE;
     db->lost = DB_OK;
     db->hopeful = false;
@@ -233,6 +254,9 @@ enum db_status db_begin_batch(struct db *db, bool will_write)
     if (status == DB_OK && will_write) {
         db->hopeful = db->careful == 0;
         db->careful -= db->careful > 0;
+        if (db->keeps && db->driver->version(db->connection) != db->kept_at) {
+            forget_kept(db);
+        }
     }
     return status;
 }

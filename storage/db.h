@@ -108,6 +108,9 @@ struct db_driver {
     int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
+    /* A number that is another one as soon as this connection sees what was committed since, by
+     * whomever. NULL: the database cannot say. */
+    unsigned (*version)(void *connection);
     /* See db_log.h; all three NULL when the database has nothing of the kind. */
     void (*leave_log)(void *connection);
     size_t (*log_blocks)(const void *connection);

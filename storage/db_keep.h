@@ -2,7 +2,9 @@
  * room alone.
  *
  * Only a hopeful batch keeps (db.c): there nothing is undone but the whole, so what is kept can be
- * dropped with it, and the gate and BEGIN IMMEDIATE see to it that nobody else changes the rows. */
+ * dropped with it, and the gate and BEGIN IMMEDIATE see to it that nobody else changes the rows.
+ * What is kept serves the next batches too, as long as nobody but this connection's hopeful batches
+ * commits: the first that sees another's commit begins with nothing. */
 #ifndef TACET_STORAGE_DB_KEEP_H
 #define TACET_STORAGE_DB_KEEP_H
 
@@ -13,10 +15,13 @@
 enum db_keep { DB_KEEP_ACCOUNTS, DB_KEEP_CLIENTS, DB_KEEP_STANDINGS, DB_KEEP_ANSWERS, DB_KEEPS };
 
 struct db_keeper {
-    enum db_keep place;                                 /* each keeper's own */
-    size_t size;                                        /* of what is kept; zeroed at first */
-    enum db_status (*write)(struct db *db, void *kept); /* before the batch's commit; or NULL */
-    void (*forget)(struct db *db, void *kept, bool committed); /* after its end */
+    enum db_keep place; /* each keeper's own */
+    size_t size;        /* of what is kept; zeroed at first */
+    /* Before the batch's commit; or NULL. */
+    enum db_status (*write)(struct db *db, void *kept);
+    /* After its commit: what stays is what the database says. */
+    void (*committed)(struct db *db, void *kept);
+    void (*forget)(struct db *db, void *kept);
 };
 
 /* What KEEPER keeps on this connection; NULL outside of a hopeful batch, in one that is lost, and

@@ -33,6 +33,8 @@ struct db {
     uint64_t kept_changes; /* made in memory so far */
     uint64_t begun;        /* changes before the open transaction */
     unsigned careful;      /* batches to come that take savepoints */
+    bool keeps;            /* what is kept was true when the database had the version KEPT_AT */
+    unsigned kept_at;
     struct {
         const struct db_keeper *keeper;
         void *rows; /* made at the first use */

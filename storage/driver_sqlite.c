@@ -265,6 +265,14 @@ static int64_t driver_changes(void *pointer)
     return sqlite3_total_changes64(((struct connection *)pointer)->handle);
 }
 
+static unsigned driver_version(void *pointer)
+{
+    unsigned version = 0;
+    sqlite3_file_control(((struct connection *)pointer)->handle, "main", SQLITE_FCNTL_DATA_VERSION,
+                         &version);
+    return version;
+}
+
 /* ---- transactions */
 
 static enum db_status driver_begin(void *pointer, bool will_write, struct db_fault *fault)
@@ -335,6 +343,7 @@ const struct db_driver db_driver_sqlite = {
     .run = driver_run,
     .changes = driver_changes,
     .in_transaction = driver_in_transaction,
+    .version = driver_version,
     .leave_log = driver_leave_log,
     .log_blocks = driver_log_blocks,
     .checkpoint = driver_checkpoint,

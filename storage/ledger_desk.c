@@ -1,4 +1,4 @@
-/* Accounts that a batch keeps in memory: read once, moved with every entry, written once.
+/* Accounts that batches keep in memory: read once, moved with every entry, written once a batch.
  *
  * DESIGN. The entries of an account gather in a block, which becomes one row; so does its balance.
  * The row that is written at the end carries the same conditions as any other: it must still be as
@@ -12,7 +12,7 @@
 #include "storage/ledger_block.h"
 #include "storage/ledger_post.h"
 
-#define DESK_ACCOUNTS 128 /* further accounts of a batch are written as they come */
+#define DESK_ACCOUNTS 128 /* further ones are written as they come, until the batch ends */
 
 struct kept_account {
     struct ledger_account row; /* as the database has it */
@@ -47,15 +47,26 @@ static enum db_status write_all(struct db *db, void *kept)
     return DB_OK;
 }
 
-static void forget(struct db *db, void *kept, bool committed)
+static void forget(struct db *db, void *kept)
 {
     (void)db;
-    (void)committed;
     ((struct desk *)kept)->count = 0;
 }
 
-static const struct db_keeper keeper = {
-    .place = DB_KEEP_ACCOUNTS, .size = sizeof(struct desk), .write = write_all, .forget = forget};
+/* Rows and accounts are the same now. A full desk is cleared for those who ask next. */
+static void committed(struct db *db, void *kept)
+{
+    struct desk *desk = kept;
+    if (desk->count == DESK_ACCOUNTS) {
+        forget(db, kept);
+    }
+}
+
+static const struct db_keeper keeper = {.place = DB_KEEP_ACCOUNTS,
+                                        .size = sizeof(struct desk),
+                                        .write = write_all,
+                                        .committed = committed,
+                                        .forget = forget};
 
 static struct kept_account *find(struct desk *desk, const char *id)
 {

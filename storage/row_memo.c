@@ -32,14 +32,20 @@ void row_memo_drop(struct db *db, const struct db_keeper *keeper)
 {
     struct row_memo *memo = db_kept(db, keeper);
     if (memo != NULL) {
-        row_memo_forget(db, memo, false);
+        row_memo_forget(db, memo);
     }
 }
 
-void row_memo_forget(struct db *db, void *kept, bool committed)
+/* They still are what the table says: who changes it drops them first. */
+void row_memo_committed(struct db *db, void *kept)
 {
     (void)db;
-    (void)committed;
+    (void)kept;
+}
+
+void row_memo_forget(struct db *db, void *kept)
+{
+    (void)db;
     struct row_memo *memo = kept;
     memo->count = memo->next = 0;
 }

@@ -1,5 +1,5 @@
-/* Rows that a batch has read, for files of this room alone: most calls of a batch come from the
- * same few clients. A memo is a db_keeper (db_keep.h) whose rows are copies of one struct. */
+/* Rows that batches have read, for files of this room alone: most calls come from the same
+ * few clients. A memo is a db_keeper (db_keep.h) whose rows are copies of one struct. */
 #ifndef TACET_STORAGE_ROW_MEMO_H
 #define TACET_STORAGE_ROW_MEMO_H
 
@@ -16,7 +16,7 @@ struct row_memo {
 #define ROW_MEMO_KEEPER(PLACE, TYPE)                                                               \
     {                                                                                              \
         .place = (PLACE), .size = sizeof(struct row_memo) + ROW_MEMO_ROWS * sizeof(TYPE),          \
-        .forget = row_memo_forget                                                                  \
+        .committed = row_memo_committed, .forget = row_memo_forget                                 \
     }
 
 /* Copies the row of SIZE bytes for which SAME(row, KEY) into OUT; false: there is none. */
@@ -30,6 +30,8 @@ void row_memo_put(struct db *db, const struct db_keeper *keeper, size_t size, co
 /* To be called before the table changes. */
 void row_memo_drop(struct db *db, const struct db_keeper *keeper);
 
-void row_memo_forget(struct db *db, void *kept, bool committed); /* for ROW_MEMO_KEEPER */
+/* For ROW_MEMO_KEEPER. */
+void row_memo_committed(struct db *db, void *kept);
+void row_memo_forget(struct db *db, void *kept);
 
 #endif
