@@ -204,9 +204,9 @@ static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
         atomic_store(&exchange->reply_ready, true);
         return httpd_send_reply(httpd, exchange);
     }
-    /* Where the pool is full, whoever serves it does its sums as well. */
+    /* Where the pool is half full, whoever serves it does its sums as well. */
     if (exchange->route.ahead && lane == settings->batch &&
-        api_runs_ahead(settings->app, &exchange->request) && lane_reserve(settings->pool)) {
+        api_runs_ahead(settings->app, &exchange->request) && lane_reserve_spare(settings->pool)) {
         exchange->then = lane;
         lane = settings->pool;
     }

@@ -1,0 +1,22 @@
+/* A lane's places: what can be done elsewhere takes no more than half of them. */
+#include "server/lane.h"
+
+#include <criterion/criterion.h>
+
+enum { LIMIT = 6 };
+
+Test(lane, what_can_go_elsewhere_leaves_half_of_the_places)
+{
+    struct lane lane;
+    lane_init(&lane, LIMIT);
+    for (int i = 0; i < LIMIT / 2; i++)
+        cr_assert(lane_reserve_spare(&lane));
+    cr_expect_not(lane_reserve_spare(&lane));
+    for (int i = 0; i < LIMIT / 2; i++)
+        cr_assert(lane_reserve(&lane), "a flood of the others refuses nobody here");
+    cr_expect_not(lane_reserve(&lane));
+    lane_release(&lane, LIMIT / 2 + 1);
+    cr_expect(lane_reserve_spare(&lane));
+    lane_release(&lane, LIMIT / 2);
+    lane_destroy(&lane);
+}
