@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/http/scene.h"
 
@@ -12,6 +13,7 @@
  * (three times its weights, a batch of examples) is there once for each thread, and again for
  * nobody. */
 enum { FEW = 10, MORE = 160, TRAJECTORIES = 20, STEPS = 20, MOST_KIB_EACH = 60 };
+enum { MOST_WORKERS = 64 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define INSTRUMENTED true
@@ -52,13 +54,23 @@ static long peak_of(struct desk *desk, unsigned experts)
     return server_peak_kib(desk->server);
 }
 
+/* A worker for each core leaves none to help with the clones: else more experts would have more
+ * threads, and what these take. */
+static void no_helpers(char out[8])
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(out, 8, "%ld", cores < 1 ? 1 : cores > MOST_WORKERS ? MOST_WORKERS : cores);
+}
+
 Test(clones_memory, grows_by_clones_and_data_alone)
 {
     struct server_process server;
     struct desk desk;
+    char workers[8];
     if (INSTRUMENTED)
         cr_skip("a sanitizer's own memory is not the server's");
-    server_open(&server, "--workers", "1", NULL);
+    no_helpers(workers);
+    server_open(&server, "--workers", workers, NULL);
     desk_open(&desk, &server);
     long before = peak_of(&desk, FEW), after = peak_of(&desk, MORE);
     fprintf(stderr, "[----] %d experts: %ld KiB at most, %d: %ld KiB\n", FEW, before, MORE, after);
