@@ -78,6 +78,17 @@ static unsigned low_budget(const struct cell *cell, struct cell_setting out[CELL
     return count;
 }
 
+/* And at a large one, which pays for fewer voices: those of better experts. */
+static unsigned high_budget(const struct cell *cell, struct cell_setting out[CELL_SETTINGS],
+                            unsigned count)
+{
+    if (!fits("cartpole", cell->population->env->name) || !fits("consensus", cell->method->name) ||
+        !fits("cql", cell->algorithm->name) || cell->epsilon < 10.0 || count == CELL_SETTINGS)
+        return count;
+    out[count++] = (struct cell_setting){"skill_power", 16};
+    return count;
+}
+
 unsigned tuned_settings(const struct cell *cell, struct cell_setting out[CELL_SETTINGS])
 {
     unsigned count = 0;
@@ -89,5 +100,6 @@ unsigned tuned_settings(const struct cell *cell, struct cell_setting out[CELL_SE
         for (int i = 0; i < MOST && rows[r].settings[i].name && count < CELL_SETTINGS; i++)
             out[count++] = rows[r].settings[i];
     }
-    return low_budget(cell, out, count);
+    count = low_budget(cell, out, count);
+    return high_budget(cell, out, count);
 }
