@@ -65,7 +65,7 @@ static enum problem check_dataset(const struct query *query)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }
     if (dataset.state == DATASET_DELETED || t->ensemble == NULL) {
-        /* Whoever had begun to read before the deletion may have put it back on the shelf. */
+        /* A deletion by another process wiped nothing here. */
         teacher_shelf_forget(call->app->teachers, t->row.dataset);
         return call_problem(call, PROBLEM_TEACHER_SILENT,
                             "Its dataset was deleted, and with it what the teacher had learned: it "

@@ -4,6 +4,7 @@
 #include "api/teacher_shelf.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 
 #define PLACES    32
 #define NOISE_MAX 32
+#define GONE_MAX  64           /* datasets that are remembered as deleted */
 #define BYTES_MAX (256U << 20) /* of the networks on the shelf together */
 
 /* Multiply-adds that take longer than handing a call from thread to thread: some 50 us. */
@@ -37,6 +39,8 @@ struct teacher_shelf {
     struct book *places[PLACES];
     size_t bytes;
     uint64_t tick;
+    char gone[GONE_MAX][ID_SIZE];
+    unsigned gone_count; /* of all, the oldest of which are forgotten */
     struct noise_source *noise[NOISE_MAX];
     unsigned noise_count;
     struct id_stock ids;
@@ -190,6 +194,17 @@ static struct book *find(struct teacher_shelf *shelf, const char *id)
     return NULL;
 }
 
+/* Whether DATASET was deleted not long ago: whoever began to read before that may come only now. */
+static bool is_gone(const struct teacher_shelf *shelf, const char *dataset)
+{
+    for (unsigned i = 0; i < GONE_MAX && i < shelf->gone_count; i++) {
+        if (strcmp(shelf->gone[i], dataset) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Drops the book that nobody has had for longest; false when all are in somebody's hands. */
 static bool drop_oldest(struct teacher_shelf *shelf)
 {
@@ -244,8 +259,10 @@ enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, 
             return status;
         }
         pthread_mutex_lock(&shelf->lock);
-        struct book **place =
-            find(shelf, id) == NULL ? make_room(shelf, book->bytes) : NULL; /* a twin was faster */
+        const struct teacher_row *row = &book->teacher.row;
+        bool wanted = find(shelf, id) == NULL /* else a twin was faster */ &&
+                      !(row->shards > 0 && is_gone(shelf, row->dataset));
+        struct book **place = wanted ? make_room(shelf, book->bytes) : NULL;
         if (place != NULL) {
             *place = book;
             shelf->bytes += book->bytes;
@@ -272,6 +289,9 @@ void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teac
 void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset)
 {
     pthread_mutex_lock(&shelf->lock);
+    if (!is_gone(shelf, dataset)) {
+        snprintf(shelf->gone[shelf->gone_count++ % GONE_MAX], ID_SIZE, "%s", dataset);
+    }
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
         if (book == NULL || book->teacher.row.shards == 0 ||

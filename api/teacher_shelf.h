@@ -38,7 +38,8 @@ enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, 
                                     const struct shelved_teacher **out);
 void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teacher *teacher);
 
-/* Wipes the ensembles of DATASET, at once or when the last borrower returns them. */
+/* DATASET is deleted: wipes its ensembles, at once or when the last borrower returns them, and
+ * takes none of them again. */
 void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset);
 
 /* Whether a question of BODY_SIZE bytes to the teacher ID[length] should be run ahead of its turn:
