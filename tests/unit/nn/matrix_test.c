@@ -184,6 +184,24 @@ Test(matrix, finish_is_its_definition)
         cr_assert_eq(c[i], gated[i]);
 }
 
+/* Columns that fill vectors and some that do not; among the gates zeros of both signs and what is
+ * no number, which keep nothing. */
+Test(matrix, every_lane_is_gated_by_its_own_number)
+{
+    enum { COLUMNS = 19, ROWS = 3 };
+    static const float gates[] = {1, 0, -1, 1e-30F, NAN, -0.0F, INFINITY, -INFINITY, 2, -3, 5};
+    float where[ROWS * COLUMNS], c[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        where[i] = gates[i % (int)(sizeof gates / sizeof gates[0])];
+        c[i] = (float)(i + 1) * (i % 2 == 0 ? 1.0F : -1.0F);
+    }
+    matrix_finish(ROWS, COLUMNS, c, &(struct matrix_finish){.where = where});
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        float before = (float)(i + 1) * (i % 2 == 0 ? 1.0F : -1.0F);
+        cr_assert_eq(c[i], where[i] > 0.0F ? before : 0.0F, "number %d", i);
+    }
+}
+
 /* What is not finite stays in its own row, and shows there through the rectifier: of few rows, by
  * hand or by BLAS, and of many, where they are packed; at every place of a tile of rows. */
 static void check_not_finite(size_t rows, size_t bad)
