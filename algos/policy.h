@@ -68,12 +68,15 @@ uint32_t policy_best_action(const float *values, uint32_t actions);
  * from the public SEED, and gives mean and standard deviation of the undiscounted return.
  * PARAMETERS as env_defaults fills them. The deviation is that of a sample (n - 1; 0 for one
  * episode). Episode e is a function of (SEED, e), and its actions are those that policy_values or
- * policy_probabilities give it alone. False: no episode, no step, no memory, a network that does
- * not fit the world or is not finite (which *out then says), or a world that broke. */
+ * policy_probabilities give it alone. False: nothing was evaluated, and *out says whether the
+ * network or the world was at fault; neither: no episode, no step, or a network that does not fit
+ * the world.
+ */
 struct policy_evaluation {
     double mean_return, std_return;
     uint32_t episodes;
-    bool not_finite; /* the network gave what is no number: nothing was evaluated */
+    bool not_finite; /* the network gave what is no number */
+    bool broken;     /* no memory, or the world broke: which says nothing of the network */
 };
 bool policy_evaluate(const struct policy *policy, const struct env *env, const double *parameters,
                      uint32_t episodes, uint32_t max_steps, uint64_t seed,

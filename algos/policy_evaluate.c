@@ -144,7 +144,7 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
         env_batch_physics(e.worlds, w, parameters);
     played = played && play(&e);
     *out = played ? summary(e.returns, episodes)
-                  : (struct policy_evaluation){.not_finite = e.not_finite};
+                  : (struct policy_evaluation){.not_finite = e.not_finite, .broken = !e.not_finite};
     free(e.returns);
     batch_free(e.network);
     env_batch_free(e.worlds);

@@ -5,6 +5,7 @@
 
 #include "envs/env_batch.h"
 
+/* False: a value is no number. */
 static bool best_action(const struct q_release *release, const float *observation, uint32_t *action)
 {
     const struct q_terms *t = q_release_terms(release);
@@ -19,13 +20,15 @@ static bool best_action(const struct q_release *release, const float *observatio
     return true;
 }
 
-static bool play(const struct q_release *release, struct env_batch *world, double *out_return)
+static bool play(const struct q_release *release, struct env_batch *world, bool *not_finite,
+                 double *out_return)
 {
     if (!env_batch_reset(world, 0))
         return false;
     while (world->ended[0] == ENV_RUNNING) {
         uint32_t action;
-        if (!best_action(release, world->observations, &action) || !env_batch_step(world, &action))
+        *not_finite = !best_action(release, world->observations, &action);
+        if (*not_finite || !env_batch_step(world, &action))
             return false;
     }
     *out_return = world->returns[0];
@@ -38,6 +41,8 @@ bool q_release_evaluate(const struct q_release *release, const struct env *env,
 {
     const struct q_terms *t = q_release_terms(release);
     double mean = 0.0, squares = 0.0;
+    bool not_finite = false;
+    *out = (struct policy_evaluation){0};
     if (episodes == 0 || max_steps == 0 || t->state_dim != env->state_dim ||
         t->action_count != env->action_count)
         return false;
@@ -48,16 +53,19 @@ bool q_release_evaluate(const struct q_release *release, const struct env *env,
     for (uint32_t e = 0; good && e < episodes; e++) {
         double one = 0.0;
         rng_seed(&world->generators[0], seed, e);
-        good = play(release, world, &one);
+        good = play(release, world, &not_finite, &one);
         double difference = one - mean;
         mean += difference / (e + 1.0);
         squares += difference * (one - mean);
     }
     env_batch_free(world);
-    if (good)
-        *out = (struct policy_evaluation){.mean_return = mean,
-                                          .std_return =
-                                              episodes > 1 ? sqrt(squares / (episodes - 1.0)) : 0.0,
-                                          .episodes = episodes};
-    return good;
+    if (!good) {
+        *out = (struct policy_evaluation){.not_finite = not_finite, .broken = !not_finite};
+        return false;
+    }
+    *out = (struct policy_evaluation){.mean_return = mean,
+                                      .std_return =
+                                          episodes > 1 ? sqrt(squares / (episodes - 1.0)) : 0.0,
+                                      .episodes = episodes};
+    return true;
 }

@@ -107,8 +107,52 @@ Test(policy_evaluate, nothing_to_play_or_numbers_that_are_none_are_refused)
         cr_assert_not(policy_evaluate(policy, env, parameters, 0, 10, 1, &out));
         cr_assert_not(policy_evaluate(policy, env, parameters, 3, 0, 1, &out));
         cr_assert_not(policy_evaluate(policy, env_find("acrobot"), parameters, 3, 10, 1, &out));
+        cr_assert_not(out.broken || out.not_finite);
         policy->parameters[mlp_parameter_count(&policy->shape) - 1] = NAN;
         cr_assert_not(policy_evaluate(policy, env, parameters, 3, 10, 1, &out));
+        cr_assert(out.not_finite && !out.broken);
         policy_free(policy);
     }
+}
+
+static bool does_not_open(const struct env *env, void *state)
+{
+    (void)env;
+    (void)state;
+    return false;
+}
+
+static void closes(void *state)
+{
+    (void)state;
+}
+
+static struct env_outcome breaks(void *state, const double *parameters, unsigned action,
+                                 struct rng *rng, double *observation)
+{
+    (void)state;
+    (void)parameters;
+    (void)action;
+    (void)rng;
+    (void)observation;
+    return (struct env_outcome){.failed = true};
+}
+
+Test(policy_evaluate, a_world_that_breaks_says_nothing_of_the_policy)
+{
+    const struct env *env = env_find("cartpole");
+    double parameters[ENV_MAX_PARAMETERS];
+    env_defaults(env, parameters);
+    struct env shut = *env, frail = *env;
+    shut.step_lanes = frail.step_lanes = NULL;
+    shut.open = does_not_open;
+    shut.close = closes;
+    frail.step = breaks;
+    struct policy *policy = wild_policy(env, POLICY_ARGMAX, 1);
+    struct policy_evaluation out;
+    cr_assert_not(policy_evaluate(policy, &shut, parameters, 3, 10, 1, &out));
+    cr_assert(out.broken && !out.not_finite);
+    cr_assert_not(policy_evaluate(policy, &frail, parameters, 3, 10, 1, &out));
+    cr_assert(out.broken && !out.not_finite);
+    policy_free(policy);
 }
