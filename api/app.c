@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/json_load.h"
 #include "api/q_pass.h"
 #include "api/q_shelf.h"
 #include "api/teacher_shelf.h"
@@ -14,6 +15,7 @@ struct app *api_open(const struct api_settings *settings)
     if (sodium_init() < 0) {
         return NULL;
     }
+    json_load_guard(malloc);
     struct app *app = calloc(1, sizeof *app);
     if (app == NULL) {
         return NULL;

@@ -11,6 +11,7 @@
 #include "api/job_stage.h"
 #include "api/job_stage_grid.h"
 #include "api/job_teacher.h"
+#include "api/json_load.h"
 #include "api/json_text.h"
 #include "api/q_terms_json.h"
 
@@ -349,17 +350,18 @@ void job_plan_clear(struct job_plan *plan)
     plan->try_count = 0;
 }
 
-bool job_plan_read(const char *text, struct job_plan *out, bool *out_unparsed)
+bool job_plan_read(const char *text, struct job_plan *out, bool *out_starved)
 {
-    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool unparsed;
+    json_t *json = json_load(text, strlen(text), JSON_REJECT_DUPLICATES, NULL, &unparsed);
     bool good =
         json != NULL && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
-    bool no_room = json != NULL && !good && starved(out);
+    bool no_room = unparsed || (json != NULL && !good && starved(out));
     if (json != NULL && !good) {
         job_plan_clear(out);
     }
-    if (out_unparsed != NULL) {
-        *out_unparsed = json == NULL || no_room;
+    if (out_starved != NULL) {
+        *out_starved = no_room;
     }
     json_decref(json);
     return good;

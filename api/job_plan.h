@@ -80,9 +80,7 @@ char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before);
 char *job_plan_write(const struct job_plan *plan);
 
 /* On success OUT is for job_plan_clear. False when TEXT is not what job_plan_write wrote, or names
- * what this program does not have, or when memory ran short. *OUT_UNPARSED (or NULL): it was no
- * JSON, which for a text that was stored means that memory ran short (Jansson cannot tell the two
- * apart). */
-bool job_plan_read(const char *text, struct job_plan *out, bool *out_unparsed);
+ * what this program does not have, or when memory ran short, which *OUT_STARVED (or NULL) says. */
+bool job_plan_read(const char *text, struct job_plan *out, bool *out_starved);
 
 #endif

@@ -327,7 +327,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     if (run.job.attempts > ATTEMPTS_MAX && !run.job.cancel_requested) {
         over = give_up(&run, &ending);
     } else if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
-        over = !run.starved || !run.resumed || run.job.cancel_requested;
+        over = !run.starved || run.job.cancel_requested;
         if (!run.job.cancel_requested) {
             refuse_plan(&run, &ending);
         }

@@ -164,9 +164,9 @@ static json_t *outcome_json(const struct job_row *job, int64_t queue_place, int6
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
-    bool unparsed = false;
-    if (!job_plan_read(job->plan, &plan, &unparsed)) {
-        return unparsed ? NULL : outcome_json(job, queue_place, now_ms);
+    bool starved = false;
+    if (!job_plan_read(job->plan, &plan, &starved)) {
+        return starved ? NULL : outcome_json(job, queue_place, now_ms);
     }
     bool played = plan.algorithm->plays_given;
     json_t *sweep = job_sweep_json(&plan);

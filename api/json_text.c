@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "api/json_load.h"
+
 /* What an array or object weighs beside a number: empty ones take that much more memory. */
 #define CONTAINER_VALUES 8
 
@@ -96,14 +98,14 @@ enum problem json_text_parse(const char *bytes, size_t size, json_t **out, struc
         return PROBLEM_BODY_TOO_LARGE;
     }
     json_error_t error;
-    json_t *value = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    bool starved;
+    json_t *value =
+        json_load(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error, &starved);
     if (value != NULL) {
         *out = value;
         return PROBLEM_NONE;
     }
-    /* jansson has something to say of every text that it refuses, and nothing when it finds no
-     * memory. */
-    if (error.text[0] == '\0') {
+    if (starved) {
         snprintf(fault->detail, sizeof fault->detail, "The server is short of memory.");
         return PROBLEM_INTERNAL_ERROR;
     }

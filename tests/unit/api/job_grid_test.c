@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/job_stage_grid.h"
+#include "api/json_load.h"
 #include "tests/unit/api/domain.h"
 
 /* A sealed dataset of no world that anybody could play. */
@@ -217,10 +218,10 @@ static void expect_whole_or_nothing(const struct consensus_grid *grid)
     bool whole = false;
     for (int n = 0; !whole && n < 200; n++) {
         allocations_left = n;
-        json_set_alloc_funcs(some_memory, free);
+        json_load_guard(some_memory);
         json_t *json = job_stage_grid_json(grid);
         whole = allocations_left >= 0;
-        json_set_alloc_funcs(malloc, free);
+        json_load_guard(malloc);
         struct consensus_grid back = {0};
         if (json != NULL) {
             cr_assert(job_stage_grid_parse(json, &back), "%d", n);

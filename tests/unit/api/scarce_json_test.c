@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "api/job_plan.h"
+#include "api/json_load.h"
+#include "api/json_text.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 
@@ -29,13 +31,13 @@ static void begin_scarcity(int n)
 {
     allocations = 0;
     failing = n;
-    json_set_alloc_funcs(some_memory, free);
+    json_load_guard(some_memory);
 }
 
 /* How many allocations there were. */
 static int end_scarcity(void)
 {
-    json_set_alloc_funcs(malloc, free);
+    json_load_guard(malloc);
     return allocations;
 }
 
@@ -97,17 +99,51 @@ Test(scarce_json, pages_are_whole_or_refused)
     fixture_close(f);
 }
 
-/* What a sweep asks for is never taken for a plain job, nor called a fault of the caller. (While it
- * parses, jansson does not look whether the buffer of a long token grew.) */
+/* What a sweep asks for is never taken for a plain job, nor called a fault of the caller, be it
+ * parsed or read when memory is short. */
 Test(scarce_json, a_sweep_is_read_whole_or_refused)
 {
     struct fixture *f = fixture_open();
     struct ask ask = {.path = "/v1/jobs:estimate",
                       .token = fixture_token(f, "steward"),
                       .body = domain_path(SWEEP, domain_sealed(f, "private", 20))};
-    int first = count_parsing(ask.body);
-    expect_whole_answers(f, &ask, first, first + 20);
+    expect_whole_answers(f, &ask, 0, count_parsing(ask.body) + 20);
     fixture_close(f);
+}
+
+/* Long tokens grow a buffer while they are read: none comes out shorter, and none is called wrong.
+ */
+Test(scarce_json, long_tokens_are_read_whole_or_refused)
+{
+    static const char text[] =
+        "{\"a_name_that_is_longer_than_sixteen_bytes\":[-1.2345678901234567890123456789e-17,"
+        "\"a text that is longer than all the tokens that came before it in this array\"]}";
+    int count = count_parsing(text);
+    for (int n = 0; n <= count; n++) {
+        json_t *value = NULL;
+        struct json_fault fault;
+        begin_scarcity(n);
+        enum problem problem = json_text_parse(text, strlen(text), &value, &fault);
+        (void)end_scarcity();
+        cr_assert_eq(problem, n < count ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE, "%d: %s", n,
+                     fault.detail);
+        json_decref(value);
+    }
+}
+
+/* A text that is wrong stays the caller's fault. */
+Test(scarce_json, what_is_no_json_is_still_told_from_short_memory)
+{
+    bool starved = true;
+    cr_assert_null(json_load("{", 1, 0, NULL, &starved));
+    cr_assert_not(starved);
+    begin_scarcity(2);
+    cr_assert_null(json_load("[1,2]", 5, 0, NULL, &starved));
+    (void)end_scarcity();
+    cr_assert(starved);
+    json_t *value = json_load("[1,2]", 5, 0, NULL, &starved);
+    cr_assert(value != NULL && !starved);
+    json_decref(value);
 }
 
 /* ---- what a job is stored with */

@@ -1,0 +1,21 @@
+/* jansson's parser, asked so that want of memory is told from bad text.
+ *
+ * By itself jansson calls a text that met short memory an invalid token, and where the buffer of a
+ * long token cannot grow it goes on with what is in it, which may be another number. */
+#ifndef TACET_API_JSON_LOAD_H
+#define TACET_API_JSON_LOAD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Has jansson take its memory from ALLOCATE, whose bytes free() takes back: malloc, or in tests one
+ * that fails. Before any thread uses JSON. */
+void json_load_guard(void *(*allocate)(size_t size));
+
+/* json_loadb. NULL with *out_starved: memory was short, and nothing is said of the text; once one
+ * allocation has failed, none of that text is granted any more. ERROR may be NULL. */
+json_t *json_load(const char *bytes, size_t size, size_t flags, json_error_t *error,
+                  bool *out_starved);
+
+#endif
