@@ -24,7 +24,7 @@ void lane_destroy(struct lane *lane); /* it is empty */
 /* Takes a place; false when there is none. Then exactly one lane_push. */
 bool lane_reserve(struct lane *lane);
 /* The same for what can be done elsewhere, too: it may take half of the places, so that a flood of
- * it refuses nobody who can go nowhere else. */
+ * it refuses nobody who can go nowhere else. Of a single place that is none. */
 bool lane_reserve_spare(struct lane *lane);
 /* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */
 void lane_push(struct lane *lane, struct exchange *exchange);

@@ -20,3 +20,16 @@ Test(lane, what_can_go_elsewhere_leaves_half_of_the_places)
     lane_release(&lane, LIMIT / 2);
     lane_destroy(&lane);
 }
+
+/* Of one place there is no half: what can be done elsewhere is done there. */
+Test(lane, a_single_place_is_left_to_what_can_go_nowhere_else)
+{
+    struct lane lane;
+    lane_init(&lane, 1);
+    cr_expect_not(lane_reserve_spare(&lane));
+    cr_expect(lane_reserve(&lane));
+    cr_expect_not(lane_reserve_spare(&lane));
+    cr_expect_not(lane_reserve(&lane));
+    lane_release(&lane, 1);
+    lane_destroy(&lane);
+}
