@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "server/data_dir.h"
+#include "storage/answers.h"
 #include "storage/db.h"
 #include "storage/jobs.h"
 #include "storage/ledger_verify.h"
@@ -107,6 +108,14 @@ bool database_sweep(struct db *db, char *error, size_t error_size)
                  swept != DB_OK ? "uploads" : "leases", (int)(swept != DB_OK ? swept : expired),
                  db_last_error(db));
     return good;
+}
+
+bool database_recall(struct db *db, char *error, size_t error_size)
+{
+    if (answers_recall(db) == DB_OK)
+        return true;
+    snprintf(error, error_size, "the stored answers cannot be read: %s", db_last_error(db));
+    return false;
 }
 
 void database_close(struct database *database)

@@ -138,6 +138,13 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
     return search.found ? DB_OK : DB_NONE;
 }
 
+enum db_status answers_recall(struct db *db)
+{
+    struct answer_index *index = db_shared(db, &sharer);
+    struct answer_search none = {.db = db};
+    return index == NULL ? DB_FAILED : answer_search_newest(&none, index);
+}
+
 /* ---- storing */
 
 /* The number of the block that comes next. */

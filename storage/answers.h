@@ -24,6 +24,10 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out);
 void answer_done(struct answer_row *answer); /* frees the body; NULL body allowed */
 
+/* Learns of all answers that are stored, in a process that has not looked yet: some hundred
+ * thousand may have to be read again, for which no call should wait. Outside of transactions. */
+enum db_status answers_recall(struct db *db);
+
 /* Stores ANSWER, inside the transaction that does what it says. DB_NONE when the key was taken
  * meanwhile: roll back and replay. */
 enum db_status answers_store(struct db *db, const char *client, const char *key,

@@ -303,6 +303,27 @@ Test(answers, places_are_filed_in_time_and_nothing_is_lost_on_the_way, .init = o
     cr_assert_eq(db_transact(f.db, store, &again), DB_NONE);
 }
 
+/* Damage shows that the blocks are read again at the first question, and after a recall are not. */
+Test(answers, what_was_recalled_is_not_read_again, .init = open_store, .fini = close_store)
+{
+    struct wanted w;
+    struct answer_row found;
+    put_batch(f.db, 0, 30);
+    put_batch(f.db, 30, 30);
+    fixture_reopen(&f);
+    cr_assert_eq(answers_recall(f.db), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answer_blocks_fixed"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE answer_blocks SET answers = x'00' WHERE id = 1"), DB_OK);
+    check(f.db, 60, false);
+    check(f.db, 59, true);
+    put_batch(f.db, 60, 5);
+    check(f.db, 64, true);
+    fixture_reopen(&f);
+    make(&w, 65);
+    cr_assert_eq(answers_find(f.db, w.client, w.key, &found), DB_FAILED);
+    cr_assert_eq(answers_recall(f.db), DB_FAILED);
+}
+
 Test(answers, a_place_alone_proves_nothing, .init = open_store, .fini = close_store)
 {
     char sql[160];
