@@ -94,10 +94,13 @@ static void remember_absent(struct absent *absent, const struct answer_search *s
     }
 }
 
-static bool is_absent(const struct waiting *waiting, const char *client, const char *key)
+/* What is known of that key when it is the one that was looked for last; else NULL. */
+static const struct absent *find_absent(const struct waiting *waiting, const char *client,
+                                        const char *key)
 {
-    return waiting != NULL && waiting->absent.known && strcmp(waiting->absent.key, key) == 0 &&
-           strcmp(waiting->absent.client, client) == 0;
+    bool it = waiting != NULL && waiting->absent.known && strcmp(waiting->absent.key, key) == 0 &&
+              strcmp(waiting->absent.client, client) == 0;
+    return it ? &waiting->absent : NULL;
 }
 
 enum db_status answers_find(struct db *db, const char *client, const char *key,
@@ -205,13 +208,13 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
 {
     assert(db_in_transaction(db));
     struct waiting *waiting = db_kept(db, &keeper);
-    bool absent = is_absent(waiting, client, key);
-    enum db_status status = absent ? DB_NONE : look_again(db, client, key);
+    const struct absent *absent = find_absent(waiting, client, key);
+    enum db_status status = absent != NULL ? DB_NONE : look_again(db, client, key);
     if (status != DB_NONE) {
         return status == DB_OK ? DB_NONE : status;
     }
     int64_t hash =
-        absent ? waiting->absent.hash : answer_hash(client, strlen(client), key, strlen(key));
+        absent != NULL ? absent->hash : answer_hash(client, strlen(client), key, strlen(key));
     if (waiting != NULL) {
         waiting->absent.known = false;
     }

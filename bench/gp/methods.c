@@ -12,11 +12,12 @@
 
 #define EPISODES 100
 #define BATCH    10
-#define UPDATES  (EPISODES * LINE_STEPS / BATCH)
 #define RATE     0.2
 #define DISCOUNT 0.5
 #define BETA     4.0
 #define PLAYED   40
+
+enum { UPDATES = EPISODES * LINE_STEPS / BATCH };
 
 static const struct mlp_shape shape = {
     .input = 1, .layer_count = 3, .width = {16, 16, 2}, .activation = MLP_RELU};
