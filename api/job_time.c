@@ -64,12 +64,23 @@ static double batch_rows(const struct job_plan *plan)
     return asked > 0 ? asked : drawn > 0 ? drawn : 128;
 }
 
-/* Values are learned from what the network says of the next state, by itself and by its target;
- * where that stands still its answers are kept, and the first of them is what remains. */
+/* Forward is one, backward two. Values are learned from what the network says of the next state, by
+ * itself (where next_action, the first choice of which is "online", does not say otherwise) and by
+ * its target; where that stands still its answers are kept, and the first of them is what remains.
+ */
+static double training_passes(const struct job_plan *plan)
+{
+    if (!plan->algorithm->reads_transitions)
+        return 3;
+    int next = parameters_index(plan->algorithm->parameters, plan->algorithm->parameter_count,
+                                "next_action");
+    return next >= 0 && plan->request.parameters.value[next].number[0] > 0 ? 4 : 5;
+}
+
 static double training_seconds(const struct job_plan *plan)
 {
     const struct algorithm_plan *p = &plan->plan;
-    double passes = plan->algorithm->reads_transitions ? 5 : 3;
+    double passes = training_passes(plan);
     double rows = batch_rows(plan) * passes * row_seconds(&p->shape);
     double parameters = (double)p->parameter_count;
     double steps = (double)p->total_steps, noisy = (double)p->privacy.steps;

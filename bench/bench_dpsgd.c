@@ -3,7 +3,8 @@
  *
  * 4,096 experts have 5 transitions each. The private batch is 128 of them in expectation: like the
  * plain one, but its size varies. The target is copied every 1,000 steps, so that its values are
- * kept (algos/offline/target_cache.h), or every 100, when that does not pay. The kinds take turns,
+ * kept (algos/offline/target_cache.h), or every 100, when that does not pay. "Of one network": the
+ * target's own best action at s' (plain DQN), as peers are usually measured. The kinds take turns,
  * so that a noisy machine disturbs all alike; medians are printed.
  *
  * Last, two such trainings on two threads beside one alone, by the wall clock: that is how the
@@ -156,7 +157,7 @@ struct kind {
     double interval; /* between copies of the target; 0: there is none */
     double rates[TURNS];
     enum algorithm_mechanism mechanism;
-    bool exact;
+    bool exact, plain_dqn;
 };
 
 static struct algorithm_request request_of(const struct kind *kind, const struct algorithm *a)
@@ -175,6 +176,8 @@ static struct algorithm_request request_of(const struct kind *kind, const struct
     set(a, &request, "steps", (struct parameter_value){{STEPS}, 1});
     set(a, &request, "noise_multiplier", (struct parameter_value){{20}, 1});
     set(a, &request, "arithmetic", (struct parameter_value){{kind->exact}, 1});
+    if (kind->plain_dqn)
+        set(a, &request, "next_action", (struct parameter_value){{1}, 1});
     if (kind->interval > 0)
         set(a, &request, "target_update_interval", (struct parameter_value){{kind->interval}, 1});
     return request;
@@ -242,14 +245,16 @@ static void print_jobs(const struct kind *kind, const struct dataset *data)
 int main(void)
 {
     struct kind kinds[] = {
-        {"cql, not private", "cql", 1000, {0}, MECHANISM_NONE, false},
-        {"cql, dpsgd", "cql", 1000, {0}, MECHANISM_DPSGD, false},
-        {"cql, not private, no target kept", "cql", 100, {0}, MECHANISM_NONE, false},
-        {"cql, dpsgd, no target kept", "cql", 100, {0}, MECHANISM_DPSGD, false},
-        {"bcq, not private", "bcq", 1000, {0}, MECHANISM_NONE, false},
-        {"bcq, dpsgd", "bcq", 1000, {0}, MECHANISM_DPSGD, false},
-        {"cql, dpsgd, exact arithmetic", "cql", 1000, {0}, MECHANISM_DPSGD, true},
-        {"behaviour_cloning, dpsgd", "behaviour_cloning", 0, {0}, MECHANISM_DPSGD, false},
+        {"cql, not private", "cql", 1000, {0}, MECHANISM_NONE, false, false},
+        {"cql, dpsgd", "cql", 1000, {0}, MECHANISM_DPSGD, false, false},
+        {"cql, not private, no target kept", "cql", 100, {0}, MECHANISM_NONE, false, false},
+        {"cql, dpsgd, no target kept", "cql", 100, {0}, MECHANISM_DPSGD, false, false},
+        {"bcq, not private", "bcq", 1000, {0}, MECHANISM_NONE, false, false},
+        {"bcq, dpsgd", "bcq", 1000, {0}, MECHANISM_DPSGD, false, false},
+        {"cql, dpsgd, exact arithmetic", "cql", 1000, {0}, MECHANISM_DPSGD, true, false},
+        {"cql of one network, not private", "cql", 1000, {0}, MECHANISM_NONE, false, true},
+        {"cql of one network, dpsgd", "cql", 1000, {0}, MECHANISM_DPSGD, false, true},
+        {"behaviour_cloning, dpsgd", "behaviour_cloning", 0, {0}, MECHANISM_DPSGD, false, false},
     };
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     struct dataset *data = make_data();
@@ -266,12 +271,14 @@ int main(void)
            TURNS);
     double kept = ratio(&kinds[0], &kinds[1]), asked = ratio(&kinds[2], &kinds[3]);
     double bcq = ratio(&kinds[4], &kinds[5]), exact = ratio(&kinds[1], &kinds[6]);
+    double one = ratio(&kinds[7], &kinds[8]);
     for (int k = 0; k < KINDS; k++)
         printf("  %-34s %6.0f steps per CPU second\n", kinds[k].label,
                median(kinds[k].rates, TURNS));
-    printf("  a dpsgd step costs %.2f plain ones (no target kept: %.2f; bcq: %.2f; target: at most "
-           "1.30)\n",
-           kept, asked, bcq);
+    printf(
+        "  a dpsgd step costs %.2f plain ones (no target kept: %.2f; bcq: %.2f; one network: %.2f; "
+        "target: at most 1.30)\n",
+        kept, asked, bcq, one);
     printf("  a step in exact arithmetic costs %.2f in float\n", exact);
     printf("  forward product        %8.1f GFLOP/s (256 x 256 by 256 x 256)\n",
            gflops(forward, 2 * BATCH, HIDDEN, HIDDEN));

@@ -50,6 +50,7 @@ static const struct offline_kind kind = {.parameters = specs,
                                          .parameter_count = P_COUNT,
                                          .outputs_per_action = 2,
                                          .learns_values = true,
+                                         .asks_online_next = true,
                                          .output = POLICY_BCQ};
 
 float bcq_loss(const struct bcq_loss *loss, const float *outputs, uint32_t action, float y,

@@ -38,8 +38,9 @@ struct trainer_rows {
     const float *rewards; /* times reward_scale */
     const uint8_t *terminated;
     const float *online;      /* at s: count x outputs */
-    const float *online_next; /* at s': count x outputs; NULL unless the rule bootstraps */
-    const float *target_next; /* target network at s': count x target_outputs; NULL likewise */
+    const float *online_next; /* at s': count x outputs; NULL unless the rule asks for it */
+    const float *target_next; /* target network at s': count x target_outputs; NULL unless the rule
+                                 bootstraps */
     float *error; /* to be written: d loss of that example / d online, count x outputs */
 };
 
@@ -49,6 +50,7 @@ struct trainer_rule {
     struct mlp_shape shape;
     uint32_t target_outputs; /* 0: it does not bootstrap. Else it needs values at s' and a target
                                 network, of which it reads that many first outputs */
+    bool asks_online_next;   /* and what the online network says at s' */
     void (*errors)(const void *context, const struct trainer_rows *rows);
     const void *context;
 };

@@ -194,6 +194,7 @@ static struct trainer_settings settings_of(const struct offline_kind *kind,
     };
     if (kind->learns_values) {
         settings.rule.target_outputs = request->action_count;
+        settings.rule.asks_online_next = kind->asks_online_next;
         settings.reward_scale = algorithm_number(request, OFFLINE_REWARD_SCALE);
         settings.polyak_tau = algorithm_number(request, OFFLINE_POLYAK_TAU);
         settings.target_update_interval =

@@ -156,6 +156,7 @@ struct offline_kind {
     uint32_t outputs_per_action; /* 1, or 2 for a second head */
     bool learns_values;          /* bootstraps from the first action_count outputs; its table has
                                     OFFLINE_VALUE_PARAMETERS */
+    bool asks_online_next;       /* the online network is asked at s', too (double DQN) */
     enum policy_output output;
     float threshold; /* of POLICY_BCQ */
 };

@@ -1,4 +1,4 @@
-/* Forward of the online network on [s; s'] in one product and of the target on s', the rule's
+/* Forward of the online network on s or [s; s'] in one product and of the target on s', the rule's
  * errors, one backward, clip factors from ghost norms, and the weight products. */
 #include "algos/offline/trainer_chunk.h"
 
@@ -14,10 +14,9 @@ bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settin
 {
     const struct trainer_rule *rule = &settings->rule;
     const uint32_t rows = TRAINER_CHUNK_ROWS;
-    bool bootstraps = rule->target_outputs > 0;
     *chunk = (struct trainer_chunk){.settings = settings};
-    chunk->online = batch_new(&rule->shape, bootstraps ? 2 * rows : rows);
-    if (!bootstraps)
+    chunk->online = batch_new(&rule->shape, rule->asks_online_next ? 2 * rows : rows);
+    if (rule->target_outputs == 0)
         return chunk->online != NULL;
     chunk->target = batch_new(&rule->shape, rows);
     chunk->target_next = calloc((size_t)rows * rule->target_outputs, sizeof(float));
@@ -32,7 +31,8 @@ void trainer_chunk_clear(struct trainer_chunk *chunk)
     *chunk = (struct trainer_chunk){0};
 }
 
-/* Copies the examples' columns and writes s (and s' below it) to the networks' inputs. */
+/* Copies the examples' columns and writes s (and s' below it, where the rule asks for that) to the
+ * networks' inputs. */
 static void gather(struct trainer_chunk *chunk, const struct trainer_examples *examples)
 {
     const struct dataset *data = examples->data;
@@ -40,6 +40,8 @@ static void gather(struct trainer_chunk *chunk, const struct trainer_examples *e
     uint32_t rows = examples->count;
     size_t dim = data->state_dim;
     float *input = batch_input(chunk->online);
+    float *next = settings->rule.asks_online_next ? input + rows * dim : NULL;
+    float *target = chunk->target && !examples->cache ? batch_input(chunk->target) : NULL;
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t transition = examples->transitions[i];
         if (i + EXAMPLES_AHEAD < rows)
@@ -47,14 +49,14 @@ static void gather(struct trainer_chunk *chunk, const struct trainer_examples *e
                                data->state_row[examples->transitions[i + EXAMPLES_AHEAD]] * dim);
         const float *state = data->states + data->state_row[transition] * dim;
         trainer_input_write(settings, dim, state, input + i * dim);
-        if (chunk->target)
-            trainer_input_write(settings, dim, state + dim, input + (rows + i) * dim);
+        if (next)
+            trainer_input_write(settings, dim, state + dim, next + i * dim);
+        if (target)
+            trainer_input_write(settings, dim, state + dim, target + i * dim);
         chunk->actions[i] = data->actions[transition];
         chunk->rewards[i] = (float)(settings->reward_scale * data->rewards[transition]);
         chunk->terminated[i] = data->terminated[transition];
     }
-    if (chunk->target && !examples->cache)
-        memcpy(batch_input(chunk->target), input + rows * dim, rows * dim * sizeof *input);
 }
 
 static const float *run_forward(const struct trainer_chunk *chunk, struct batch *batch,
@@ -95,10 +97,12 @@ static void find_errors(struct trainer_chunk *chunk, const struct trainer_exampl
                                 .rewards = chunk->rewards,
                                 .terminated = chunk->terminated,
                                 .error = batch_output_error(chunk->online)};
-    view.online = run_forward(chunk, chunk->online, online, chunk->target ? 2 * rows : rows);
+    view.online =
+        run_forward(chunk, chunk->online, online, rule->asks_online_next ? 2 * rows : rows);
+    if (rule->asks_online_next)
+        view.online_next = view.online + (size_t)rows * outputs_of(&rule->shape);
     if (chunk->target) {
         find_targets(chunk, examples, target);
-        view.online_next = view.online + (size_t)rows * outputs_of(&rule->shape);
         view.target_next = chunk->target_next;
     }
     rule->errors(rule->context, &view);

@@ -61,6 +61,10 @@ Test(job_time, labels_skill_steps_and_evaluation_add_to_it)
     cr_expect(noisy > 2.5 * fewer && noisy < 4 * fewer, "%g and %g", noisy, fewer);
     double cloning = seconds(f, job("behaviour_cloning", "dpsgd", id, "", STEPS(400000)));
     cr_expect(cloning > 0.5 * noisy && cloning < 0.9 * noisy, "three passes of five: %g", cloning);
+    double alone = seconds(f, job("cql", "dpsgd", id, "",
+                                  ",\"parameters\":{\"hidden\":[8],\"batch_size\":4,"
+                                  "\"steps\":400000,\"next_action\":\"target\"}"));
+    cr_expect(alone > cloning && alone < 0.95 * noisy, "four passes of five: %g", alone);
     double short_play = seconds(f, job("cql", "dpsgd", id, "", STEPS(10)));
     double long_play =
         seconds(f, job("cql", "dpsgd", id, "",
