@@ -168,6 +168,8 @@ struct algorithm {
     unsigned parameter_count;
     const struct parameter_override *overrides; /* defaults that worlds have of their own */
     unsigned override_count;
+    const struct parameter_later *later; /* so that runs that were planned before they came go on */
+    unsigned later_count;
 
     /* Costs and shapes before anything runs; spends nothing, touches no data. On
      * ALGORITHM_BAD_INPUT *message is a static sentence. */
@@ -196,6 +198,10 @@ const struct algorithm *algorithm_q_learner(unsigned i);
 /* Why ALGORITHM is none of them: what it does instead, to end a sentence that begins with its name.
  * NULL for one of them. */
 const char *algorithm_lacks_q(const struct algorithm *algorithm);
+
+/* What a run means that was planned when ALGORITHM did not have its parameter at INDEX; NULL: there
+ * is no such value, or the parameter was always there. */
+const struct parameter_value *algorithm_before(const struct algorithm *algorithm, unsigned index);
 
 /* The defaults in the world of that name (NULL or "": in any). */
 void algorithm_defaults(const struct algorithm *algorithm, const char *world,

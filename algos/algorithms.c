@@ -89,6 +89,15 @@ void algorithm_defaults(const struct algorithm *algorithm, const char *world,
     parameters_override(algorithm->overrides, algorithm->override_count, world, out);
 }
 
+const struct parameter_value *algorithm_before(const struct algorithm *algorithm, unsigned index)
+{
+    for (unsigned i = 0; i < algorithm->later_count; i++) {
+        if (algorithm->later[i].index == index)
+            return &algorithm->later[i].before;
+    }
+    return NULL;
+}
+
 double algorithm_number(const struct algorithm_request *request, unsigned index)
 {
     return request->parameters.value[index].number[0];

@@ -61,6 +61,13 @@ struct parameter_override {
 void parameters_override(const struct parameter_override *overrides, unsigned count,
                          const char *world, struct parameter_values *values);
 
+/* A parameter that an algorithm did not have from the start, and the value with which a run is what
+ * it was before. One without such a value is in no table of these. */
+struct parameter_later {
+    unsigned index; /* of the parameter in its table */
+    struct parameter_value before;
+};
+
 /* How many numbers a value of that type may have: 1 unless it is a list. */
 unsigned parameters_most(enum parameter_type type);
 

@@ -62,8 +62,8 @@ const char *job_plan_unit(const struct job_plan *plan);
 /* The settings as the caller would write them, defaults included. New reference; NULL: memory. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 
-/* Reads what job_plan_parameters gave for ALGORITHM. NULL, or the parameter at which it is
- * something else. */
+/* Reads what job_plan_parameters gave for ALGORITHM, perhaps in a version that had fewer of them
+ * (algorithm_before). NULL, or the parameter at which it is something else. */
 const char *job_plan_parameters_read(const struct algorithm *algorithm, const json_t *json,
                                      struct parameter_values *out);
 

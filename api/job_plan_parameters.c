@@ -75,7 +75,11 @@ const char *job_plan_parameters_read(const struct algorithm *algorithm, const js
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
         const struct parameter_spec *spec = &algorithm->parameters[i];
-        if (!value_read(spec, json_object_get(json, spec->name), &out->value[i])) {
+        const json_t *value = json_object_get(json, spec->name);
+        const struct parameter_value *before = algorithm_before(algorithm, i);
+        if (value == NULL && before != NULL) {
+            out->value[i] = *before;
+        } else if (!value_read(spec, value, &out->value[i])) {
             return spec->name;
         }
     }

@@ -126,6 +126,8 @@ const struct algorithm bcq_algorithm = {
     .parameter_count = P_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
+    .later = offline_later,
+    .later_count = OFFLINE_LATER_COUNT,
     .plan = bcq_plan,
     .train = bcq_train,
 };

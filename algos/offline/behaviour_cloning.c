@@ -61,6 +61,8 @@ const struct algorithm behaviour_cloning_algorithm = {
     .parameter_count = OFFLINE_COMMON_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
+    .later = offline_later,
+    .later_count = OFFLINE_LATER_COUNT,
     .plan = plan,
     .train = train,
 };

@@ -108,6 +108,8 @@ const struct algorithm cql_algorithm = {
     .parameter_count = P_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
+    .later = offline_later,
+    .later_count = OFFLINE_LATER_COUNT,
     .plan = cql_plan,
     .train = cql_train,
 };

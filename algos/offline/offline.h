@@ -142,6 +142,10 @@ extern const char *const offline_arithmetics[]; /* float, exact */
     {"lunar_lander", OFFLINE_INPUT_SCALE, PARAMETER_ONE(1)}
 /* clang-format on */
 
+/* Of the shared parameters, those that came later. */
+#define OFFLINE_LATER_COUNT 2
+extern const struct parameter_later offline_later[OFFLINE_LATER_COUNT];
+
 /* What all of them can do: noisy steps, and plain ones on what a first stage released. */
 #define OFFLINE_MECHANISMS                                                                         \
     {                                                                                              \

@@ -284,6 +284,9 @@ static const struct parameter_override overrides[] = {
     {"acrobot", GP_Q_HIGH, {{1, 1, 1, 1, 13, 29}, 6}},
 };
 
+/* Values were all that was released. */
+static const struct parameter_later later = {GP_Q_RELEASED, PARAMETER_ONE(0)};
+
 const struct algorithm gp_q_learning_algorithm = {
     .name = "gp_q_learning",
     .summary = "Q-functions learned on shards of experts; their mean under Gaussian-process noise "
@@ -297,6 +300,8 @@ const struct algorithm gp_q_learning_algorithm = {
     .parameter_count = GP_Q_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
+    .later = &later,
+    .later_count = 1,
     .plan = gp_q_plan,
     .train = gp_q_train,
 };

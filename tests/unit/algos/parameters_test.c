@@ -88,6 +88,26 @@ Test(algorithms, overrides_name_worlds_and_fit)
     }
 }
 
+Test(algorithms, what_came_later_says_what_was_before)
+{
+    unsigned count, told = 0;
+    const struct algorithm *const *all = algorithm_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned k = 0; k < all[i]->later_count; k++) {
+            const struct parameter_later *later = &all[i]->later[k];
+            cr_assert_lt(later->index, all[i]->parameter_count, "%s", all[i]->name);
+            cr_expect_eq(parameters_check(&all[i]->parameters[later->index], &later->before),
+                         PARAMETER_FITS, "%s %s", all[i]->name,
+                         all[i]->parameters[later->index].name);
+            cr_expect_eq(algorithm_before(all[i], later->index), &later->before);
+        }
+        for (unsigned p = 0; p < all[i]->parameter_count; p++)
+            told += algorithm_before(all[i], p) != NULL;
+        told -= all[i]->later_count;
+    }
+    cr_expect_eq(told, 0, "each is told once, and nothing else is");
+}
+
 Test(algorithms, tables_are_whole_and_their_defaults_fit)
 {
     unsigned count = 0;

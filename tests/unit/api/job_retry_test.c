@@ -111,8 +111,54 @@ Test(job_retry, a_full_disk_costs_no_job)
     fail_at_every_call(DB_FULL);
 }
 
-/* Of a version that did not have a parameter yet, for a plain job and for one try of a sweep: the
- * job says which, and costs nothing. */
+/* Of a version that did not have some parameters yet: it runs as it would have run then. */
+Test(job_retry, a_plan_from_before_a_parameter_runs_without_it)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20);
+    struct response *made = fixture_post(
+        f, "steward", "/v1/jobs",
+        domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"mechanism\":\"dpsgd\","
+                    "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},\"parameters\":{\"hidden\":[4],"
+                    "\"batch_size\":4,\"steps\":20,\"input_center\":[0.5]}}",
+                    id));
+    expect_status(made, 202);
+    double reserved = response_number(made, "/privacy/reserved/epsilon");
+    cr_assert_eq(db_run(fixture_db(f),
+                        "UPDATE jobs SET plan = json_remove(plan, '$.parameters.input_center', "
+                        "'$.parameters.arithmetic')",
+                        NULL, 0, NULL, NULL),
+                 DB_OK);
+    cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
+    struct response *job = domain_job(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+    cr_assert_eq(response_number(job, "/parameters/input_center/0"), 0);
+    cr_assert_str_eq(response_text(job, "/parameters/arithmetic"), "float");
+    cr_assert_float_eq(domain_spent(f, id), reserved, 1e-12);
+    fixture_close(f);
+}
+
+/* Of parameters that have no such value. One that ran before may have spent all that it holds. */
+Test(job_retry, a_resumed_plan_of_older_parameters_fails_at_its_price)
+{
+    struct fixture *f = fixture_open_failing();
+    struct paused paused = pause_one(f);
+    cr_assert_eq(db_run(fixture_db(f),
+                        "UPDATE jobs SET plan = json_remove(plan, '$.parameters.clip_norm')", NULL,
+                        0, NULL, NULL),
+                 DB_OK);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", paused.job);
+    cr_assert_str_eq(response_text(job, "/state"), "failed");
+    cr_assert_not_null(strstr(response_text(job, "/error/detail"), "parameter clip_norm"), "%s",
+                       job->body);
+    expect_spent(f, &paused, paused.reserved, 0);
+    domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+/* Of a version that did not have a parameter yet which has no such value, for a plain job and for
+ * one try of a sweep: the job says which, and costs nothing. */
 Test(job_retry, a_plan_of_older_parameters_fails_by_their_name)
 {
     static const char *const changes[] = {
