@@ -9,9 +9,7 @@
 #include <strings.h>
 #include <time.h>
 
-#define FIRST_BODY_BYTES    ((size_t)1024)
 #define SLOWEST_BYTES_PER_S 1024
-#define FIRST_HEADER_BYTES  ((size_t)512)
 #define SHELF_PLACES        256
 
 int64_t exchange_now_us(void)
@@ -93,13 +91,45 @@ static void give(struct exchange_shelf *shelf, struct exchange *exchange)
 
 /* ---- life */
 
-/* Clears all but the values of the reply's headers, which are most of it. */
+/* Clears all but the values of the reply's headers and the places for texts, which are most of it.
+ */
 static void clear(struct exchange *exchange)
 {
     size_t values = offsetof(struct exchange, reply.headers);
     size_t rest = offsetof(struct exchange, reply.header_count);
+    size_t end = offsetof(struct exchange, own_uri);
     memset(exchange, 0, values);
-    memset((char *)exchange + rest, 0, sizeof *exchange - rest);
+    memset((char *)exchange + rest, 0, end - rest);
+}
+
+/* False: memory is short. */
+static bool keep_uri(struct exchange *exchange, const char *uri)
+{
+    size_t size = strlen(uri) + 1;
+    exchange->uri = size <= sizeof exchange->own_uri ? exchange->own_uri : malloc(size);
+    if (exchange->uri == NULL)
+        return false;
+    memcpy(exchange->uri, uri, size);
+    return true;
+}
+
+/* Room for WANTED bytes in place of BYTES, of which USED are kept and which may be OWN. NULL, and
+ * everything as before: memory is short. */
+static unsigned char *enlarge(unsigned char *bytes, const unsigned char *own, size_t used,
+                              size_t wanted)
+{
+    if (bytes != own)
+        return realloc(bytes, wanted);
+    unsigned char *larger = malloc(wanted);
+    if (larger != NULL)
+        memcpy(larger, own, used);
+    return larger;
+}
+
+static void free_unless(void *bytes, const void *own)
+{
+    if (bytes != own)
+        free(bytes);
 }
 
 struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri, const char *request_id)
@@ -109,8 +139,10 @@ struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri, con
         return NULL;
     clear(exchange);
     exchange->shelf = shelf;
-    exchange->uri = strdup(uri);
-    if (exchange->uri == NULL) {
+    exchange->headers = exchange->own_headers;
+    exchange->header_room = sizeof exchange->own_headers;
+    exchange->body = exchange->own_body;
+    if (!keep_uri(exchange, uri)) {
         give(shelf, exchange);
         return NULL;
     }
@@ -143,9 +175,9 @@ static void exchange_free(struct exchange *exchange)
     api_reply_clear(&exchange->reply);
     api_ahead_free(exchange->request.ahead);
     body_pipe_free(exchange->pipe);
-    free(exchange->body);
-    free(exchange->headers);
-    free(exchange->uri);
+    free_unless(exchange->body, exchange->own_body);
+    free_unless(exchange->headers, exchange->own_headers);
+    free_unless(exchange->uri, exchange->own_uri);
     give(exchange->shelf, exchange);
 }
 
@@ -177,9 +209,8 @@ bool exchange_add_header(struct exchange *exchange, const char *name, const char
     size_t used = exchange->header_bytes;
     size_t wanted = used + sizeof header + name_size + value_size + 2;
     if (wanted > exchange->header_room) {
-        size_t room = exchange->header_room == 0 ? FIRST_HEADER_BYTES : 2 * exchange->header_room;
-        room = room < wanted ? wanted : room;
-        unsigned char *larger = realloc(exchange->headers, room);
+        size_t room = 2 * exchange->header_room < wanted ? wanted : 2 * exchange->header_room;
+        unsigned char *larger = enlarge(exchange->headers, exchange->own_headers, used, room);
         if (larger == NULL)
             return false;
         exchange->headers = larger;
@@ -194,57 +225,76 @@ bool exchange_add_header(struct exchange *exchange, const char *name, const char
     return true;
 }
 
-/* The value of the next header called NAME from *position on, which moves behind it; NULL when
- * there is none. */
-static const char *next_value(const struct exchange *exchange, const char *name, size_t name_size,
-                              size_t *position)
+/* The name of the header at *position, which moves behind it; its value stands behind the name. */
+static const char *header_at(const struct exchange *exchange, size_t *position, size_t *name_size)
 {
-    while (*position < exchange->header_bytes) {
-        struct header header;
-        const unsigned char *at = exchange->headers + *position;
-        memcpy(&header, at, sizeof header);
-        const char *found = (const char *)at + sizeof header;
-        *position += sizeof header + (size_t)header.name_size + header.value_size + 2;
-        if (header.name_size == name_size && strcasecmp(found, name) == 0)
-            return found + name_size + 1;
-    }
-    return NULL;
+    struct header header;
+    const unsigned char *at = exchange->headers + *position;
+    memcpy(&header, at, sizeof header);
+    *position += sizeof header + (size_t)header.name_size + header.value_size + 2;
+    *name_size = header.name_size;
+    return (const char *)at + sizeof header;
+}
+
+static bool is_called(const char *name, size_t size, const char *wanted, size_t wanted_size)
+{
+    return size == wanted_size && strcasecmp(name, wanted) == 0;
 }
 
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {
-    size_t position = 0;
-    return next_value(exchange, name, strlen(name), &position);
+    size_t wanted = strlen(name), size = 0;
+    for (size_t position = 0; position < exchange->header_bytes;) {
+        const char *found = header_at(exchange, &position, &size);
+        if (is_called(found, size, name, wanted))
+            return found + size + 1;
+    }
+    return NULL;
 }
 
-unsigned exchange_header_count(const struct exchange *exchange, const char *name)
+/* What the headers say of the body: the first of each, and how often those came that may come once.
+ */
+struct framing {
+    const char *coding, *length, *expect;
+    unsigned codings, lengths;
+};
+
+#define IS_CALLED(name, size, wanted) is_called(name, size, wanted, sizeof wanted - 1)
+
+/* One way through all headers instead of one for each question. */
+static struct framing find_framing(const struct exchange *exchange)
 {
-    size_t position = 0, size = strlen(name);
-    unsigned count = 0;
-    while (next_value(exchange, name, size, &position) != NULL)
-        count++;
-    return count;
+    struct framing framing = {.coding = NULL};
+    for (size_t position = 0; position < exchange->header_bytes;) {
+        size_t size = 0;
+        const char *name = header_at(exchange, &position, &size), *value = name + size + 1;
+        if (IS_CALLED(name, size, "Content-Length")) {
+            framing.length = framing.lengths++ == 0 ? value : framing.length;
+        } else if (IS_CALLED(name, size, "Transfer-Encoding")) {
+            framing.coding = framing.codings++ == 0 ? value : framing.coding;
+        } else if (IS_CALLED(name, size, "Expect") && framing.expect == NULL) {
+            framing.expect = value;
+        }
+    }
+    return framing;
 }
 
 bool exchange_read_framing(struct exchange *exchange)
 {
-    const char *coding = exchange_header(exchange, "Transfer-Encoding");
-    const char *length = exchange_header(exchange, "Content-Length");
-    const char *expect = exchange_header(exchange, "Expect");
-    exchange->expects_continue = expect != NULL && strcasecmp(expect, "100-continue") == 0;
-    if (exchange_header_count(exchange, "Content-Length") > 1 ||
-        exchange_header_count(exchange, "Transfer-Encoding") > 1)
+    struct framing is = find_framing(exchange);
+    exchange->expects_continue = is.expect != NULL && strcasecmp(is.expect, "100-continue") == 0;
+    if (is.lengths > 1 || is.codings > 1)
         return false;
-    if (coding != NULL && (length != NULL || strcasecmp(coding, "chunked") != 0))
+    if (is.coding != NULL && (is.length != NULL || strcasecmp(is.coding, "chunked") != 0))
         return false;
-    if (length != NULL) {
+    if (is.length != NULL) {
         char *end = NULL;
-        if (length[0] < '0' || length[0] > '9')
+        if (is.length[0] < '0' || is.length[0] > '9')
             return false;
-        exchange->announced = strtoull(length, &end, 10);
+        exchange->announced = strtoull(is.length, &end, 10);
         return *end == '\0';
     }
-    if (coding == NULL)
+    if (is.coding == NULL)
         exchange->announced = 0;
     return true;
 }
@@ -255,31 +305,40 @@ bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s)
     return exchange_now_us() - exchange->started_us > allowed_s * 1000000;
 }
 
+/* Room for WANTED bytes and more; false as below. */
+static bool enlarge_body(struct exchange *exchange, size_t used, size_t wanted,
+                         uint64_t most_of_all)
+{
+    if (wanted < exchange->body_capacity * 2)
+        wanted = exchange->body_capacity * 2;
+    if (wanted < sizeof exchange->own_body)
+        wanted = sizeof exchange->own_body;
+    size_t more = wanted - exchange->body_capacity;
+    if (atomic_fetch_add(exchange->body_account, more) + more > most_of_all) {
+        atomic_fetch_sub(exchange->body_account, more);
+        return false;
+    }
+    if (wanted > sizeof exchange->own_body) {
+        unsigned char *larger = enlarge(exchange->body, exchange->own_body, used, wanted);
+        if (larger == NULL) {
+            atomic_fetch_sub(exchange->body_account, more);
+            return false;
+        }
+        exchange->body = larger;
+    }
+    exchange->body_capacity = wanted;
+    return true;
+}
+
 bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,
                        uint64_t most_of_all)
 {
     size_t used = exchange->request.body_size;
     if (size > SIZE_MAX / 4 - used)
         return false;
-    if (used + size > exchange->body_capacity) {
-        size_t wanted = exchange->body_capacity * 2;
-        if (wanted < FIRST_BODY_BYTES)
-            wanted = FIRST_BODY_BYTES;
-        if (wanted < used + size)
-            wanted = used + size;
-        size_t more = wanted - exchange->body_capacity;
-        if (atomic_fetch_add(exchange->body_account, more) + more > most_of_all) {
-            atomic_fetch_sub(exchange->body_account, more);
-            return false;
-        }
-        unsigned char *larger = realloc(exchange->body, wanted);
-        if (larger == NULL) {
-            atomic_fetch_sub(exchange->body_account, more);
-            return false;
-        }
-        exchange->body = larger;
-        exchange->body_capacity = wanted;
-    }
+    if (used + size > exchange->body_capacity &&
+        !enlarge_body(exchange, used, used + size, most_of_all))
+        return false;
     memcpy(exchange->body + used, bytes, size);
     exchange->request.body = exchange->body;
     exchange->request.body_size = used + size;

@@ -17,6 +17,11 @@
 #define EXCHANGE_HEADER_BYTES 8192 /* names and values of one request */
 #define EXCHANGE_URI_BYTES    8192
 
+/* What an exchange holds without asking for memory: as much as a usual request needs. */
+#define EXCHANGE_OWN_URI_BYTES    256
+#define EXCHANGE_OWN_HEADER_BYTES 512
+#define EXCHANGE_OWN_BODY_BYTES   1024
+
 enum exchange_stage {                /* only the socket thread looks at it */
                       STAGE_NEW,     /* the headers were not looked at yet */
                       STAGE_BODY,    /* collecting the body in memory */
@@ -58,15 +63,20 @@ struct exchange {
     int64_t started_us; /* of the monotonic clock; moved on by the time we held it up */
     int64_t begun_us;   /* never moved */
     int64_t suspended_us;
-    unsigned char *body;
+    unsigned char *body; /* OWN_BODY, or allocated */
     size_t body_capacity;
     atomic_uint_fast64_t *body_account; /* sum of all bodies in memory */
     char method[24];
-    char *uri;
+    char *uri;              /* OWN_URI, or allocated; and so on */
     size_t header_text;     /* bytes of names and values with their NULs */
     size_t header_bytes;    /* of HEADERS */
-    size_t header_room;     /* what HEADERS was allocated for */
+    size_t header_room;     /* what HEADERS has room for */
     unsigned char *headers; /* both sizes, name NUL value NUL, again and again */
+
+    /* from here on nothing is cleared between requests */
+    char own_uri[EXCHANGE_OWN_URI_BYTES];
+    unsigned char own_headers[EXCHANGE_OWN_HEADER_BYTES];
+    unsigned char own_body[EXCHANGE_OWN_BODY_BYTES];
 };
 
 /* Exchanges that nobody needs, for use again: they are too large for the allocator's fast paths.
@@ -86,8 +96,6 @@ void exchange_let_go(struct exchange *exchange);
 bool exchange_add_header(struct exchange *exchange, const char *name, const char *value);
 /* The first header of that name, whatever its case; NULL when absent. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
-/* How often the header was sent. */
-unsigned exchange_header_count(const struct exchange *exchange, const char *name);
 
 /* Reads from the headers how the body comes (announced, expects_continue). False: two lengths, or a
  * length beside chunks: a proxy before us could see another end of the body. */

@@ -94,6 +94,21 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
     return MHD_YES;
 }
 
+static struct api_route_info find_route(struct httpd *httpd, const struct api_request *request)
+{
+    struct last_route *last = &httpd->last;
+    if (strcmp(last->path, request->path) == 0 && strcmp(last->method, request->method) == 0)
+        return last->info;
+    struct api_route_info info = api_route(httpd->settings.app, request->method, request->path);
+    size_t method_size = strlen(request->method) + 1, path_size = strlen(request->path) + 1;
+    if (method_size <= sizeof last->method && path_size <= sizeof last->path) {
+        memcpy(last->method, request->method, method_size);
+        memcpy(last->path, request->path, path_size);
+        last->info = info;
+    }
+    return info;
+}
+
 static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
                              struct MHD_Connection *connection, const char *method)
 {
@@ -104,9 +119,9 @@ static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
     exchange->counted = true;
     atomic_fetch_add(&httpd->in_flight, 1);
     metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, 1);
-    snprintf(exchange->method, sizeof exchange->method, "%s", method);
+    strncpy(exchange->method, method, sizeof exchange->method - 1);
     request->method = exchange->method;
-    exchange->route = api_route(httpd->settings.app, request->method, request->path);
+    exchange->route = find_route(httpd, request);
 
     MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, exchange);
     if (!exchange_read_framing(exchange))

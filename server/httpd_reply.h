@@ -12,6 +12,12 @@
 #define ID_BYTES  12
 #define IDS_DRAWN 64
 
+/* Clients ask for one thing again and again: the request before and where it went. */
+struct last_route {
+    char method[24], path[160];
+    struct api_route_info info;
+};
+
 struct httpd {
     struct httpd_settings settings;
     struct MHD_Daemon *daemon;
@@ -20,6 +26,7 @@ struct httpd {
     atomic_uint_fast64_t buffered_bytes;
     struct exchange_shelf *shelf;
     struct request_log log; /* the socket thread's, until httpd_stop has ended it */
+    struct last_route last; /* the socket thread's */
     unsigned ids_left;      /* the socket thread's stock of randomness for request ids */
     unsigned char ids[IDS_DRAWN][ID_BYTES];
 };
