@@ -36,8 +36,9 @@ struct finish {
     uint64_t steps;             /* noisy ones, that they pay for */
     bool before;                /* whether they pay for a first stage */
     char *event;
-    char *findings; /* NULL: none */
-    char *asked;    /* of a job that asks a teacher: findings, before a judge's */
+    char *findings;                 /* NULL: none */
+    char *asked;                    /* of a job that asks a teacher: findings, before a judge's */
+    struct job_teacher_spent spent; /* what they tell of */
     int64_t now_ms;
 };
 
@@ -190,8 +191,8 @@ static enum db_status finish_work(struct db *db, void *context)
         .problem_slug = ending->state == JOB_FAILED ? problem_info(ending->problem)->slug : NULL,
         .problem_detail = ending->state == JOB_FAILED ? ending->detail : NULL,
         .findings = finish->findings,
-        .epsilon_spent = finish->asked != NULL ? job_teacher_spent_of(finish->asked).epsilon
-                                               : ledger_units_value(finish->units),
+        .epsilon_spent =
+            finish->asked != NULL ? finish->spent.epsilon : ledger_units_value(finish->units),
         .now_ms = finish->now_ms};
     bool ours = false;
     status = jobs_finish(db, &end, &ours);
@@ -207,9 +208,8 @@ static enum db_status finish_work(struct db *db, void *context)
 static void set_account(struct finish *finish)
 {
     struct dp_sgd_plan *privacy = &finish->run->plan.plan.privacy;
-    const struct job_teacher_spent spent = job_teacher_spent_of(finish->asked);
-    privacy->epsilon = privacy->epsilon_renyi = spent.account_epsilon;
-    privacy->delta = spent.account_delta;
+    privacy->epsilon = privacy->epsilon_renyi = finish->spent.account_epsilon;
+    privacy->delta = finish->spent.account_delta;
 }
 
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
@@ -226,7 +226,8 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     bool asks = run->plan.teacher[0] != '\0';
     finish.asked = asks ? job_teacher_all_findings(run) : NULL;
-    if (asks && finish.asked == NULL) {
+    if (asks && (finish.asked == NULL || !job_teacher_spent_of(finish.asked, &finish.spent))) {
+        free(finish.asked);
         return DB_FAILED;
     }
     if (asks) {

@@ -13,6 +13,7 @@
 
 #include "algos/online/kickstart_algorithm.h"
 #include "api/app.h"
+#include "api/json_load.h"
 #include "api/json_text.h"
 #include "api/serve_as.h"
 #include "api/student_messages.h"
@@ -104,13 +105,14 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
     double *answers = calloc((size_t)count * request->action_count, sizeof *answers);
     enum db_status status =
         answers == NULL ? DB_FAILED : answers_find(run->db, run->plan.payer, key, &stored);
+    bool starved = false;
     bool good = status == DB_OK && stored.status == 200 &&
                 student_answer_read(stored.body, stored.body_size, count, request->action_count,
-                                    answers, &told) == NULL;
+                                    answers, &told, &starved) == NULL;
     free(answers);
     answer_done(&stored);
     if (!good) {
-        return status == DB_OK ? DB_NONE : status;
+        return starved ? DB_FAILED : status == DB_OK ? DB_NONE : status;
     }
     add_to(findings, KICKSTART_EPSILON, told.cost_epsilon);
     add_to(findings, KICKSTART_DELTA, told.cost_delta);
@@ -152,16 +154,17 @@ void job_teacher_show(struct job_run *run)
     free(text);
 }
 
-struct job_teacher_spent job_teacher_spent_of(const char *findings)
+bool job_teacher_spent_of(const char *findings, struct job_teacher_spent *out)
 {
-    json_t *json = json_loads(findings, JSON_REJECT_DUPLICATES, NULL);
-    const struct job_teacher_spent spent = {
+    bool starved;
+    json_t *json = json_load(findings, strlen(findings), JSON_REJECT_DUPLICATES, NULL, &starved);
+    *out = (struct job_teacher_spent){
         json_number_value(json_object_get(json, KICKSTART_EPSILON)),
         json_number_value(json_object_get(json, KICKSTART_DELTA)),
         json_number_value(json_object_get(json, KICKSTART_ACCOUNT_EPSILON)),
         json_number_value(json_object_get(json, KICKSTART_ACCOUNT_DELTA))};
     json_decref(json);
-    return spent;
+    return !starved;
 }
 
 /* ---- asking */
@@ -250,7 +253,9 @@ static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double
     if (reply.status != 200) {
         status = refused(run, &reply, out);
     } else {
-        json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
+        bool starved;
+        json_t *json = json_load(reply.body, reply.body_size, 0, NULL, &starved);
+        status = starved ? ALGORITHM_NO_MEMORY : ALGORITHM_OK;
         const json_t *most = json_object_get(json, "concentration");
         out->silent = json_is_string(json_object_get(json, "at_floor"));
         if (*concentration > 0 && json_is_number(most)) {
@@ -268,6 +273,7 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
 {
     struct api_reply reply;
     struct student_answer answer;
+    bool starved = false;
     uint32_t actions = run->plan.request.action_count;
     char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
                                      concentration);
@@ -280,9 +286,9 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
     if (reply.status != 200) {
         status = refused(run, &reply, out);
     } else if (student_answer_read(reply.body, reply.body_size, question->count, actions,
-                                   out_probabilities, &answer) != NULL) {
+                                   out_probabilities, &answer, &starved) != NULL) {
         out->message = "The teacher's answer was not one.";
-        status = ALGORITHM_BAD_INPUT;
+        status = starved ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_INPUT;
     } else {
         out->radius = answer.radius;
         out->cost_epsilon = answer.cost_epsilon;

@@ -43,10 +43,11 @@ char *job_teacher_all_findings(const struct job_run *run);
 /* Writes them down for views of the running job. A row that is not written is no loss. */
 void job_teacher_show(struct job_run *run);
 
-/* What such findings say was spent: of the job's own answers, and of the payer's account. */
+/* What such findings say was spent: of the job's own answers, and of the payer's account. False:
+ * memory. */
 struct job_teacher_spent {
     double epsilon, delta, account_epsilon, account_delta;
 };
-struct job_teacher_spent job_teacher_spent_of(const char *findings);
+bool job_teacher_spent_of(const char *findings, struct job_teacher_spent *out);
 
 #endif

@@ -39,7 +39,10 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
 /* Of a job that asks a teacher: what its answers have added to the payer's account. */
 static json_t *answers_json(const struct job_row *job, const struct job_plan *plan)
 {
-    const struct job_teacher_spent spent = job_teacher_spent_of(job->findings);
+    struct job_teacher_spent spent;
+    if (!job_teacher_spent_of(job->findings, &spent)) {
+        return NULL;
+    }
     return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested", json_null(),
                      "reserved", budget_amount(0, 0), "spent",
                      budget_amount(spent.epsilon, spent.delta));

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "api/json_load.h"
 #include "api/json_text.h"
 #include "envs/env.h"
 
@@ -83,9 +84,10 @@ static bool read_rows(const json_t *rows, uint32_t count, uint32_t actions, doub
 }
 
 const char *student_answer_read(const char *body, size_t size, uint32_t count, uint32_t actions,
-                                double *out_probabilities, struct student_answer *out)
+                                double *out_probabilities, struct student_answer *out,
+                                bool *out_starved)
 {
-    json_t *answer = json_loadb(body, size, 0, NULL);
+    json_t *answer = json_load(body, size, 0, NULL, out_starved);
     const json_t *spent = json_object_get(answer, "spent"), *cost = json_object_get(answer, "cost");
     *out = (struct student_answer){
         .radius = amount(answer, "error_radius"),
@@ -101,5 +103,5 @@ const char *student_answer_read(const char *body, size_t size, uint32_t count, u
         isfinite(out->cost_delta) &&
         read_rows(json_object_get(answer, "probabilities"), count, actions, out_probabilities);
     json_decref(answer);
-    return good ? NULL : NOT_OURS;
+    return good ? NULL : *out_starved ? "memory is short" : NOT_OURS;
 }

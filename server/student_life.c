@@ -76,6 +76,7 @@ static enum kickstart_reply ask(void *context, float *states, uint32_t count,
     const struct env *env = student->plan->env;
     struct http_out_answer answer;
     struct student_answer at;
+    bool starved;
     enum kickstart_reply reply = post(student, "rollouts", "{}", &answer);
     if (reply != KICKSTART_ANSWERED)
         return reply;
@@ -89,7 +90,7 @@ static enum kickstart_reply ask(void *context, float *states, uint32_t count,
     if (reply != KICKSTART_ANSWERED)
         return reply;
     const char *problem = student_answer_read(answer.body, answer.size, count, env->action_count,
-                                              out_probabilities, &at);
+                                              out_probabilities, &at, &starved);
     if (problem != NULL) {
         fail(student->report, problem);
         return KICKSTART_BROKEN;
