@@ -112,6 +112,8 @@ static enum algorithm_status bcq_train(const struct algorithm_run *run, struct p
     return offline_train(&asked, run, bcq_errors, &bcq, out_policy, message);
 }
 
+static const struct parameter_later later[] = {OFFLINE_LATER};
+
 const struct algorithm bcq_algorithm = {
     .name = "bcq",
     .summary = "Batch-constrained Q-learning from logged trajectories: the best value among the "
@@ -126,8 +128,8 @@ const struct algorithm bcq_algorithm = {
     .parameter_count = P_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
-    .later = offline_later,
-    .later_count = OFFLINE_LATER_COUNT,
+    .later = later,
+    .later_count = sizeof later / sizeof later[0],
     .plan = bcq_plan,
     .train = bcq_train,
 };

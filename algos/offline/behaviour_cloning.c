@@ -50,6 +50,8 @@ static enum algorithm_status train(const struct algorithm_run *run, struct polic
     return offline_train(&kind, run, errors, &run->request->action_count, out_policy, message);
 }
 
+static const struct parameter_later later[] = {OFFLINE_LATER};
+
 const struct algorithm behaviour_cloning_algorithm = {
     .name = "behaviour_cloning",
     .summary = "A stochastic policy that imitates the experts, from logged trajectories.",
@@ -61,8 +63,8 @@ const struct algorithm behaviour_cloning_algorithm = {
     .parameter_count = OFFLINE_COMMON_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
-    .later = offline_later,
-    .later_count = OFFLINE_LATER_COUNT,
+    .later = later,
+    .later_count = sizeof later / sizeof later[0],
     .plan = plan,
     .train = train,
 };

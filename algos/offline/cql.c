@@ -95,6 +95,9 @@ static enum algorithm_status cql_train(const struct algorithm_run *run, struct p
     return offline_train(&asked, run, cql_errors, &cql, out_policy, message);
 }
 
+static const struct parameter_later later[] = {OFFLINE_LATER,
+                                               {P_NEXT_ACTION, PARAMETER_ONE(NEXT_ONLINE)}};
+
 const struct algorithm cql_algorithm = {
     .name = "cql",
     .summary = "Conservative Q-learning from logged trajectories (double DQN targets).",
@@ -108,8 +111,8 @@ const struct algorithm cql_algorithm = {
     .parameter_count = P_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
-    .later = offline_later,
-    .later_count = OFFLINE_LATER_COUNT,
+    .later = later,
+    .later_count = sizeof later / sizeof later[0],
     .plan = cql_plan,
     .train = cql_train,
 };

@@ -15,10 +15,6 @@ const char *const offline_optimizers[] = {"sgd", "adam", NULL};
 const char *const offline_rate_schedules[] = {"constant", "linear", "cosine", NULL};
 const char *const offline_arithmetics[] = {"float", "exact", NULL};
 
-const struct parameter_later offline_later[OFFLINE_LATER_COUNT] = {
-    {OFFLINE_INPUT_CENTER, PARAMETER_ONE(0)}, {OFFLINE_ARITHMETIC, PARAMETER_ONE(0)}, /* float */
-};
-
 /* ---- the plan */
 
 static bool shape_of(const struct offline_kind *kind, const struct algorithm_request *request,

@@ -142,9 +142,12 @@ extern const char *const offline_arithmetics[]; /* float, exact */
     {"lunar_lander", OFFLINE_INPUT_SCALE, PARAMETER_ONE(1)}
 /* clang-format on */
 
-/* Of the shared parameters, those that came later. */
-#define OFFLINE_LATER_COUNT 2
-extern const struct parameter_later offline_later[OFFLINE_LATER_COUNT];
+/* Of the shared parameters, those that came later: for an algorithm's table of such. */
+/* clang-format off */
+#define OFFLINE_LATER                                                                              \
+    {OFFLINE_INPUT_CENTER, PARAMETER_ONE(0)},                                                      \
+    {OFFLINE_ARITHMETIC, PARAMETER_ONE(0)} /* float */
+/* clang-format on */
 
 /* What all of them can do: noisy steps, and plain ones on what a first stage released. */
 #define OFFLINE_MECHANISMS                                                                         \

@@ -292,6 +292,8 @@ static enum algorithm_status dqn_train(const struct algorithm_run *run, struct p
     return status;
 }
 
+static const struct parameter_later later[] = {OFFLINE_LATER};
+
 const struct algorithm dqn_algorithm = {
     .name = "dqn",
     .summary = "Deep Q-learning on a fixed buffer of random play; a transition, a user or an "
@@ -305,8 +307,8 @@ const struct algorithm dqn_algorithm = {
     .parameter_count = P_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
-    .later = offline_later,
-    .later_count = OFFLINE_LATER_COUNT,
+    .later = later,
+    .later_count = sizeof later / sizeof later[0],
     .plan = dqn_plan,
     .describe = dqn_describe,
     .train = dqn_train,

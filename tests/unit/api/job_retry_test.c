@@ -120,13 +120,14 @@ Test(job_retry, a_plan_from_before_a_parameter_runs_without_it)
         f, "steward", "/v1/jobs",
         domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"mechanism\":\"dpsgd\","
                     "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},\"parameters\":{\"hidden\":[4],"
-                    "\"batch_size\":4,\"steps\":20,\"input_center\":[0.5]}}",
+                    "\"batch_size\":4,\"steps\":20,\"input_center\":[0.5],"
+                    "\"next_action\":\"target\"}}",
                     id));
     expect_status(made, 202);
     double reserved = response_number(made, "/privacy/reserved/epsilon");
     cr_assert_eq(db_run(fixture_db(f),
                         "UPDATE jobs SET plan = json_remove(plan, '$.parameters.input_center', "
-                        "'$.parameters.arithmetic')",
+                        "'$.parameters.arithmetic', '$.parameters.next_action')",
                         NULL, 0, NULL, NULL),
                  DB_OK);
     cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
@@ -134,6 +135,7 @@ Test(job_retry, a_plan_from_before_a_parameter_runs_without_it)
     cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
     cr_assert_eq(response_number(job, "/parameters/input_center/0"), 0);
     cr_assert_str_eq(response_text(job, "/parameters/arithmetic"), "float");
+    cr_assert_str_eq(response_text(job, "/parameters/next_action"), "online");
     cr_assert_float_eq(domain_spent(f, id), reserved, 1e-12);
     fixture_close(f);
 }
