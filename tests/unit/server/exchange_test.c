@@ -84,7 +84,7 @@ Test(exchange, texts_outgrow_their_room)
         cr_expect_str_eq(exchange->request.path, large ? uri : "/small");
         cr_expect_null(exchange_header(exchange, "X-0"));
         for (int h = 0; h < (large ? HEADERS : 2); h++) {
-            char name[8], value[60];
+            char name[16], value[60];
             snprintf(name, sizeof name, "X-%d", h);
             snprintf(value, sizeof value, "%050d", h);
             cr_assert(exchange_add_header(exchange, name, value));
