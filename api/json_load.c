@@ -28,7 +28,7 @@ void json_load_guard(void *(*with)(size_t size))
 json_t *json_load(const char *bytes, size_t size, size_t flags, json_error_t *error,
                   bool *out_starved)
 {
-    json_error_t ignored;
+    json_error_t ignored = {0};
     json_error_t *said = error == NULL ? &ignored : error;
     watch = (struct watch){.parses = true};
     json_t *json = json_loadb(bytes, size, flags, said);
