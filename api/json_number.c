@@ -8,19 +8,14 @@
 
 #include "api/shortest_digits.h"
 
-/* Between these the layout has no exponent, and no zeros stand for digits that are not known. */
-#define PLAIN_FROM  1e-6
-#define PLAIN_BELOW 1e15
-
 /* A positive number: 0.DIGITS x 10^point. */
 struct decimal {
-    char digits[24];
+    char digits[24]; /* behind them anything */
     int count;
     int point;
 };
 
-/* VALUE is positive. */
-static void shortest_decimal(double value, struct decimal *out)
+static void library_decimal(double value, struct decimal *out)
 {
     char text[32];
     shortest_digits(value, text);
@@ -39,6 +34,16 @@ static void shortest_decimal(double value, struct decimal *out)
     out->point = (c[1] == '-' ? -exponent : exponent) + 1;
 }
 
+/* VALUE is positive, and not a whole number below SHORTEST_NEAR_BELOW. */
+static void shortest_decimal(double value, struct decimal *out)
+{
+    if (value >= SHORTEST_NEAR_FROM && value < SHORTEST_NEAR_BELOW) {
+        out->count = (int)shortest_digits_near(value, out->digits, &out->point);
+    } else {
+        library_decimal(value, out);
+    }
+}
+
 /* "e-7", "e+21": EXPONENT of at most three digits. */
 static char *put_exponent(char *to, int exponent)
 {
@@ -55,7 +60,8 @@ static char *put_exponent(char *to, int exponent)
     return to;
 }
 
-/* A whole number below PLAIN_BELOW: so few digits are nobody else's, and none can be left out. */
+/* A whole number below SHORTEST_NEAR_BELOW: so few digits are nobody else's, and none can be left
+ * out. */
 static size_t put_whole(uint64_t value, char *out)
 {
     char digits[16];
@@ -83,16 +89,14 @@ static size_t layout(const struct decimal *decimal, char *out)
         return (size_t)n;
     }
     if (0 < n && n <= 21) {
-        memcpy(to, decimal->digits, (size_t)n);
+        memcpy(to, decimal->digits, SHORTEST_NEAR_DIGITS);
         to[n] = '.';
         memcpy(to + n + 1, decimal->digits + n, (size_t)(k - n));
         return (size_t)k + 1;
     }
     if (-6 < n && n <= 0) {
-        to[0] = '0';
-        to[1] = '.';
-        memset(to + 2, '0', (size_t)-n);
-        memcpy(to + 2 - n, decimal->digits, (size_t)k);
+        memcpy(to, "0.00000", 8); /* copies of one length are quicker than of what is needed */
+        memcpy(to + 2 - n, decimal->digits, SHORTEST_NEAR_DIGITS);
         return 2 + (size_t)-n + (size_t)k;
     }
     *to++ = decimal->digits[0];
@@ -116,11 +120,8 @@ size_t json_text_number(double value, char out[32])
         out[0] = '-';
         value = -value;
     }
-    if (value >= PLAIN_FROM && value < PLAIN_BELOW) {
-        if (value == (double)(int64_t)value) {
-            return sign + put_whole((uint64_t)value, out + sign);
-        }
-        return sign + shortest_digits_plain(value, out + sign);
+    if (value < SHORTEST_NEAR_BELOW && value == (double)(int64_t)value) {
+        return sign + put_whole((uint64_t)value, out + sign);
     }
     struct decimal decimal;
     shortest_decimal(value, &decimal);

@@ -8,10 +8,3 @@ extern "C" void shortest_digits(double value, char out[32])
     std::to_chars_result end = std::to_chars(out, out + 31, value, std::chars_format::scientific);
     *end.ptr = '\0';
 }
-
-extern "C" size_t shortest_digits_plain(double value, char out[32])
-{
-    std::to_chars_result end = std::to_chars(out, out + 31, value, std::chars_format::fixed);
-    *end.ptr = '\0';
-    return static_cast<size_t>(end.ptr - out);
-}
