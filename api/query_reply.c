@@ -29,24 +29,28 @@ struct text {
     char *start, *at, *end;
 };
 
-static void put(struct text *text, const char *what)
+static inline __attribute__((always_inline)) void put_bytes(struct text *text, const char *what,
+                                                            size_t size)
 {
-    size_t size = strlen(what);
     assert(size < (size_t)(text->end - text->at));
     memcpy(text->at, what, size);
     text->at += size;
 }
 
-static void put_number(struct text *text, double value)
+/* Of literals the compiler knows the length. */
+static inline __attribute__((always_inline)) void put(struct text *text, const char *what)
 {
-    char number[32];
-    json_text_number(value, number);
-    put(text, number);
+    put_bytes(text, what, strlen(what));
 }
 
-static void put_amount(struct text *text, const char *before, double epsilon, double delta)
+static void put_number(struct text *text, double value)
 {
-    put(text, before);
+    assert(text->end - text->at >= 32);
+    text->at += json_text_number(value, text->at);
+}
+
+static void put_amount(struct text *text, double epsilon, double delta)
+{
     put(text, "{\"epsilon\":");
     put_number(text, epsilon);
     put(text, ",\"delta\":");
@@ -77,18 +81,23 @@ static void put_costs(struct text *text, const struct query_answer *answer)
         /* The conversion to epsilon uses delta once, for the first answer. */
         double once = before > 0 || answer->floor ? 0 : delta;
         double used = spent > 0 ? delta : 0;
-        put_amount(text, ",\"cost\":", cost, once);
+        put(text, ",\"cost\":");
+        put_amount(text, cost, once);
         put(text, ",\"divergence\":");
         put_number(text, ledger_units_value(answer->cost.units));
         put(text, ",\"order\":");
         put_number(text, account->renyi_order);
-        put_amount(text, "},\"spent\":", total, used);
-        put_amount(text, "},\"remaining\":", fmax(0, account->epsilon - total), delta);
+        put(text, "},\"spent\":");
+        put_amount(text, total, used);
+        put(text, "},\"remaining\":");
+        put_amount(text, fmax(0, account->epsilon - total), delta);
     } else {
-        put_amount(text, ",\"cost\":", cost, ledger_delta_value(answer->cost.delta_units));
-        put_amount(text, "},\"spent\":", total, ledger_delta_value(account->spent_delta));
-        put_amount(text, "},\"remaining\":",
-                   ledger_units_value(account->limit_units - spent - account->held_units),
+        put(text, ",\"cost\":");
+        put_amount(text, cost, ledger_delta_value(answer->cost.delta_units));
+        put(text, "},\"spent\":");
+        put_amount(text, total, ledger_delta_value(account->spent_delta));
+        put(text, "},\"remaining\":");
+        put_amount(text, ledger_units_value(account->limit_units - spent - account->held_units),
                    ledger_delta_value(account->limit_delta - account->spent_delta));
     }
     put(text, "}");
