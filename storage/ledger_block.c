@@ -15,27 +15,29 @@
 
 /* ---- writing */
 
-/* Without control characters, and below MOST bytes. Looked at to the end, so by vectors. */
-static bool plain(const char *text, size_t most)
+static const size_t texts_most[LEDGER_TEXTS] = {ID_SIZE - 1, ID_SIZE - 1, LEDGER_EVENT_BYTES};
+
+/* Whether text I may be TEXT: short enough, without control characters. Looked at to the end, so by
+ * vectors. */
+static bool fits(unsigned i, const char *text, size_t size)
 {
-    size_t size = strlen(text);
     unsigned char control = 0;
-    for (size_t i = 0; i < size; i++) {
-        control |= (unsigned char)text[i] < ' ';
+    for (size_t c = 0; c < size; c++) {
+        control |= (unsigned char)text[c] < ' ';
     }
-    return size < most && control == 0;
+    return size <= texts_most[i] && control == 0;
 }
 
 bool ledger_block_can_hold(const struct ledger_entry *entry)
 {
-    return plain(entry->client, ID_SIZE) && plain(entry->resource, ID_SIZE) &&
-           plain(entry->event, LEDGER_EVENT_BYTES + 1);
+    return fits(0, entry->client, strlen(entry->client)) &&
+           fits(1, entry->resource, strlen(entry->resource)) &&
+           fits(2, entry->event, strlen(entry->event));
 }
 
-static char *put_text(char *at, const char *text, char end)
+static char *put_text(char *at, const char *text, size_t size, char end)
 {
-    size_t size = strlen(text);
-    memcpy(at, text, size + 1);
+    memcpy(at, text, size);
     at[size] = end;
     return at + size + 1;
 }
@@ -76,24 +78,31 @@ static char *put_real(char *at, double value, const double *before)
         return put_ditto(at);
     }
     if (value == 0) {
-        return put_text(at, "0", '\t');
+        return put_text(at, "0", 1, '\t');
     }
     return at + snprintf(at, NUMBER_ROOM, "%.17g\t", value);
 }
 
-/* Text I of the line, or a ditto; END stands behind it. */
-static char *put_known(struct ledger_block *block, char *at, unsigned i, const char *text, char end)
+/* Text I of the line, or a ditto; END stands behind it. What stands above has been looked at. */
+static char *put_known(struct ledger_block *block, char *at, unsigned i, const char *text,
+                       size_t size, char end)
 {
-    size_t size = strlen(text);
     if (block->count > 0 && block->texts[i].size == size &&
         memcmp(block->lines + block->texts[i].at, text, size) == 0) {
         at = put_ditto(at);
         at[-1] = end;
         return at;
     }
+    assert(fits(i, text, size));
     block->texts[i].at = (size_t)(at - block->lines);
     block->texts[i].size = size;
-    return put_text(at, text, end);
+    return put_text(at, text, size, end);
+}
+
+static char *put_kind(char *at, enum ledger_entry_kind kind)
+{
+    const char *name = ledger_entry_kind_name(kind);
+    return put_text(at, name, strlen(name), '\t');
 }
 
 static char *put_numbers(char *at, const struct ledger_entry *entry,
@@ -101,9 +110,7 @@ static char *put_numbers(char *at, const struct ledger_entry *entry,
 {
 #define ABOVE(field) (last == NULL ? NULL : &last->field)
     at = put_integer(at, entry->time_ms, ABOVE(time_ms));
-    at = last != NULL && last->kind == entry->kind
-             ? put_ditto(at)
-             : put_text(at, ledger_entry_kind_name(entry->kind), '\t');
+    at = last != NULL && last->kind == entry->kind ? put_ditto(at) : put_kind(at, entry->kind);
     at = put_integer(at, entry->limit_units, ABOVE(limit_units));
     at = put_integer(at, entry->spent_units, ABOVE(spent_units));
     at = put_integer(at, entry->held_units, ABOVE(held_units));
@@ -117,8 +124,13 @@ static char *put_numbers(char *at, const struct ledger_entry *entry,
 
 bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *entry)
 {
-    size_t most = NUMBERS * NUMBER_ROOM + LEDGER_KIND_SIZE + strlen(entry->client) +
-                  strlen(entry->resource) + strlen(entry->event) + 2 * (LEDGER_TEXTS + 1);
+    const char *texts[LEDGER_TEXTS] = {entry->client, entry->resource, entry->event};
+    size_t sizes[LEDGER_TEXTS];
+    size_t most = NUMBERS * NUMBER_ROOM + LEDGER_KIND_SIZE + 2 * (LEDGER_TEXTS + 1);
+    for (unsigned i = 0; i < LEDGER_TEXTS; i++) {
+        sizes[i] = strlen(texts[i]);
+        most += sizes[i];
+    }
     if (most >= sizeof block->lines - block->size) {
         return false;
     }
@@ -129,9 +141,9 @@ bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *ent
     assert(entry->sequence == block->first + block->count);
     char *at = block->lines + block->size;
     at = put_numbers(at, entry, block->count > 0 ? &block->last : NULL);
-    at = put_known(block, at, 0, entry->client, '\t');
-    at = put_known(block, at, 1, entry->resource, '\t');
-    at = put_known(block, at, 2, entry->event, '\n');
+    for (unsigned i = 0; i < LEDGER_TEXTS; i++) {
+        at = put_known(block, at, i, texts[i], sizes[i], i + 1 < LEDGER_TEXTS ? '\t' : '\n');
+    }
     *at = '\0';
     block->size = (size_t)(at - block->lines);
     block->last = *entry;

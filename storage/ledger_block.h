@@ -27,7 +27,7 @@ struct ledger_block {
     char lines[2 * LEDGER_LINE_BYTES];
 };
 
-/* Whether ENTRY's texts can stand in a line: no control characters. */
+/* Whether ENTRY's texts can stand in a line: no control characters, and not too long. */
 bool ledger_block_can_hold(const struct ledger_entry *entry);
 
 /* Appends ENTRY, which follows the last one and whose texts can stand in a line. False: there is no
