@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/answer_filter.h"
+
 #define FIRST_ROOM 1024 /* a power of two */
 
 struct answer_index {
@@ -18,6 +20,7 @@ struct answer_index {
     struct answer_place *sorted; /* being filed; NULL: none */
     size_t sorted_count, done;
     int64_t sorted_reached;
+    struct answer_filter filter;
 };
 
 struct answer_index *answer_index_new(void)
@@ -42,6 +45,7 @@ void answer_index_free(void *pointer)
     pthread_mutex_destroy(&index->lock);
     free(index->table);
     free(index->sorted);
+    answer_filter_clear(&index->filter);
     free(index);
 }
 
@@ -221,11 +225,46 @@ void answer_index_filed(struct answer_index *index, size_t count)
 {
     pthread_mutex_lock(&index->lock);
     assert(count <= index->sorted_count - index->done);
+    for (size_t i = 0; i < count; i++) {
+        answer_filter_add(&index->filter, index->sorted[index->done + i].hash);
+    }
     index->done += count;
     if (index->done == index->sorted_count) {
         free(index->sorted);
         index->sorted = NULL;
         index->sorted_count = index->done = 0;
     }
+    pthread_mutex_unlock(&index->lock);
+}
+
+/* ---- what is filed */
+
+bool answer_index_may_be_filed(struct answer_index *index, int64_t hash)
+{
+    pthread_mutex_lock(&index->lock);
+    bool may = answer_filter_may_hold(&index->filter, hash);
+    pthread_mutex_unlock(&index->lock);
+    return may;
+}
+
+bool answer_index_wants(struct answer_index *index, int64_t *out_from)
+{
+    pthread_mutex_lock(&index->lock);
+    bool wants = index->reached >= 0 && answer_filter_wants(&index->filter, out_from);
+    pthread_mutex_unlock(&index->lock);
+    return wants;
+}
+
+void answer_index_show(struct answer_index *index, const int64_t *hashes, size_t count, bool end)
+{
+    pthread_mutex_lock(&index->lock);
+    answer_filter_show(&index->filter, hashes, count, end);
+    pthread_mutex_unlock(&index->lock);
+}
+
+void answer_index_placed(struct answer_index *index, int64_t hash)
+{
+    pthread_mutex_lock(&index->lock);
+    answer_filter_add(&index->filter, hash);
     pthread_mutex_unlock(&index->lock);
 }

@@ -47,4 +47,18 @@ size_t answer_index_next(struct answer_index *index, struct answer_place *out, s
                          int64_t *out_filed);
 void answer_index_filed(struct answer_index *index, size_t count);
 
+/* Whether answer_places may have a place for HASH beside those that are here. False is certain for
+ * whoever has brought the index up to what is committed: of the blocks that were filed when it
+ * began all places were shown to a filter, all others are here until this process has filed them,
+ * and then the filter has them. */
+bool answer_index_may_be_filed(struct answer_index *index, int64_t hash);
+
+/* True: the filter wants to see hashes of answer_places, in order, from *OUT_FROM on. Only a
+ * writing transaction may show them: no other sees everything that is committed. */
+bool answer_index_wants(struct answer_index *index, int64_t *out_from);
+void answer_index_show(struct answer_index *index, const int64_t *hashes, size_t count, bool end);
+
+/* A place for HASH is being filed, at once. */
+void answer_index_placed(struct answer_index *index, int64_t hash);
+
 #endif

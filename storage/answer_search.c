@@ -199,8 +199,11 @@ static enum db_status search_old(struct answer_search *search, struct answer_ind
 static enum db_status search_tables(struct answer_search *search, struct answer_index *index)
 {
     struct db_value hash[] = {db_integer(search->hash)};
-    enum db_status status = db_run(search->db, "SELECT block FROM answer_places WHERE hash = $1",
-                                   hash, 1, see_place, search);
+    enum db_status status = DB_OK;
+    if (answer_index_may_be_filed(index, search->hash)) {
+        status = db_run(search->db, "SELECT block FROM answer_places WHERE hash = $1", hash, 1,
+                        see_place, search);
+    }
     if (status != DB_OK || search->found) {
         return status;
     }

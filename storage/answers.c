@@ -4,7 +4,8 @@
  * its answers in memory and writes them as one block at its end (db_keep.h); their places in the
  * index come later (answer_index.h). Everything else is a block and a place of its own, at once. So
  * a key is looked for where it may be: in this batch, among the places that wait to be filed, in
- * answer_places, and in the table of the versions before (answer_search.h). */
+ * answer_places unless a filter knows better (answer_filter.h), and in the table of the versions
+ * before (answer_search.h). */
 #include "storage/answers.h"
 
 #include <assert.h>
@@ -20,6 +21,7 @@
 
 #define BATCH_BYTES   (256 << 10) /* of a batch's block; what does not fit is written at once */
 #define BATCH_ANSWERS 1024
+#define SHOWN_PLACES  512 /* of earlier batches, with each batch until all were shown */
 #define KEY_ROOM      256 /* of a key that is remembered; longer ones are hashed again */
 
 /* The key that was looked for last, and is new: mostly its answer comes next. */
@@ -189,7 +191,12 @@ static enum db_status store_alone(struct db *db, int64_t hash, const char *clien
         status = insert_block(db, place.block, bytes, size);
     }
     free(bytes);
-    return status == DB_OK ? insert_place(db, place) : status;
+    struct answer_index *index = db_shared(db, &sharer);
+    if (status != DB_OK || index == NULL) {
+        return status == DB_OK ? DB_FAILED : status;
+    }
+    answer_index_placed(index, hash);
+    return insert_place(db, place);
 }
 
 /* DB_NONE: the key is new. */
@@ -253,6 +260,37 @@ static enum db_status file_places(struct db *db, struct waiting *waiting,
                : db_run(db, "UPDATE answers_filed SET upto = max(upto, $1)", values, 1, NULL, NULL);
 }
 
+struct shown {
+    int64_t hashes[SHOWN_PLACES];
+    size_t count;
+};
+
+static enum db_status see_hash(void *context, const struct db_row *row)
+{
+    struct shown *shown = context;
+    assert(shown->count < SHOWN_PLACES);
+    shown->hashes[shown->count++] = db_row_integer(row, 0);
+    return DB_OK;
+}
+
+/* Shows the index some of the places that were filed, until it has seen all. */
+static enum db_status show_places(struct db *db, struct answer_index *index)
+{
+    struct shown shown = {.count = 0};
+    int64_t from = 0;
+    if (!answer_index_wants(index, &from)) {
+        return DB_OK;
+    }
+    struct db_value values[] = {db_integer(from), db_integer(SHOWN_PLACES)};
+    enum db_status status =
+        db_run(db, "SELECT hash FROM answer_places WHERE hash >= $1 ORDER BY hash LIMIT $2", values,
+               2, see_hash, &shown);
+    if (status == DB_OK) {
+        answer_index_show(index, shown.hashes, shown.count, shown.count < SHOWN_PLACES);
+    }
+    return status;
+}
+
 static enum db_status write_waiting(struct db *db, void *kept)
 {
     struct waiting *waiting = kept;
@@ -272,7 +310,10 @@ static enum db_status write_waiting(struct db *db, void *kept)
     if (status == DB_OK) {
         status = insert_block(db, waiting->block, waiting->bytes, waiting->size);
     }
-    return status == DB_OK ? file_places(db, waiting, index) : status;
+    if (status == DB_OK) {
+        status = file_places(db, waiting, index);
+    }
+    return status == DB_OK ? show_places(db, index) : status;
 }
 
 static void empty(struct waiting *waiting)

@@ -324,6 +324,66 @@ Test(answers, what_was_recalled_is_not_read_again, .init = open_store, .fini = c
     cr_assert_eq(answers_recall(f.db), DB_FAILED);
 }
 
+/* A process that began before this one filed anything: its filter was shown an empty table. */
+Test(answers, another_process_finds_what_was_filed_behind_its_back, .init = open_store,
+     .fini = close_store, .timeout = 120)
+{
+    enum { BATCH = 1000 };
+    struct fixture other = f;
+    struct db_settings settings = {.location = f.path, .not_durable = true};
+    other.store = db_store_new(&db_driver_sqlite, &settings);
+    cr_assert_not_null(other.store);
+    other.db = fixture_connect(&other);
+    int64_t n = 0, mine = -1;
+    put_batch(other.db, mine, 1);
+    while (number(f.db, "SELECT upto FROM answers_filed") == 0) {
+        put_batch(f.db, n, BATCH);
+        n += BATCH;
+        cr_assert_lt(n, 4 * ANSWER_INDEX_FILED);
+        if (n % (40 * BATCH) == 0) {
+            put_batch(other.db, --mine, 1);
+        }
+    }
+    put(f.db, n++); /* a block and a place of its own */
+    put_batch(other.db, --mine, 1);
+    cr_assert_eq(db_begin_batch(other.db, true), DB_OK);
+    for (int64_t i = 0; i < n; i += 31) {
+        check(other.db, i, true);
+    }
+    check(other.db, n - 1, true);
+    check(other.db, n, false);
+    cr_assert_eq(db_commit_batch(other.db), DB_OK);
+    for (int64_t i = mine; i < n; i += 37) { /* this one filed them, and never read them again */
+        check(f.db, i, true);
+    }
+    db_close(other.db);
+    db_store_free(other.store);
+}
+
+Test(answers, a_new_process_sees_the_filed_ones_a_little_at_a_time, .init = open_store,
+     .fini = close_store, .timeout = 120)
+{
+    char sql[160];
+    /* Of keys that are there: their places in the table alone, their block long since filed. */
+    put_batch(f.db, 0, 1000);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE answers_filed SET upto = 1"), DB_OK);
+    for (int64_t n = 0; n < 1000; n++) {
+        struct wanted w;
+        make(&w, n);
+        int64_t hash = answer_hash(w.client, strlen(w.client), w.key, strlen(w.key));
+        snprintf(sql, sizeof sql, "INSERT INTO answer_places VALUES (%lld, 1)", (long long)hash);
+        cr_assert_eq(fixture_sql(f.db, sql), DB_OK);
+    }
+    fixture_reopen(&f);
+    for (int64_t round = 0; round < 4; round++) {
+        for (int64_t n = 0; n < 1000; n++) {
+            check(f.db, n, true);
+        }
+        check(f.db, 5000 + round, false);
+        put_batch(f.db, 5000 + round, 1);
+    }
+}
+
 Test(answers, a_place_alone_proves_nothing, .init = open_store, .fini = close_store)
 {
     char sql[160];
