@@ -105,9 +105,27 @@ static char *put_kind(char *at, enum ledger_entry_kind kind)
     return put_text(at, name, strlen(name), '\t');
 }
 
+static bool same_numbers(const struct ledger_entry *a, const struct ledger_entry *b)
+{
+    return a->time_ms == b->time_ms && a->kind == b->kind && a->limit_units == b->limit_units &&
+           a->spent_units == b->spent_units && a->held_units == b->held_units &&
+           a->limit_delta == b->limit_delta && a->spent_delta == b->spent_delta &&
+           a->held_delta == b->held_delta && a->epsilon == b->epsilon && a->delta == b->delta;
+}
+
+/* The fields of a line that are no texts: all of them dittos, as mostly, or one by one. */
 static char *put_numbers(char *at, const struct ledger_entry *entry,
                          const struct ledger_entry *last)
 {
+#define D LEDGER_DITTO, '\t'
+    static const char dittos[] = {D, D, D, D, D, D, D, D, D, D};
+#undef D
+    _Static_assert(sizeof dittos == 2 * (NUMBERS + 1),
+                   "as many as there are numbers, and the kind");
+    if (last != NULL && same_numbers(entry, last)) {
+        memcpy(at, dittos, sizeof dittos);
+        return at + sizeof dittos;
+    }
 #define ABOVE(field) (last == NULL ? NULL : &last->field)
     at = put_integer(at, entry->time_ms, ABOVE(time_ms));
     at = last != NULL && last->kind == entry->kind ? put_ditto(at) : put_kind(at, entry->kind);
