@@ -129,6 +129,9 @@ unsigned shortest_digits_near(double value, char out[SHORTEST_NEAR_DIGITS], int 
     unsigned first = room[0] == '0', count = DIGITS - first;
     *out_point = (int)count - interval.point;
     memcpy(out, room + first, DIGITS);
+    while (tens && count > 8 && memcmp(out + count - 8, "00000000", 8) == 0) {
+        count -= 8;
+    }
     while (tens && out[count - 1] == '0') {
         count--;
     }
