@@ -302,15 +302,21 @@ static enum problem pay_and_draw(struct query *query, double *answers)
                                                "No answer could be drawn. Nothing was charged.");
 }
 
-static double error_radius(const struct query *query)
+/* What the answer says of the noise. */
+static void set_noise(const struct query *query, struct query_answer *out)
 {
     const struct shelved_teacher *t = query->teacher;
+    out->concentration = query->concentration;
+    out->sigma = t->row.sigma;
     if (query->floor) {
-        return M_SQRT2; /* two distributions are never farther apart */
+        out->error_radius = M_SQRT2; /* two distributions are never farther apart */
+    } else if (query->concentration == t->row.concentration) {
+        out->error_radius = t->error_radius;
+        out->settings = t->settings;
+    } else {
+        out->error_radius =
+            teacher_error_radius(&t->teacher, query->concentration, TEACHER_RADIUS_BETA);
     }
-    return query->concentration == t->row.concentration
-               ? t->error_radius
-               : teacher_error_radius(&t->teacher, query->concentration, TEACHER_RADIUS_BETA);
 }
 
 enum problem query_settle(struct query *query, struct query_answer *out)
@@ -333,12 +339,10 @@ enum problem query_settle(struct query *query, struct query_answer *out)
                                  .actions = actions,
                                  .count = query->count,
                                  .batch = query->batch,
-                                 .concentration = query->concentration,
-                                 .sigma = t->row.sigma,
                                  .floor = query->floor,
                                  .expert = t->row.shards > 0,
-                                 .error_radius = error_radius(query),
                                  .account = &query->account,
                                  .cost = query->cost};
+    set_noise(query, out);
     return PROBLEM_NONE;
 }

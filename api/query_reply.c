@@ -103,6 +103,26 @@ static void put_costs(struct text *text, const struct query_answer *answer)
     put(text, "}");
 }
 
+void query_reply_settings(double concentration, double sigma, double error_radius,
+                          char out[QUERY_SETTINGS_SIZE])
+{
+    struct text text = {out, out, out + QUERY_SETTINGS_SIZE};
+    put(&text, sigma > 0 ? ",\"sigma\":" : ",\"concentration\":");
+    put_number(&text, sigma > 0 ? sigma : concentration);
+    put(&text, ",\"error_radius\":");
+    put_number(&text, error_radius);
+    *text.at = '\0';
+}
+
+static void put_settings(struct text *text, const struct query_answer *answer)
+{
+    char made[QUERY_SETTINGS_SIZE];
+    if (answer->settings == NULL) {
+        query_reply_settings(answer->concentration, answer->sigma, answer->error_radius, made);
+    }
+    put(text, answer->settings == NULL ? made : answer->settings);
+}
+
 char *query_reply_write(const struct query_answer *answer, size_t *out_size)
 {
     size_t numbers = (size_t)answer->count * (answer->actions + 1);
@@ -116,10 +136,7 @@ char *query_reply_write(const struct query_answer *answer, size_t *out_size)
     put(&text, answer->id);
     put(&text, "\",\"probabilities\":");
     put_probabilities(&text, answer);
-    put(&text, answer->sigma > 0 ? ",\"sigma\":" : ",\"concentration\":");
-    put_number(&text, answer->sigma > 0 ? answer->sigma : answer->concentration);
-    put(&text, ",\"error_radius\":");
-    put_number(&text, answer->error_radius);
+    put_settings(&text, answer);
     put_costs(&text, answer);
     put(&text, answer->floor ? ",\"at_floor\":\"uniform\"" : "");
     put(&text, ",\"protects\":\"");

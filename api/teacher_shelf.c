@@ -3,6 +3,7 @@
  * new one is read for this call alone. */
 #include "api/teacher_shelf.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +178,9 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
     }
     t->error_radius = teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
     query_event_write(t, 1, t->row.concentration, t->event);
+    if (isfinite(t->error_radius)) { /* else it cannot answer */
+        query_reply_settings(t->row.concentration, t->row.sigma, t->error_radius, t->settings);
+    }
     book->bytes = t->work * sizeof(float);
     book->borrowers = 1;
     *out = book;
