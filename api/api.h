@@ -10,6 +10,7 @@
 
 struct db;
 struct app;
+struct route;
 struct worlds;
 
 /* ---- process lifetime
@@ -68,7 +69,8 @@ struct api_request {
     size_t body_size;
     struct api_reader reader; /* STREAM only */
     char request_id[40];
-    struct api_ahead *ahead; /* by api_run_ahead; NULL: nothing. api_ahead_free when answered */
+    const struct route *route; /* as api_route found it; NULL: it is looked for */
+    struct api_ahead *ahead;   /* by api_run_ahead; NULL: nothing. api_ahead_free when answered */
 };
 
 #define API_REPLY_HEADERS 8
@@ -100,10 +102,11 @@ struct api_reply {
 struct api_route_info {
     enum api_lane lane;
     uint64_t max_body_bytes;
-    bool writes;         /* the batch needs a writing transaction */
-    bool quick;          /* try api_serve_quick first */
-    bool ahead;          /* ask api_runs_ahead */
-    const char *pattern; /* "/v1/datasets/{id}", for metrics and log; static text */
+    bool writes;               /* the batch needs a writing transaction */
+    bool quick;                /* try api_serve_quick first */
+    bool ahead;                /* ask api_runs_ahead */
+    const char *pattern;       /* "/v1/datasets/{id}", for metrics and log; static text */
+    const struct route *route; /* for the request, which then need not look again; or NULL */
 };
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
 

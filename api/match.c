@@ -2,6 +2,7 @@
  *
  * The table is walked from its head: some sixty rows, of which method and the letter behind "/v1/"
  * leave a few to be compared. Only a path that no row of its method fits is compared with all. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,6 +66,14 @@ static const struct route *first_fit(const char *method, const char *path, struc
     return NULL;
 }
 
+static void take_values(const struct span *values, struct arena *arena, struct route_match *out)
+{
+    for (unsigned v = 0; arena != NULL && v < out->value_count; v++) {
+        out->values[v] = uri_decode(values[v].text, values[v].size, false, arena);
+        out->malformed = out->malformed || out->values[v] == NULL;
+    }
+}
+
 void route_match(const char *method, const char *path, struct arena *arena, struct route_match *out)
 {
     struct span values[ROUTE_PARAMETERS_MAX];
@@ -75,10 +84,19 @@ void route_match(const char *method, const char *path, struct arena *arena, stru
         out->wrong_verb = first_fit(NULL, path, values, &out->value_count) != NULL;
         return;
     }
-    for (unsigned v = 0; arena != NULL && v < out->value_count; v++) {
-        out->values[v] = uri_decode(values[v].text, values[v].size, false, arena);
-        out->malformed = out->malformed || out->values[v] == NULL;
-    }
+    take_values(values, arena, out);
+}
+
+void route_match_row(const struct route *row, const char *path, struct arena *arena,
+                     struct route_match *out)
+{
+    struct span values[ROUTE_PARAMETERS_MAX];
+    memset(out, 0, sizeof *out);
+    bool fit = fits(row->pattern, path, values, &out->value_count);
+    assert(fit);
+    (void)fit;
+    out->route = row;
+    take_values(values, arena, out);
 }
 
 void route_allowed(const char *path, char *out, size_t size)

@@ -83,6 +83,10 @@ struct route_match {
 void route_match(const char *method, const char *path, struct arena *arena,
                  struct route_match *out);
 
+/* The same where ROW is known to fit: route_match found it for this very path. */
+void route_match_row(const struct route *row, const char *path, struct arena *arena,
+                     struct route_match *out);
+
 /* Writes the methods that PATH knows, "GET, HEAD, POST, OPTIONS", for Allow; "" for no such path.
  */
 void route_allowed(const char *path, char *out, size_t size);

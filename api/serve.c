@@ -38,6 +38,7 @@ struct api_route_info api_route(const struct app *app, const char *method, const
     if (route == NULL) {
         return info;
     }
+    info.route = route;
     info.lane = route->lane;
     info.writes = route_writes(route);
     info.quick = route->flags & ROUTE_QUICK;
@@ -52,6 +53,16 @@ struct api_route_info api_route(const struct app *app, const char *method, const
 }
 
 /* ---- finding the row */
+
+static void match_route(struct call *call)
+{
+    const struct api_request *request = call->request;
+    if (request->route != NULL) {
+        route_match_row(request->route, request->path, &call->arena, &call->match);
+    } else {
+        route_match(request->method, request->path, &call->arena, &call->match);
+    }
+}
 
 static enum problem no_route(struct call *call)
 {
@@ -203,7 +214,7 @@ static enum problem serve(struct call *call, const char *client)
     if (call->pass != NULL) {
         call->match = (struct route_match){.route = call->pass->route};
     } else {
-        route_match(request->method, request->path, &call->arena, &call->match);
+        match_route(call);
     }
     if (call->match.malformed) {
         return call_problem(call, PROBLEM_BAD_REQUEST, "The path has a broken escape.");
@@ -252,7 +263,7 @@ static void run_ahead(struct app *app, struct db *db, const char *client,
     struct call call;
     struct api_reply reply = {0};
     call_init(&call, app, db, request, &reply);
-    route_match(request->method, request->path, &call.arena, &call.match);
+    match_route(&call);
     call.route = call.match.malformed ? NULL : call.match.route;
     bool ahead = call.route != NULL && (call.route->flags & ROUTE_AHEAD);
     /* One transaction, which reads: each look by itself would cost as much as many networks. */

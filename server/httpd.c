@@ -122,6 +122,7 @@ static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
     strncpy(exchange->method, method, sizeof exchange->method - 1);
     request->method = exchange->method;
     exchange->route = find_route(httpd, request);
+    request->route = exchange->route.route;
 
     MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, exchange);
     if (!exchange_read_framing(exchange))

@@ -61,6 +61,13 @@ Test(match, every_row_is_found_by_its_own_path)
         for (unsigned v = 0; v < match.value_count; v++) {
             cr_expect_str_eq(match.values[v], "x/y");
         }
+        struct route_match again;
+        route_match_row(match.route, path, &arena, &again);
+        cr_expect(again.route == match.route && again.value_count == match.value_count);
+        cr_expect(!again.malformed && !again.wrong_verb);
+        for (unsigned v = 0; v < match.value_count; v++) {
+            cr_expect_str_eq(again.values[v], "x/y");
+        }
         strcat(path, "/");
         route_match(routes[i].method, path, &arena, &match);
         cr_expect(match.route == NULL || i == 0 || strcmp(routes[i].pattern, "/") == 0, "%s", path);
@@ -96,6 +103,8 @@ Test(match, a_broken_escape_is_no_value)
         arena_init(&arena);
         struct route_match match;
         route_match("DELETE", bad[i], &arena, &match);
+        cr_expect(match.malformed, "%s", bad[i]);
+        route_match_row(match.route, bad[i], &arena, &match);
         cr_expect(match.malformed, "%s", bad[i]);
         arena_clear(&arena);
     }
