@@ -56,6 +56,7 @@ static const struct offline_kind kind = {.parameters = specs,
                                          .parameter_count = P_COUNT,
                                          .outputs_per_action = 1,
                                          .learns_values = true,
+                                         .asks_online_next = true,
                                          .output = POLICY_Q};
 
 static uint32_t step_limit(const struct algorithm_request *request, const struct env *world)
