@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/budget.h"
+#include "api/json_load.h"
 #include "api/json_text.h"
 #include "api/page.h"
 #include "storage/ledger.h"
@@ -80,8 +81,9 @@ enum problem api_accounts_get(struct call *call)
 
 static json_t *entry_json(const struct ledger_entry *entry)
 {
-    json_t *event = json_loads(entry->event, JSON_DECODE_ANY, NULL);
-    if (event == NULL) {
+    bool starved;
+    json_t *event = json_load(entry->event, strlen(entry->event), JSON_DECODE_ANY, NULL, &starved);
+    if (event == NULL && !starved) {
         event = json_text_or_null(entry->event);
     }
     /* Why a budget was granted or changed is kept beside what was done, and shown apart. */

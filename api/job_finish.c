@@ -20,6 +20,7 @@
 #include "api/job_shards.h"
 #include "api/job_sweep.h"
 #include "api/job_teacher.h"
+#include "api/json_load.h"
 #include "api/json_text.h"
 #include "storage/ledger.h"
 #include "storage/policies.h"
@@ -123,7 +124,7 @@ static bool prepare_findings(struct finish *finish)
     bool sweep = run->plan.try_count > 0;
     bool asks = run->plan.teacher[0] != '\0';
     json_t *object = sweep  ? job_sweep_findings(run)
-                     : asks ? json_loads(finish->asked, JSON_REJECT_DUPLICATES, NULL)
+                     : asks ? json_load_stored(finish->asked)
                             : json_object();
     size_t size = 0;
     for (unsigned i = 0; i < run->finding_count && !asks; i++) {

@@ -129,7 +129,7 @@ char *job_teacher_all_findings(const struct job_run *run)
     if (text == NULL || count == 0) { /* a plan of which only the beginning could be read */
         return text;
     }
-    json_t *findings = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *findings = json_load_stored(text);
     uint64_t rollout =
         (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
     enum db_status status = findings == NULL ? DB_FAILED : DB_OK;

@@ -9,6 +9,7 @@
 #include "api/job_shards.h"
 #include "api/job_sweep.h"
 #include "api/job_teacher.h"
+#include "api/json_load.h"
 #include "api/json_text.h"
 #include "api/q_terms_json.h"
 
@@ -141,7 +142,7 @@ static json_t *findings_json(const struct job_row *job)
     if (job->findings[0] == '\0') {
         return json_null();
     }
-    return json_loads(job->findings, JSON_REJECT_DUPLICATES, NULL);
+    return json_load_stored(job->findings);
 }
 
 /* A job whose plan another version of this program wrote: what became of it is known all the same.

@@ -18,4 +18,7 @@ void json_load_guard(void *(*allocate)(size_t size));
 json_t *json_load(const char *bytes, size_t size, size_t flags, json_error_t *error,
                   bool *out_starved);
 
+/* A text that we wrote and stored, of any value. NULL: memory is short, or it was damaged. */
+json_t *json_load_stored(const char *text);
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "api/app.h"
 #include "api/fields.h"
+#include "api/json_load.h"
 #include "api/json_text.h"
 #include "api/network_export.h"
 #include "api/page.h"
@@ -48,7 +49,7 @@ cleanup:
 
 static json_t *release_json(const struct q_release_row *row)
 {
-    json_t *terms = json_loads(row->terms, 0, NULL);
+    json_t *terms = json_load_stored(row->terms);
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "id", row->id, "name", row->name,
                   "state", row->ended_ms == 0 ? "open" : "ended", "environment",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/app.h"
+#include "api/json_load.h"
 #include "api/q_terms_json.h"
 #include "api/sealed.h"
 #include "storage/q_releases.h"
@@ -64,7 +65,7 @@ static struct q_release *open_release(const struct app *app, const struct q_rele
                                       const void *sealed, size_t size)
 {
     struct q_terms terms;
-    json_t *json = json_loads(row->terms, 0, NULL);
+    json_t *json = json_load_stored(row->terms);
     bool good = q_terms_read(json, &terms);
     json_decref(json);
     size_t length = 0;

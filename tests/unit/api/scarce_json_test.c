@@ -1,12 +1,14 @@
 /* Any one allocation of the JSON library fails: what is answered, and what is stored, is whole or
  * not there at all. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/job_plan.h"
 #include "api/json_load.h"
 #include "api/json_text.h"
+#include "storage/db.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 
@@ -99,6 +101,24 @@ Test(scarce_json, pages_are_whole_or_refused)
     fixture_close(f);
 }
 
+/* Nor do long numbers of what is stored come out as others. */
+Test(scarce_json, stored_numbers_are_shown_whole_or_refused)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20);
+    struct response *job = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
+    expect_status(job, 202);
+    cr_assert_eq(db_run(fixture_db(f),
+                        "UPDATE jobs SET findings = "
+                        "'{\"found\":1.2345678901234567e-05,\"of\":0.12345678901234567}'",
+                        NULL, 0, NULL, NULL),
+                 DB_OK);
+    expect_whole_page(f, domain_path("/v1/jobs/%s", response_text(job, "/id")));
+    expect_whole_page(f, domain_path("/v1/ledger/accounts/%s/entries",
+                                     response_text(domain_budget(f, id), "/account")));
+    fixture_close(f);
+}
+
 /* What a sweep asks for is never taken for a plain job, nor called a fault of the caller, be it
  * parsed or read when memory is short. */
 Test(scarce_json, a_sweep_is_read_whole_or_refused)
@@ -111,13 +131,8 @@ Test(scarce_json, a_sweep_is_read_whole_or_refused)
     fixture_close(f);
 }
 
-/* Long tokens grow a buffer while they are read: none comes out shorter, and none is called wrong.
- */
-Test(scarce_json, long_tokens_are_read_whole_or_refused)
+static void expect_read_whole(const char *text)
 {
-    static const char text[] =
-        "{\"a_name_that_is_longer_than_sixteen_bytes\":[-1.2345678901234567890123456789e-17,"
-        "\"a text that is longer than all the tokens that came before it in this array\"]}";
     int count = count_parsing(text);
     for (int n = 0; n <= count; n++) {
         json_t *value = NULL;
@@ -128,6 +143,24 @@ Test(scarce_json, long_tokens_are_read_whole_or_refused)
         cr_assert_eq(problem, n < count ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE, "%d: %s", n,
                      fault.detail);
         json_decref(value);
+    }
+}
+
+/* Long tokens grow a buffer while they are read: none comes out shorter, none is called wrong, and
+ * none ends the process. */
+Test(scarce_json, long_tokens_are_read_whole_or_refused)
+{
+    expect_read_whole(
+        "{\"a_name_that_is_longer_than_sixteen_bytes\":[-1.2345678901234567890123456789e-17,"
+        "\"a text that is longer than all the tokens that came before it in this array\"]}");
+    expect_read_whole("[\"a\",[],{},0.123456789012345,0.12345678901234567890123456789012345,"
+                      "{\"a\":1e-9},\"a\"]");
+    for (int digits = 1; digits < 700; digits += digits < 40 ? 1 : 13) {
+        char text[2048];
+        snprintf(text, sizeof text, "[{},\"%.*s\",0.%0*d,[],\"\",-0.%0*d]", digits % 67,
+                 "0123456789012345678901234567890123456789012345678901234567890123456", digits, 1,
+                 digits / 2 + 1, 7);
+        expect_read_whole(text);
     }
 }
 
