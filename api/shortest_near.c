@@ -5,8 +5,8 @@
  * ten that is not above the interval's width: the interval holds a multiple of 10^k, and at most
  * one of 10^(k+1). That one is the shortest there is, without its zeros; where there is none, the
  * multiple of 10^k that is nearest is (Adams, Ryu: fast float-to-string conversion, 2018;
- * Giulietti, The Schubfach way to render doubles, 2021, look for the same). Here k is from -22 to
- * -1, and 4 c 5^-k has at most 107 bits: so nothing is rounded, and no table of approximations is
+ * Giulietti, The Schubfach way to render doubles, 2021, look for the same). Here k is from -27 to
+ * -1, and 4 c 5^-k has at most 118 bits: so nothing is rounded, and no table of approximations is
  * needed. */
 #include "api/shortest_digits.h"
 
