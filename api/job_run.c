@@ -265,7 +265,7 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
         return API_JOB_PAUSED;
     }
     if (run->starved) { /* the lease stays, so that it is not tried again at once */
-        (void)jobs_excuse(run->db, run->job.id, run->control->worker);
+        (void)jobs_excuse(run->db, run->job.id, run->control->worker, run->untouched);
         snprintf(note, 256, "%s: memory ran short, to be tried again", run->job.id);
         return API_JOB_PAUSED;
     }
@@ -328,6 +328,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
         over = give_up(&run, &ending);
     } else if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
         over = !run.starved || run.job.cancel_requested;
+        run.untouched = !run.resumed;
         if (!run.job.cancel_requested) {
             refuse_plan(&run, &ending);
         }

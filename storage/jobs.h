@@ -144,8 +144,8 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
 enum db_status jobs_release_leases(struct db *db, const char *worker);
 
 /* The job's worker leaves it in order, lease and all, to be tried again when the lease ends: that
- * was no failed attempt. */
-enum db_status jobs_excuse(struct db *db, const char *id, const char *worker);
+ * was no failed attempt. UNTOUCHED: no worker did anything yet, so for the next it is a new job. */
+enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched);
 
 /* Ends every lease: at the start of a server that has the database for itself, whose leases are
  * those of its former self. */

@@ -238,10 +238,13 @@ enum db_status jobs_release_leases(struct db *db, const char *worker)
                      values, 1, NULL, NULL);
 }
 
-enum db_status jobs_excuse(struct db *db, const char *id, const char *worker)
+enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched)
 {
     struct db_value values[] = {db_text(id), db_text(worker)};
-    return db_change(db, "UPDATE jobs SET attempts = 0 WHERE " OURS, values, 2, NULL, NULL);
+    return db_change(db,
+                     untouched ? "UPDATE jobs SET attempts = 0, started_ms = 0 WHERE " OURS
+                               : "UPDATE jobs SET attempts = 0 WHERE " OURS,
+                     values, 2, NULL, NULL);
 }
 
 enum db_status jobs_expire_leases(struct db *db)

@@ -223,6 +223,26 @@ Test(job_retry, a_new_plan_that_finds_no_memory_is_read_later)
     fixture_close(f);
 }
 
+/* Nor does it cost anything, as long as nothing was done. */
+Test(job_retry, a_new_plan_that_found_no_memory_is_cancelled_for_nothing)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 40));
+    expect_status(made, 202);
+    json_load_guard(no_memory);
+    enum api_job_turn turn = domain_turn(f, "first", NULL, NULL);
+    json_load_guard(malloc);
+    cr_assert_eq(turn, API_JOB_PAUSED);
+    const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
+    expect_status(fixture_post(f, "steward", cancel, NULL), 200);
+    fixture_advance(400000);
+    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
+    cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "cancelled");
+    cr_assert_eq(domain_spent(f, id), 0);
+    fixture_close(f);
+}
+
 Test(job_retry, a_plan_that_is_damaged_ends_its_job)
 {
     struct fixture *f = fixture_open();

@@ -420,9 +420,9 @@ Test(jobs, attempts_count_until_the_job_gets_on, .init = open_store, .fini = clo
     checkpoint.worker = "w3";
     cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
     cr_assert_eq(attempts("job_a"), 1); /* step 5 once more is not */
-    cr_assert_eq(jobs_excuse(f.db, "job_a", "w2"), DB_OK);
+    cr_assert_eq(jobs_excuse(f.db, "job_a", "w2", false), DB_OK);
     cr_assert_eq(attempts("job_a"), 1); /* not w2's to say */
-    cr_assert_eq(jobs_excuse(f.db, "job_a", "w3"), DB_OK);
+    cr_assert_eq(jobs_excuse(f.db, "job_a", "w3", false), DB_OK);
     cr_assert_eq(attempts("job_a"), 0);
     expect_claim("w4", 60, "job_a");
     cr_assert_eq(jobs_release_leases(f.db, "w4"), DB_OK);
