@@ -78,6 +78,8 @@ static const struct setting SETTINGS[] = {
     {"log-level", TEXT(log_level), "info", 0, 0, "", "error, warn, info or debug"},
     {"access-log", SWITCH(access_log), "off", 0, 1, "",
      "a log line for every request; off: for those that were refused or failed"},
+    {"stay-awake", SWITCH(stay_awake), "off", 0, 1, "",
+     "while answers are many, no processor of the machine sleeps (docs/performance.md)"},
 };
 #define SETTING_COUNT (sizeof SETTINGS / sizeof SETTINGS[0])
 

@@ -28,6 +28,7 @@ struct config {
     const char *cors_origins;
     const char *log_level;
     uint64_t access_log;
+    uint64_t stay_awake;
     uint64_t workers;
     uint64_t pool_threads;
     uint64_t uploads;
