@@ -58,4 +58,8 @@ json_t *json_text_or_null(const char *text);
 void json_list_add(json_t **list, json_t *value);
 void json_member_add(json_t **object, const char *name, json_t *value);
 
+/* Adds the members of MORE (borrowed; NULL when memory was short) that *OBJECT does not have yet;
+ * likewise. json_object_update_missing leaves out what finds no memory. */
+void json_members_add(json_t **object, json_t *more);
+
 #endif

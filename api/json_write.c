@@ -247,3 +247,16 @@ void json_member_add(json_t **object, const char *name, json_t *value)
 {
     keep_whole(object, json_object_set_new(*object, name, value));
 }
+
+void json_members_add(json_t **object, json_t *more)
+{
+    const char *name;
+    json_t *value;
+    keep_whole(object, more == NULL);
+    json_object_foreach(more, name, value)
+    {
+        if (*object != NULL && json_object_get(*object, name) == NULL) {
+            json_member_add(object, name, json_incref(value));
+        }
+    }
+}

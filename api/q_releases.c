@@ -56,10 +56,7 @@ static json_t *release_json(const struct q_release_row *row)
                   json_text_or_null(row->environment), "dataset", json_text_or_null(row->dataset),
                   "job", row->job, "certificate", row->certificate, "created_at",
                   json_time(row->created_ms), "ended_at", json_time(row->ended_ms));
-    if (json == NULL || terms == NULL || json_object_update_missing(json, terms) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
+    json_members_add(&json, terms);
     json_decref(terms);
     return json;
 }

@@ -99,12 +99,12 @@ static json_t *problem_document(const struct problem_info *info, const struct re
     if (says->violated != NULL) {
         good = json_object_set(document, "violated", says->violated) == 0 && good;
     }
-    if (says->extra != NULL) {
-        good = json_object_update_missing(document, says->extra) == 0 && good;
-    }
     if (!good) {
         json_decref(document);
         return NULL;
+    }
+    if (says->extra != NULL) {
+        json_members_add(&document, says->extra);
     }
     return document;
 }
