@@ -25,13 +25,15 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
     char value[SIGNATURE_MAX];
     sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
 
-    json_t *whole = json_copy((json_t *)certificate); /* the members are shared */
-    json_t *stamp =
-        json_pack("{s:s, s:s, s:s}", "algorithm", "Ed25519", "key_id", app->key_id, "value", value);
-    text = NULL;
-    if (whole != NULL && json_object_set_new(whole, "signature", stamp) == 0) {
-        text = json_text_write(whole, true, &size);
+    json_t *whole = json_object(); /* not json_copy: what finds no memory is left out there */
+    if (json_object_update(whole, (json_t *)certificate) != 0) {
+        json_decref(whole);
+        return NULL;
     }
+    json_member_add(&whole, "signature",
+                    json_pack("{s:s, s:s, s:s}", "algorithm", "Ed25519", "key_id", app->key_id,
+                              "value", value));
+    text = whole == NULL ? NULL : json_text_write(whole, true, &size);
     json_decref(whole);
     return text;
 }

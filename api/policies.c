@@ -195,12 +195,14 @@ static bool add_answer(const struct policy *policy, const float *state, json_t *
     if (action < 0) {
         return false;
     }
+    if (json_array_append_new(actions, json_integer(action)) != 0) {
+        return false;
+    }
     json_t *row = json_array();
     for (uint32_t a = 0; a < count; a++) {
         json_list_add(&row, json_number((double)outputs[a]));
     }
-    return json_array_append_new(actions, json_integer(action)) == 0 &&
-           json_array_append_new(values, row) == 0;
+    return json_array_append_new(values, row) == 0;
 }
 
 enum problem api_policies_actions(struct call *call)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/app.h"
+#include "api/certificate.h"
 #include "api/job_plan.h"
 #include "api/json_load.h"
 #include "api/json_text.h"
@@ -28,12 +30,32 @@ static void *some_memory(size_t size)
     return allocations++ == failing ? NULL : malloc(size);
 }
 
+static int held; /* of the allocations since scarcity began: those not given back */
+static json_malloc_t allocate_next;
+static json_free_t release_next;
+
+static void *hold(size_t size)
+{
+    void *bytes = allocate_next(size);
+    held += bytes != NULL;
+    return bytes;
+}
+
+static void give_back(void *bytes)
+{
+    held -= bytes != NULL;
+    release_next(bytes);
+}
+
 /* From now on number N fails; -1: none. */
 static void begin_scarcity(int n)
 {
     allocations = 0;
     failing = n;
+    held = 0;
     json_load_guard(some_memory);
+    json_get_alloc_funcs(&allocate_next, &release_next);
+    json_set_alloc_funcs(hold, give_back);
 }
 
 /* How many allocations there were. */
@@ -139,10 +161,11 @@ static void expect_read_whole(const char *text)
         struct json_fault fault;
         begin_scarcity(n);
         enum problem problem = json_text_parse(text, strlen(text), &value, &fault);
+        json_decref(value);
         (void)end_scarcity();
         cr_assert_eq(problem, n < count ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE, "%d: %s", n,
                      fault.detail);
-        json_decref(value);
+        cr_assert_eq(held, 0, "%d", n);
     }
 }
 
@@ -195,6 +218,7 @@ static void expect_whole_text(const struct job_plan *plan, char *(*write)(const 
         begin_scarcity(n);
         char *text = write(plan);
         whole = end_scarcity() <= n;
+        cr_assert_eq(held, 0, "allocation %d", n);
         cr_assert(text == NULL ? !whole : strcmp(text, good) == 0, "allocation %d: %s", n, text);
         free(text);
     }
@@ -215,5 +239,23 @@ Test(scarce_json, a_job_is_stored_whole_or_not_at_all)
     expect_whole_text(&plan, event);
     job_plan_clear(&plan);
     job_done(&row);
+    fixture_close(f);
+}
+
+Test(scarce_json, a_certificate_is_signed_whole_or_not_at_all)
+{
+    struct fixture *f = fixture_open();
+    json_t *bare = json_pack("{s:s, s:f}", "id", "crt_1", "epsilon", 0.5);
+    bool whole = false;
+    for (int n = 0; !whole; n++) {
+        begin_scarcity(n);
+        char *text = certificate_sign(fixture_app(f), bare);
+        whole = end_scarcity() <= n;
+        cr_assert_eq(held, 0, "allocation %d", n);
+        cr_assert_eq(text != NULL, whole, "allocation %d", n);
+        cr_assert(text == NULL || certificate_check(text, fixture_app(f)->public_key));
+        free(text);
+    }
+    json_decref(bare);
     fixture_close(f);
 }
