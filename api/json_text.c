@@ -7,8 +7,14 @@
 #include "api/json_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "api/json_load.h"
+#include "api/json_look.h"
+
+#define DIGITS(number)   #number
+#define IN_DIGITS(macro) DIGITS(macro)
+#define LONG_NUMBER      "the number is longer than " IN_DIGITS(JSON_NUMBER_MAX) " characters"
 
 /* What an array or object weighs beside a number: empty ones take that much more memory. */
 #define CONTAINER_VALUES 8
@@ -57,7 +63,8 @@ static enum problem explain(const json_error_t *error, const char **out_what)
 {
     switch (json_error_code(error)) {
     case json_error_numeric_overflow:
-        *out_what = "the number is too large";
+        *out_what =
+            strcmp(error->text, JSON_LOAD_TOO_LONG) == 0 ? LONG_NUMBER : "the number is too large";
         return PROBLEM_VALIDATION;
     case json_error_null_character:
     case json_error_null_byte_in_key:

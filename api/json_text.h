@@ -23,9 +23,9 @@ struct json_fault {
 
 /* Parses SIZE bytes of one JSON value: strict RFC 8259 and UTF-8, no duplicate names, nesting up to
  * JSON_DEPTH_MAX. PROBLEM_NONE gives a new reference in *out; PROBLEM_NOT_JSON (malformed),
- * PROBLEM_VALIDATION (well-formed, but a number beyond double's range or U+0000 in a text) and
- * PROBLEM_BODY_TOO_LARGE (more than JSON_VALUES_MAX) fill FAULT, and so does
- * PROBLEM_INTERNAL_ERROR: memory was short, whatever the text is. */
+ * PROBLEM_VALIDATION (well-formed, but a number beyond double's range or of too many characters
+ * (JSON_NUMBER_MAX), or U+0000 in a text) and PROBLEM_BODY_TOO_LARGE (more than JSON_VALUES_MAX)
+ * fill FAULT, and so does PROBLEM_INTERNAL_ERROR: memory was short, whatever the text is. */
 enum problem json_text_parse(const char *bytes, size_t size, json_t **out,
                              struct json_fault *fault);
 

@@ -2,9 +2,11 @@
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_look.h"
 #include "api/json_text.h"
 
 TestSuite(json_text);
@@ -219,6 +221,31 @@ Test(json_text, points_at_what_no_double_holds)
     cr_expect_eq(json_text_parse(text, strlen(text), &value, &fault), PROBLEM_VALIDATION);
     cr_expect_lt(strlen(fault.pointer), (size_t)JSON_PLACE_SIZE);
     cr_expect_gt(strlen(fault.pointer), (size_t)128);
+}
+
+/* As long as a double written exactly to the last place may be, and one more. Digits behind the
+ * point are never too many by their value. */
+Test(json_text, bounds_the_length_of_a_number)
+{
+    char text[JSON_NUMBER_MAX + 40];
+    struct json_fault fault;
+    json_t *value = NULL;
+    snprintf(text, sizeof text, "{\"a\":[1,%.1074f]}", -DBL_MAX);
+    cr_assert_eq(json_text_parse(text, strlen(text), &value, &fault), PROBLEM_NONE);
+    cr_assert_eq(json_real_value(json_array_get(json_object_get(value, "a"), 1)), -DBL_MAX);
+    json_decref(value);
+    for (int more = 0; more < 2; more++) {
+        snprintf(text, sizeof text, "{\n\"a\":[1,0.%0*d]}", JSON_NUMBER_MAX - 2 + more, 5);
+        enum problem problem = json_text_parse(text, strlen(text), &value, &fault);
+        cr_assert_eq(problem, more == 0 ? PROBLEM_NONE : PROBLEM_VALIDATION);
+        if (more == 0) {
+            json_decref(value);
+        }
+    }
+    cr_assert_str_eq(fault.pointer, "/a/1");
+    cr_assert_str_eq(fault.detail, "Line 2, column 7: the number is longer than 1400 characters.");
+    memcpy(strchr(text, '.'), "..", 2);
+    cr_assert_eq(json_text_parse(text, strlen(text), &value, &fault), PROBLEM_NOT_JSON);
 }
 
 Test(json_text, bounds_the_depth)

@@ -187,6 +187,78 @@ Test(scarce_json, long_tokens_are_read_whole_or_refused)
     }
 }
 
+/* A text longer than any number may be loses characters when its buffer may not grow, be it the
+ * closing quote: nothing beyond the buffer is looked at. */
+Test(scarce_json, long_texts_are_read_whole_or_refused)
+{
+    static char text[8300];
+    for (size_t length = 1; length < 8200; length += length % 256 < 250 ? length % 256 + 1 : 1) {
+        snprintf(text, sizeof text, "[\"%0*d\",1]", (int)length, 1);
+        expect_read_whole(text);
+    }
+}
+
+static void expect_refused(const char *text, enum problem problem, const char *words)
+{
+    bool met = true;
+    for (int n = 0; met; n++) {
+        json_t *value = NULL;
+        struct json_fault fault;
+        begin_scarcity(n);
+        enum problem told = json_text_parse(text, strlen(text), &value, &fault);
+        met = end_scarcity() > n;
+        cr_assert_eq(held, 0, "%d", n);
+        cr_assert(told == problem || (met && told == PROBLEM_INTERNAL_ERROR), "%d: %s", n,
+                  fault.detail);
+        cr_assert(met || strstr(fault.detail, words) != NULL, "%s", fault.detail);
+        cr_assert_null(value);
+    }
+}
+
+/* Nor does one end the process that a control character ends, nor a run of letters. */
+Test(scarce_json, long_tokens_that_are_no_json_are_refused)
+{
+    static char text[8300];
+    for (size_t length = 1; length < 8200; length += length % 64 < 61 ? length % 64 + 1 : 1) {
+        snprintf(text, sizeof text, "[\"%0*d\n\",1]", (int)length, 1);
+        expect_refused(text, PROBLEM_NOT_JSON, "not JSON");
+        memset(text, 'a', length);
+        snprintf(text + length, sizeof text - length, "]");
+        expect_refused(text, PROBLEM_NOT_JSON, "not JSON");
+    }
+}
+
+/* DEPTH arrays that all grow, from COUNT elements on, when the innermost is closed; before them a
+ * number of DIGITS, and behind them one of twice as many. */
+static void nest(char *text, size_t size, int depth, unsigned count, int digits)
+{
+    size_t at = (size_t)snprintf(text, size, "[0.%0*d", digits, 1);
+    for (int d = 0; d < depth; d++) {
+        at += (size_t)snprintf(text + at, size - at, ",[null");
+        for (unsigned i = 2; i < count; i++) {
+            at += (size_t)snprintf(text + at, size - at, ",null");
+        }
+    }
+    for (int d = 0; d < depth; d++) {
+        at += (size_t)snprintf(text + at, size - at, ",null,null]");
+    }
+    at += (size_t)snprintf(text + at, size - at, ",0.%0*d]", 2 * digits, 7);
+    cr_assert_lt(at, size);
+}
+
+/* Arrays that grow to the size that the buffer of a number is to grow to next do not take its room,
+ * as many as may be open. */
+Test(scarce_json, growing_arrays_leave_room_for_a_number)
+{
+    static char text[32000];
+    for (int digits = 40; digits < 700; digits *= 2) {
+        for (int depth = 1; depth < JSON_DEPTH_MAX; depth += depth < 6 ? 1 : 5) {
+            nest(text, sizeof text, depth, (unsigned)digits / 5, digits);
+            expect_read_whole(text);
+        }
+    }
+}
+
 /* A text that is wrong stays the caller's fault. */
 Test(scarce_json, what_is_no_json_is_still_told_from_short_memory)
 {
