@@ -201,6 +201,7 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
         return true;
     }
     bool kept = run->release == NULL ? keep(run, policy) : job_release_keep(run);
+    run->finished = run->finished || kept;
     return kept && (!judged || job_judge(run, policy)) &&
            (!played || evaluate(run, policy, ending));
 }

@@ -157,6 +157,7 @@ bool job_play(struct job_run *run, struct job_ending *ending)
     struct policy *policy = NULL;
     const struct q_release *release = NULL;
     bool of_policy = run->plan.policy[0] != '\0', over = false;
+    run->finished = true;
     enum db_status status = of_policy
                                 ? open_policy(run, &policy)
                                 : q_shelf_borrow(run->app, run->db, run->plan.q_release, &release);

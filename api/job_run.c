@@ -29,7 +29,9 @@
 #define DATA_DAMAGED "The dataset is damaged, or does not fit into memory."
 
 /* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its
- * worker, and would do so for ever. */
+ * worker, and would do so for ever. An evaluation that finds no memory counts, too: nothing is lost
+ * that was paid for when it is left out. A training that finds none is tried again until it does or
+ * is cancelled, for its end would cost its whole price. */
 #define ATTEMPTS_MAX 5
 
 /* ---- the end */
@@ -166,12 +168,15 @@ static struct policy *take_kept(struct job_run *run)
     }
     if (run->plan.algorithm->gives_q_release) {
         (void)job_release_kept(run);
+        run->finished = run->release != NULL;
         return NULL;
     }
     if (run->plan.shards > 0) {
         return NULL; /* nothing comes between its training and its end */
     }
-    return job_complete_kept(run);
+    struct policy *policy = job_complete_kept(run);
+    run->finished = policy != NULL;
+    return policy;
 }
 
 /* What is to follow a run that is over, or not; false when it has no end to be stored now. */
@@ -265,7 +270,9 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
         return API_JOB_PAUSED;
     }
     if (run->starved) { /* the lease stays, so that it is not tried again at once */
-        (void)jobs_excuse(run->db, run->job.id, run->control->worker, run->untouched);
+        if (!run->finished) {
+            (void)jobs_excuse(run->db, run->job.id, run->control->worker, run->untouched);
+        }
         snprintf(note, 256, "%s: memory ran short, to be tried again", run->job.id);
         return API_JOB_PAUSED;
     }
@@ -281,11 +288,13 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     run->resumed = true;
     struct policy *policy = planned ? take_kept(run) : NULL;
     if (policy != NULL || run->release != NULL) {
-        job_complete_unevaluated(run, policy, "it ended the server again and again", ending);
+        job_complete_unevaluated(
+            run, policy, "it ended the server, or ran short of memory, again and again", ending);
         return true;
     }
+    bool plays = planned && run->plan.algorithm->plays_given;
     job_ending_fail(
-        ending, PROBLEM_TRAINING_FAILED,
+        ending, plays ? PROBLEM_EVALUATION_FAILED : PROBLEM_TRAINING_FAILED,
         "The job ended its worker again and again without getting on; it may need more memory "
         "than there is.");
     return !planned || (!run->storage_failed && !run->starved);

@@ -28,6 +28,7 @@ struct job_run {
     uint64_t step;    /* as of the last pulse */
     bool resumed;     /* an earlier worker had it: how far that came is not known exactly */
     bool trained;     /* the training was entered */
+    bool finished;    /* only an evaluation is missing: what it trained is on disk, or was given */
     bool untouched;   /* nobody came so far as to read its plan */
     int64_t beat_ms;  /* of the last heartbeat */
     int64_t saved_ms; /* of the last checkpoint */

@@ -9,6 +9,7 @@
 #include "api/certificate.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
+#include "tests/unit/api/failing_calloc.h"
 
 #define EVALUATE                                                                                   \
     ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":4,\"max_episode_steps\":60}"
@@ -169,17 +170,6 @@ Test(job_sweep, goes_on_after_stops, .timeout = 120)
 }
 
 /* ---- memory runs short */
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-static int callocs_left = -1; /* to the one that fails; -1: none does */
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    bool fails = callocs_left == 0;
-    callocs_left -= callocs_left >= 0;
-    return fails ? NULL : __real_calloc(count, size);
-}
 
 static struct response *two_tries(struct fixture *f)
 {
