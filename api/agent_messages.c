@@ -9,11 +9,14 @@
 #include <string.h>
 
 #include "algos/privacy/local_report.h"
+#include "api/json_load.h"
 
 #define BASE64 sodium_base64_VARIANT_ORIGINAL
 
 static const char *const NOT_OURS =
     "the server's answer is not what an agent expects: is the token an agent's?";
+
+static const char *const STARVED = "memory is short";
 
 /* A number or NAN. */
 static double number(const json_t *object, const char *name)
@@ -84,9 +87,10 @@ static const char *read_terms(const json_t *object, struct agent_terms *out)
 
 const char *agent_terms_read(const char *body, size_t size, struct agent_terms *out)
 {
-    json_t *object = json_loadb(body, size, 0, NULL);
+    bool starved;
+    json_t *object = json_load(body, size, 0, NULL, &starved);
     *out = (struct agent_terms){.open = false};
-    const char *problem = read_terms(object, out);
+    const char *problem = starved ? STARVED : read_terms(object, out);
     json_decref(object);
     return problem;
 }
@@ -126,11 +130,12 @@ static bool read_parameters(const json_t *object, size_t count, struct agent_par
 const char *agent_parameters_read(const char *body, size_t size, const struct agent_terms *terms,
                                   struct agent_parameters *out, float *parameters)
 {
-    json_t *object = json_loadb(body, size, 0, NULL);
+    bool starved;
+    json_t *object = json_load(body, size, 0, NULL, &starved);
     *out = (struct agent_parameters){.open = false};
     bool good = read_parameters(object, actor_critic_count(&terms->net), out, parameters);
     json_decref(object);
-    return good ? NULL : NOT_OURS;
+    return good ? NULL : starved ? STARVED : NOT_OURS;
 }
 
 char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
@@ -156,7 +161,8 @@ char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
 
 int64_t agent_version_read(const char *body, size_t size)
 {
-    json_t *object = json_loadb(body, size, 0, NULL);
+    bool starved;
+    json_t *object = json_load(body, size, 0, NULL, &starved);
     int64_t version = integer(object, "version", 1, INT64_C(1) << 53);
     json_decref(object);
     return version > 0 ? version : 0;

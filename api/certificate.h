@@ -13,7 +13,8 @@ struct app;
  * served as it is. malloc'ed; NULL when memory is short. */
 char *certificate_sign(const struct app *app, const json_t *certificate);
 
-/* True when TEXT is a certificate whose signature fits PUBLIC_KEY[32]. */
+/* True when TEXT is a certificate whose signature fits PUBLIC_KEY[32]; false as well where memory
+ * is short. */
 bool certificate_check(const char *text, const unsigned char *public_key);
 
 /* The key set of /.well-known/jwks.json (RFC 7517, 8037). New reference; NULL: memory. */

@@ -197,10 +197,13 @@ static void post(struct job_run *run, const char *what, uint64_t rollout, const 
     api_serve_as(run->app, run->db, run->plan.payer, &request, reply);
 }
 
+/* False where memory is short: then the call is made again. */
 static bool has_slug(const struct api_reply *reply, const char *slug)
 {
     char type[80];
-    json_t *json = reply->body == NULL ? NULL : json_loadb(reply->body, reply->body_size, 0, NULL);
+    bool starved;
+    json_t *json =
+        reply->body == NULL ? NULL : json_load(reply->body, reply->body_size, 0, NULL, &starved);
     const char *told = json_string_value(json_object_get(json, "type"));
     snprintf(type, sizeof type, "/problems/%s", slug);
     bool same = told != NULL && strcmp(told, type) == 0;

@@ -12,6 +12,7 @@
  * the buffer itself where it grows for a longer text: of that one no copy is made then. */
 #include "api/json_load.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@
 #define OTHERS       4    /* that may ask, beside those that are open: what was being made */
 
 static void *(*allocate_with)(size_t size) = malloc;
+static pthread_once_t wired = PTHREAD_ONCE_INIT; /* by whoever comes first */
 
 static _Thread_local struct watch {
     bool parses, failed, over;
@@ -89,10 +91,16 @@ static void release(void *bytes)
     }
 }
 
+static void wire(void)
+{
+    json_set_alloc_funcs(allocate, release);
+}
+
 void json_load_guard(void *(*with)(size_t size))
 {
+    (void)pthread_once(&wired, wire);
     allocate_with = with;
-    json_set_alloc_funcs(allocate, release);
+    wire();
 }
 
 /* Room for the text's tokens; false: there is none. */
@@ -144,6 +152,7 @@ json_t *json_load(const char *bytes, size_t size, size_t flags, json_error_t *er
     json_error_t ignored = {0};
     json_error_t *said = error == NULL ? &ignored : error;
     const struct json_look look = json_look(bytes, size);
+    (void)pthread_once(&wired, wire);
     *out_starved = false;
     if (look.odd_at < size) {
         refuse(bytes, &look, said);

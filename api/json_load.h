@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Has jansson take its memory from ALLOCATE, whose bytes free() takes back: malloc, or in tests one
- * that fails. Before any thread uses JSON. */
+ * that fails. Before any thread uses JSON; without it, it is malloc from the first json_load on. */
 void json_load_guard(void *(*allocate)(size_t size));
 
 /* What ERROR says of a number of more than JSON_NUMBER_MAX characters (then its code is

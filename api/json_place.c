@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json_load.h"
 #include "api/json_text.h"
 
 #define NAME_MAX_BYTES 64
@@ -32,7 +33,8 @@ static const char *past_string(const char *at, const char *end)
 /* Appends /NAME; false when it is too long or no text. */
 static bool append_name(const struct level *level, char *out, size_t *used)
 {
-    json_t *name = json_loadb(level->name, level->name_size, JSON_DECODE_ANY, NULL);
+    bool starved;
+    json_t *name = json_load(level->name, level->name_size, JSON_DECODE_ANY, NULL, &starved);
     const char *text = json_string_value(name);
     bool fits = text != NULL && json_string_length(name) <= NAME_MAX_BYTES &&
                 *used + 2 * NAME_MAX_BYTES + 2 <= JSON_PLACE_SIZE;

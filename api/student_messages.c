@@ -8,6 +8,7 @@
 #include "api/json_text.h"
 #include "envs/env.h"
 
+static const char *const STARVED = "memory is short";
 static const char *const NOT_OURS =
     "the server's answer is not what a student expects: is it a teacher of this service?";
 
@@ -23,11 +24,12 @@ static uint32_t width(const json_t *model, const char *tensors, json_int_t most)
 const char *student_model_read(const char *body, size_t size, uint32_t *out_state_dim,
                                uint32_t *out_actions)
 {
-    json_t *model = json_loadb(body, size, 0, NULL);
+    bool starved;
+    json_t *model = json_load(body, size, 0, NULL, &starved);
     *out_state_dim = width(model, "inputs", ENV_MAX_STATE_DIM);
     *out_actions = width(model, "outputs", ENV_MAX_ACTIONS);
     json_decref(model);
-    return *out_state_dim > 0 && *out_actions > 0 ? NULL : NOT_OURS;
+    return *out_state_dim > 0 && *out_actions > 0 ? NULL : starved ? STARVED : NOT_OURS;
 }
 
 char *student_query_write(const float *states, uint32_t count, uint32_t dim, double concentration)
@@ -103,5 +105,5 @@ const char *student_answer_read(const char *body, size_t size, uint32_t count, u
         isfinite(out->cost_delta) &&
         read_rows(json_object_get(answer, "probabilities"), count, actions, out_probabilities);
     json_decref(answer);
-    return good ? NULL : *out_starved ? "memory is short" : NOT_OURS;
+    return good ? NULL : *out_starved ? STARVED : NOT_OURS;
 }

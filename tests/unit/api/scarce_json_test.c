@@ -10,6 +10,7 @@
 #include "api/job_plan.h"
 #include "api/json_load.h"
 #include "api/json_text.h"
+#include "api/student_messages.h"
 #include "storage/db.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
@@ -225,6 +226,37 @@ Test(scarce_json, long_tokens_that_are_no_json_are_refused)
         memset(text, 'a', length);
         snprintf(text + length, sizeof text - length, "]");
         expect_refused(text, PROBLEM_NOT_JSON, "not JSON");
+    }
+}
+
+/* Nor does looking for the member's name beyond it, once a number was refused. */
+Test(scarce_json, a_long_name_is_pointed_at_or_left_out)
+{
+    static char text[4200];
+    for (int length = 1; length < 4100; length = length * 2 + (length < 30 ? 0 : 1)) {
+        for (int more = -4; more < 2; more++) {
+            snprintf(text, sizeof text, "{\"%0*d\":1e999}", length + more, 1);
+            expect_refused(text, PROBLEM_VALIDATION, "too large");
+        }
+    }
+}
+
+/* A server's answer that finds no memory is not called one of another server. */
+Test(scarce_json, a_model_is_read_whole_or_later)
+{
+    static const char text[] = "{\"name\":\"tch_0123456789012345678901234567890123456789\","
+                               "\"inputs\":[{\"name\":\"state\",\"shape\":[-1,4]}],"
+                               "\"outputs\":[{\"name\":\"probabilities\",\"shape\":[-1,2]}]}";
+    bool whole = false;
+    for (int n = 0; !whole; n++) {
+        uint32_t dim, actions;
+        begin_scarcity(n);
+        const char *problem = student_model_read(text, strlen(text), &dim, &actions);
+        whole = end_scarcity() <= n;
+        cr_assert_eq(held, 0, "allocation %d", n);
+        cr_assert(whole ? problem == NULL && dim == 4 && actions == 2
+                        : problem != NULL && strstr(problem, "memory") != NULL,
+                  "allocation %d: %s", n, problem);
     }
 }
 
