@@ -209,6 +209,52 @@ Test(bodies, length_and_chunks_that_contradict_are_refused)
     }
 }
 
+/* The status of a GET of ADDRESS with the lines HEADERS. */
+static int status_of(const char *address, const char *headers)
+{
+    char answer[1024];
+    int handle = raw_connect(&server), status = 0;
+    cr_assert(raw_send(handle, "GET "));
+    cr_assert(raw_send(handle, address));
+    cr_assert(raw_send(handle, " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n"));
+    cr_assert(raw_send(handle, headers));
+    cr_assert(raw_send(handle, "\r\n"));
+    raw_receive(handle, answer, sizeof answer, true);
+    cr_assert_eq(sscanf(answer, "HTTP/1.1 %d", &status), 1, "%s", answer);
+    close(handle);
+    return status;
+}
+
+/* Room is counted with a NUL behind each name and each value. */
+#define OTHER_HEADERS (sizeof "Host" + sizeof "t" + sizeof "Connection" + sizeof "close")
+
+Test(bodies, the_longest_addresses_and_headers_are_taken)
+{
+    static char text[16000];
+    const size_t most = 8192, many = 100;
+    for (size_t over = 0; over < 2; over++) {
+        size_t length = most + over, used = 0;
+        memset(text, 'a', length);
+        memcpy(text, "/nothing/", 9);
+        text[length] = '\0';
+        cr_expect_eq(status_of(text, ""), over == 0 ? 404 : 414);
+
+        memset(text, 'a', sizeof text);
+        length = most - OTHER_HEADERS - sizeof "X" - 1 + over;
+        memcpy(text, "X: ", 3);
+        memcpy(text + 3 + length, "\r\n", 3);
+        cr_expect_eq(status_of("/healthz/live", text), over == 0 ? 200 : 431);
+
+        length = most - OTHER_HEADERS + over;
+        for (size_t h = 0; h < many; h++) { /* as much, in many of them */
+            size_t share = h == 0 ? length - (many - 1) * (length / many) : length / many;
+            used += (size_t)sprintf(text + used, "X-%02zu: %0*d\r\n", h,
+                                    (int)(share - sizeof "X-00" - 1), 0);
+        }
+        cr_expect_eq(status_of("/healthz/live", text), over == 0 ? 200 : 431);
+    }
+}
+
 Test(bodies, long_addresses_and_headers_are_refused)
 {
     char *text = filled(9001);
