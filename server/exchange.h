@@ -37,7 +37,6 @@ struct exchange_shelf;
 struct lane;
 
 struct exchange {
-    struct exchange_shelf *shelf; /* where it goes back to; NULL: none */
     struct api_request request;
     struct api_reply reply;
     struct api_route_info route;
@@ -80,20 +79,24 @@ struct exchange {
 };
 
 /* Exchanges that nobody needs, for use again: they are too large for the allocator's fast paths.
- * Any thread. NULL: memory is short. */
+ * The socket thread's own, without a lock. NULL: memory is short. */
 struct exchange_shelf *exchange_shelf_new(void);
-/* All exchanges that were made with it are gone. NULL is fine. */
+/* NULL is fine. */
 void exchange_shelf_free(struct exchange_shelf *shelf);
 
-/* A new exchange for URI ("/v1/x?y", also "http://host/v1/x?y"), held once; NULL when memory is
- * short. REQUEST_ID is copied. SHELF may be NULL. */
-struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri,
-                              const char *request_id);
+/* A new exchange for URI ("/v1/x?y", also "http://host/v1/x?y"), held once, its request id empty;
+ * NULL when memory is short. SHELF may be NULL. */
+struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri);
+/* The socket thread holds it once more, for a lane, before another thread can see it. */
 void exchange_hold(struct exchange *exchange);
 void exchange_let_go(struct exchange *exchange);
+/* Lets go on the shelf's thread: if nobody else holds it, its memory stays there. */
+void exchange_put_back(struct exchange_shelf *shelf, struct exchange *exchange);
 
-/* Keeps a header. False: they are more than EXCHANGE_HEADER_BYTES, or memory is short. */
-bool exchange_add_header(struct exchange *exchange, const char *name, const char *value);
+/* Keeps a header; the sizes are without NULs. False: they are more than EXCHANGE_HEADER_BYTES, or
+ * memory is short. */
+bool exchange_add_header(struct exchange *exchange, const char *name, size_t name_size,
+                         const char *value, size_t value_size);
 /* The first header of that name, whatever its case; NULL when absent. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
@@ -110,7 +113,7 @@ bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size
                        uint64_t most_of_all);
 
 /* The lane has filled exchange->reply: lets the connection go on and lets go of the exchange. The
- * caller touches it no more. */
+ * caller touches it no more. A small reply's text is then the exchange's (reply.static_body). */
 void exchange_finish(struct exchange *exchange);
 
 /* Microseconds of the monotonic clock. */

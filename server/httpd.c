@@ -19,7 +19,6 @@
 
 #include <assert.h>
 #include <microhttpd.h>
-#include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,6 @@
 /* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
-#define SLOWEST_BYTES_PER_S     1024
 
 /* ---- refusals */
 
@@ -64,11 +62,12 @@ static void note_overload(struct httpd *httpd)
 /* ---- headers */
 
 static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                   const char *value)
+                                   size_t name_size, const char *value, size_t value_size)
 {
     (void)kind;
     struct exchange *exchange = context;
-    exchange->headers_lost = !exchange_add_header(exchange, name, value != NULL ? value : "");
+    exchange->headers_lost =
+        !exchange_add_header(exchange, name, name_size, value != NULL ? value : "", value_size);
     return exchange->headers_lost ? MHD_NO : MHD_YES;
 }
 
@@ -109,6 +108,13 @@ static struct api_route_info find_route(struct httpd *httpd, const struct api_re
     return info;
 }
 
+/* Only the socket thread counts them. */
+static void count_in_flight(struct httpd *httpd, int change)
+{
+    unsigned before = atomic_fetch_add(&httpd->in_flight, (unsigned)change);
+    metrics_set(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, (int64_t)before + change);
+}
+
 static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
                              struct MHD_Connection *connection, const char *method)
 {
@@ -117,14 +123,13 @@ static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
     exchange->resume = httpd_resume;
     exchange->body_account = &httpd->buffered_bytes;
     exchange->counted = true;
-    atomic_fetch_add(&httpd->in_flight, 1);
-    metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, 1);
+    count_in_flight(httpd, 1);
     strncpy(exchange->method, method, sizeof exchange->method - 1);
     request->method = exchange->method;
     exchange->route = find_route(httpd, request);
     request->route = exchange->route.route;
 
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, exchange);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, keep_header, exchange);
     if (!exchange_read_framing(exchange))
         return refuse(httpd, exchange, true, "bad-request",
                       "Content-Length and Transfer-Encoding do not say where the body ends.");
@@ -278,14 +283,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void *on_request_line(void *context, const char *uri, struct MHD_Connection *connection)
 {
     struct httpd *httpd = context;
-    char id[40] = "req_";
+    struct exchange *exchange = exchange_new(httpd->shelf, uri);
     (void)connection;
-    if (httpd->ids_left == 0) {
-        randombytes_buf(httpd->ids, sizeof httpd->ids);
-        httpd->ids_left = IDS_DRAWN;
-    }
-    sodium_bin2hex(id + 4, sizeof id - 4, httpd->ids[--httpd->ids_left], ID_BYTES);
-    return exchange_new(httpd->shelf, uri, id);
+    if (exchange != NULL)
+        request_id_make(&httpd->ids, exchange->request.request_id);
+    return exchange;
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **request_context,
@@ -302,11 +304,9 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         body_pipe_break(exchange->pipe);
         metrics_add(httpd->settings.metrics, METRICS_UPLOADS, -1);
     }
-    if (exchange->counted) {
-        atomic_fetch_sub(&httpd->in_flight, 1);
-        metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, -1);
-    }
-    exchange_let_go(exchange);
+    if (exchange->counted)
+        count_in_flight(httpd, -1);
+    exchange_put_back(httpd->shelf, exchange);
 }
 
 /* Paths stay as they were sent: the api decodes them. */

@@ -7,10 +7,8 @@
 
 #include "server/exchange.h"
 #include "server/httpd.h"
+#include "server/request_id.h"
 #include "server/request_log.h"
-
-#define ID_BYTES  12
-#define IDS_DRAWN 64
 
 /* Clients ask for one thing again and again: the request before and where it went. */
 struct last_route {
@@ -27,8 +25,7 @@ struct httpd {
     struct exchange_shelf *shelf;
     struct request_log log; /* the socket thread's, until httpd_stop has ended it */
     struct last_route last; /* the socket thread's */
-    unsigned ids_left;      /* the socket thread's stock of randomness for request ids */
-    unsigned char ids[IDS_DRAWN][ID_BYTES];
+    struct request_ids ids; /* the socket thread's */
 };
 
 /* Of an MHD_Connection. */

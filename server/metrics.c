@@ -1,5 +1,5 @@
 /* Lock-free counters. A route's row is found by the address of its pattern, which is static text:
- * rows are claimed once by compare-and-swap and never move. */
+ * rows are claimed once and never move. One thread counts requests, others read what it counted. */
 #include "server/metrics.h"
 
 #include <inttypes.h>
@@ -64,6 +64,11 @@ void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amou
     atomic_fetch_add_explicit(&metrics->values[value], amount, memory_order_relaxed);
 }
 
+void metrics_set(struct metrics *metrics, enum metrics_value value, int64_t amount)
+{
+    atomic_store_explicit(&metrics->values[value], amount, memory_order_relaxed);
+}
+
 int64_t metrics_get(const struct metrics *metrics, enum metrics_value value)
 {
     return atomic_load_explicit(&metrics->values[value], memory_order_relaxed);
@@ -75,12 +80,19 @@ static struct route_counters *row_of(struct metrics *metrics, const char *patter
     for (size_t i = 0; i < ROUTES_MAX; i++) {
         struct route_counters *row = &metrics->routes[(start + i) % ROUTES_MAX];
         const char *there = atomic_load_explicit(&row->pattern, memory_order_acquire);
-        if (there == NULL && atomic_compare_exchange_strong(&row->pattern, &there, pattern))
-            return row;
-        if (there == pattern)
+        if (there == NULL)
+            atomic_store_explicit(&row->pattern, pattern, memory_order_release);
+        if (there == NULL || there == pattern)
             return row;
     }
     return NULL;
+}
+
+/* Of a counter with one writer. */
+static void raise_by(atomic_uint_fast64_t *counter, uint64_t amount)
+{
+    uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, before + amount, memory_order_relaxed);
 }
 
 void metrics_request(struct metrics *metrics, const char *pattern, int status,
@@ -94,9 +106,9 @@ void metrics_request(struct metrics *metrics, const char *pattern, int status,
         s++;
     while (b < BUCKET_COUNT - 1 && microseconds > BUCKETS[b])
         b++;
-    atomic_fetch_add_explicit(&row->statuses[s], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&row->buckets[b], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&row->microseconds, microseconds, memory_order_relaxed);
+    raise_by(&row->statuses[s], 1);
+    raise_by(&row->buckets[b], 1);
+    raise_by(&row->microseconds, microseconds);
 }
 
 /* Text that grows by whole calls: one that does not fit is taken back. */

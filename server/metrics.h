@@ -1,6 +1,7 @@
 /* Counters of public facts in Prometheus's text form: how often which route answered how, how long
  * it took, how full the queues are. Nothing here depends on data, and paths appear only as their
- * patterns. All functions may be called by any thread at any time; none of them locks. */
+ * patterns. All functions may be called by any thread at any time, metrics_request always by the
+ * same one; none of them locks. */
 #ifndef TACET_SERVER_METRICS_H
 #define TACET_SERVER_METRICS_H
 
@@ -29,6 +30,8 @@ struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
 void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amount);
+/* For a value that one thread alone keeps. */
+void metrics_set(struct metrics *metrics, enum metrics_value value, int64_t amount);
 int64_t metrics_get(const struct metrics *metrics, enum metrics_value value);
 
 /* One answered request. PATTERN is static text of the route table, NULL when no route matched. */

@@ -11,10 +11,15 @@ static atomic_uint_fast64_t account;
 
 static struct exchange *request(const char *uri)
 {
-    struct exchange *exchange = exchange_new(NULL, uri, "req_1");
+    struct exchange *exchange = exchange_new(NULL, uri);
     cr_assert_not_null(exchange);
     exchange->body_account = &account;
     return exchange;
+}
+
+static bool add_header(struct exchange *exchange, const char *name, const char *value)
+{
+    return exchange_add_header(exchange, name, strlen(name), value, strlen(value));
 }
 
 Test(exchange, an_address_is_split_as_it_was_sent)
@@ -30,6 +35,7 @@ Test(exchange, an_address_is_split_as_it_was_sent)
         {"HTTPS://host/v1", "/v1", ""},
         {"http://host", "/", ""},
         {"http://host?x", "/", ""},
+        {"/http://host/x", "/http://host/x", ""},
         {"*", "*", ""},
         {"", "", ""},
     };
@@ -44,9 +50,9 @@ Test(exchange, an_address_is_split_as_it_was_sent)
 Test(exchange, headers_are_found_whatever_their_case)
 {
     struct exchange *exchange = request("/");
-    cr_assert(exchange_add_header(exchange, "Accept", "text/html"));
-    cr_assert(exchange_add_header(exchange, "X-Empty", ""));
-    cr_assert(exchange_add_header(exchange, "accept", "second"));
+    cr_assert(add_header(exchange, "Accept", "text/html"));
+    cr_assert(add_header(exchange, "X-Empty", ""));
+    cr_assert(add_header(exchange, "accept", "second"));
     cr_expect_str_eq(exchange->request.header(exchange->request.header_context, "ACCEPT"),
                      "text/html");
     cr_expect_str_eq(exchange_header(exchange, "x-empty"), "");
@@ -59,10 +65,10 @@ Test(exchange, headers_have_a_limit)
     struct exchange *exchange = request("/");
     static char value[EXCHANGE_HEADER_BYTES];
     memset(value, 'v', sizeof value - 1);
-    cr_expect(!exchange_add_header(exchange, "X", value));
+    cr_expect(!add_header(exchange, "X", value));
     value[1000] = '\0';
     int kept = 0;
-    while (kept < 100 && exchange_add_header(exchange, "X", value))
+    while (kept < 100 && add_header(exchange, "X", value))
         kept++;
     cr_expect_eq(kept, EXCHANGE_HEADER_BYTES / 1003);
     exchange_let_go(exchange);
@@ -76,9 +82,10 @@ Test(exchange, texts_outgrow_their_room)
     static char uri[LONG], piece[EXCHANGE_OWN_BODY_BYTES - 1];
     memset(uri, 'u', sizeof uri - 1);
     uri[0] = '/';
+    const struct exchange *first = NULL;
     for (int round = 0; round < 3; round++) { /* large and small take turns on the same memory */
         bool large = round != 1;
-        struct exchange *exchange = exchange_new(shelf, large ? uri : "/small?q", "req_1");
+        struct exchange *exchange = exchange_new(shelf, large ? uri : "/small?q");
         cr_assert_not_null(exchange);
         exchange->body_account = &account;
         cr_expect_str_eq(exchange->request.path, large ? uri : "/small");
@@ -87,7 +94,7 @@ Test(exchange, texts_outgrow_their_room)
             char name[16], value[60];
             snprintf(name, sizeof name, "X-%d", h);
             snprintf(value, sizeof value, "%050d", h);
-            cr_assert(exchange_add_header(exchange, name, value));
+            cr_assert(add_header(exchange, name, value));
         }
         cr_expect_str_eq(exchange_header(exchange, "X-1") + 48, "01");
         cr_expect(!large || atoi(exchange_header(exchange, "x-19")) == 19);
@@ -99,7 +106,9 @@ Test(exchange, texts_outgrow_their_room)
         for (size_t i = 0; i < exchange->request.body_size; i++)
             cr_assert_eq(exchange->request.body[i], 'a' + (int)(i / sizeof piece));
         cr_expect_eq(exchange->request.body_size, (large ? 3 : 1) * sizeof piece);
-        exchange_let_go(exchange);
+        cr_expect(first == NULL || exchange == first);
+        first = exchange;
+        exchange_put_back(shelf, exchange);
     }
     cr_expect_eq(atomic_load(&account), 0);
     exchange_shelf_free(shelf);
@@ -127,7 +136,7 @@ Test(exchange, framing_must_be_clear)
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct exchange *exchange = request("/");
         for (int h = 0; h < 2 && cases[i].names[h] != NULL; h++)
-            cr_assert(exchange_add_header(exchange, cases[i].names[h], cases[i].values[h]));
+            cr_assert(add_header(exchange, cases[i].names[h], cases[i].values[h]));
         cr_expect_eq(exchange_read_framing(exchange), cases[i].clear, "case %u", i);
         if (cases[i].clear)
             cr_expect_eq(exchange->announced, cases[i].announced, "case %u", i);
@@ -159,4 +168,54 @@ Test(exchange, the_last_holder_frees)
     cr_expect_neq(atomic_load(&account), 0);
     exchange_let_go(exchange);
     cr_expect_eq(atomic_load(&account), 0);
+}
+
+/* A lane's thread holds what a connection has let go of: nobody shelves it, and it is freed once.
+ */
+Test(exchange, what_a_lane_still_holds_is_not_shelved)
+{
+    struct exchange_shelf *shelf = exchange_shelf_new();
+    struct exchange *held = exchange_new(shelf, "/held");
+    cr_assert_not_null(held);
+    exchange_hold(held);
+    exchange_put_back(shelf, held);
+    struct exchange *other = exchange_new(shelf, "/other");
+    cr_expect_neq(other, held);
+    cr_expect_str_eq(held->request.path, "/held");
+    exchange_let_go(held);
+    exchange_put_back(shelf, other);
+    cr_expect_eq(exchange_new(shelf, "/again"), other);
+    exchange_let_go(other);
+    exchange_shelf_free(shelf);
+}
+
+static void note_resume(void *connection)
+{
+    ++*(int *)connection;
+}
+
+Test(exchange, a_small_reply_stays_in_the_exchange)
+{
+    static const size_t sizes[] = {0, 1, EXCHANGE_OWN_BODY_BYTES, EXCHANGE_OWN_BODY_BYTES + 1};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct exchange *exchange = request("/");
+        struct api_reply *reply = &exchange->reply;
+        int resumed = 0;
+        cr_assert(exchange_add_body(exchange, "question", 8, 8000));
+        exchange->connection = &resumed;
+        exchange->resume = note_resume;
+        reply->body = malloc(sizes[i] + 1);
+        reply->body_size = sizes[i];
+        memset(reply->body, 'r', sizes[i]);
+        exchange_hold(exchange);
+        exchange_finish(exchange);
+        cr_expect_eq(resumed, 1);
+        bool small = sizes[i] <= EXCHANGE_OWN_BODY_BYTES;
+        const char *text = small ? reply->static_body : reply->body;
+        cr_expect_eq(reply->body == NULL, small);
+        cr_expect_eq(reply->body_size, sizes[i]);
+        for (size_t b = 0; b < sizes[i]; b++)
+            cr_assert_eq(text[b], 'r');
+        exchange_let_go(exchange);
+    }
 }
