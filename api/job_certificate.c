@@ -107,15 +107,14 @@ static json_t *assumptions_json(const struct job_plan *plan)
         return sentences_json(NULL, own.assumptions);
     }
     const char *noise = is_exact(plan) ? noise_exact : noise_float;
-    return json_pack("[s*, s*, s*, s*, s, s, s]", plan->plan.privacy.steps == 0 ? NULL : noise,
-                     plan->try_count > 0 ? sweep_assumption : NULL,
-                     plan->request.choice.candidates > 0 ? choice_assumption : NULL,
-                     stage_assumption(plan),
-                     "The environment, the bounds on episodes and actions, and all settings are "
-                     "public and were not derived from the data.",
-                     plan->experts_declared ? "The declared number of experts is public."
-                                            : "The number of experts is public.",
-                     "One expert's data are uploaded under one name.");
+    return JSON_TEXTS(
+        plan->plan.privacy.steps == 0 ? NULL : noise, plan->try_count > 0 ? sweep_assumption : NULL,
+        plan->request.choice.candidates > 0 ? choice_assumption : NULL, stage_assumption(plan),
+        "The environment, the bounds on episodes and actions, and all settings are "
+        "public and were not derived from the data.",
+        plan->experts_declared ? "The declared number of experts is public."
+                               : "The number of experts is public.",
+        "One expert's data are uploaded under one name.");
 }
 
 static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
@@ -125,9 +124,9 @@ static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
         return sentences_json(injected_noise ? warning_injected : NULL, own.warnings);
     }
     const char *arithmetic = is_exact(plan) ? warning_exact : warning_float;
-    return json_pack(
-        "[s*, s*, s*, s, s, s]", injected_noise ? warning_injected : NULL,
-        logged(plan) ? warning_logged : NULL, plan->plan.privacy.steps == 0 ? NULL : arithmetic,
+    return JSON_TEXTS(
+        injected_noise ? warning_injected : NULL, logged(plan) ? warning_logged : NULL,
+        plan->plan.privacy.steps == 0 ? NULL : arithmetic,
         "Every job on the dataset is charged; a choice of settings made by looking at results that "
         "were not released is not accounted.",
         "What many experts have in common is meant to be learnt and is not hidden.",

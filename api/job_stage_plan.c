@@ -36,15 +36,18 @@ static json_t *consensus_json(const struct job_plan *plan)
 {
     const struct stage_request *request = &plan->request.stage;
     const struct consensus_plan *p = &plan->plan.stage.consensus;
-    return json_pack("{s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o*}", "labels",
-                     (json_int_t)p->labels, "grid", job_stage_grid_json(&request->grid), "rounds",
-                     (json_int_t)request->rounds, "max_length", (json_int_t)request->max_length,
-                     "explore", json_number(request->explore), "sensitivity",
-                     json_number(p->sensitivity), "noise_multiplier",
-                     json_number(p->noise_multiplier), "noise", json_number(p->noise),
-                     "lattice_scale", (json_int_t)p->lattice_scale, "epsilon_share",
-                     json_number(request->epsilon_share), "delta_share",
-                     json_number(request->delta_share), "skill", job_skill_json(&request->skill));
+    json_t *json = json_pack(
+        "{s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "labels", (json_int_t)p->labels,
+        "grid", job_stage_grid_json(&request->grid), "rounds", (json_int_t)request->rounds,
+        "max_length", (json_int_t)request->max_length, "explore", json_number(request->explore),
+        "sensitivity", json_number(p->sensitivity), "noise_multiplier",
+        json_number(p->noise_multiplier), "noise", json_number(p->noise), "lattice_scale",
+        (json_int_t)p->lattice_scale, "epsilon_share", json_number(request->epsilon_share),
+        "delta_share", json_number(request->delta_share));
+    if (request->skill.power > 0) {
+        json_member_add(&json, "skill", job_skill_json(&request->skill));
+    }
+    return json;
 }
 
 json_t *job_stage_json(const struct job_plan *plan)

@@ -53,6 +53,13 @@ json_t *json_time(int64_t ms);
 /* TEXT, or null when it is NULL or empty. New reference. */
 json_t *json_text_or_null(const char *text);
 
+/* A list of those of COUNT texts that are not NULL. New reference; NULL when memory is short, where
+ * "s*" of json_pack leaves out what found none. */
+json_t *json_texts(const char *const *texts, size_t count);
+#define JSON_TEXTS(...)                                                                            \
+    json_texts((const char *const[]){__VA_ARGS__},                                                 \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
 /* Adds VALUE (taken; NULL when memory was short) to *LIST or *OBJECT. When that fails *LIST or
  * *OBJECT is dropped and NULL, and stays so: what is built is whole, or it is NULL at the end. */
 void json_list_add(json_t **list, json_t *value);

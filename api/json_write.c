@@ -248,6 +248,17 @@ void json_member_add(json_t **object, const char *name, json_t *value)
     keep_whole(object, json_object_set_new(*object, name, value));
 }
 
+json_t *json_texts(const char *const *texts, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if (texts[i] != NULL) {
+            json_list_add(&list, json_string(texts[i]));
+        }
+    }
+    return list;
+}
+
 void json_members_add(json_t **object, json_t *more)
 {
     const char *name;

@@ -93,28 +93,27 @@ static json_t *assumptions_json(const struct q_terms *terms)
                          "Bounds, scales, kernel, rates and all settings are public and were not "
                          "derived from the rewards.");
     }
-    return json_pack("[s, s*, s, s]", mechanism_of(terms), key,
-                     "Bounds, class, number of shards and all settings are public and were not "
-                     "derived from the data.",
-                     "One expert's data are uploaded under one name.");
+    return JSON_TEXTS(mechanism_of(terms), key,
+                      "Bounds, class, number of shards and all settings are public and were not "
+                      "derived from the data.",
+                      "One expert's data are uploaded under one name.");
 }
 
 static json_t *warnings_json(const struct job_plan *plan, const char *account, bool injected)
 {
     const struct q_terms *terms = &plan->plan.release;
     bool rewards = terms->unit == Q_UNIT_REWARD;
-    return json_pack("[s*, s*, s*, s*, s*, s, s, s]", injected ? warning_injected : NULL,
-                     terms->noise_to_range > 1 ? warning_drowned : NULL,
-                     rewards ? warning_reward : NULL,
-                     rewards && account[0] != '\0' ? warning_account : NULL,
-                     rewards && plan->episodes > 0 ? warning_returns : NULL,
-                     "The guarantee is about the whole release: any number of questions, chosen in "
-                     "any way, costs nothing more.",
-                     account[0] != '\0' ? warning_charged : warning_uncharged,
-                     rewards ? "What distinguishes reward functions that are not neighbours is "
-                               "meant to be learnt and is not hidden."
-                             : "What many experts have in common is meant to be learnt and is not "
-                               "hidden.");
+    return JSON_TEXTS(
+        injected ? warning_injected : NULL, terms->noise_to_range > 1 ? warning_drowned : NULL,
+        rewards ? warning_reward : NULL, rewards && account[0] != '\0' ? warning_account : NULL,
+        rewards && plan->episodes > 0 ? warning_returns : NULL,
+        "The guarantee is about the whole release: any number of questions, chosen in "
+        "any way, costs nothing more.",
+        account[0] != '\0' ? warning_charged : warning_uncharged,
+        rewards ? "What distinguishes reward functions that are not neighbours is "
+                  "meant to be learnt and is not hidden."
+                : "What many experts have in common is meant to be learnt and is not "
+                  "hidden.");
 }
 
 static json_t *privacy_json(const struct job_plan *plan)

@@ -190,7 +190,10 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
 static char *event_of(const struct grant *grant)
 {
     size_t size;
-    json_t *json = json_pack("{s:s, s:s*}", "type", "NoOpDpEvent", "reason", grant->reason);
+    json_t *json = json_pack("{s:s}", "type", "NoOpDpEvent");
+    if (grant->reason != NULL) {
+        json_member_add(&json, "reason", json_string(grant->reason));
+    }
     char *text = json == NULL ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return text;

@@ -113,9 +113,9 @@ static json_t *warnings_json(const struct teacher_row *row, bool secret)
         is_expert(row) ? "Every answer is charged to the dataset's account as well, whose epsilon "
                          "covers this teacher together with all else that is released of it."
                        : NULL;
-    return json_pack("[s*, s*, s]", unaccounted, dataset,
-                     "epsilon is that of all answers together, to all clients, as if they were "
-                     "one; a client's own account counts what that client sees.");
+    return JSON_TEXTS(unaccounted, dataset,
+                      "epsilon is that of all answers together, to all clients, as if they were "
+                      "one; a client's own account counts what that client sees.");
 }
 
 char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,

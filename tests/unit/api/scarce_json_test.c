@@ -329,12 +329,12 @@ static void expect_whole_text(const struct job_plan *plan, char *(*write)(const 
     free(good);
 }
 
-Test(scarce_json, a_job_is_stored_whole_or_not_at_all)
+static void expect_stored_whole(const char *form, unsigned experts)
 {
     struct fixture *f = fixture_open();
     struct job_row row;
     struct job_plan plan;
-    const char *body = domain_path(SWEEP, domain_sealed(f, "private", 20));
+    const char *body = domain_path(form, domain_sealed(f, "private", experts));
     struct response *r = fixture_post(f, "steward", "/v1/jobs", body);
     expect_status(r, 202);
     cr_assert_eq(jobs_find(fixture_db(f), response_text(r, "/id"), &row), DB_OK);
@@ -344,6 +344,35 @@ Test(scarce_json, a_job_is_stored_whole_or_not_at_all)
     job_plan_clear(&plan);
     job_done(&row);
     fixture_close(f);
+}
+
+Test(scarce_json, a_job_is_stored_whole_or_not_at_all)
+{
+    expect_stored_whole(SWEEP, 20);
+}
+
+Test(scarce_json, weights_of_voices_are_stored_or_nothing_is)
+{
+    expect_stored_whole(
+        "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
+        "\"privacy\":{\"epsilon\":9,\"delta\":1e-5,\"consensus\":{\"labels\":2,\"skill\":{"
+        "\"low\":0,\"high\":9}}},\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":20}}",
+        40);
+}
+
+/* Texts that may be left out are not left out for want of memory: a certificate's warnings. */
+Test(scarce_json, a_list_of_texts_is_whole_or_not_there)
+{
+    bool whole = false;
+    for (int n = 0; !whole; n++) {
+        begin_scarcity(n);
+        json_t *list = JSON_TEXTS("a", NULL, "b", n < 100 ? "a warning" : NULL);
+        size_t size = json_array_size(list);
+        json_decref(list);
+        whole = end_scarcity() <= n;
+        cr_assert_eq(held, 0, "allocation %d", n);
+        cr_assert_eq(size, whole ? 3 : 0, "allocation %d", n);
+    }
 }
 
 Test(scarce_json, a_certificate_is_signed_whole_or_not_at_all)
