@@ -8,7 +8,7 @@ $(BENCH_OUT)/bench_%: $(BENCH_OUT)/bench/bench_%.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
 
-$(BENCH_OUT)/bare_mhd: $(BENCH_OUT)/bench/bare_mhd.c.o
+$(BENCH_OUT)/bare_mhd $(BENCH_OUT)/bare_sync: $(BENCH_OUT)/bare_%: $(BENCH_OUT)/bench/bare_%.c.o
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -lmicrohttpd
 
@@ -128,7 +128,7 @@ ensemble: libraries
 	@for world in $(ENSEMBLE); do $(BENCH_OUT)/ensemble $$world $(BUILD)/experts || exit 1; done
 
 .PHONY: bench-programs
-bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
+bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/bare_sync $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
 
 bench:
 	@scripts/install-deps build bench

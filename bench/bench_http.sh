@@ -1,35 +1,40 @@
 #!/bin/bash
-# Durable teacher queries beside a bare reply of the web library, and uploads, all in one run on this machine: cores
-# that others use make both slower, so compare rows, not days.
+# Durable teacher queries beside a bare reply of the web library, and beside one that waits for a group sync and does
+# nothing else (the limit of any such service on this disk); and uploads. All in one run on this machine: cores that
+# others use make all of it slower, so compare rows, not days.
 #
 #   bench/bench_http.sh BUILD-DIRECTORY          (make bench does it)
 #
-# BENCH_SECONDS (5) a measurement, BENCH_UPLOAD_MB (500). Where the kernel takes that wish the server keeps the
-# processors awake while it is busy, as on a virtual machine its operator would want (--stay-awake); BENCH_AWAKE=off
-# measures it without.
+# BENCH_SECONDS (5) a measurement, BENCH_UPLOAD_MB (500). Where the kernel takes that wish no processor sleeps during
+# the run, whatever is measured, as tacet serve --stay-awake has it while it is busy; BENCH_AWAKE=off: as the machine is.
 set -euo pipefail
 bin=$1
 seconds=${BENCH_SECONDS:-5}
 upload_mb=${BENCH_UPLOAD_MB:-500}
 work=$(mktemp -d -p "${BENCH_DIR:-/tmp}")
-bare=
+bare=()
 . bench/service.sh
 stop() {
     end_server
-    [ -z "$bare" ] || kill "$bare" 2>/dev/null || true
+    kill "${bare[@]}" 2>/dev/null || true
     rm -rf "$work"
 }
 trap stop EXIT
 
+awake=off
 if [ "${BENCH_AWAKE:-on}" = on ] && { : >/dev/cpu_dma_latency; } 2>/dev/null; then
-    export TACET_STAY_AWAKE=on
+    exec 8>/dev/cpu_dma_latency
+    printf '\0\0\0\0' >&8 # a 32-bit number: no microsecond of waking up
+    awake=on
 fi
 mkfifo "$work/bare.in"
 "$bin/bare_mhd" <"$work/bare.in" >"$work/bare.port" &
-bare=$!
+bare=($!)
+"$bin/bare_sync" "$work/synced" <"$work/bare.in" >"$work/sync.port" &
+bare+=($!)
 exec 9>"$work/bare.in"
 serve
-for _ in $(seq 100); do [ -s "$work/bare.port" ] && break; sleep 0.1; done
+for _ in $(seq 100); do [ -s "$work/bare.port" ] && [ -s "$work/sync.port" ] && break; sleep 0.1; done
 open_people
 open_teacher
 export TOKEN=$student
@@ -37,11 +42,14 @@ export TOKEN=$student
 measure() { # CONNECTIONS URL
     wrk -t1 -c"$1" -d"${seconds}s" -s bench/query.lua "$2" | awk '/^RESULT/ {print $2, $3, $4, $5}'
 }
-echo "server with --stay-awake: ${TACET_STAY_AWAKE:-off}"
+echo "processors kept awake: $awake"
 printf '%-42s %11s %9s %9s\n' "HTTP, wrk on the same cores" "requests/s" "p50 ms" "p99 ms"
 for connections in 1 16 64; do
     read -r bare_rate p50 p99 errors < <(measure $connections "http://127.0.0.1:$(cat "$work/bare.port")/")
     printf '%-42s %11s %9s %9s\n' "bare libmicrohttpd reply, $connections connections" "$bare_rate" "$p50" "$p99"
+    read -r rate p50 p99 errors < <(measure $connections "http://127.0.0.1:$(cat "$work/sync.port")/")
+    printf '%-42s %11s %9s %9s   %s of bare\n' "the same behind a sync, $connections connections" "$rate" "$p50" "$p99" \
+        "$(awk -v a="$rate" -v b="$bare_rate" 'BEGIN{printf "%.2f", a / b}')"
     read -r rate p50 p99 errors < <(measure $connections "$base/v1/teachers/$teacher/queries")
     printf '%-42s %11s %9s %9s   %s of bare' "durable teacher query, $connections connections" "$rate" "$p50" "$p99" \
         "$(awk -v a="$rate" -v b="$bare_rate" 'BEGIN{printf "%.2f", a / b}')"
