@@ -68,7 +68,7 @@ static size_t past_text(struct json_look *look, const char *bytes, size_t from, 
     for (; at < size && bytes[at] != '"'; at++) {
         if ((unsigned char)bytes[at] < 0x20) {
             note(look, from, at - from, size);
-            return at;
+            return size; /* jansson reads no further */
         }
         at += bytes[at] == '\\' && at + 1 < size && (unsigned char)bytes[at + 1] >= 0x20;
     }

@@ -244,6 +244,9 @@ Test(json_text, bounds_the_length_of_a_number)
     }
     cr_assert_str_eq(fault.pointer, "/a/1");
     cr_assert_str_eq(fault.detail, "Line 2, column 7: the number is longer than 1400 characters.");
+    char broken[sizeof text + 8];
+    snprintf(broken, sizeof broken, "[\"\n%s", text + strlen("{\n\"a\":[1,"));
+    cr_assert_eq(json_text_parse(broken, strlen(broken), &value, &fault), PROBLEM_NOT_JSON);
     memcpy(strchr(text, '.'), "..", 2);
     cr_assert_eq(json_text_parse(text, strlen(text), &value, &fault), PROBLEM_NOT_JSON);
 }
