@@ -66,9 +66,9 @@ static void let_sleep(struct vigil *vigil)
 {
     if (!vigil->held)
         return;
+    metrics_add(vigil->metrics, METRICS_STAYING_AWAKE, -1); /* who sees the wish sees the count */
     wish(vigil, NO_WISH);
     vigil->held = false;
-    metrics_add(vigil->metrics, METRICS_STAYING_AWAKE, -1);
 }
 
 static void wait_for_quiet(struct vigil *vigil)
