@@ -22,7 +22,7 @@ stop() {
 trap stop EXIT
 
 awake=off
-if [ "${BENCH_AWAKE:-on}" = on ] && { : >/dev/cpu_dma_latency; } 2>/dev/null; then
+if [ "${BENCH_AWAKE:-on}" = on ] && [ -c /dev/cpu_dma_latency ] && { : >/dev/cpu_dma_latency; } 2>/dev/null; then
     exec 8>/dev/cpu_dma_latency
     printf '\0\0\0\0' >&8 # a 32-bit number: no microsecond of waking up
     awake=on
