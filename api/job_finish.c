@@ -228,6 +228,7 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     bool asks = run->plan.teacher[0] != '\0';
     finish.asked = asks ? job_teacher_all_findings(run) : NULL;
     if (asks && (finish.asked == NULL || !job_teacher_spent_of(finish.asked, &finish.spent))) {
+        run->starved = finish.asked != NULL; /* else it is the database */
         free(finish.asked);
         return DB_FAILED;
     }
@@ -241,6 +242,8 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
         finish.event != NULL && (!gives_policy(&finish) || prepare_policy(&finish)) &&
         (run->release == NULL || job_release_prepare(run, finish.now_ms, &finish.release)) &&
         ((!asks && !(shows && ending->state == JOB_SUCCEEDED)) || prepare_findings(&finish));
+    /* What cannot be written finds no memory, but for findings that are too long. */
+    run->starved = !written && finish.findings == NULL;
     if (written) {
         status = db_transact(run->db, finish_work, &finish);
     }

@@ -30,8 +30,8 @@
 
 /* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its
  * worker, and would do so for ever. An evaluation that finds no memory counts, too: nothing is lost
- * that was paid for when it is left out. A training that finds none is tried again until it does or
- * is cancelled, for its end would cost its whole price. */
+ * that was paid for when it is left out. A training that finds none, be it to store its end, is
+ * tried again until it does or is cancelled, for giving it up would cost its whole price. */
 #define ATTEMPTS_MAX 5
 
 /* ---- the end */
@@ -238,27 +238,6 @@ static enum api_job_turn tidy(struct db *db, const struct api_job_control *contr
     return API_JOB_NONE;
 }
 
-static enum api_job_turn end_job(struct job_run *run, const struct job_ending *ending,
-                                 char note[256])
-{
-    struct job_ending kept = *ending;
-    kept.evaluated = kept.evaluated && kept.state == JOB_SUCCEEDED;
-    enum db_status status = job_run_finish(run, &kept);
-    if (status == DB_NONE && run->lost) {
-        snprintf(note, 256, "%s: another worker has it", run->job.id);
-        return API_JOB_PAUSED;
-    }
-    if (status != DB_OK) {
-        snprintf(note, 256, "%s: its end could not be stored", run->job.id);
-        return API_JOB_FAILED_STORAGE;
-    }
-    snprintf(note, 256, "%s: %s %s %s after %llu steps%s%s", run->job.id, run->job.algorithm,
-             run->job.mechanism, job_state_name(kept.state), (unsigned long long)run->step,
-             kept.state == JOB_FAILED ? ", " : "",
-             kept.state == JOB_FAILED ? problem_info(kept.problem)->slug : "");
-    return API_JOB_RAN;
-}
-
 static enum api_job_turn pause_job(struct job_run *run, char note[256])
 {
     if (run->storage_failed) {
@@ -279,6 +258,30 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
     enum db_status status = jobs_release_leases(run->db, run->control->worker);
     snprintf(note, 256, "%s: paused at step %llu", run->job.id, (unsigned long long)run->step);
     return status == DB_OK || status == DB_NONE ? API_JOB_PAUSED : API_JOB_FAILED_STORAGE;
+}
+
+static enum api_job_turn end_job(struct job_run *run, const struct job_ending *ending,
+                                 char note[256])
+{
+    struct job_ending kept = *ending;
+    kept.evaluated = kept.evaluated && kept.state == JOB_SUCCEEDED;
+    enum db_status status = job_run_finish(run, &kept);
+    if (status == DB_NONE && run->lost) {
+        snprintf(note, 256, "%s: another worker has it", run->job.id);
+        return API_JOB_PAUSED;
+    }
+    if (status != DB_OK && run->starved && kept.state == JOB_SUCCEEDED) {
+        return pause_job(run, note);
+    }
+    if (status != DB_OK) {
+        snprintf(note, 256, "%s: its end could not be stored", run->job.id);
+        return API_JOB_FAILED_STORAGE;
+    }
+    snprintf(note, 256, "%s: %s %s %s after %llu steps%s%s", run->job.id, run->job.algorithm,
+             run->job.mechanism, job_state_name(kept.state), (unsigned long long)run->step,
+             kept.state == JOB_FAILED ? ", " : "",
+             kept.state == JOB_FAILED ? problem_info(kept.problem)->slug : "");
+    return API_JOB_RAN;
 }
 
 /* It may have run any of its steps: the whole price is paid. False: not to be ended now. */
