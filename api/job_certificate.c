@@ -100,6 +100,13 @@ static const char choice_assumption[] =
     "The policy is the one of several moments of its training that played best in a public world, "
     "with public coins: the figures cover the weights of every moment, not the last alone.";
 
+static const char public_assumption[] =
+    "The environment, the bounds on episodes and actions, and all settings are "
+    "public and were not derived from the data.";
+static const char warning_choices[] =
+    "Every job on the dataset is charged; a choice of settings made by looking at results that "
+    "were not released is not accounted.";
+
 static json_t *assumptions_json(const struct job_plan *plan)
 {
     struct statement own;
@@ -107,14 +114,13 @@ static json_t *assumptions_json(const struct job_plan *plan)
         return sentences_json(NULL, own.assumptions);
     }
     const char *noise = is_exact(plan) ? noise_exact : noise_float;
-    return JSON_TEXTS(
-        plan->plan.privacy.steps == 0 ? NULL : noise, plan->try_count > 0 ? sweep_assumption : NULL,
-        plan->request.choice.candidates > 0 ? choice_assumption : NULL, stage_assumption(plan),
-        "The environment, the bounds on episodes and actions, and all settings are "
-        "public and were not derived from the data.",
-        plan->experts_declared ? "The declared number of experts is public."
-                               : "The number of experts is public.",
-        "One expert's data are uploaded under one name.");
+    return JSON_TEXTS(plan->plan.privacy.steps == 0 ? NULL : noise,
+                      plan->try_count > 0 ? sweep_assumption : NULL,
+                      plan->request.choice.candidates > 0 ? choice_assumption : NULL,
+                      stage_assumption(plan), public_assumption,
+                      plan->experts_declared ? "The declared number of experts is public."
+                                             : "The number of experts is public.",
+                      "One expert's data are uploaded under one name.");
 }
 
 static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
@@ -124,13 +130,11 @@ static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
         return sentences_json(injected_noise ? warning_injected : NULL, own.warnings);
     }
     const char *arithmetic = is_exact(plan) ? warning_exact : warning_float;
-    return JSON_TEXTS(
-        injected_noise ? warning_injected : NULL, logged(plan) ? warning_logged : NULL,
-        plan->plan.privacy.steps == 0 ? NULL : arithmetic,
-        "Every job on the dataset is charged; a choice of settings made by looking at results that "
-        "were not released is not accounted.",
-        "What many experts have in common is meant to be learnt and is not hidden.",
-        "The data are what was uploaded: nothing here says that they are true.");
+    return JSON_TEXTS(injected_noise ? warning_injected : NULL,
+                      logged(plan) ? warning_logged : NULL,
+                      plan->plan.privacy.steps == 0 ? NULL : arithmetic, warning_choices,
+                      "What many experts have in common is meant to be learnt and is not hidden.",
+                      "The data are what was uploaded: nothing here says that they are true.");
 }
 
 #define FIGURES                                                                                    \

@@ -99,6 +99,10 @@ static json_t *assumptions_json(const struct q_terms *terms)
                       "One expert's data are uploaded under one name.");
 }
 
+static const char warning_whole[] =
+    "The guarantee is about the whole release: any number of questions, chosen in "
+    "any way, costs nothing more.";
+
 static json_t *warnings_json(const struct job_plan *plan, const char *account, bool injected)
 {
     const struct q_terms *terms = &plan->plan.release;
@@ -106,9 +110,7 @@ static json_t *warnings_json(const struct job_plan *plan, const char *account, b
     return JSON_TEXTS(
         injected ? warning_injected : NULL, terms->noise_to_range > 1 ? warning_drowned : NULL,
         rewards ? warning_reward : NULL, rewards && account[0] != '\0' ? warning_account : NULL,
-        rewards && plan->episodes > 0 ? warning_returns : NULL,
-        "The guarantee is about the whole release: any number of questions, chosen in "
-        "any way, costs nothing more.",
+        rewards && plan->episodes > 0 ? warning_returns : NULL, warning_whole,
         account[0] != '\0' ? warning_charged : warning_uncharged,
         rewards ? "What distinguishes reward functions that are not neighbours is "
                   "meant to be learnt and is not hidden."
