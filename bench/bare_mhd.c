@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char reply[] = "{\"query\":\"qry_0000000000000000\",\"probabilities\":[0.500000,0.500000],"
-                      "\"concentration\":20,\"cost\":{\"epsilon\":0.001,\"delta\":0}}\n";
+#include "bench/bare_reply.h"
 
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *body,
@@ -27,12 +26,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
         *size = 0;
         return MHD_YES;
     }
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(sizeof reply - 1, reply, MHD_RESPMEM_PERSISTENT);
-    MHD_add_response_header(response, "Content-Type", "application/json");
-    enum MHD_Result result = MHD_queue_response(connection, 200, response);
-    MHD_destroy_response(response);
-    return result;
+    return bare_reply(connection);
 }
 
 int main(void)

@@ -16,11 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bare_reply.h"
+
 #define SYNCED_BYTES ((size_t)40 * 1024) /* what a batch of queries adds to the log */
 #define FILE_BYTES   ((size_t)16 * 1024 * 1024)
-
-static char reply[] = "{\"query\":\"qry_0000000000000000\",\"probabilities\":[0.500000,0.500000],"
-                      "\"concentration\":20,\"cost\":{\"epsilon\":0.001,\"delta\":0}}\n";
 
 struct waiting {
     struct MHD_Connection *connection;
@@ -93,12 +92,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
         wait_at(context, request, connection);
         return MHD_YES;
     }
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(sizeof reply - 1, reply, MHD_RESPMEM_PERSISTENT);
-    MHD_add_response_header(response, "Content-Type", "application/json");
-    enum MHD_Result result = MHD_queue_response(connection, 200, response);
-    MHD_destroy_response(response);
-    return result;
+    return bare_reply(connection);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **request_context,
