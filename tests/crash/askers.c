@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define REPLAYS_MAX 400 /* of a round; the newest ones are the ones at risk */
 #define OLD_REPLAYS 20  /* and some of any round before */
@@ -77,6 +78,8 @@ static void *ask_on(void *context)
         atomic_fetch_add(&crowd->full, full);
         atomic_fetch_add(&crowd->refused, answer.status == 403);
         atomic_fetch_add(&crowd->answered, answer.status == 200);
+        /* Last of the counts: who sees it sees all that came before. */
+        atomic_fetch_add(&asker->refused, full || answer.status == 403);
         if (answer.status == 200)
             remember(asker, key, &answer);
         http_answer_clear(&answer);
@@ -93,6 +96,16 @@ void crowd_start(struct crowd *crowd, const struct server_process *server, unsig
         http_client_move(asker->client, server);
         cr_assert_eq(pthread_create(&asker->thread, NULL, ask_on, asker), 0);
     }
+}
+
+void crowd_wait_refused(struct crowd *crowd)
+{
+    unsigned before[ASKERS];
+    for (unsigned a = 0; a < ASKERS; a++)
+        before[a] = atomic_load(&crowd->askers[a].refused);
+    for (unsigned a = 0; a < ASKERS; a++)
+        while (atomic_load(&crowd->askers[a].refused) == before[a])
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static void collect(struct crowd *crowd, struct asker *asker)

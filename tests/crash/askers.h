@@ -27,8 +27,9 @@ struct asker {
     struct crowd *crowd;
     struct acknowledged *list; /* of this round */
     size_t count, capacity;
-    char unknown[48]; /* the key whose answer never came; "" for none */
-    char full[48];    /* the last key that was refused for want of room; "" for none */
+    atomic_uint refused; /* of all rounds: 403 and 503 storage-full */
+    char unknown[48];    /* the key whose answer never came; "" for none */
+    char full[48];       /* the last key that was refused for want of room; "" for none */
 };
 
 struct crowd {
@@ -56,6 +57,10 @@ void crowd_clear(struct crowd *crowd);
 /* They ask, each under ever new keys, until crowd_stop or until the server is gone. Any status but
  * 200, 403 and 503 `storage-full` ends the test. */
 void crowd_start(struct crowd *crowd, const struct server_process *server, unsigned round);
+
+/* Waits until each of them has been refused once more: what it was answered before is counted then,
+ * which it need not be when all of them together have been refused as often. */
+void crowd_wait_refused(struct crowd *crowd);
 
 /* Stops them, or waits for those who found the server gone, and collects what they were told; gives
  * the number of new answers. */

@@ -84,7 +84,8 @@ Test(disk, a_full_disk_charges_nothing_and_is_forgotten_when_there_is_room)
     crowd_start(&crowd, &server, 0);
     wait_until_more(&crowd.answered, 100);
     disk_order(&disk, "full");
-    wait_until_more(&crowd.full, 100);
+    wait_until_more(&crowd.full, 1);
+    crowd_wait_refused(&crowd);
     unsigned answered = atomic_load(&crowd.answered);
     wait_until_more(&crowd.full, 100);
     cr_expect_eq(atomic_load(&crowd.answered), answered, "answered on a full disk");
