@@ -5,11 +5,13 @@
 #
 #   bench/bench_http.sh BUILD-DIRECTORY          (make bench does it)
 #
-# BENCH_SECONDS (5) a measurement, BENCH_UPLOAD_MB (500). Where the kernel takes that wish no processor sleeps during
-# the run, whatever is measured, as tacet serve --stay-awake has it while it is busy; BENCH_AWAKE=off: as the machine is.
+# BENCH_ROUNDS (5) of BENCH_SECONDS (3) a measurement, BENCH_UPLOAD_MB (500). Where the kernel takes that wish no
+# processor sleeps during the run, whatever is measured, as tacet serve --stay-awake has it while it is busy;
+# BENCH_AWAKE=off: as the machine is.
 set -euo pipefail
 bin=$1
-seconds=${BENCH_SECONDS:-5}
+rounds=${BENCH_ROUNDS:-5}
+seconds=${BENCH_SECONDS:-3}
 upload_mb=${BENCH_UPLOAD_MB:-500}
 work=$(mktemp -d -p "${BENCH_DIR:-/tmp}")
 bare=()
@@ -42,19 +44,30 @@ export TOKEN=$student
 measure() { # CONNECTIONS URL
     wrk -t1 -c"$1" -d"${seconds}s" -s bench/query.lua "$2" | awk '/^RESULT/ {print $2, $3, $4, $5}'
 }
+median() { sort -n | awk '{value[NR] = $1} END {print value[int((NR + 1) / 2)]}'; }
+
+# compare CONNECTIONS: the bare reply, the one behind a sync and the query in turn, so that a minute in which the machine
+# is slow is slow for all three; medians of the rounds, and of their shares the lowest and the highest, too.
+compare() {
+    local -A url=([bare]="http://127.0.0.1:$(cat "$work/bare.port")/" [sync]="http://127.0.0.1:$(cat "$work/sync.port")/"
+        [query]="$base/v1/teachers/$teacher/queries")
+    local -A title=([bare]="bare libmicrohttpd reply" [sync]="the same behind a sync" [query]="durable teacher query")
+    local name round
+    rm -f "$work"/*.rounds
+    for round in $(seq "$rounds"); do
+        for name in bare sync query; do measure "$1" "${url[$name]}" >>"$work/$name.rounds"; done
+    done
+    for name in bare sync query; do
+        printf '%-42s %11s %9s %9s' "${title[$name]}, $1 connections" "$(awk '{print $1}' "$work/$name.rounds" | median)" \
+            "$(awk '{print $2}' "$work/$name.rounds" | median)" "$(awk '{print $3}' "$work/$name.rounds" | median)"
+        [ $name = bare ] || paste "$work/bare.rounds" "$work/$name.rounds" | awk '{print $5 / $1}' | sort -n |
+            awk '{share[NR] = $1} END {printf "   %.2f of bare (%.2f to %.2f)", share[int((NR + 1) / 2)], share[1], share[NR]}'
+        awk '{errors += $4} END {print (errors > 0 ? ", " errors " ERRORS" : "")}' "$work/$name.rounds"
+    done
+}
 echo "processors kept awake: $awake"
-printf '%-42s %11s %9s %9s\n' "HTTP, wrk on the same cores" "requests/s" "p50 ms" "p99 ms"
-for connections in 1 16 64; do
-    read -r bare_rate p50 p99 errors < <(measure $connections "http://127.0.0.1:$(cat "$work/bare.port")/")
-    printf '%-42s %11s %9s %9s\n' "bare libmicrohttpd reply, $connections connections" "$bare_rate" "$p50" "$p99"
-    read -r rate p50 p99 errors < <(measure $connections "http://127.0.0.1:$(cat "$work/sync.port")/")
-    printf '%-42s %11s %9s %9s   %s of bare\n' "the same behind a sync, $connections connections" "$rate" "$p50" "$p99" \
-        "$(awk -v a="$rate" -v b="$bare_rate" 'BEGIN{printf "%.2f", a / b}')"
-    read -r rate p50 p99 errors < <(measure $connections "$base/v1/teachers/$teacher/queries")
-    printf '%-42s %11s %9s %9s   %s of bare' "durable teacher query, $connections connections" "$rate" "$p50" "$p99" \
-        "$(awk -v a="$rate" -v b="$bare_rate" 'BEGIN{printf "%.2f", a / b}')"
-    [ "$errors" = 0 ] && echo || echo ", $errors ERRORS"
-done
+printf '%-42s %11s %9s %9s\n' "HTTP, wrk on the same cores, $rounds rounds" "requests/s" "p50 ms" "p99 ms"
+for connections in 1 16 64; do compare $connections; done
 
 # A released Q-function of one coordinate, two actions, whose path has 2^20 steps; learned in a moment from next to nothing.
 dataset=$(call "$steward" POST /v1/datasets -d '{"name":"line","state_dim":1,"action_count":2,"max_episode_steps":2,
@@ -103,9 +116,12 @@ printf '%-42s %11s %9s %9s   %s for each CPU second of the server' "durable repo
 echo
 dataset=$(call "$steward" POST /v1/datasets -d '{"name":"bench","environment":"cartpole","budget":{"epsilon":1,"delta":1e-5}}' | jq -r .id)
 "$bin/ndjson" "$upload_mb" >"$work/upload.ndjson"
+memory() { awk -v of="$1" '$1 == of {printf "%.0f", $2 / 1024}' "/proc/$server/status"; } # MB
+before=$(memory VmRSS:)
+echo 5 >"/proc/$server/clear_refs" # its peak begins anew
 result=$(curl -sS -X POST -H "Authorization: Bearer $steward" -H 'Content-Type: application/x-ndjson' -T "$work/upload.ndjson" \
     -o "$work/answer" -w '%{http_code} %{speed_upload}' "$base/v1/datasets/$dataset/trajectories")
-memory=$(awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$server/status")
-awk -v r="$result" -v m="$upload_mb" -v h="$memory" 'BEGIN{split(r, a, " ");
-    printf "upload of %d MB NDJSON: status %s, %.0f MB/s; the server used %s MB at most\n", m, a[1], a[2] / 1e6, h}'
+awk -v r="$result" -v m="$upload_mb" -v b="$before" -v h="$(memory VmHWM:)" 'BEGIN{split(r, a, " ");
+    printf "upload of %d MB NDJSON: status %s, %.0f MB/s; the server held %s MB before it and %s at most during it\n",
+        m, a[1], a[2] / 1e6, b, h}'
 [ "${result%% *}" = 201 ] || { cat "$work/answer"; exit 1; }
