@@ -124,6 +124,7 @@ int main(int argc, char **argv)
     if (desk.file < 0 || desk.pages == NULL || !fill(&desk) ||
         pthread_create(&thread, NULL, sync_run, &desk) != 0) {
         perror("bare_sync FILE");
+        free(desk.pages);
         return 1;
     }
     struct MHD_Daemon *daemon =
