@@ -64,6 +64,7 @@ static bool create(const struct request *request, char token[160], char *error, 
     bool is_new = database_is_new(request->data);
     umask(077);
     if (!data_dir_make(request->data, error, error_size) ||
+        (is_new && !data_dir_make_signing_seed(request->data, error, error_size)) ||
         !data_dir_signing_seed(request->data, settings.signing_seed, error, error_size))
         return false;
     database = database_open(request->data, error, error_size);

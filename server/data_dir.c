@@ -118,19 +118,34 @@ static bool make_seed(const char *directory, const char *path, char *error, size
     return linked;
 }
 
+static bool seed_path(const char *directory, char path[PATH_BYTES], char *error, size_t error_size)
+{
+    bool fits = data_dir_path(directory, "signing.key", path, PATH_BYTES);
+    if (!fits)
+        snprintf(error, error_size, "the name of the data directory is too long");
+    return fits;
+}
+
+bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size)
+{
+    char path[PATH_BYTES];
+    return seed_path(directory, path, error, error_size) &&
+           (access(path, F_OK) == 0 || make_seed(directory, path, error, error_size));
+}
+
 bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], char *error,
                            size_t error_size)
 {
     char path[PATH_BYTES];
-    if (!data_dir_path(directory, "signing.key", path, sizeof path)) {
-        snprintf(error, error_size, "the name of the data directory is too long");
+    if (!seed_path(directory, path, error, error_size))
         return false;
-    }
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) {
-        if (!make_seed(directory, path, error, error_size))
-            return false;
-        file = open(path, O_RDONLY | O_CLOEXEC);
+        snprintf(error, error_size,
+                 "%s is missing: a backup is the database and this file. Were it lost, %d random "
+                 "bytes in its place would do, but what was sealed with it would stay shut",
+                 path, SEED_BYTES);
+        return false;
     }
     if (file < 0)
         return fail(error, error_size, path, "cannot be opened");

@@ -117,6 +117,8 @@ static bool open_database(struct server *server, struct trouble trouble)
     unsigned long long entries = 0;
     int64_t begun = exchange_now_us();
     bool is_new = database_is_new(server->config->data);
+    if (is_new && !data_dir_make_signing_seed(server->config->data, trouble.text, trouble.size))
+        return false;
     server->database = database_open(server->config->data, trouble.text, trouble.size);
     if (server->database == NULL)
         return false;

@@ -110,35 +110,6 @@ Test(lifecycle, tokens_work_before_beside_and_after)
     server_close(&server);
 }
 
-Test(lifecycle, the_data_directory_is_private)
-{
-    struct server_process server;
-    char path[128];
-    struct stat status;
-    static const char *const names[] = {"tacet.db", "signing.key"};
-    server_open(&server, NULL);
-    cr_assert_eq(stat(server.data, &status), 0);
-    cr_expect_eq(status.st_mode & 0777, 0700);
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", server.data, names[i]);
-        cr_assert_eq(stat(path, &status), 0, "%s", path);
-        cr_expect_eq(status.st_mode & 0777, 0600, "%s", path);
-    }
-    server_close(&server);
-}
-
-Test(lifecycle, two_servers_do_not_share_a_directory)
-{
-    struct server_process first, second;
-    server_open(&first, NULL);
-    server_prepare(&second);
-    snprintf(second.data, sizeof second.data, "%s", first.data);
-    cr_expect_eq(server_start_in_vain(&second), 1);
-    cr_expect(server_log_has(&second, "in use by another server"));
-    server_remove(&second);
-    server_close(&first);
-}
-
 Test(lifecycle, a_taken_port_is_a_clear_error)
 {
     struct server_process first, second;
@@ -153,25 +124,6 @@ Test(lifecycle, a_taken_port_is_a_clear_error)
     cr_expect_neq(access(second.data, F_OK), 0, "a server that never was left a directory");
     server_remove(&second);
     server_close(&first);
-}
-
-Test(lifecycle, a_new_directory_is_called_new_once)
-{
-    struct server_process server;
-    char out[1024];
-    server_prepare(&server);
-    for (int round = 0; round < 2; round++) {
-        cr_expect_eq(tacet_run(out, sizeof out, "client", "create", "--data", server.data, "--role",
-                               "admin", "--name", "a", NULL),
-                     0);
-        cr_expect_eq(strstr(out, "is new: an empty service") != NULL, round == 0, "%s", out);
-    }
-    server_start(&server);
-    cr_expect(!server_log_has(&server, "event=new-service"));
-    server_close(&server);
-    server_open(&server, NULL);
-    cr_expect(server_log_has(&server, "event=new-service"));
-    server_close(&server);
 }
 
 Test(lifecycle, the_port_file_holds_the_port)
@@ -211,21 +163,6 @@ Test(lifecycle, a_database_that_is_none_is_refused_and_untouched)
     cr_assert_eq(size, sizeof garbage);
     cr_expect_eq(memcmp(after, garbage, size), 0);
     free(after);
-    server_remove(&server);
-}
-
-Test(lifecycle, a_damaged_signing_key_is_refused)
-{
-    struct server_process server;
-    char path[128];
-    server_prepare(&server);
-    cr_assert_eq(mkdir(server.data, 0700), 0);
-    snprintf(path, sizeof path, "%s/signing.key", server.data);
-    FILE *file = fopen(path, "wb");
-    cr_assert(file != NULL && fputs("short", file) >= 0);
-    fclose(file);
-    cr_expect_eq(server_start_in_vain(&server), 1);
-    cr_expect(server_log_has(&server, "signing.key"));
     server_remove(&server);
 }
 
