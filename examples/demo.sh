@@ -117,6 +117,7 @@ teacher=$(call "$steward" POST /v1/teachers "$(json)" -d "{\"policy\":\"$policy\
     \"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1,\"temperature\":${DEMO_TEMPERATURE:-20}},
     \"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},\"accounting\":\"renyi\",
     \"budget\":{\"epsilon\":8,\"delta\":1e-5},\"client_budget\":{\"epsilon\":4,\"delta\":1e-5}}")
+# cost_per_query is what the first answer costs; under "renyi" each later one costs a small part of it.
 jq '{id, lipschitz, sensitivity, cost_per_query, queries_in_client_budget}' <<<"$teacher"
 teacher=$(jq -r .id <<<"$teacher")
 asked=0
