@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bench/bare_reply.h"
@@ -37,11 +36,7 @@ int main(void)
         MHD_OPTION_CONNECTION_LIMIT, 1024u, MHD_OPTION_END);
     if (daemon == NULL)
         return 1;
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
-    printf("%u\n", info->port);
-    fflush(stdout);
-    while (getchar() != EOF)
-        continue;
+    bare_wait(daemon);
     MHD_stop_daemon(daemon);
     return 0;
 }

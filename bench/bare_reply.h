@@ -1,8 +1,10 @@
-/* The reply of the bare servers: of the size of a teacher's answer, and nothing else. */
+/* What the bare servers share: the reply, of the size of a teacher's answer and nothing else, and
+ * how they say where they listen. */
 #ifndef TACET_BENCH_BARE_REPLY_H
 #define TACET_BENCH_BARE_REPLY_H
 
 #include <microhttpd.h>
+#include <stdio.h>
 
 /* Queues it on CONNECTION; what the library says of that. */
 static inline enum MHD_Result bare_reply(struct MHD_Connection *connection)
@@ -16,6 +18,16 @@ static inline enum MHD_Result bare_reply(struct MHD_Connection *connection)
     enum MHD_Result result = MHD_queue_response(connection, 200, response);
     MHD_destroy_response(response);
     return result;
+}
+
+/* Says on standard output which port DAEMON listens on, and waits for the end of standard input. */
+static inline void bare_wait(struct MHD_Daemon *daemon)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+    printf("%u\n", info->port);
+    fflush(stdout);
+    while (getchar() != EOF)
+        continue;
 }
 
 #endif

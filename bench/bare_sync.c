@@ -133,10 +133,6 @@ int main(int argc, char **argv)
                          1024u, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
     if (daemon == NULL)
         return 1;
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
-    printf("%u\n", info->port);
-    fflush(stdout);
-    while (getchar() != EOF)
-        continue;
+    bare_wait(daemon);
     _exit(0); /* connections may still be suspended */
 }
