@@ -2,7 +2,9 @@
  *
  * DESIGN. A batch is a list of requests. begin, serve each (in a transaction of its own within the
  * batch, made by the api), commit, which waits for the disk; the replies leave, and what has
- * arrived meanwhile is the next batch. What the database says decides:
+ * arrived meanwhile is the next batch. Who arrives while others are being served joins them, up to
+ * what the lane calls a lot: a sync more costs everybody more than a request more does. What the
+ * database says decides:
  *
  *   ok      every reply leaves
  *   retry   the replies are forgotten and the same requests are served again: their bodies are
@@ -36,6 +38,12 @@ struct committer {
     struct checkpointer *checkpointer; /* NULL: there is no log to empty */
 };
 
+struct batch {
+    struct exchange *first;
+    unsigned count;
+    unsigned most; /* more may join while they are served, up to this many; 0: nobody */
+};
+
 static void forget_reply(struct exchange *exchange)
 {
     api_reply_clear(&exchange->reply);
@@ -67,16 +75,29 @@ static void stop_if_broken(struct committer *committer)
     _exit(1);
 }
 
-/* One attempt; all replies are filled when it gives DB_OK. */
-static enum db_status serve_batch(struct committer *committer, struct exchange *list)
+/* To the end of the batch, after LAST. */
+static void let_join(struct committer *committer, struct batch *batch, struct exchange *last)
 {
-    enum db_status status = db_begin_batch(committer->db, any_writes(list));
+    unsigned count = 0;
+    if (batch->count >= batch->most)
+        return;
+    last->next = lane_take_more(&committer->lane, batch->count, batch->most, &count);
+    batch->count += count;
+}
+
+/* One attempt; all replies are filled when it gives DB_OK. */
+static enum db_status serve_batch(struct committer *committer, struct batch *batch)
+{
+    bool writes = any_writes(batch->first);
+    enum db_status status = db_begin_batch(committer->db, writes);
     if (status != DB_OK)
         return status;
-    for (struct exchange *x = list; x != NULL; x = x->next) {
+    for (struct exchange *x = batch->first; x != NULL; x = x->next) {
         if (x->reply.status != 0) /* of an attempt before */
             forget_reply(x);
         api_serve(committer->app, committer->db, &x->request, &x->reply);
+        if (x->next == NULL && writes) /* who joins may want to write */
+            let_join(committer, batch, x);
     }
     status = db_commit_batch(committer->db);
     stop_if_broken(committer);
@@ -85,7 +106,7 @@ static enum db_status serve_batch(struct committer *committer, struct exchange *
     return status;
 }
 
-static enum db_status serve_with_retries(struct committer *committer, struct exchange *list)
+static enum db_status serve_with_retries(struct committer *committer, struct batch *batch)
 {
     enum db_status status = DB_RETRY;
     for (int attempt = 0; attempt < BATCH_ATTEMPTS && status == DB_RETRY; attempt++) {
@@ -93,7 +114,7 @@ static enum db_status serve_with_retries(struct committer *committer, struct exc
             nanosleep(&(struct timespec){.tv_nsec = RETRY_PAUSE_MS * 1000000L}, NULL);
             metrics_add(committer->metrics, METRICS_BATCH_RETRIES, 1);
         }
-        status = serve_batch(committer, list);
+        status = serve_batch(committer, batch);
         stop_if_broken(committer);
     }
     return status;
@@ -112,7 +133,8 @@ static void answer_failure(struct committer *committer, struct exchange *list,
     for (struct exchange *x = list; x != NULL; x = x->next) {
         struct exchange *rest = x->next;
         x->next = NULL;
-        if (x->route.writes || serve_with_retries(committer, x) != DB_OK)
+        struct batch alone = {.first = x, .count = 1};
+        if (x->route.writes || serve_with_retries(committer, &alone) != DB_OK)
             answer_problem(committer, x, slug, "Nothing was stored and nothing was charged.");
         x->next = rest;
     }
@@ -141,15 +163,14 @@ static void tend_log(struct committer *committer)
 static void *committer_run(void *context)
 {
     struct committer *committer = context;
-    unsigned count = 0;
-    struct exchange *list;
-    while ((list = lane_take(&committer->lane, committer->batch, &count)) != NULL) {
-        enum db_status status = serve_with_retries(committer, list);
+    struct batch batch = {.most = committer->batch};
+    while ((batch.first = lane_take(&committer->lane, batch.most, &batch.count)) != NULL) {
+        enum db_status status = serve_with_retries(committer, &batch);
         if (status != DB_OK)
-            answer_failure(committer, list, status);
+            answer_failure(committer, batch.first, status);
         metrics_add(committer->metrics, METRICS_BATCHES, 1);
-        metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, count);
-        let_go(committer, list, count);
+        metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, batch.count);
+        let_go(committer, batch.first, batch.count);
         tend_log(committer);
     }
     return NULL;
