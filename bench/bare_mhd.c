@@ -1,5 +1,5 @@
-/* The limit of the web library on this machine: a bare reply of the size of a teacher's answer, one
- * poll thread, nothing else. Prints its port; ends when its standard input does. */
+/* The limit of the web library on this machine: a bare reply of some hundred bytes, one poll
+ * thread, nothing else. Prints its port; ends when its standard input does. */
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>

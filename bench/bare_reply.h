@@ -1,5 +1,5 @@
-/* What the bare servers share: the reply, of the size of a teacher's answer and nothing else, and
- * how they say where they listen. */
+/* What the bare servers share: the reply, JSON of some hundred bytes, which is a third of a
+ * teacher's answer, and how they say where they listen. */
 #ifndef TACET_BENCH_BARE_REPLY_H
 #define TACET_BENCH_BARE_REPLY_H
 
