@@ -36,6 +36,13 @@ void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
     sodium_memzero(hex, sizeof hex);
 }
 
+/* Another scheme is no bad token: that request is told how to ask, as one without (RFC 6750, 3.1).
+ */
+static bool is_bearer(const char *header)
+{
+    return header != NULL && strncasecmp(header, "Bearer ", 7) == 0;
+}
+
 static enum problem unauthorized(struct call *call, bool had_token)
 {
     call_header(call, "WWW-Authenticate", "Bearer realm=\"tacet\"%s",
@@ -48,7 +55,7 @@ static enum problem unauthorized(struct call *call, bool had_token)
 /* Splits "Bearer tct_<id>_<secret>" into ID ("cli_...") and the secret; NULL when it is not one. */
 static const char *read_token(const char *header, char *id, size_t id_size)
 {
-    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0) {
+    if (!is_bearer(header)) {
         return NULL;
     }
     const char *token = header + 7 + strspn(header + 7, " ");
@@ -102,7 +109,7 @@ enum problem auth_check(struct call *call)
     char id[sizeof call->caller.id];
     const char *secret = read_token(header, id, sizeof id);
     if (secret == NULL) {
-        return unauthorized(call, header != NULL);
+        return unauthorized(call, is_bearer(header));
     }
     enum db_status status = clients_find(call->db, id, &client);
     if (status != DB_OK && status != DB_NONE) {

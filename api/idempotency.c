@@ -136,8 +136,10 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
     fingerprint(call, ours);
     if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {
         answer_done(&answer);
-        return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_REUSED,
-                            "This client has used the key for another call.");
+        return call_problem(
+            call, PROBLEM_IDEMPOTENCY_KEY_REUSED,
+            "This client has used the key for another call, whose answer is "
+            "stored; a new call needs a fresh key. Nothing was charged for this one.");
     }
     *out_replayed = true;
     return reply_stored(call, &answer);

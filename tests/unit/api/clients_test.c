@@ -129,7 +129,9 @@ Test(clients, a_key_stands_for_one_call_of_one_client)
         .path = "/v1/clients", .token = fixture_token(f, "admin"), .key = "k", .body = body_a};
     expect_status(fixture_ask(f, &ask), 201);
     ask.body = "{\"name\":\"b\",\"role\":\"agent\"}";
-    expect_problem(fixture_ask(f, &ask), "idempotency-key-reused");
+    struct response *reused = fixture_ask(f, &ask);
+    expect_problem(reused, "idempotency-key-reused");
+    cr_expect_not_null(strstr(reused->body, "needs a fresh key"), "%s", reused->body);
     ask.body = "{ \"name\":\"a\",\"role\":\"agent\"}";
     expect_problem(fixture_ask(f, &ask), "idempotency-key-reused");
     ask.body = body_a;

@@ -73,6 +73,8 @@ Test(serve, a_missing_or_wrong_token_is_401)
     struct response *basic = fixture_ask(
         f, &(struct ask){.path = "/v1/clients", .headers = {{"Authorization", "Basic YTpi"}}});
     expect_problem(basic, "unauthorized");
+    cr_expect_str_eq(response_header(basic, "WWW-Authenticate"), "Bearer realm=\"tacet\"");
+    cr_expect_not_null(strstr(basic->body, "Send Authorization: Bearer"), "%s", basic->body);
     fixture_close(f);
 }
 
