@@ -270,8 +270,11 @@ static int finish(struct run *run)
     for (int f = 0; f < EXPERT_STATE_FILES; f++)
         if (!expert_output_close(&run->files[f]))
             return expert_complain(EXPERT_FAILED, "%s", run->files[f].error);
-    if (run->options.seal && !expert_upload_seal(&run->upload))
-        return expert_complain(EXPERT_FAILED, "%s", run->upload.error);
+    if (run->options.seal) {
+        if (!expert_upload_seal(&run->upload))
+            return expert_complain(EXPERT_FAILED, "%s", run->upload.error);
+        fprintf(stderr, "tacet experts: dataset %s is sealed\n", run->upload.dataset);
+    }
     return report_on(run, run->state.returns, run->state.experts);
 }
 

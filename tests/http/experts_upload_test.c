@@ -40,6 +40,7 @@ Test(experts_upload, a_population_arrives_once)
     size_t size = 0;
     char *said = experts_file(&server, "said", &size);
     cr_expect_eq(code, 0, "%s", said);
+    cr_expect_not_null(strstr(said, " is sealed\n"), "%s", said);
     check_dataset(&server, token, 7, 14, "sealed");
     cr_expect_not(experts_left(&server, "policies.ndjson"), "they were for the server alone");
     free(said);
