@@ -2,8 +2,9 @@
  *
  * DESIGN. A batch is a list of requests. begin, serve each (in a transaction of its own within the
  * batch, made by the api), commit, which waits for the disk; the replies leave, and what has
- * arrived meanwhile is the next batch. Who arrives while others are being served joins them, up to
- * what the lane calls a lot: a sync more costs everybody more than a request more does. What the
+ * arrived meanwhile is the next batch. Who arrives while others are being served joins them, as far
+ * as the lane gives (lane_take): a sync more costs everybody more than a request more does. Nobody
+ * joins a batch that only reads, whose transaction may not write, or one that has failed. What the
  * database says decides:
  *
  *   ok      every reply leaves
@@ -111,6 +112,7 @@ static enum db_status serve_with_retries(struct committer *committer, struct bat
     enum db_status status = DB_RETRY;
     for (int attempt = 0; attempt < BATCH_ATTEMPTS && status == DB_RETRY; attempt++) {
         if (attempt > 0) {
+            batch->most = 0;
             nanosleep(&(struct timespec){.tv_nsec = RETRY_PAUSE_MS * 1000000L}, NULL);
             metrics_add(committer->metrics, METRICS_BATCH_RETRIES, 1);
         }
@@ -163,8 +165,9 @@ static void tend_log(struct committer *committer)
 static void *committer_run(void *context)
 {
     struct committer *committer = context;
-    struct batch batch = {.most = committer->batch};
-    while ((batch.first = lane_take(&committer->lane, batch.most, &batch.count)) != NULL) {
+    struct batch batch;
+    while ((batch.first = lane_take(&committer->lane, committer->batch, &batch.count)) != NULL) {
+        batch.most = committer->batch;
         enum db_status status = serve_with_retries(committer, &batch);
         if (status != DB_OK)
             answer_failure(committer, batch.first, status);

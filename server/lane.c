@@ -55,7 +55,7 @@ void lane_push(struct lane *lane, struct exchange *exchange)
     pthread_mutex_unlock(&lane->lock);
 }
 
-/* The lock is held, and MOST is below the length of no list: fewer may be there. */
+/* The lock is held. At most MOST, fewer where fewer are there; NULL: none. */
 static struct exchange *unlink_oldest(struct lane *lane, unsigned most, unsigned *out_count)
 {
     unsigned count = 0;

@@ -30,9 +30,9 @@ bool lane_reserve_spare(struct lane *lane);
 /* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */
 void lane_push(struct lane *lane, struct exchange *exchange);
 /* Blocks until there is something; gives at most MOST of the oldest as a list, their number in
- * *out_count. NULL when the lane is stopping and empty. At most half of those who were in hand
- * together lately: two such lots in turns, one on its way while the other is served, get more done
- * than a single one. */
+ * *out_count. NULL when the lane is stopping and empty. Of more than 8 it gives at most
+ * half of those who were in hand together lately: two such lots in turns, one on its way while the
+ * other is served, get more done than a single one. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count);
 /* For a taker who has HELD and could serve more with them: what has come since, as far as lane_take
  * would have given it. Does not block; NULL: nothing. */

@@ -21,6 +21,21 @@ struct service {
     sem_t answered;
 };
 
+/* SQLite's driver, whose next commit fails as told; DB_OK: it does not. Set before a request is
+ * handed over, looked at by the committer's thread after that. */
+static struct db_driver failing;
+static enum db_status failure;
+
+static enum db_status commit(void *connection, struct db_fault *fault)
+{
+    enum db_status status = failure;
+    failure = DB_OK;
+    if (status == DB_OK)
+        return db_driver_sqlite.commit(connection, fault);
+    db_driver_sqlite.rollback(connection);
+    return status;
+}
+
 /* A request that brings another while it is being served: when its first header is looked for. */
 struct bringer {
     struct exchange *exchange, *brought; /* NULL: nobody any more */
@@ -39,7 +54,10 @@ static void open_service(struct service *service, unsigned batch)
     cr_assert_not_null(mkdtemp(service->directory));
     snprintf(service->path, sizeof service->path, "%s/tacet.db", service->directory);
     struct db_settings database = {.location = service->path, .not_durable = true};
-    service->store = db_store_new(&db_driver_sqlite, &database);
+    failing = db_driver_sqlite;
+    failing.commit = commit;
+    failure = DB_OK;
+    service->store = db_store_new(&failing, &database);
     cr_assert_not_null(service->store);
     cr_assert_eq(db_open(service->store, &service->db, error), DB_OK, "%s", error);
     cr_assert_eq(migrate(service->db, error), DB_OK, "%s", error);
@@ -114,43 +132,100 @@ static const char *bring(void *context, const char *name)
     return exchange_header(bringer->exchange, name);
 }
 
-/* How many commits two requests take of which the second arrives while the first is served. */
-static int64_t commits(const char *method, const char *path, unsigned batch)
+/* Two requests, of which the second arrives while the first is served. */
+struct scene {
+    const char *first, *second; /* what they ask: METHOD /path */
+    unsigned batch;             /* at most so many to a commit */
+    enum db_status failure;     /* of the first commit */
+};
+
+struct outcome {
+    int64_t batches, served, retries;
+    int first, second; /* their statuses */
+};
+
+static struct exchange *asking(struct service *service, const char *what)
+{
+    char method[8];
+    size_t size = strcspn(what, " ");
+    cr_assert_lt(size, sizeof method);
+    memcpy(method, what, size);
+    method[size] = '\0';
+    return request(service, method, what + size + 1);
+}
+
+static struct outcome play(const struct scene *scene)
 {
     struct service service = {.store = NULL};
-    open_service(&service, batch);
-    struct exchange *first = request(&service, method, path);
-    struct exchange *second = request(&service, "POST", "/v1/clients");
+    open_service(&service, scene->batch);
+    struct exchange *first = asking(&service, scene->first);
+    struct exchange *second = asking(&service, scene->second);
     struct bringer bringer = {first, second, committer_lane(service.committer)};
     first->request.header = bring;
     first->request.header_context = &bringer;
+    failure = scene->failure;
     hand_over(committer_lane(service.committer), first);
     sem_wait(&service.answered);
     sem_wait(&service.answered);
-    cr_expect_eq(first->reply.status, 401);
-    cr_expect_eq(second->reply.status, 401);
-    committer_stop(service.committer); /* what it counts after the answers is counted */
-    service.committer = NULL;
-    int64_t batches = metrics_get(service.metrics, METRICS_BATCHES);
-    cr_expect_eq(metrics_get(service.metrics, METRICS_BATCHED_REQUESTS), 2);
+    struct outcome outcome = {
+        .batches = metrics_get(service.metrics, METRICS_BATCHES),
+        .served = metrics_get(service.metrics, METRICS_BATCHED_REQUESTS),
+        .retries = metrics_get(service.metrics, METRICS_BATCH_RETRIES),
+        .first = first->reply.status,
+        .second = second->reply.status,
+    };
     exchange_let_go(first);
     exchange_let_go(second);
     close_service(&service);
-    return batches;
+    return outcome;
 }
+
+#define WRITER "POST /v1/clients"
+#define READER "GET /v1/datasets"
 
 Test(committer, who_comes_while_another_is_served_shares_its_commit)
 {
-    cr_expect_eq(commits("POST", "/v1/clients", 16), 1);
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_OK});
+    cr_expect_eq(is.batches, 1);
+    cr_expect_eq(is.served, 2);
+    cr_expect_eq(is.first, 401);
+    cr_expect_eq(is.second, 401);
 }
 
 Test(committer, no_batch_grows_past_its_limit)
 {
-    cr_expect_eq(commits("POST", "/v1/clients", 1), 2);
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 1, DB_OK});
+    cr_expect_eq(is.batches, 2);
+    cr_expect_eq(is.served, 2);
 }
 
 /* What only reads has begun a transaction in which nobody may write. */
 Test(committer, nobody_joins_those_who_only_read)
 {
-    cr_expect_eq(commits("GET", "/v1/datasets", 16), 2);
+    struct outcome is = play(&(struct scene){READER, WRITER, 16, DB_OK});
+    cr_expect_eq(is.batches, 2);
+    cr_expect_eq(is.first, 401);
+    cr_expect_eq(is.second, 401);
+}
+
+Test(committer, who_joined_is_served_again_with_the_others)
+{
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_RETRY});
+    cr_expect_eq(is.batches, 1);
+    cr_expect_eq(is.served, 2);
+    cr_expect_eq(is.retries, 1);
+    cr_expect_eq(is.first, 401);
+    cr_expect_eq(is.second, 401);
+}
+
+/* Whoever joined and writes is told so as well; whoever only reads is served alone. */
+Test(committer, who_joined_shares_a_full_disk)
+{
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_FULL});
+    cr_expect_eq(is.batches, 1);
+    cr_expect_eq(is.first, 503);
+    cr_expect_eq(is.second, 503);
+    is = play(&(struct scene){WRITER, READER, 16, DB_FULL});
+    cr_expect_eq(is.first, 503);
+    cr_expect_eq(is.second, 401);
 }
