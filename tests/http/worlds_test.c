@@ -134,7 +134,7 @@ Test(worlds, the_example_in_c_is_one_too, .fini = teardown)
               "1,1],\"rewards\":[-1,-1,-1,-1,-1,-1],\"terminated\":true,\"truncated\":false}\n");
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"none\",\"dataset\":\"%s\","
-             "\"parameters\":{\"hidden\":[8],\"steps\":200},"
+             "\"parameters\":{\"hidden\":[64],\"steps\":1000},"
              "\"evaluate\":{\"environment\":\"corridor\",\"episodes\":50}}",
              http_text(&made, "id"));
     desk_submit(&desk, body, "c", path);
