@@ -40,6 +40,7 @@ static enum db_status commit(void *connection, struct db_fault *fault)
 struct bringer {
     struct exchange *exchange, *brought; /* NULL: nobody any more */
     struct lane *lane;
+    bool late; /* not before a commit has failed */
 };
 
 static int64_t now_ms(void)
@@ -126,6 +127,8 @@ static void hand_over(struct lane *lane, struct exchange *exchange)
 static const char *bring(void *context, const char *name)
 {
     struct bringer *bringer = context;
+    if (bringer->late && failure != DB_OK)
+        return exchange_header(bringer->exchange, name);
     if (bringer->brought != NULL)
         hand_over(bringer->lane, bringer->brought);
     bringer->brought = NULL;
@@ -137,6 +140,7 @@ struct scene {
     const char *first, *second; /* what they ask: METHOD /path */
     unsigned batch;             /* at most so many to a commit */
     enum db_status failure;     /* of the first commit */
+    bool late;                  /* the second comes after that failure */
 };
 
 struct outcome {
@@ -160,7 +164,7 @@ static struct outcome play(const struct scene *scene)
     open_service(&service, scene->batch);
     struct exchange *first = asking(&service, scene->first);
     struct exchange *second = asking(&service, scene->second);
-    struct bringer bringer = {first, second, committer_lane(service.committer)};
+    struct bringer bringer = {first, second, committer_lane(service.committer), scene->late};
     first->request.header = bring;
     first->request.header_context = &bringer;
     failure = scene->failure;
@@ -185,7 +189,7 @@ static struct outcome play(const struct scene *scene)
 
 Test(committer, who_comes_while_another_is_served_shares_its_commit)
 {
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_OK});
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_OK, false});
     cr_expect_eq(is.batches, 1);
     cr_expect_eq(is.served, 2);
     cr_expect_eq(is.first, 401);
@@ -194,7 +198,7 @@ Test(committer, who_comes_while_another_is_served_shares_its_commit)
 
 Test(committer, no_batch_grows_past_its_limit)
 {
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 1, DB_OK});
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 1, DB_OK, false});
     cr_expect_eq(is.batches, 2);
     cr_expect_eq(is.served, 2);
 }
@@ -202,7 +206,7 @@ Test(committer, no_batch_grows_past_its_limit)
 /* What only reads has begun a transaction in which nobody may write. */
 Test(committer, nobody_joins_those_who_only_read)
 {
-    struct outcome is = play(&(struct scene){READER, WRITER, 16, DB_OK});
+    struct outcome is = play(&(struct scene){READER, WRITER, 16, DB_OK, false});
     cr_expect_eq(is.batches, 2);
     cr_expect_eq(is.first, 401);
     cr_expect_eq(is.second, 401);
@@ -210,7 +214,7 @@ Test(committer, nobody_joins_those_who_only_read)
 
 Test(committer, who_joined_is_served_again_with_the_others)
 {
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_RETRY});
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_RETRY, false});
     cr_expect_eq(is.batches, 1);
     cr_expect_eq(is.served, 2);
     cr_expect_eq(is.retries, 1);
@@ -218,14 +222,22 @@ Test(committer, who_joined_is_served_again_with_the_others)
     cr_expect_eq(is.second, 401);
 }
 
+Test(committer, nobody_joins_a_batch_that_has_failed)
+{
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_RETRY, true});
+    cr_expect_eq(is.batches, 2);
+    cr_expect_eq(is.served, 2);
+    cr_expect_eq(is.retries, 1);
+}
+
 /* Whoever joined and writes is told so as well; whoever only reads is served alone. */
 Test(committer, who_joined_shares_a_full_disk)
 {
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_FULL});
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_FULL, false});
     cr_expect_eq(is.batches, 1);
     cr_expect_eq(is.first, 503);
     cr_expect_eq(is.second, 503);
-    is = play(&(struct scene){WRITER, READER, 16, DB_FULL});
+    is = play(&(struct scene){WRITER, READER, 16, DB_FULL, false});
     cr_expect_eq(is.first, 503);
     cr_expect_eq(is.second, 401);
 }
