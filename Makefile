@@ -42,9 +42,11 @@ BLAS     := -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free $(BLAS_DIR)/lib
 LDLIBS   := -lmicrohttpd -ljansson -lsqlite3 -lsodium -lz -lzstd -lcurl -lbox2d $(BLAS) -lstdc++ -lm
 TEST_LIBS := -lcriterion -lcurl
 
-ROOMS := envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos storage api server
+# algos/ has floors that are linked by themselves; any other room is linked with the rooms inside it.
+ROOMS := envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos storage api server cli
 room_lib   = $(OUT)/lib$(subst /,-,$(1)).a
-room_src   = $(filter-out server/main.c,$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
+room_dirs  = $(1) $(if $(filter algos,$(1)),,$(1)/* $(1)/*/*)
+room_src   = $(filter-out cli/main.c,$(wildcard $(foreach d,$(call room_dirs,$(1)),$(d)/*.c $(d)/*.cpp)))
 room_obj   = $(patsubst %,$(OUT)/%.o,$(call room_src,$(1)))
 ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
@@ -83,7 +85,7 @@ debug asan tsan:
 $(BUILD)/tacet: $(BUILD)/release/tacet
 	@cp -f $< $@
 
-$(OUT)/tacet: $(OUT)/server/main.c.o $(ROOM_LIBS)
+$(OUT)/tacet: $(OUT)/cli/main.c.o $(ROOM_LIBS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
 

@@ -12,7 +12,7 @@
 #include "algos/offline/stage_plan.h"
 #include "algos/parameters.h"
 #include "algos/policy.h"
-#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 #include "algos/release/q_release.h"
 #include "algos/statement.h"
 #include "algos/teacher_question.h"
@@ -177,7 +177,7 @@ struct algorithm {
                                   struct algorithm_plan *out, const char **message);
 
     /* What a certificate says of a private run in the world of that name; request->world may be
-     * NULL by then. NULL: it protects experts, in the words of api/job_certificate.c. */
+     * NULL by then. NULL: it protects experts, in the words of api/jobs/run/job_certificate.c. */
     void (*describe)(const struct algorithm_request *request, const struct algorithm_plan *plan,
                      const char *world, struct statement *out);
 

@@ -1,14 +1,14 @@
 /* The life of what all threads share. */
-#include "api/app.h"
+#include "api/call/app.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 
 #include "api/api.h"
-#include "api/json_load.h"
-#include "api/q_pass.h"
-#include "api/q_shelf.h"
-#include "api/teacher_shelf.h"
+#include "api/json/json_load.h"
+#include "api/releases/q_pass.h"
+#include "api/releases/q_shelf.h"
+#include "api/teachers/teacher_shelf.h"
 
 struct app *api_open(const struct api_settings *settings)
 {

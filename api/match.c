@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/route.h"
-#include "api/uri.h"
+#include "api/call/route.h"
+#include "api/call/uri.h"
 
 struct span {
     const char *text;

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/accept.h"
-#include "api/app.h"
-#include "api/certificate.h"
+#include "api/call/accept.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
 #include "api/embedded.h"
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #define PAGE_POLICY                                                                                \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \

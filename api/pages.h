@@ -3,7 +3,7 @@
 #ifndef TACET_API_PAGES_H
 #define TACET_API_PAGES_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 enum problem api_page_home(struct call *call);         /* GET / */
 enum problem api_page_script(struct call *call);       /* GET /status.js */

@@ -10,20 +10,20 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/accept.h"
 #include "api/api.h"
-#include "api/app.h"
-#include "api/auth.h"
-#include "api/call.h"
-#include "api/idempotency.h"
+#include "api/call/accept.h"
+#include "api/call/app.h"
+#include "api/call/auth.h"
+#include "api/call/call.h"
+#include "api/call/idempotency.h"
+#include "api/call/reply.h"
+#include "api/call/request_form.h"
+#include "api/call/serve_as.h"
 #include "api/pages.h"
-#include "api/q_pass.h"
-#include "api/query_ahead.h"
-#include "api/reply.h"
-#include "api/request_form.h"
-#include "api/serve_as.h"
-#include "api/teacher_shelf.h"
-#include "storage/db.h"
+#include "api/releases/q_pass.h"
+#include "api/teachers/query_ahead.h"
+#include "api/teachers/teacher_shelf.h"
+#include "storage/db/db.h"
 
 #define QUICK_BODY_BYTES 512 /* a question that takes microseconds */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define NORMALS 67586 /* parameters of a 4-256-256-2 network */
 #define DRAWS   100000
@@ -51,7 +51,7 @@ void plain_gaussian_add(struct plain_source *source, float *v, size_t count, flo
 #define noise_uniform      plain_uniform
 #define noise_gaussian_add plain_gaussian_add
 // NOLINTNEXTLINE(bugprone-suspicious-include): the same code under other names is the point
-#include "algos/privacy/noise_gaussian.c"
+#include "algos/privacy/noise/noise_gaussian.c"
 #undef noise_source
 #undef noise_bytes
 #undef noise_uniform

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_pld.h"
-#include "algos/privacy/accountant_search.h"
-#include "algos/privacy/dirichlet.h"
-#include "algos/privacy/dp_sgd_plan.h"
-#include "algos/privacy/filter.h"
-#include "algos/privacy/gaussian_path.h"
-#include "algos/privacy/gaussian_path_table.h"
-#include "algos/privacy/gaussian_simplex.h"
-#include "algos/privacy/local_mechanism.h"
-#include "algos/privacy/noise.h"
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_pld.h"
+#include "algos/privacy/accounting/accountant_search.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
+#include "algos/privacy/functions/gaussian_path.h"
+#include "algos/privacy/functions/gaussian_path_table.h"
+#include "algos/privacy/laws/dirichlet.h"
+#include "algos/privacy/local/local_mechanism.h"
+#include "algos/privacy/noise/noise.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 #define NORMALS 67586 /* parameters of a 4-256-256-2 network */
 

@@ -15,8 +15,8 @@
 
 #include "api/api.h"
 #include "bench/cpu_clock.h"
-#include "storage/db.h"
-#include "storage/migrate.h"
+#include "storage/db/db.h"
+#include "storage/db/migrate.h"
 
 #define BATCH 20
 

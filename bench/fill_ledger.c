@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/answers.h"
+#include "storage/answers/answers.h"
 #include "storage/clients.h"
-#include "storage/db.h"
-#include "storage/ledger.h"
-#include "storage/migrate.h"
+#include "storage/db/db.h"
+#include "storage/db/migrate.h"
+#include "storage/ledger/ledger.h"
 #include "storage/teachers.h"
 
 #define BATCH   500 /* requests to a commit */

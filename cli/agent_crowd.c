@@ -1,5 +1,5 @@
 /* The threads of a crowd. One lock guards the counters; the network is talked to outside of it. */
-#include "server/agent_crowd.h"
+#include "cli/agent_crowd.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/http_out.h"
-#include "server/progress.h"
+#include "cli/http_out.h"
+#include "cli/progress.h"
 
 #define TOKEN_SIZE   256
 #define MAKING_TRIES 5 /* lost answers in a row */

@@ -1,13 +1,13 @@
 /* Many agents in one process, for experiments: threads that take one agent after the other, make it
  * if need be, give it a world of its own and let it report. */
-#ifndef TACET_SERVER_AGENT_CROWD_H
-#define TACET_SERVER_AGENT_CROWD_H
+#ifndef TACET_CLI_AGENT_CROWD_H
+#define TACET_CLI_AGENT_CROWD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/problem_line.h"
-#include "server/agent_life.h"
+#include "api/wire/problem_line.h"
+#include "cli/agent_life.h"
 
 #define AGENT_CROWD_THREADS 64
 #define AGENT_CROWD_VALUES  64

@@ -3,15 +3,15 @@
  * DESIGN. The key of a submission is drawn once and its bytes are made once: a repeat after a lost
  * answer sends the same randomised report, which costs nothing new. Refusals end the report; the
  * agent never randomises the same gradient twice. */
-#include "server/agent_life.h"
+#include "cli/agent_life.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
-#include "server/http_out.h"
+#include "algos/privacy/noise/noise_source.h"
+#include "cli/http_out.h"
 
 bool agent_room_init(struct agent_room *room, const struct agent_task *task)
 {

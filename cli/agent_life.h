@@ -1,12 +1,12 @@
 /* One agent of an aggregation: it plays an episode in its own world, randomises the gradient on
  * this machine, and sends the report. Nothing else that depends on the episode leaves it. */
-#ifndef TACET_SERVER_AGENT_LIFE_H
-#define TACET_SERVER_AGENT_LIFE_H
+#ifndef TACET_CLI_AGENT_LIFE_H
+#define TACET_CLI_AGENT_LIFE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/agent_messages.h"
+#include "api/wire/agent_messages.h"
 #include "envs/env.h"
 
 struct http_out;

@@ -1,7 +1,7 @@
 /* The subcommands. Each gets the arguments after its own name and gives the exit code: 0, 1 when it
  * failed, 2 when it was called wrongly. */
-#ifndef TACET_SERVER_CLI_H
-#define TACET_SERVER_CLI_H
+#ifndef TACET_CLI_CLI_H
+#define TACET_CLI_CLI_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* `tacet agent`: agents of an aggregation as a process of their own, one for real or thousands for
  * an experiment. Flags here; one agent's report is in agent_life.c. */
-#include "server/cli_agent.h"
+#include "cli/cli_agent.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/agent_crowd.h"
-#include "server/cli_flags.h"
-#include "server/http_out.h"
+#include "cli/agent_crowd.h"
+#include "cli/cli_flags.h"
+#include "cli/http_out.h"
 
 #define MAX_AGENTS 1000000
 

@@ -1,6 +1,6 @@
 /* tacet agent: agents of an aggregation, as clients over HTTP. */
-#ifndef TACET_SERVER_CLI_AGENT_H
-#define TACET_SERVER_CLI_AGENT_H
+#ifndef TACET_CLI_CLI_AGENT_H
+#define TACET_CLI_CLI_AGENT_H
 
 int cli_agent(int argc, char **argv); /* as in cli.h */
 

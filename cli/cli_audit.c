@@ -1,6 +1,6 @@
 /* tacet audit: flags to an attack (algos/offline/membership_audit.h), scores of both worlds, and
  * what they prove. It reads no database: nobody's data take part. */
-#include "server/cli_audit.h"
+#include "cli/cli_audit.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "algos/offline/membership_audit.h"
-#include "server/cli_flags.h"
-#include "server/epsilon_lines.h"
+#include "cli/cli_flags.h"
+#include "cli/epsilon_lines.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "api/api.h"
-#include "server/cli.h"
-#include "server/cli_flags.h"
+#include "cli/cli.h"
+#include "cli/cli_flags.h"
 #include "server/data_dir.h"
 #include "server/database.h"
 

@@ -1,6 +1,6 @@
 /* tacet epsilon: from flags or a file of events to a plan, from the plan to figures. It reads no
  * database and no environment: those are settings of the service. */
-#include "server/cli_epsilon.h"
+#include "cli/cli_epsilon.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/accountant_search.h"
-#include "algos/privacy/dirichlet_paper.h"
-#include "algos/privacy/privacy_report.h"
-#include "api/event_text.h"
-#include "server/epsilon_flags.h"
-#include "server/epsilon_lines.h"
-#include "server/epsilon_mechanisms.h"
+#include "algos/privacy/accounting/accountant_search.h"
+#include "algos/privacy/accounting/privacy_report.h"
+#include "algos/privacy/answers/dirichlet_paper.h"
+#include "api/wire/event_text.h"
+#include "cli/epsilon_flags.h"
+#include "cli/epsilon_lines.h"
+#include "cli/epsilon_mechanisms.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -1,6 +1,6 @@
 /* tacet epsilon: what a mechanism costs, by the accountants that the service charges by. */
-#ifndef TACET_SERVER_CLI_EPSILON_H
-#define TACET_SERVER_CLI_EPSILON_H
+#ifndef TACET_CLI_CLI_EPSILON_H
+#define TACET_CLI_CLI_EPSILON_H
 
 int cli_epsilon(int argc, char **argv);
 

@@ -2,7 +2,7 @@
  * expert_crew.c, their text in expert_lines.c; it goes to files (expert_output.c) and to a server
  * (expert_upload.c), and expert_state.c knows how far. Standard output carries nothing but
  * trajectories. */
-#include "server/cli_experts.h"
+#include "cli/cli_experts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,16 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/deflate.h"
-#include "server/expert_crew.h"
-#include "server/expert_flags.h"
-#include "server/expert_output.h"
-#include "server/expert_state.h"
-#include "server/expert_upload.h"
-#include "server/progress.h"
-#include "server/returns_file.h"
-#include "server/returns_plot.h"
-#include "server/returns_report.h"
+#include "api/wire/deflate.h"
+#include "cli/expert_crew.h"
+#include "cli/expert_flags.h"
+#include "cli/expert_output.h"
+#include "cli/expert_state.h"
+#include "cli/expert_upload.h"
+#include "cli/progress.h"
+#include "cli/returns_file.h"
+#include "cli/returns_plot.h"
+#include "cli/returns_report.h"
 
 #define RANDOM_EPISODES 400
 #define DEFAULT_DELTA   1e-5

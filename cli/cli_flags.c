@@ -1,5 +1,5 @@
 /* Reading flags by a table. */
-#include "server/cli_flags.h"
+#include "cli/cli_flags.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Flags of a subcommand: one table that drives reading and help. */
-#ifndef TACET_SERVER_CLI_FLAGS_H
-#define TACET_SERVER_CLI_FLAGS_H
+#ifndef TACET_CLI_CLI_FLAGS_H
+#define TACET_CLI_CLI_FLAGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* tacet replay: reads files of recorded episodes, plays them again in our worlds, and says how far
  * they are apart. A file that cannot be read is one line on standard error and exit code 2; the
  * others are compared all the same. */
-#include "server/cli_replay.h"
+#include "cli/cli_replay.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/replay_file.h"
-#include "api/replay_json.h"
+#include "api/wire/replay_file.h"
+#include "api/wire/replay_json.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/worlds.h"
-#include "server/cli.h"
+#include "api/worlds/worlds.h"
+#include "cli/cli.h"
 #include "server/config.h"
 #include "server/data_dir.h"
 #include "server/log.h"

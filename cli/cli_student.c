@@ -1,5 +1,5 @@
 /* `tacet student`: flags and summary; the life between them is in student_life.c. */
-#include "server/cli_student.h"
+#include "cli/cli_student.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/cli_flags.h"
-#include "server/http_out.h"
-#include "server/student_life.h"
+#include "cli/cli_flags.h"
+#include "cli/http_out.h"
+#include "cli/student_life.h"
 
 struct options {
     const char *server, *teacher, *environment;

@@ -1,5 +1,5 @@
 /* Reading the flags of `tacet epsilon`. */
-#include "server/epsilon_flags.h"
+#include "cli/epsilon_flags.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/cli_flags.h"
+#include "cli/cli_flags.h"
 
 enum { EXIT_USAGE = 2 };
 

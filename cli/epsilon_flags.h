@@ -1,6 +1,6 @@
 /* The flags of `tacet epsilon`: one table that drives reading, checking and help. */
-#ifndef TACET_SERVER_EPSILON_FLAGS_H
-#define TACET_SERVER_EPSILON_FLAGS_H
+#ifndef TACET_CLI_EPSILON_FLAGS_H
+#define TACET_CLI_EPSILON_FLAGS_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* Figures to text. Names and texts are ours and need no escape. */
-#include "server/epsilon_lines.h"
+#include "cli/epsilon_lines.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What `tacet epsilon` prints: figures with names, as one JSON object or as lines for people. */
-#ifndef TACET_SERVER_EPSILON_LINES_H
-#define TACET_SERVER_EPSILON_LINES_H
+#ifndef TACET_CLI_EPSILON_LINES_H
+#define TACET_CLI_EPSILON_LINES_H
 
 #include <stdbool.h>
 

@@ -1,13 +1,13 @@
 /* Flags to plans. A new mechanism is a function and a row. */
-#include "server/epsilon_mechanisms.h"
+#include "cli/epsilon_mechanisms.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/gaussian_simplex.h"
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

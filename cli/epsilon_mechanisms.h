@@ -1,10 +1,10 @@
 /* The mechanisms that `tacet epsilon` prices: one table, a row each. */
-#ifndef TACET_SERVER_EPSILON_MECHANISMS_H
-#define TACET_SERVER_EPSILON_MECHANISMS_H
+#ifndef TACET_CLI_EPSILON_MECHANISMS_H
+#define TACET_CLI_EPSILON_MECHANISMS_H
 
-#include "algos/privacy/mechanism.h"
-#include "server/epsilon_flags.h"
-#include "server/epsilon_lines.h"
+#include "algos/privacy/laws/mechanism.h"
+#include "cli/epsilon_flags.h"
+#include "cli/epsilon_lines.h"
 
 struct epsilon_mechanism {
     const char *name, *summary;

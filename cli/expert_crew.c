@@ -1,14 +1,14 @@
 /* The crew. Settings are handed out in order and come back in any; a ring of twice as many slots as
  * threads holds what is made before it is taken, so a slow reader slows the crew and memory stays
  * bounded. */
-#include "server/expert_crew.h"
+#include "cli/expert_crew.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/deflate.h"
-#include "server/expert_lines.h"
+#include "api/wire/deflate.h"
+#include "cli/expert_lines.h"
 
 struct slot {
     bool full;

@@ -1,14 +1,14 @@
 /* Threads that train and play experts, setting by setting, and hand over the text in order. What
  * they make depends on the request alone, never on how many they are. */
-#ifndef TACET_SERVER_EXPERT_CREW_H
-#define TACET_SERVER_EXPERT_CREW_H
+#ifndef TACET_CLI_EXPERT_CREW_H
+#define TACET_CLI_EXPERT_CREW_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "algos/online/experts.h"
-#include "api/inflate.h"
+#include "api/wire/inflate.h"
 
 #define EXPERT_CREW_MAX_THREADS 256
 

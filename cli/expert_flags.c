@@ -1,5 +1,5 @@
 /* The flags of `tacet experts`. What flags mean together is in expert_flags_check.c. */
-#include "server/expert_flags.h"
+#include "cli/expert_flags.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/cli_flags.h"
-#include "server/expert_flags_check.h"
-#include "server/http_out.h"
+#include "cli/cli_flags.h"
+#include "cli/expert_flags_check.h"
+#include "cli/http_out.h"
 
 #define MAX_EXPERTS      1000000 /* ids have six digits */
 #define MAX_TRAJECTORIES 100000

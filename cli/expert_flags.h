@@ -1,13 +1,13 @@
 /* The flags of `tacet experts`: one table that drives reading, checking and help. */
-#ifndef TACET_SERVER_EXPERT_FLAGS_H
-#define TACET_SERVER_EXPERT_FLAGS_H
+#ifndef TACET_CLI_EXPERT_FLAGS_H
+#define TACET_CLI_EXPERT_FLAGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/inflate.h"
-#include "server/expert_crew.h"
+#include "api/wire/inflate.h"
+#include "cli/expert_crew.h"
 
 #define EXPERT_TOKEN_SIZE       512
 #define EXPERT_DEFAULT_POLICIES "policies.ndjson"

@@ -1,7 +1,7 @@
 /* Flags of `tacet experts` that need one another or exclude one another, and what follows from
  * them.
  */
-#include "server/expert_flags_check.h"
+#include "cli/expert_flags_check.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deflate.h"
-#include "server/cli.h"
+#include "api/wire/deflate.h"
+#include "cli/cli.h"
 
 /* Steps of one expert: its lines are held in memory, about 60 bytes a step in CartPole. */
 #define MAX_STEPS_IN_ALL 2000000

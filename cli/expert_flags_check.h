@@ -1,8 +1,8 @@
 /* What the flags of `tacet experts` mean together. */
-#ifndef TACET_SERVER_EXPERT_FLAGS_CHECK_H
-#define TACET_SERVER_EXPERT_FLAGS_CHECK_H
+#ifndef TACET_CLI_EXPERT_FLAGS_CHECK_H
+#define TACET_CLI_EXPERT_FLAGS_CHECK_H
 
-#include "server/expert_flags.h"
+#include "cli/expert_flags.h"
 
 /* Refuses flags that do not go together, finds the encoding and the token. 0, or an exit code after
  * one line on standard error. */

@@ -1,6 +1,6 @@
 /* Experts as NDJSON. The numbers are finite (worlds and trained policies are checked where they are
  * made), so printf's own form is JSON. */
-#include "server/expert_lines.h"
+#include "cli/expert_lines.h"
 
 #include <assert.h>
 #include <inttypes.h>

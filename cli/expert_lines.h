@@ -1,8 +1,8 @@
 /* Experts as text: the NDJSON lines that the upload takes. Numbers are float32 with nine digits,
  * which read back to the same bits. A failed write shows in ferror(OUT), which the caller checks.
  */
-#ifndef TACET_SERVER_EXPERT_LINES_H
-#define TACET_SERVER_EXPERT_LINES_H
+#ifndef TACET_CLI_EXPERT_LINES_H
+#define TACET_CLI_EXPERT_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>

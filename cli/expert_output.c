@@ -1,5 +1,5 @@
 /* Output by descriptors, not streams: what was written must be known to the byte. */
-#include "server/expert_output.h"
+#include "cli/expert_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/deflate.h"
+#include "api/wire/deflate.h"
 
 static bool failed(struct expert_output *output)
 {

@@ -1,12 +1,12 @@
 /* A file that a run of `tacet experts` writes: plain or compressed, begun or gone on with. */
-#ifndef TACET_SERVER_EXPERT_OUTPUT_H
-#define TACET_SERVER_EXPERT_OUTPUT_H
+#ifndef TACET_CLI_EXPERT_OUTPUT_H
+#define TACET_CLI_EXPERT_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/inflate.h"
+#include "api/wire/inflate.h"
 
 struct expert_output {
     const char *name; /* borrowed; for messages */

@@ -7,7 +7,7 @@
  *
  * "done" has the number of settings so far, the sizes of the two outputs and the returns of the
  * setting's experts, exact in hexadecimal. */
-#include "server/expert_state.h"
+#include "cli/expert_state.h"
 
 #include <assert.h>
 #include <errno.h>

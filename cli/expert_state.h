@@ -4,8 +4,8 @@
  * The file is text, one fact to a line, only ever appended to: a run that is killed while it writes
  * leaves a torn last line, which is cut off. A "done" line is written after what it tells of is on
  * disk and acknowledged by the server. A lock keeps a second run away. */
-#ifndef TACET_SERVER_EXPERT_STATE_H
-#define TACET_SERVER_EXPERT_STATE_H
+#ifndef TACET_CLI_EXPERT_STATE_H
+#define TACET_CLI_EXPERT_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Uploading experts: which calls, in which order, under which keys. */
-#include "server/expert_upload.h"
+#include "cli/expert_upload.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deflate.h"
-#include "api/json_text.h"
-#include "server/expert_lines.h"
+#include "api/json/json_text.h"
+#include "api/wire/deflate.h"
+#include "cli/expert_lines.h"
 
 #define KEY_SIZE  64
 #define KEY_BYTES 20

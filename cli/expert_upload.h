@@ -4,14 +4,14 @@
  * population is made, which setting. So a call that is repeated after a lost answer, a crash of
  * either side or with a lost state file is answered from the server's store and never adds the same
  * trajectories twice; other data under the same key is refused by the server. */
-#ifndef TACET_SERVER_EXPERT_UPLOAD_H
-#define TACET_SERVER_EXPERT_UPLOAD_H
+#ifndef TACET_CLI_EXPERT_UPLOAD_H
+#define TACET_CLI_EXPERT_UPLOAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/expert_crew.h"
-#include "server/http_out.h"
+#include "cli/expert_crew.h"
+#include "cli/http_out.h"
 
 struct expert_upload_settings {
     struct http_out_settings server;

@@ -4,7 +4,7 @@
  * that says so. The pause doubles from a quarter of a second to half a minute and is drawn from its
  * upper half, so that many clients of one server that fell over do not come back in step. The clock
  * of patience starts with the first failure of a call: a transfer may take as long as it moves. */
-#include "server/http_out.h"
+#include "cli/http_out.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "server/cli.h"
+#include "cli/cli.h"
 
 #define ANSWER_MAX       ((size_t)16 << 20)
 #define URL_SIZE         2048

@@ -5,13 +5,13 @@
  * Retry-After is heeded. Every other refusal ends it at once, as one line made of the problem+json.
  * A POST without a key is repeated only where nothing can have been done. Redirects are not
  * followed: a token goes to the server that it was meant for. */
-#ifndef TACET_SERVER_HTTP_OUT_H
-#define TACET_SERVER_HTTP_OUT_H
+#ifndef TACET_CLI_HTTP_OUT_H
+#define TACET_CLI_HTTP_OUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/problem_line.h"
+#include "api/wire/problem_line.h"
 
 #define HTTP_OUT_PATIENCE_S 300 /* a fit default for PATIENCE_S */
 

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/cli.h"
-#include "server/cli_agent.h"
-#include "server/cli_audit.h"
-#include "server/cli_epsilon.h"
-#include "server/cli_experts.h"
-#include "server/cli_replay.h"
-#include "server/cli_student.h"
+#include "cli/cli.h"
+#include "cli/cli_agent.h"
+#include "cli/cli_audit.h"
+#include "cli/cli_epsilon.h"
+#include "cli/cli_experts.h"
+#include "cli/cli_replay.h"
+#include "cli/cli_student.h"
 
 static int cli_help(int argc, char **argv);
 static int cli_version(int argc, char **argv);

@@ -1,5 +1,5 @@
 /* A progress bar on standard error. */
-#include "server/progress.h"
+#include "cli/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A progress bar on standard error, for people: silent unless that is a terminal. */
-#ifndef TACET_SERVER_PROGRESS_H
-#define TACET_SERVER_PROGRESS_H
+#ifndef TACET_CLI_PROGRESS_H
+#define TACET_CLI_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* From a file of trajectories to returns, by the reader of uploads. */
-#include "server/returns_file.h"
+#include "cli/returns_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "algos/online/experts.h"
-#include "api/expert_names.h"
-#include "api/inflate.h"
-#include "api/json_stream.h"
+#include "api/data/expert_names.h"
+#include "api/data/json_stream.h"
+#include "api/wire/inflate.h"
 
 #define EXPERTS_MOST 1000000
 

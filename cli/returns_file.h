@@ -1,6 +1,6 @@
 /* The experts' returns out of a file of trajectories, and what random actions bring. */
-#ifndef TACET_SERVER_RETURNS_FILE_H
-#define TACET_SERVER_RETURNS_FILE_H
+#ifndef TACET_CLI_RETURNS_FILE_H
+#define TACET_CLI_RETURNS_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

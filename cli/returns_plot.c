@@ -6,7 +6,7 @@
  * where place() leads. Colours
  * are those of a style sheet inside the picture, which asks for the reader's scheme; the ground
  * stays that of the page. The random policy and the mean are dashed lines with a label above. */
-#include "server/returns_plot.h"
+#include "cli/returns_plot.h"
 
 #include <assert.h>
 #include <math.h>

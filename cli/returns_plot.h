@@ -1,12 +1,12 @@
 /* The distribution of returns as a picture: a histogram in SVG, made for a page that may be light
  * or dark, without a script and without a font of its own. */
-#ifndef TACET_SERVER_RETURNS_PLOT_H
-#define TACET_SERVER_RETURNS_PLOT_H
+#ifndef TACET_CLI_RETURNS_PLOT_H
+#define TACET_CLI_RETURNS_PLOT_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-#include "server/returns_report.h"
+#include "cli/returns_report.h"
 
 /* Writes the picture of sorted[count], whose report is REPORT (returns_report_make). Failure shows
  * in ferror(OUT). */

@@ -1,5 +1,5 @@
 /* The distribution of returns in numbers. */
-#include "server/returns_report.h"
+#include "cli/returns_report.h"
 
 #include <assert.h>
 #include <math.h>

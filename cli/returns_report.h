@@ -3,8 +3,8 @@
  * An expert's return is the mean, over its trajectories, of the undiscounted sum of rewards in the
  * usual world; the report is over experts. After Figure 2 of Sharma et al. 2025
  * (arXiv 2411.13598), which shows that distribution as a histogram. */
-#ifndef TACET_SERVER_RETURNS_REPORT_H
-#define TACET_SERVER_RETURNS_REPORT_H
+#ifndef TACET_CLI_RETURNS_REPORT_H
+#define TACET_CLI_RETURNS_REPORT_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -3,14 +3,14 @@
  * DESIGN. A question's key is drawn once: http_out repeats the call under it until an answer has
  * come, so that a lost answer is fetched and not bought again. 403 for want of budget is no failure
  * but the silence that every teacher falls into. */
-#include "server/student_life.h"
+#include "cli/student_life.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/http_out.h"
+#include "cli/http_out.h"
 
 struct student {
     const struct student_plan *plan;

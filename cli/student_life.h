@@ -1,14 +1,14 @@
 /* A student of a teacher: it learns in a world of its own by PPO and asks over HTTP, in each
  * roll-out, what the teacher would do, until nobody pays for answers; then it goes on alone. */
-#ifndef TACET_SERVER_STUDENT_LIFE_H
-#define TACET_SERVER_STUDENT_LIFE_H
+#ifndef TACET_CLI_STUDENT_LIFE_H
+#define TACET_CLI_STUDENT_LIFE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "algos/online/ppo.h"
-#include "api/problem_line.h"
-#include "api/student_messages.h"
+#include "api/wire/problem_line.h"
+#include "api/wire/student_messages.h"
 
 struct http_out;
 

@@ -1,5 +1,6 @@
 /* The table of worlds that can be replayed, and the replay. A new world that should be replayed is
- * a row here, and one in api/replay_settings.c where its recordings have settings of their own. */
+ * a row here, and one in api/wire/replay_settings.c where its recordings have settings of their
+ * own. */
 #include "envs/replay.h"
 
 #include <assert.h>

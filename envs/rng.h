@@ -1,5 +1,5 @@
 /* Pseudo-random numbers for worlds and public coins: fast, small, reproducible from a seed.
- * Never used for privacy noise; that is algos/privacy/noise.h. */
+ * Never used for privacy noise; that is algos/privacy/noise/noise.h. */
 #ifndef TACET_ENVS_RNG_H
 #define TACET_ENVS_RNG_H
 

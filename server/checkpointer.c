@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
-#include "storage/db_log.h"
+#include "storage/db/db_log.h"
 
 #define LONG_LOG  4000 /* blocks: 16 MB */
 #define SHORT_LOG 200  /* blocks: a millisecond or two of the writer's time */

@@ -17,7 +17,7 @@ struct checkpointer;
 struct checkpointer *checkpointer_start(struct db *db);
 
 /* To be called by the writer after a commit that left the log with that many BLOCKS. True: the
- * writer is to empty the rest now (db_checkpoint, storage/db_log.h). */
+ * writer is to empty the rest now (db_checkpoint, storage/db/db_log.h). */
 bool checkpointer_tend(struct checkpointer *checkpointer, size_t blocks);
 
 /* Ends the thread after what it is at. NULL is fine. */

@@ -23,8 +23,8 @@
 
 #include "server/checkpointer.h"
 #include "server/log.h"
-#include "storage/db.h"
-#include "storage/db_log.h"
+#include "storage/db/db.h"
+#include "storage/db/db_log.h"
 
 #define BATCH_ATTEMPTS 50
 #define RETRY_PAUSE_MS 5

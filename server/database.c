@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 
 #include "server/data_dir.h"
-#include "storage/answers.h"
-#include "storage/db.h"
+#include "storage/answers/answers.h"
+#include "storage/db/db.h"
+#include "storage/db/meta.h"
+#include "storage/db/migrate.h"
 #include "storage/jobs.h"
-#include "storage/ledger_verify.h"
-#include "storage/meta.h"
-#include "storage/migrate.h"
+#include "storage/ledger/ledger_verify.h"
 #include "storage/uploads.h"
 
 #define CONNECTIONS_MAX 256

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 struct pool_thread {
     pthread_t thread;

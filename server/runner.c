@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "storage/uploads.h"
 
 #define IDLE_MS          500

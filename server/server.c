@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
-#include "server/cli.h"
+#include "cli/cli.h"
 #include "server/committer.h"
 #include "server/data_dir.h"
 #include "server/database.h"

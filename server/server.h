@@ -11,9 +11,9 @@ struct server;
 struct worlds;
 
 /* Takes the data directory, migrates, verifies the ledger, opens the socket, starts every thread.
- * CONFIG and WORLDS (api/worlds.h) are borrowed for the server's life. NULL: everything is undone
- * and ERROR holds a sentence. The signals that the caller waits for must be blocked before: threads
- * inherit that. */
+ * CONFIG and WORLDS (api/worlds/worlds.h) are borrowed for the server's life. NULL: everything is
+ * undone and ERROR holds a sentence. The signals that the caller waits for must be blocked before:
+ * threads inherit that. */
 struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size);
 

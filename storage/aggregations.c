@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 
 #define COLUMNS                                                                                    \
     "id, owner, name, environment, state_dim, action_count, hidden, mechanism, epsilon, clip, "    \

@@ -3,8 +3,8 @@
 #ifndef TACET_STORAGE_AGGREGATIONS_H
 #define TACET_STORAGE_AGGREGATIONS_H
 
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
 
 #define AGGREGATION_WORD_SIZE 40
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "storage/listing.h"
-#include "storage/row_memo.h"
+#include "storage/db/listing.h"
+#include "storage/db/row_memo.h"
 
 #define COLUMNS "id, name, role, secret_hash, created_ms, revoked_ms"
 

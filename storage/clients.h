@@ -3,8 +3,8 @@
 #ifndef TACET_STORAGE_CLIENTS_H
 #define TACET_STORAGE_CLIENTS_H
 
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
 
 #define CLIENT_ROLE_SIZE 24
 #define CLIENT_HASH_SIZE 32

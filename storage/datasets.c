@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 
 #define COLUMNS                                                                                    \
     "id, owner, name, environment, state_dim, action_count, max_episode_steps, discount, "         \

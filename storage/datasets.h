@@ -3,8 +3,8 @@
 #ifndef TACET_STORAGE_DATASETS_H
 #define TACET_STORAGE_DATASETS_H
 
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
 
 #define DATASET_ENVIRONMENT_SIZE 64
 #define DATASET_EXPERT_SIZE      65 /* bytes of an expert's name, NUL included */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "storage/datasets.h"
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 
 /* ---- registering */
 

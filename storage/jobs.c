@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/db/listing.h"
 #include "storage/jobs_row.h"
-#include "storage/listing.h"
 
 static const char *const state_names[JOB_STATES] = {
     [JOB_QUEUED] = "queued", [JOB_RUNNING] = "running",     [JOB_SUCCEEDED] = "succeeded",

@@ -7,8 +7,8 @@
 #ifndef TACET_STORAGE_JOBS_H
 #define TACET_STORAGE_JOBS_H
 
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
 
 #define JOB_WORD_SIZE     40  /* algorithm, mechanism, slug, worker */
 #define JOB_DETAIL_SIZE   320 /* bytes of an error's detail */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/db/listing.h"
 #include "storage/jobs_row.h"
-#include "storage/listing.h"
 
 #define OURS "id = $1 AND state = 'running' AND lease_owner = $2"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 
 #define COLUMNS                                                                                    \
     "id, owner, name, environment, dataset, job, mechanism, released, state_dim, action_count, "   \

@@ -3,8 +3,8 @@
 #ifndef TACET_STORAGE_POLICIES_H
 #define TACET_STORAGE_POLICIES_H
 
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
 
 struct policy_row {
     char id[ID_SIZE]; /* pol_ */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 
 #define COLUMNS                                                                                    \
     "id, owner, name, environment, dataset, job, certificate, terms, created_ms, ended_ms"

@@ -4,8 +4,8 @@
 #ifndef TACET_STORAGE_Q_RELEASES_H
 #define TACET_STORAGE_Q_RELEASES_H
 
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
 
 struct q_release_row {
     char id[ID_SIZE]; /* qre_ */

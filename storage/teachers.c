@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/listing.h"
-#include "storage/row_memo.h"
+#include "storage/db/listing.h"
+#include "storage/db/row_memo.h"
 
 #define COLUMNS                                                                                    \
     "id, owner, policy, mechanism, adjacency, concentration, min_probability, vanishing, "         \

@@ -2,8 +2,8 @@
 #ifndef TACET_STORAGE_TEACHERS_H
 #define TACET_STORAGE_TEACHERS_H
 
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
 
 /* A teacher never changes; numbers mean what algos/release says. */
 struct teacher_row {

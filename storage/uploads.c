@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 #include "storage/uploads_drop.h"
 
 /* ---- staging */

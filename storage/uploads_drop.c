@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 
 struct drop_work {
     const char *upload;

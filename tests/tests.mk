@@ -53,7 +53,7 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(STATISTICAL_OBJ) $(TEST_RUNNER) \
 	  -Wl,--start-group $(STATISTICAL_LIB) -Wl,--end-group $(TEST_LIBS) $(LDLIBS)
 
-# Once more, of what has faster ways on newer processors, as on an older one (algos/privacy/processor.h).
+# Once more, of what has faster ways on newer processors, as on an older one (algos/privacy/noise/processor.h).
 OLDER_SRC := $(wildcard tests/older/*.c tests/unit/nn/*.c tests/unit/privacy/noise*_test.c) tests/unit/privacy/golden.c
 OLDER_OBJ := $(patsubst %,$(OUT)/%.o,$(OLDER_SRC))
 

@@ -40,10 +40,10 @@ size_t lipschitz_class_scratch_count(const struct mlp_shape *shape);
 
 /* The class holds the network of real numbers; a computed one differs from it by rounding, which is
  * rough at the scale of neighbouring inputs and must be paid for
- * (algos/privacy/gaussian_process_plan.h). An upper bound, over the whole cube, on the 2-norm of
- * that difference for lipschitz_class_evaluate, without the clamps. Large where biases are: nothing
- * else bounds those. A network above the error that was declared must count as the function 0.
- * INFINITY when a parameter is not finite; negative when memory is short. */
+ * (algos/privacy/functions/gaussian_process_plan.h). An upper bound, over the whole cube, on the
+ * 2-norm of that difference for lipschitz_class_evaluate, without the clamps. Large where biases
+ * are: nothing else bounds those. A network above the error that was declared must count as the
+ * function 0. INFINITY when a parameter is not finite; negative when memory is short. */
 double lipschitz_class_error_bound(const struct mlp_shape *shape, const float *parameters);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "algos/nn/matrix_wide.h"
-#include "algos/privacy/processor.h"
+#include "algos/privacy/noise/processor.h"
 
 enum { NARROW = 16, LANES = 8, TILE = 16, SIDE = 4 };
 

@@ -1,5 +1,5 @@
 /* Sums of per-example gradients in whole numbers, for noise that carries a proof
- * (algos/privacy/noise_rounded_gaussian.h): every example's gradient is truncated to a public
+ * (algos/privacy/noise/noise_rounded_gaussian.h): every example's gradient is truncated to a public
  * lattice, coordinate by coordinate, and whole numbers are added, in which no order shows. */
 #ifndef TACET_ALGOS_NN_PER_EXAMPLE_LATTICE_H
 #define TACET_ALGOS_NN_PER_EXAMPLE_LATTICE_H

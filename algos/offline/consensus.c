@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "algos/offline/expert_clones.h"
-#include "algos/privacy/noise.h"
-#include "algos/privacy/noise_lattice.h"
+#include "algos/privacy/noise/noise.h"
+#include "algos/privacy/noise/noise_lattice.h"
 
 /* Of the steps after the first round that are not explored. */
 #define STUDENT_SHARE 0.5

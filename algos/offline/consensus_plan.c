@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise_lattice.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise_lattice.h"
 #include "envs/env.h"
 
 enum consensus_status consensus_plan_make(uint32_t labels, uint32_t action_count, double epsilon,

@@ -16,8 +16,8 @@
 #include "algos/offline/trainer_chunk.h"
 #include "algos/offline/trainer_draw.h"
 #include "algos/offline/trainer_state.h"
-#include "algos/privacy/noise_rounded_gaussian.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_rounded_gaussian.h"
+#include "algos/privacy/noise/noise_source.h"
 
 /* Multiply-adds between two pulses: some 50 ms on a core. */
 #define PULSE_WORK UINT64_C(500000000)

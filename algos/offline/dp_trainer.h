@@ -3,12 +3,12 @@
  * optimiser, target network, checkpoints and pulses are here, once.
  *
  * A run is a schedule of steps of two kinds. A noisy step takes its batch and its noise from the
- * plan and from nothing else (algos/privacy/dp_sgd_plan.h): each expert slot of the run's data
- * joins with the plan's rate, each chosen expert gives one uniformly drawn transition, its gradient
- * over the whole network is clipped. An empty batch is a step of noise. A plain step is the mean of
- * BATCH_SIZE uniform transitions: of all the data with MECHANISM_NONE, else of the run's stable
- * set, which was released before (algos/offline/schedule.h says which steps those are; without a
- * stable transition they move nothing).
+ * plan and from nothing else (algos/privacy/training/dp_sgd_plan.h): each expert slot of the run's
+ * data joins with the plan's rate, each chosen expert gives one uniformly drawn transition, its
+ * gradient over the whole network is clipped. An empty batch is a step of noise. A plain step is
+ * the mean of BATCH_SIZE uniform transitions: of all the data with MECHANISM_NONE, else of the
+ * run's stable set, which was released before (algos/offline/schedule.h says which steps those are;
+ * without a stable transition they move nothing).
  *
  * When the plan says that its draws are rounded Gaussians, noisy steps are computed in whole
  * numbers (fixed_order must be set): each example's gradient depends on that example and the

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "algos/offline/schedule.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #define USUAL_BATCH 128
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define STEPS_AT_ONCE   16
 #define EXPERTS_AT_ONCE 64

@@ -11,7 +11,7 @@
 #include "algos/offline/skill_voices.h"
 #include "algos/offline/stable_prefix.h"
 #include "algos/offline/stage_state.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 struct stages {
     const struct stage_run *stage;

@@ -7,8 +7,8 @@
 
 #include "algos/offline/consensus_grid.h"
 #include "algos/offline/consensus_plan.h"
-#include "algos/privacy/mechanism.h"
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/laws/mechanism.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 enum stage_kind {
     STAGE_NONE,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 bool trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size)
 {

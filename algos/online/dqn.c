@@ -7,7 +7,7 @@
 #include "algos/offline/offline.h"
 #include "algos/online/dqn_buffer.h"
 #include "algos/online/online_run.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define MAX_TRANSITIONS 100000000.0
 #define MAX_KEPT        200000000.0 /* noised numbers in a checkpoint: 800 MB, what a row may hold */

@@ -1,7 +1,7 @@
 /* Private gradient collection (PGC-A3C; Ono and Takahashi 2020, arXiv 2001.11718, algorithm 1):
  * agents play in worlds of their own, each randomises the gradient of an episode on its side, and
  * a collector that sees nothing but reports moves the shared parameters by their mean. Here is what
- * collector and agents must agree on; the randomisers are in algos/privacy/local_mechanism.h.
+ * collector and agents must agree on; the randomisers are in algos/privacy/local/local_mechanism.h.
  *
  * All of this is post-processing of reports. */
 #ifndef TACET_ALGOS_ONLINE_GRADIENT_COLLECTION_H

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise.h"
 
 #define PI 3.14159265358979323846
 

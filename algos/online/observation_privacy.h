@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 #include "algos/statement.h"
 
 struct observation_bounds {

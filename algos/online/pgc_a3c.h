@@ -12,7 +12,7 @@
 
 #include "algos/algorithm.h"
 #include "algos/online/gradient_collection.h"
-#include "algos/privacy/local_mechanism.h"
+#include "algos/privacy/local/local_mechanism.h"
 
 struct pgc_settings {
     struct actor_critic net;

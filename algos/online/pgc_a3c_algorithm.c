@@ -5,7 +5,7 @@
 
 #include "algos/online/online_run.h"
 #include "algos/online/pgc_a3c.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define RECENT 0.99 /* memory of the mean return that is shown */
 

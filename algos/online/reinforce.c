@@ -11,8 +11,8 @@
 #include "algos/nn/initialize.h"
 #include "algos/nn/optimizer.h"
 #include "algos/online/online_run.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise.h"
 
 #define CHUNK_ROWS  256
 #define RECENT      0.95 /* memory of the mean return that is shown */

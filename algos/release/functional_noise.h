@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "algos/nn/mlp.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 struct functional_noise_settings {
     struct mlp_shape shape; /* one input, from [0, 1]; an output for each action */

@@ -19,8 +19,8 @@
 
 #include "algos/offline/offline.h"
 #include "algos/offline/shards.h"
-#include "algos/privacy/gaussian_process_features.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/functions/gaussian_process_features.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
 

@@ -1,9 +1,9 @@
 /* gp_q_learning, unit expert (unit reward: reward_q.h): a Q-function for each shard of experts,
  * learned without privacy, each forced into a public class; their mean plus Gaussian noise is
  * released, to be asked for ever. Unit: one expert, added, removed or with other data. The theorem
- * is in algos/privacy/gaussian_process_plan.h (form path), gaussian_process_features.h (features);
- * a grid is that with values for coefficients. The training does not enter the guarantee: all of it
- * could be replaced.
+ * is in algos/privacy/functions/gaussian_process_plan.h (form path), gaussian_process_features.h
+ * (features); a grid is that with values for coefficients. The training does not enter the
+ * guarantee: all of it could be replaced.
  *
  * Source: Wang and Hegde 2019, whose own guarantee does not hold (docs/privacy.md); Hall, Rinaldo
  * and Wasserman 2013; Nissim, Raskhodnikova and Smith 2007. */

@@ -1,6 +1,6 @@
 /* The settings of gp_q_learning. */
 #include "algos/offline/offline.h"
-#include "algos/privacy/gaussian_path_axis.h"
+#include "algos/privacy/functions/gaussian_path_axis.h"
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"

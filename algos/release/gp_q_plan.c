@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "algos/offline/shards.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/gaussian_process_features.h"
-#include "algos/privacy/gaussian_process_plan.h"
+#include "algos/privacy/functions/gaussian_process_features.h"
+#include "algos/privacy/functions/gaussian_process_plan.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/knots.h"
 

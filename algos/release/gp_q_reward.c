@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "algos/online/online_run.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/reward_q.h"
 #include "envs/env_batch.h"

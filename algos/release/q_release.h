@@ -2,10 +2,10 @@
  * plus noise that is drawn once. Three forms:
  *
  *   path      one coordinate: values at public knots, and a Gaussian process's sample path per
- *             action that is never stored, only its key (algos/privacy/gaussian_path.h). Mean and
- *             key are secrets, wiped when freed.
- *   features  several: coefficients of public features, noise already in them; not secret.
- *   grid      several: values at the nodes of a public grid, noise already in them; not secret.
+ *             action that is never stored, only its key (algos/privacy/functions/gaussian_path.h).
+ * Mean and key are secrets, wiped when freed. features  several: coefficients of public features,
+ * noise already in them; not secret. grid      several: values at the nodes of a public grid, noise
+ * already in them; not secret.
  *
  * Terms are public. The same state gives the same value, in any order, on any thread. */
 #ifndef TACET_ALGOS_RELEASE_Q_RELEASE_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "algos/policy.h"
-#include "algos/privacy/gaussian_path.h"
+#include "algos/privacy/functions/gaussian_path.h"
 
 enum q_form { Q_FORM_PATH, Q_FORM_FEATURES, Q_FORM_GRID };
 #define Q_FORMS 3

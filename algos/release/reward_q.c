@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_grid.h"
-#include "algos/privacy/gaussian_process_plan.h"
+#include "algos/privacy/functions/gaussian_grid.h"
+#include "algos/privacy/functions/gaussian_process_plan.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
 

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 #include "algos/release/q_release.h"
 
 #define REWARD_Q_MAX_BATCH 65536

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "algos/nn/lipschitz.h"
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 
 #define COARSE_LEAST      0x1p-10
 #define LEAST_SENSITIVITY 1e-9 /* a constant network still pays something */

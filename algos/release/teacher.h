@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "algos/policy.h"
-#include "algos/privacy/dirichlet.h"
-#include "algos/privacy/filter.h"
-#include "algos/privacy/gaussian_simplex.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
+#include "algos/privacy/laws/dirichlet.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher_mechanism.h"
 

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "algos/privacy/answer_error.h"
-#include "algos/privacy/filter.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/answers/answer_error.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/noise/noise.h"
 
 struct teacher;
 

@@ -2,15 +2,15 @@
  *
  * A request computes for as long as its plan needs, so what it may ask is bounded: the tree
  * (event_json.h), how many different mechanisms it has, and the accountants' effort. */
-#include "api/accounting.h"
+#include "api/books/accounting.h"
 
 #include <math.h>
 
-#include "algos/privacy/event.h"
-#include "algos/privacy/privacy_report.h"
-#include "api/event_json.h"
-#include "api/fields.h"
-#include "api/json_text.h"
+#include "algos/privacy/accounting/event.h"
+#include "algos/privacy/accounting/privacy_report.h"
+#include "api/call/fields.h"
+#include "api/json/json_text.h"
+#include "api/wire/event_json.h"
 
 #define EPSILON_MAX 1e6
 

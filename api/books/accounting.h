@@ -1,8 +1,8 @@
 /* What a list of events costs, for whoever asks: stateless. */
-#ifndef TACET_API_ACCOUNTING_H
-#define TACET_API_ACCOUNTING_H
+#ifndef TACET_API_BOOKS_ACCOUNTING_H
+#define TACET_API_BOOKS_ACCOUNTING_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 /* Different mechanisms of one request. Plans that somebody would run then take tens of
  * milliseconds; the longest of some thousand random ones, with noise that protects nothing, took 3

@@ -1,16 +1,16 @@
 /* The ledger as callers see it. */
-#include "api/accounts.h"
+#include "api/books/accounts.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/budget.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
-#include "api/page.h"
-#include "storage/ledger.h"
-#include "storage/ledger_verify.h"
+#include "api/call/budget.h"
+#include "api/call/page.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
+#include "storage/ledger/ledger.h"
+#include "storage/ledger/ledger_verify.h"
 
 static json_t *hash_json(const unsigned char hash[LEDGER_HASH_SIZE])
 {

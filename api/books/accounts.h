@@ -1,9 +1,9 @@
 /* The ledger as callers see it: accounts, their entries, and the audit. Stewards see the accounts
  * of what they own, students their own, auditors all. */
-#ifndef TACET_API_ACCOUNTS_H
-#define TACET_API_ACCOUNTS_H
+#ifndef TACET_API_BOOKS_ACCOUNTS_H
+#define TACET_API_BOOKS_ACCOUNTS_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 enum problem api_accounts_list(struct call *call);    /* GET /v1/ledger/accounts */
 enum problem api_accounts_get(struct call *call);     /* GET /v1/ledger/accounts/{id} */

@@ -1,17 +1,17 @@
 /* Clients and their tokens. */
-#include "api/clients.h"
+#include "api/books/clients.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/auth.h"
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "api/page.h"
-#include "api/q_pass.h"
+#include "api/call/app.h"
+#include "api/call/auth.h"
+#include "api/call/fields.h"
+#include "api/call/page.h"
+#include "api/json/json_text.h"
+#include "api/releases/q_pass.h"
 #include "storage/clients.h"
 
 #define NAME_MAX_BYTES 100

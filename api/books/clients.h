@@ -1,8 +1,8 @@
 /* Clients: who may call, made and revoked by an administrator. */
-#ifndef TACET_API_CLIENTS_H
-#define TACET_API_CLIENTS_H
+#ifndef TACET_API_BOOKS_CLIENTS_H
+#define TACET_API_BOOKS_CLIENTS_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 enum problem api_clients_create(struct call *call); /* POST /v1/clients */
 enum problem api_clients_list(struct call *call);   /* GET /v1/clients */

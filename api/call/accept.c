@@ -1,5 +1,5 @@
 /* Accept and Origin headers. */
-#include "api/accept.h"
+#include "api/call/accept.h"
 
 #include <ctype.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* What a caller wants to get and may see: Accept (RFC 9110, section 12.5.1) and CORS. */
-#ifndef TACET_API_ACCEPT_H
-#define TACET_API_ACCEPT_H
+#ifndef TACET_API_CALL_ACCEPT_H
+#define TACET_API_CALL_ACCEPT_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* What all threads share for the life of the process. Read-only after api_open, except for what a
  * member says of itself. A family that needs something of its own adds a member here and two lines
  * in app.c. */
-#ifndef TACET_API_APP_H
-#define TACET_API_APP_H
+#ifndef TACET_API_CALL_APP_H
+#define TACET_API_CALL_APP_H
 
 #include <stdbool.h>
 #include <stddef.h>

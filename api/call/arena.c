@@ -1,5 +1,5 @@
 /* A bump allocator over a chain of blocks; the first is inside the arena. */
-#include "api/arena.h"
+#include "api/call/arena.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Memory that lives as long as one request: handed out in steps, freed all at once. The first
  * kilobytes are inside the arena itself, so that a short request asks malloc for nothing. */
-#ifndef TACET_API_ARENA_H
-#define TACET_API_ARENA_H
+#ifndef TACET_API_CALL_ARENA_H
+#define TACET_API_CALL_ARENA_H
 
 #include <stddef.h>
 

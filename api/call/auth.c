@@ -3,7 +3,7 @@
  * The secret is 256 bits from the operating system, so a plain BLAKE2b of it is enough: there is
  * nothing to guess that a slow hash would slow down. A wrong secret and an unknown client take the
  * same way and give the same answer. */
-#include "api/auth.h"
+#include "api/call/auth.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/q_pass.h"
+#include "api/releases/q_pass.h"
 #include "storage/clients.h"
 
 #define SECRET_BYTES 32

@@ -1,11 +1,11 @@
 /* Who is asking. A token is "tct_<id>_<secret>": the id finds the client, the secret is 256 random
  * bits of which only a hash is stored. */
-#ifndef TACET_API_AUTH_H
-#define TACET_API_AUTH_H
+#ifndef TACET_API_CALL_AUTH_H
+#define TACET_API_CALL_AUTH_H
 
 #include <stddef.h>
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 #define TOKEN_SIZE        160
 #define TOKEN_SECRET_HASH 32

@@ -1,11 +1,11 @@
 /* Budgets in epsilon. */
-#include "api/budget.h"
+#include "api/call/budget.h"
 
 #include <math.h>
 
-#include "algos/privacy/filter.h"
-#include "api/call.h"
-#include "api/json_text.h"
+#include "algos/privacy/answers/filter.h"
+#include "api/call/call.h"
+#include "api/json/json_text.h"
 
 static bool is_renyi(const struct ledger_account *account)
 {

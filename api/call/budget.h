@@ -4,14 +4,14 @@
  * divergence at its one order; its epsilon is converted at the account's delta, all of which the
  * conversion uses: as long as nothing was asked 0 of it is spent, and what remains is stated at it.
  * What is reserved is shown as what it would add to what is spent. */
-#ifndef TACET_API_BUDGET_H
-#define TACET_API_BUDGET_H
+#ifndef TACET_API_CALL_BUDGET_H
+#define TACET_API_CALL_BUDGET_H
 
 #include <jansson.h>
 #include <stdint.h>
 
-#include "api/problem.h"
-#include "storage/ledger.h"
+#include "api/wire/problem.h"
+#include "storage/ledger/ledger.h"
 
 struct call;
 

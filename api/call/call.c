@@ -1,5 +1,5 @@
 /* One request in progress: its memory, its answer, its faults. */
-#include "api/call.h"
+#include "api/call/call.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/json_text.h"
-#include "api/reply.h"
-#include "api/uri.h"
+#include "api/call/app.h"
+#include "api/call/reply.h"
+#include "api/call/uri.h"
+#include "api/json/json_text.h"
 
 #define ERRORS_SHOWN_MAX 100
 

@@ -2,8 +2,8 @@
  * of it. A handler is `enum problem api_x(struct call *)`: it reads typed fields (fields.h), calls
  * one or two functions of the rooms below, fills the answer and returns PROBLEM_NONE, or returns a
  * problem after saying what was wrong. It writes no error status and frees nothing. */
-#ifndef TACET_API_CALL_H
-#define TACET_API_CALL_H
+#ifndef TACET_API_CALL_CALL_H
+#define TACET_API_CALL_CALL_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "api/api.h"
-#include "api/arena.h"
-#include "api/problem.h"
-#include "api/route.h"
-#include "storage/db.h"
+#include "api/call/arena.h"
+#include "api/call/route.h"
+#include "api/wire/problem.h"
+#include "storage/db/db.h"
 
 struct call_deferred;
 struct q_pass;

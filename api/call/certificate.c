@@ -1,13 +1,13 @@
 /* Signing and checking certificates, and the key set that lets anyone do the latter. */
-#include "api/certificate.h"
+#include "api/call/certificate.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
+#include "api/call/app.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
 
 #define VARIANT       sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define SIGNATURE_MAX sodium_base64_ENCODED_LEN(crypto_sign_BYTES, VARIANT)

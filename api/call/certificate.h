@@ -1,7 +1,7 @@
 /* Certificates are JSON objects that we sign: Ed25519 over the canonical JSON (RFC 8785: members
  * sorted, compact, shortest numbers) of the object without its "signature" member. */
-#ifndef TACET_API_CERTIFICATE_H
-#define TACET_API_CERTIFICATE_H
+#ifndef TACET_API_CALL_CERTIFICATE_H
+#define TACET_API_CALL_CERTIFICATE_H
 
 #include <jansson.h>
 #include <stdbool.h>

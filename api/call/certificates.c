@@ -1,5 +1,5 @@
 /* Serving stored certificates. */
-#include "api/certificates.h"
+#include "api/call/certificates.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The spec-table reader. One pass over the table finds what is missing or wrong, one pass over the
  * object finds what nobody asked for. */
-#include "api/fields.h"
+#include "api/call/fields.h"
 
 #include <assert.h>
 #include <float.h>
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/call.h"
-#include "api/json_text.h"
+#include "api/call/call.h"
+#include "api/json/json_text.h"
 
 #define LARGEST_INTEGER 9007199254740992.0 /* 2^53: beyond it doubles skip integers */
 #define NAME_SHOWN_MAX  64                 /* bytes of an unknown name that are echoed */

@@ -11,8 +11,8 @@
  *         field_object("budget", &budget),
  *     };
  *     if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) ... */
-#ifndef TACET_API_FIELDS_H
-#define TACET_API_FIELDS_H
+#ifndef TACET_API_CALL_FIELDS_H
+#define TACET_API_CALL_FIELDS_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* Liveness, readiness, metrics. */
-#include "api/health.h"
+#include "api/call/health.h"
 
 #include <stdlib.h>
 
-#include "api/app.h"
+#include "api/call/app.h"
 
 #define METRICS_BYTES_MAX ((size_t)1024 * 1024)
 

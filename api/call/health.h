@@ -1,8 +1,8 @@
 /* Is the server there, is it ready, and how is it doing. */
-#ifndef TACET_API_HEALTH_H
-#define TACET_API_HEALTH_H
+#ifndef TACET_API_CALL_HEALTH_H
+#define TACET_API_CALL_HEALTH_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 enum problem api_health_live(struct call *call);  /* GET /healthz/live */
 enum problem api_health_ready(struct call *call); /* GET /healthz/ready */

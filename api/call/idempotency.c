@@ -1,5 +1,5 @@
 /* Keys and stored answers. */
-#include "api/idempotency.h"
+#include "api/call/idempotency.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/reply.h"
-#include "storage/answers.h"
+#include "api/call/reply.h"
+#include "storage/answers/answers.h"
 
 #define KEY_MAX           255
 #define FINGERPRINT_BYTES ANSWER_FINGERPRINT_SIZE

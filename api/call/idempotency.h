@@ -3,12 +3,12 @@
  * The fingerprint of a call is the hash of its method, path, query and body. The answer is stored
  * in the transaction that does the work, so that neither exists without the other; only good
  * answers are stored. */
-#ifndef TACET_API_IDEMPOTENCY_H
-#define TACET_API_IDEMPOTENCY_H
+#ifndef TACET_API_CALL_IDEMPOTENCY_H
+#define TACET_API_CALL_IDEMPOTENCY_H
 
 #include <stdbool.h>
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 /* Looks at the Idempotency-Key header, or with ROUTE_KEY_OR_ID at the parsed body: PROBLEM_NONE, or
  * the key is missing where the route needs one or malformed. *out_key is the key, NULL when there

@@ -1,6 +1,6 @@
 /* Paging. A token is the base64url of the last item's cursor: opaque to callers, and worth nothing
  * to a forger, because what is listed is filtered by the caller's rights on every page. */
-#include "api/page.h"
+#include "api/call/page.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/uri.h"
+#include "api/call/uri.h"
 
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 

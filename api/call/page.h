@@ -10,14 +10,14 @@
  *
  * where add_thing(void *page, const struct thing *thing) is
  *     return page_add(page, thing_json(thing), thing->id); */
-#ifndef TACET_API_PAGE_H
-#define TACET_API_PAGE_H
+#ifndef TACET_API_CALL_PAGE_H
+#define TACET_API_CALL_PAGE_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 #define PAGE_SIZE_DEFAULT 50
 #define PAGE_SIZE_MAX     1000

@@ -1,5 +1,5 @@
 /* Replies and problem documents (RFC 9457). */
-#include "api/reply.h"
+#include "api/call/reply.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #define RETRY_AFTER_SECONDS 2
 

@@ -1,13 +1,13 @@
 /* Filling a struct api_reply: bodies, headers and problem documents. */
-#ifndef TACET_API_REPLY_H
-#define TACET_API_REPLY_H
+#ifndef TACET_API_CALL_REPLY_H
+#define TACET_API_CALL_REPLY_H
 
 #include <jansson.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include "api/api.h"
-#include "api/problem.h"
+#include "api/wire/problem.h"
 
 /* An empty reply: status 0, no headers. */
 void reply_init(struct api_reply *reply);

@@ -1,13 +1,13 @@
 /* The form of a request, before anybody looks at what it means. */
-#include "api/request_form.h"
+#include "api/call/request_form.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "api/state_scan.h"
-#include "api/uri.h"
+#include "api/call/fields.h"
+#include "api/call/state_scan.h"
+#include "api/call/uri.h"
+#include "api/json/json_text.h"
 
 /* A larger body of states is parsed like any other. */
 #define SCANNED_BYTES ((size_t)256 * 1024)

@@ -1,9 +1,9 @@
 /* The form of a request: query parameters, types and encodings, the body as JSON. For serve.c; the
  * call's route is known. */
-#ifndef TACET_API_REQUEST_FORM_H
-#define TACET_API_REQUEST_FORM_H
+#ifndef TACET_API_CALL_REQUEST_FORM_H
+#define TACET_API_CALL_REQUEST_FORM_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 /* Every query parameter is known to the route and given once. */
 enum problem request_check_query(struct call *call);

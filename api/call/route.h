@@ -1,13 +1,13 @@
 /* The table of endpoints and how a path finds its row. A new endpoint is one handler, declared in
  * its family's header, and one row in route.c. */
-#ifndef TACET_API_ROUTE_H
-#define TACET_API_ROUTE_H
+#ifndef TACET_API_CALL_ROUTE_H
+#define TACET_API_CALL_ROUTE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "api/api.h"
-#include "api/problem.h"
+#include "api/wire/problem.h"
 
 struct call;
 struct arena;

@@ -1,12 +1,12 @@
 /* Nonce, then ciphertext with its tag. */
-#include "api/sealed.h"
+#include "api/call/sealed.h"
 
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
+#include "api/call/app.h"
 
 #define KEY   crypto_aead_xchacha20poly1305_ietf_KEYBYTES
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES

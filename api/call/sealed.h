@@ -1,8 +1,8 @@
 /* Secrets at rest: bytes encrypted under a key that only the server's data directory holds, so that
  * the database, its log and its backups carry none of them in clear. XChaCha20-Poly1305 (libsodium)
  * under a key derived from the server's signing seed for this purpose alone. */
-#ifndef TACET_API_SEALED_H
-#define TACET_API_SEALED_H
+#ifndef TACET_API_CALL_SEALED_H
+#define TACET_API_CALL_SEALED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Requests that the service makes itself, on behalf of a client that it knows: the very way of a
  * request from outside (roles, form, idempotency, transaction, ledger), but for the token. */
-#ifndef TACET_API_SERVE_AS_H
-#define TACET_API_SERVE_AS_H
+#ifndef TACET_API_CALL_SERVE_AS_H
+#define TACET_API_CALL_SERVE_AS_H
 
 #include "api/api.h"
 

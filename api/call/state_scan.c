@@ -2,7 +2,7 @@
  * product of two doubles that are exact, so its value is the nearest double, as strtod's is
  * (Clinger, How to read floating point numbers accurately, 1990). One of up to 19 digits that is a
  * fraction, as programs write doubles, is divided in integers; any other goes to strtod. */
-#include "api/state_scan.h"
+#include "api/call/state_scan.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The commonest questions to a teacher, {"state":[numbers]} and {"states":[[numbers],...]}, read
  * without building a tree: a tree takes a tenth of a query's time, and a fourth of that of many
  * states. Whatever looks otherwise is left to json_text.h, whose errors callers know. */
-#ifndef TACET_API_STATE_SCAN_H
-#define TACET_API_STATE_SCAN_H
+#ifndef TACET_API_CALL_STATE_SCAN_H
+#define TACET_API_CALL_STATE_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

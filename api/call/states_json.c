@@ -1,10 +1,10 @@
 /* Observations in a request. */
-#include "api/states_json.h"
+#include "api/call/states_json.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 bool state_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
                 float *out)

@@ -1,6 +1,6 @@
 /* Observations in a request: arrays of numbers that become float32. */
-#ifndef TACET_API_STATES_JSON_H
-#define TACET_API_STATES_JSON_H
+#ifndef TACET_API_CALL_STATES_JSON_H
+#define TACET_API_CALL_STATES_JSON_H
 
 #include <jansson.h>
 #include <stdbool.h>

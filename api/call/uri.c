@@ -1,9 +1,9 @@
 /* Percent-escapes and query parameters. */
-#include "api/uri.h"
+#include "api/call/uri.h"
 
 #include <string.h>
 
-#include "api/arena.h"
+#include "api/call/arena.h"
 
 static int hex_value(char c)
 {

@@ -1,6 +1,6 @@
 /* Paths and query strings: percent-escapes and parameters (RFC 3986). */
-#ifndef TACET_API_URI_H
-#define TACET_API_URI_H
+#ifndef TACET_API_CALL_URI_H
+#define TACET_API_CALL_URI_H
 
 #include <stdbool.h>
 #include <stddef.h>

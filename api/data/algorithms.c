@@ -1,8 +1,8 @@
 /* The catalogue of learning algorithms: the tables that validate a job, written out. */
-#include "api/algorithms.h"
+#include "api/data/algorithms.h"
 
 #include "algos/algorithm.h"
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 /* ---- one parameter */
 

@@ -1,8 +1,8 @@
 /* The catalogue of learning algorithms, their mechanisms and their parameters. */
-#ifndef TACET_API_ALGORITHMS_H
-#define TACET_API_ALGORITHMS_H
+#ifndef TACET_API_DATA_ALGORITHMS_H
+#define TACET_API_DATA_ALGORITHMS_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 enum problem api_algorithms_list(struct call *call); /* GET /v1/algorithms */
 

@@ -1,20 +1,20 @@
 /* Datasets as a steward makes, shows, seals and deletes them. */
-#include "api/datasets.h"
+#include "api/data/datasets.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algos/data/trajectory.h"
-#include "api/app.h"
-#include "api/budget.h"
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "api/page.h"
-#include "api/teacher_shelf.h"
-#include "api/worlds.h"
+#include "api/call/app.h"
+#include "api/call/budget.h"
+#include "api/call/fields.h"
+#include "api/call/page.h"
+#include "api/json/json_text.h"
+#include "api/teachers/teacher_shelf.h"
+#include "api/worlds/worlds.h"
 #include "storage/jobs.h"
-#include "storage/ledger.h"
+#include "storage/ledger/ledger.h"
 #include "storage/policies.h"
 
 #define STATE_DIM_MAX     1024

@@ -1,10 +1,10 @@
 /* Datasets: what experts' data look like, what may be spent on them, and what is in them. A
  * steward's own datasets are its alone; contributors see what they need for an upload (no counts)
  * of every dataset. */
-#ifndef TACET_API_DATASETS_H
-#define TACET_API_DATASETS_H
+#ifndef TACET_API_DATA_DATASETS_H
+#define TACET_API_DATA_DATASETS_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 #include "storage/datasets.h"
 
 enum problem api_datasets_create(struct call *call); /* POST /v1/datasets */

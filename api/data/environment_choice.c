@@ -1,12 +1,12 @@
 /* A world's own table says what its parameters are. */
-#include "api/environment_choice.h"
+#include "api/data/environment_choice.h"
 
 #include <stdio.h>
 
-#include "api/app.h"
-#include "api/call.h"
-#include "api/fields.h"
-#include "api/worlds.h"
+#include "api/call/app.h"
+#include "api/call/call.h"
+#include "api/call/fields.h"
+#include "api/worlds/worlds.h"
 
 static const struct env *find(struct call *call, const char *pointer, const char *name)
 {

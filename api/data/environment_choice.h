@@ -1,7 +1,7 @@
 /* Which world a caller means, and its physics: "cartpole", or {"name":"cartpole",
  * "parameters":{"gravity":11}}, where what is left out has its usual value. */
-#ifndef TACET_API_ENVIRONMENT_CHOICE_H
-#define TACET_API_ENVIRONMENT_CHOICE_H
+#ifndef TACET_API_DATA_ENVIRONMENT_CHOICE_H
+#define TACET_API_DATA_ENVIRONMENT_CHOICE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* The catalogue of simulated worlds. */
-#include "api/environments.h"
+#include "api/data/environments.h"
 
-#include "api/app.h"
-#include "api/json_text.h"
-#include "api/worlds.h"
+#include "api/call/app.h"
+#include "api/json/json_text.h"
+#include "api/worlds/worlds.h"
 
 static json_t *parameters_json(const struct env *env)
 {

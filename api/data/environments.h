@@ -1,8 +1,8 @@
 /* The catalogue of simulated worlds. */
-#ifndef TACET_API_ENVIRONMENTS_H
-#define TACET_API_ENVIRONMENTS_H
+#ifndef TACET_API_DATA_ENVIRONMENTS_H
+#define TACET_API_DATA_ENVIRONMENTS_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 enum problem api_environments_list(struct call *call); /* GET /v1/environments */
 

@@ -1,6 +1,6 @@
 /* A hash table with open addressing whose slots hold numbers; the hash is keyed at random, so that
  * nobody can choose names that collide (crypto_shorthash, SipHash-2-4). */
-#include "api/expert_names.h"
+#include "api/data/expert_names.h"
 
 #include <sodium.h>
 #include <stdlib.h>

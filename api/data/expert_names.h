@@ -1,6 +1,6 @@
 /* Experts' names: which may be, and of one upload the numbers 0, 1, ... in the order they came. */
-#ifndef TACET_API_EXPERT_NAMES_H
-#define TACET_API_EXPERT_NAMES_H
+#ifndef TACET_API_DATA_EXPERT_NAMES_H
+#define TACET_API_DATA_EXPERT_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* Experts' own policies. */
-#include "api/experts.h"
+#include "api/data/experts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/datasets.h"
-#include "api/expert_names.h"
-#include "api/network_json.h"
+#include "api/call/app.h"
+#include "api/data/datasets.h"
+#include "api/data/expert_names.h"
+#include "api/policies/network_json.h"
 
 static enum problem refused(struct call *call, enum dataset_verdict verdict)
 {

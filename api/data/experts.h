@@ -1,8 +1,8 @@
 /* An expert's own policy: PUT /v1/datasets/{id}/experts/{expert}/policy. */
-#ifndef TACET_API_EXPERTS_H
-#define TACET_API_EXPERTS_H
+#ifndef TACET_API_DATA_EXPERTS_H
+#define TACET_API_DATA_EXPERTS_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 /* PUT /v1/datasets/{id}/experts/{expert}/policy: an expert's network, new or in place of another.
  */

@@ -1,11 +1,11 @@
 /* The document around the trajectories: lines or an array, and where the next one begins. What is
  * not JSON costs the line that it stands on, or the rest of the array. */
-#include "api/json_stream.h"
+#include "api/data/json_stream.h"
 
 #include <stdlib.h>
 
-#include "api/json_scan.h"
-#include "api/json_trajectory.h"
+#include "api/data/json_trajectory.h"
+#include "api/json/json_scan.h"
 
 enum form { FORM_UNKNOWN, FORM_LINES, FORM_ARRAY };
 

@@ -4,8 +4,8 @@
  *
  * A trajectory is {"expert","states":[[...] x (T+1)],"actions":[...] x T,"rewards":[...] x
  * T,"terminated","truncated"}, members in any order, all required, no others. */
-#ifndef TACET_API_JSON_STREAM_H
-#define TACET_API_JSON_STREAM_H
+#ifndef TACET_API_DATA_JSON_STREAM_H
+#define TACET_API_DATA_JSON_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

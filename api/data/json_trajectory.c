@@ -3,7 +3,7 @@
  * DESIGN. What is not JSON ends the reading: nothing after it can be trusted. What is JSON but no
  * trajectory is reported with its pointer, the offending value is skipped and reading goes on, so
  * that one upload tells many faults. Counts stop one above what is allowed. */
-#include "api/json_trajectory.h"
+#include "api/data/json_trajectory.h"
 
 #include <math.h>
 #include <stdarg.h>

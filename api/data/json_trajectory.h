@@ -1,13 +1,13 @@
 /* Reading one trajectory of an upload; json_stream.c finds where each begins. */
-#ifndef TACET_API_JSON_TRAJECTORY_H
-#define TACET_API_JSON_TRAJECTORY_H
+#ifndef TACET_API_DATA_JSON_TRAJECTORY_H
+#define TACET_API_DATA_JSON_TRAJECTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/expert_names.h"
-#include "api/json_scan.h"
-#include "api/json_stream.h"
+#include "api/data/expert_names.h"
+#include "api/data/json_stream.h"
+#include "api/json/json_scan.h"
 
 /* The trajectory in hand. */
 struct json_trajectory {

@@ -5,17 +5,17 @@
  * names of the upload's experts, whatever the size of the body. Chunks are staged in transactions
  * of their own, so that an upload of hours keeps nobody waiting; HANDLE makes them part of the
  * dataset at once. Whatever goes wrong before that, the deferred abort removes them. */
-#include "api/trajectories.h"
+#include "api/data/trajectories.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "api/app.h"
-#include "api/datasets.h"
-#include "api/expert_names.h"
-#include "api/inflate.h"
-#include "api/json_stream.h"
+#include "api/call/app.h"
+#include "api/data/datasets.h"
+#include "api/data/expert_names.h"
+#include "api/data/json_stream.h"
+#include "api/wire/inflate.h"
 #include "storage/uploads.h"
 
 #define CHUNK_BYTES   (1U << 20)

@@ -1,17 +1,17 @@
 /* Jobs as JSON. */
-#include "api/job_view.h"
+#include "api/jobs/job_view.h"
 
 #include <stdio.h>
 
-#include "api/budget.h"
-#include "api/job_choose.h"
-#include "api/job_plan.h"
-#include "api/job_shards.h"
-#include "api/job_sweep.h"
-#include "api/job_teacher.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
-#include "api/q_terms_json.h"
+#include "api/call/budget.h"
+#include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_plan.h"
+#include "api/jobs/run/job_shards.h"
+#include "api/jobs/run/job_sweep.h"
+#include "api/jobs/run/job_teacher.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
+#include "api/wire/q_terms_json.h"
 
 bool job_is_over(const struct job_row *job)
 {

@@ -1,6 +1,6 @@
 /* A job as its steward sees it. Nothing in it depends on private data unless it was released. */
-#ifndef TACET_API_JOB_VIEW_H
-#define TACET_API_JOB_VIEW_H
+#ifndef TACET_API_JOBS_JOB_VIEW_H
+#define TACET_API_JOBS_JOB_VIEW_H
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,18 +1,18 @@
 /* Asking for jobs, seeing them and cancelling them. */
-#include "api/jobs.h"
+#include "api/jobs/jobs.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/budget.h"
-#include "api/job_release.h"
-#include "api/job_request.h"
-#include "api/job_view.h"
-#include "api/json_text.h"
-#include "api/page.h"
-#include "storage/ledger.h"
+#include "api/call/budget.h"
+#include "api/call/page.h"
+#include "api/jobs/ask/job_request.h"
+#include "api/jobs/job_view.h"
+#include "api/jobs/run/job_release.h"
+#include "api/json/json_text.h"
+#include "storage/ledger/ledger.h"
 
 /* ---- asking */
 

@@ -1,8 +1,8 @@
 /* Training jobs: asked for, paid for and queued here; run by job_run.c on a worker's thread. */
-#ifndef TACET_API_JOBS_H
-#define TACET_API_JOBS_H
+#ifndef TACET_API_JOBS_JOBS_H
+#define TACET_API_JOBS_JOBS_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 #include "storage/jobs.h"
 
 enum problem api_jobs_prepare(struct call *call);  /* plans a POST /v1/jobs or :estimate */

@@ -10,7 +10,7 @@
  * asks for that size gets it, too: an array or object that is open and grows, once each, so there
  * is as much room more as the text is deep. Whatever else is refused ends the parsing, and so does
  * the buffer itself where it grows for a longer text: of that one no copy is made then. */
-#include "api/json_load.h"
+#include "api/json/json_load.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_look.h"
+#include "api/json/json_look.h"
 
 #define BUFFER_FIRST 16 /* what jansson's buffer begins with */
 /* Buffers to which there is room for what else asks: below, no open array or object grows to that

@@ -3,8 +3,8 @@
  * By itself jansson calls a text that met short memory an invalid token, and where the buffer of a
  * long token cannot grow it goes on with what is in it, which may be another number, or looks for a
  * text's end beyond it. */
-#ifndef TACET_API_JSON_LOAD_H
-#define TACET_API_JSON_LOAD_H
+#ifndef TACET_API_JSON_JSON_LOAD_H
+#define TACET_API_JSON_JSON_LOAD_H
 
 #include <jansson.h>
 #include <stdbool.h>

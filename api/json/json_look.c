@@ -1,6 +1,6 @@
 /* One pass over brackets, texts and the runs of characters between them. Numbers, true, false and
  * null are such runs; what else is one is no JSON. */
-#include "api/json_look.h"
+#include "api/json/json_look.h"
 
 /* The place behind the digits that begin at AT; AT itself where there are none. */
 static size_t past_digits(const char *bytes, size_t at, size_t end)

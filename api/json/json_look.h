@@ -1,7 +1,7 @@
 /* A look at a text before jansson reads it: how much room its tokens need, and whether one is
  * longer than jansson may be given. */
-#ifndef TACET_API_JSON_LOOK_H
-#define TACET_API_JSON_LOOK_H
+#ifndef TACET_API_JSON_JSON_LOOK_H
+#define TACET_API_JSON_JSON_LOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>

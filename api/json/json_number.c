@@ -1,12 +1,12 @@
 /* Numbers as ECMAScript writes them (RFC 8785, section 3.2.2.3): the fewest digits that read back
  * as the same double, laid out by ECMA-262's rules. */
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "api/shortest_digits.h"
+#include "api/json/shortest_digits.h"
 
 /* A positive number: 0.DIGITS x 10^point. */
 struct decimal {

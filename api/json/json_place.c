@@ -1,6 +1,6 @@
 /* A walk over brackets, commas and names up to a place: jansson says at which byte it stopped, and
  * a caller wants to know at which member. */
-#include "api/json_place.h"
+#include "api/json/json_place.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json_load.h"
-#include "api/json_text.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
 
 #define NAME_MAX_BYTES 64
 

@@ -1,6 +1,6 @@
 /* Where in a JSON text something stands. */
-#ifndef TACET_API_JSON_PLACE_H
-#define TACET_API_JSON_PLACE_H
+#ifndef TACET_API_JSON_JSON_PLACE_H
+#define TACET_API_JSON_JSON_PLACE_H
 
 #include <stddef.h>
 

@@ -4,11 +4,11 @@
  * JSON_SCAN_TOKEN_MAX bytes: when fewer are left in the buffer, they are moved to its front and
  * more are read behind them, so that the hot loops run over contiguous bytes and stop at the NUL
  * behind the last one without a test for the end. */
-#include "api/json_scan.h"
+#include "api/json/json_scan.h"
 
 #include <string.h>
 
-#include "api/json_scan_buffer.h"
+#include "api/json/json_scan_buffer.h"
 
 bool json_scan_open(struct json_scan *scan, struct api_reader reader)
 {

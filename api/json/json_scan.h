@@ -1,8 +1,8 @@
 /* A JSON tokenizer over bytes that arrive: it pulls them from a reader into one buffer of fixed
  * size, so that a document of any length is read in constant memory. Strict RFC 8259 and UTF-8 (RFC
  * 3629). It knows tokens only; json_stream.c knows trajectories. */
-#ifndef TACET_API_JSON_SCAN_H
-#define TACET_API_JSON_SCAN_H
+#ifndef TACET_API_JSON_JSON_SCAN_H
+#define TACET_API_JSON_JSON_SCAN_H
 
 #include <locale.h>
 #include <stdbool.h>

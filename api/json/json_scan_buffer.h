@@ -1,8 +1,8 @@
 /* What the files of the tokenizer share. */
-#ifndef TACET_API_JSON_SCAN_BUFFER_H
-#define TACET_API_JSON_SCAN_BUFFER_H
+#ifndef TACET_API_JSON_JSON_SCAN_BUFFER_H
+#define TACET_API_JSON_JSON_SCAN_BUFFER_H
 
-#include "api/json_scan.h"
+#include "api/json/json_scan.h"
 
 /* Reads until WANTED bytes are in the buffer or there are no more; gives how many are there. */
 size_t json_scan_fill(struct json_scan *scan, size_t wanted);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "api/json_scan_buffer.h"
+#include "api/json/json_scan_buffer.h"
 
 /* 10^-22 to 10^22: exact from 10^0 on, correctly rounded below. */
 #define POWER_MAX 22

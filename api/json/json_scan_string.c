@@ -1,7 +1,7 @@
 /* Strings of uploads: escapes, and UTF-8 as RFC 3629 has it. */
 #include <string.h>
 
-#include "api/json_scan_buffer.h"
+#include "api/json/json_scan_buffer.h"
 
 /* Bytes of the UTF-8 sequence at P of LEFT bytes, 0 when it is none (RFC 3629). */
 static size_t utf8_length(const unsigned char *p, size_t left)

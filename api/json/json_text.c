@@ -4,13 +4,13 @@
  * descends recursively up to 2048 levels, so the depth is bounded here by counting brackets before
  * it starts. Its tree takes tens of bytes for each value, some twenty times what "0," takes in the
  * body: so the values are counted in the same pass. */
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json_load.h"
-#include "api/json_look.h"
+#include "api/json/json_load.h"
+#include "api/json/json_look.h"
 
 #define DIGITS(number)   #number
 #define IN_DIGITS(macro) DIGITS(macro)

@@ -1,14 +1,14 @@
 /* JSON between bytes and jansson's tree, both ways, by our rules. */
-#ifndef TACET_API_JSON_TEXT_H
-#define TACET_API_JSON_TEXT_H
+#ifndef TACET_API_JSON_JSON_TEXT_H
+#define TACET_API_JSON_JSON_TEXT_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/json_place.h"
-#include "api/problem.h"
+#include "api/json/json_place.h"
+#include "api/wire/problem.h"
 
 /* Deepest nesting of a body; a network's weights need 5. */
 #define JSON_DEPTH_MAX 32

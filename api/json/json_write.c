@@ -1,6 +1,6 @@
 /* Writing JSON. Our own writer instead of json_dumps because numbers must be short (0.1, not
  * 0.10000000000000001) and, for what is signed, canonical by RFC 8785. */
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Thirty times faster than trying printf's precisions, and a reply may hold hundreds of numbers. */
-#include "api/shortest_digits.h"
+#include "api/json/shortest_digits.h"
 
 #include <charconv>
 

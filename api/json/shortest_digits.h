@@ -1,7 +1,7 @@
 /* The fewest digits that read back as the same double: of any by C++'s std::to_chars, of those that
  * replies are full of by a shorter way (shortest_near.c). */
-#ifndef TACET_API_SHORTEST_DIGITS_H
-#define TACET_API_SHORTEST_DIGITS_H
+#ifndef TACET_API_JSON_SHORTEST_DIGITS_H
+#define TACET_API_JSON_SHORTEST_DIGITS_H
 
 #define SHORTEST_NEAR_FROM   1e-11
 #define SHORTEST_NEAR_BELOW  1e15

@@ -8,7 +8,7 @@
  * Giulietti, The Schubfach way to render doubles, 2021, look for the same). Here k is from -27 to
  * -1, and 4 c 5^-k has at most 118 bits: so nothing is rounded, and no table of approximations is
  * needed. */
-#include "api/shortest_digits.h"
+#include "api/json/shortest_digits.h"
 
 #include <assert.h>
 #include <stdbool.h>

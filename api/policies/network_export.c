@@ -1,15 +1,15 @@
 /* Files of a network: what they have in common, and safetensors. */
-#include "api/network_export.h"
+#include "api/policies/network_export.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/accept.h"
-#include "api/json_text.h"
-#include "api/network_json.h"
-#include "storage/id.h"
+#include "api/call/accept.h"
+#include "api/json/json_text.h"
+#include "api/policies/network_json.h"
+#include "storage/db/id.h"
 
 static const char *const outputs[] = {[POLICY_SOFTMAX] = "softmax",
                                       [POLICY_ARGMAX] = "argmax",

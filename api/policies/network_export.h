@@ -1,11 +1,11 @@
 /* Networks as files for other programs: JSON (network_json.h), safetensors, ONNX. */
-#ifndef TACET_API_NETWORK_EXPORT_H
-#define TACET_API_NETWORK_EXPORT_H
+#ifndef TACET_API_POLICIES_NETWORK_EXPORT_H
+#define TACET_API_POLICIES_NETWORK_EXPORT_H
 
 #include <stddef.h>
 
 #include "algos/policy.h"
-#include "api/call.h"
+#include "api/call/call.h"
 
 /* safetensors: float32 tensors "layers.0.weight" [out, in], "layers.0.bias" [out], ...; activation
  * and output (as in network_json.h) stand in its metadata. malloc'ed; NULL: memory. */

@@ -1,14 +1,14 @@
 /* Networks between JSON and parameter vectors. Shapes are checked before anything is allocated for
  * them, so that a short body cannot ask for a large network. */
-#include "api/network_json.h"
+#include "api/policies/network_json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/call.h"
-#include "api/fields.h"
+#include "api/call/call.h"
+#include "api/call/fields.h"
 
 static const char *const activation_names[] = {[MLP_RELU] = "relu", [MLP_TANH] = "tanh", NULL};
 static const char *const output_names[] = {

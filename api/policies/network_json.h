@@ -2,8 +2,8 @@
  * {"activation":"relu"|"tanh","layers":[{"weight":[[out x in]],"bias":[out]}],
  *  "output":"softmax"|"argmax"|"q"}.
  * What is written may also have "output":"bcq","threshold":x: two heads (algos/policy.h). */
-#ifndef TACET_API_NETWORK_JSON_H
-#define TACET_API_NETWORK_JSON_H
+#ifndef TACET_API_POLICIES_NETWORK_JSON_H
+#define TACET_API_POLICIES_NETWORK_JSON_H
 
 #include <jansson.h>
 #include <stdbool.h>

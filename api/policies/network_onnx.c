@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/network_export.h"
+#include "api/policies/network_export.h"
 
 enum { VARINT = 0, BYTES = 2 };                  /* wire types */
 enum { ONNX_FLOAT = 1, ONNX_ATTRIBUTE_INT = 2 }; /* of TensorProto and AttributeProto */

@@ -1,19 +1,19 @@
 /* Policies. Whether something may leave is decided in one place: policy_may_leave. */
-#include "api/policies.h"
+#include "api/policies/policies.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "api/network_export.h"
-#include "api/network_json.h"
-#include "api/page.h"
-#include "api/states_json.h"
-#include "api/worlds.h"
+#include "api/call/app.h"
+#include "api/call/fields.h"
+#include "api/call/page.h"
+#include "api/call/states_json.h"
+#include "api/json/json_text.h"
+#include "api/policies/network_export.h"
+#include "api/policies/network_json.h"
+#include "api/worlds/worlds.h"
 
 static const char imported[] = "imported";
 

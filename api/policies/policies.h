@@ -1,10 +1,10 @@
 /* Policies: trained or imported networks, and what of them may leave. A policy is its owner's;
  * weights and actions leave when the policy is released, or when its owner imported it. */
-#ifndef TACET_API_POLICIES_H
-#define TACET_API_POLICIES_H
+#ifndef TACET_API_POLICIES_POLICIES_H
+#define TACET_API_POLICIES_POLICIES_H
 
 #include "algos/policy.h"
-#include "api/call.h"
+#include "api/call/call.h"
 #include "storage/policies.h"
 
 enum problem api_policies_import(struct call *call);      /* POST /v1/policies */

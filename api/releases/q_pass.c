@@ -3,15 +3,15 @@
  * DESIGN. The lock is held while a pass is used, some microseconds, so that a release cannot go
  * away under an answer. A place that two callers share serves the last one; the other asks the
  * database. */
-#include "api/q_pass.h"
+#include "api/releases/q_pass.h"
 
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/q_shelf.h"
+#include "api/call/app.h"
+#include "api/releases/q_shelf.h"
 
 #define PLACES      1024
 #define LIVES_MS    1000

@@ -6,11 +6,11 @@
  *
  * Passes are made on the committer's thread, which also revokes and ends, and used on the socket's.
  */
-#ifndef TACET_API_Q_PASS_H
-#define TACET_API_Q_PASS_H
+#ifndef TACET_API_RELEASES_Q_PASS_H
+#define TACET_API_RELEASES_Q_PASS_H
 
 #include "algos/release/q_release.h"
-#include "api/call.h"
+#include "api/call/call.h"
 
 struct q_pass {
     const struct route *route;

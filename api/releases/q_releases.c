@@ -3,7 +3,7 @@
  * DESIGN. An answer is a function of the release alone: nothing is drawn, debited or stored, so
  * asking is a read, and a crash has nothing to lose. Ending erases the sealed text first; what a
  * thread still holds answers at most the calls that have begun. */
-#include "api/q_releases.h"
+#include "api/releases/q_releases.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/fields.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
-#include "api/network_export.h"
-#include "api/page.h"
-#include "api/q_pass.h"
-#include "api/q_shelf.h"
-#include "api/q_terms_json.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/fields.h"
+#include "api/call/page.h"
+#include "api/call/sealed.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
+#include "api/policies/network_export.h"
+#include "api/releases/q_pass.h"
+#include "api/releases/q_shelf.h"
+#include "api/wire/q_terms_json.h"
 
 enum db_status q_release_store(const struct app *app, struct db *db, struct q_release_row *row,
                                const struct q_release *release, const char *certificate_text)

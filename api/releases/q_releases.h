@@ -1,10 +1,10 @@
 /* Released Q-functions: paid for once, asked for ever. The same state gives the same values, today,
  * after a restart, from any replica. */
-#ifndef TACET_API_Q_RELEASES_H
-#define TACET_API_Q_RELEASES_H
+#ifndef TACET_API_RELEASES_Q_RELEASES_H
+#define TACET_API_RELEASES_Q_RELEASES_H
 
 #include "algos/release/q_release.h"
-#include "api/call.h"
+#include "api/call/call.h"
 #include "storage/q_releases.h"
 
 enum problem api_q_releases_list(struct call *call);        /* GET /v1/q-releases */

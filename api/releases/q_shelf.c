@@ -1,15 +1,15 @@
 /* A few dozen releases behind one lock; the one that was borrowed longest ago makes room. */
-#include "api/q_shelf.h"
+#include "api/releases/q_shelf.h"
 
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/json_load.h"
-#include "api/q_terms_json.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/sealed.h"
+#include "api/json/json_load.h"
+#include "api/wire/q_terms_json.h"
 #include "storage/q_releases.h"
 
 #define PLACES 32

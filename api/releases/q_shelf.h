@@ -1,10 +1,10 @@
 /* Released Q-functions that are asked often, opened and kept. A release never changes, so nothing
  * here goes stale; whether it has ended is asked of the database. Shared by all threads. */
-#ifndef TACET_API_Q_SHELF_H
-#define TACET_API_Q_SHELF_H
+#ifndef TACET_API_RELEASES_Q_SHELF_H
+#define TACET_API_RELEASES_Q_SHELF_H
 
 #include "algos/release/q_release.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 struct app;
 struct q_shelf;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "algos/online/gradient_collection.h"
-#include "api/accept.h"
-#include "api/aggregations.h"
-#include "api/json_text.h"
+#include "api/call/accept.h"
+#include "api/json/json_text.h"
+#include "api/reports/aggregations.h"
 
 void aggregation_report_seed(const char *aggregation, const char *client, int64_t number,
                              unsigned char out[LOCAL_SEED_SIZE])

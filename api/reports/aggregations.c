@@ -1,15 +1,15 @@
 /* Aggregations as a steward makes, shows and closes them. */
-#include "api/aggregations.h"
+#include "api/reports/aggregations.h"
 
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "api/page.h"
-#include "storage/ledger.h"
+#include "api/call/fields.h"
+#include "api/call/page.h"
+#include "api/json/json_text.h"
+#include "storage/ledger/ledger.h"
 
 #define BUFFER_MAX       100000
 #define DIMENSION_MAX    65536

@@ -1,13 +1,13 @@
 /* Aggregations: shared parameters that agents improve by reports which they have randomised
  * themselves. The service never sees a gradient. */
-#ifndef TACET_API_AGGREGATIONS_H
-#define TACET_API_AGGREGATIONS_H
+#ifndef TACET_API_REPORTS_AGGREGATIONS_H
+#define TACET_API_REPORTS_AGGREGATIONS_H
 
 #include <jansson.h>
 
 #include "algos/online/actor_critic.h"
-#include "algos/privacy/local_mechanism.h"
-#include "api/call.h"
+#include "algos/privacy/local/local_mechanism.h"
+#include "api/call/call.h"
 #include "storage/aggregations.h"
 
 enum problem api_aggregations_prepare(struct call *call); /* finds the mechanism's constants */

@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "algos/online/gradient_collection.h"
-#include "algos/privacy/local_report.h"
-#include "api/accept.h"
-#include "api/aggregations.h"
-#include "api/budget.h"
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "storage/ledger.h"
+#include "algos/privacy/local/local_report.h"
+#include "api/call/accept.h"
+#include "api/call/budget.h"
+#include "api/call/fields.h"
+#include "api/json/json_text.h"
+#include "api/reports/aggregations.h"
+#include "storage/ledger/ledger.h"
 
 #define BASE64     sodium_base64_VARIANT_ORIGINAL
 #define EVENT_SIZE 128

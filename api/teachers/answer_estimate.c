@@ -1,9 +1,9 @@
 /* Which noise to answer with. */
-#include "api/answer_estimate.h"
+#include "api/teachers/answer_estimate.h"
 
-#include "algos/privacy/filter.h"
-#include "api/budget.h"
-#include "api/json_text.h"
+#include "algos/privacy/answers/filter.h"
+#include "api/call/budget.h"
+#include "api/json/json_text.h"
 
 json_t *answer_error_json(const struct answer_error *uniform, const struct answer_error *peaked)
 {

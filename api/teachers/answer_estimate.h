@@ -1,12 +1,12 @@
 /* Both mechanisms for one purpose: the most accurate setting of each that a budget pays so many
  * answers of. From public numbers alone. */
-#ifndef TACET_API_ANSWER_ESTIMATE_H
-#define TACET_API_ANSWER_ESTIMATE_H
+#ifndef TACET_API_TEACHERS_ANSWER_ESTIMATE_H
+#define TACET_API_TEACHERS_ANSWER_ESTIMATE_H
 
 #include <jansson.h>
 #include <stdint.h>
 
-#include "algos/privacy/answer_error.h"
+#include "algos/privacy/answers/answer_error.h"
 
 /* What is compared. Neighbours' policies are at most CHANGE apart in the 2-norm. */
 struct answer_purpose {

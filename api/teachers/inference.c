@@ -3,19 +3,19 @@
  * DESIGN. Tensors come as JSON numbers, flat or nested, and go out flat. The protocol's binary
  * extension is not served: what asks for it is told so. Wishes that the protocol has no place for
  * travel as "parameters", and so does what an answer says beside its numbers. */
-#include "api/inference.h"
+#include "api/teachers/inference.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/budget.h"
-#include "api/fields.h"
-#include "api/health.h"
-#include "api/json_text.h"
-#include "api/query_ahead.h"
-#include "api/teachers.h"
+#include "api/call/app.h"
+#include "api/call/budget.h"
+#include "api/call/fields.h"
+#include "api/call/health.h"
+#include "api/json/json_text.h"
+#include "api/teachers/query_ahead.h"
+#include "api/teachers/teachers.h"
 
 /* Numbers may stand in arrays of arrays, as many deep as the tensor has dimensions. */
 #define RANK   2

@@ -1,10 +1,10 @@
 /* Teachers for clients that speak the Open Inference Protocol, version 2 (KServe, Triton): a model
  * is a teacher, its input "state" [n, dim], its output "probabilities" [n, actions]. The very
  * mechanism, accounts and answers of queries.h; only the form differs. */
-#ifndef TACET_API_INFERENCE_H
-#define TACET_API_INFERENCE_H
+#ifndef TACET_API_TEACHERS_INFERENCE_H
+#define TACET_API_TEACHERS_INFERENCE_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 
 enum problem api_inference_server(struct call *call);      /* GET /v2 */
 enum problem api_inference_live(struct call *call);        /* GET /v2/health/live */

@@ -1,21 +1,21 @@
 /* Asking a teacher: the service's own form. The reply is written by hand, see query.c. */
-#include "api/queries.h"
+#include "api/teachers/queries.h"
 
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/budget.h"
-#include "api/fields.h"
-#include "api/query_ahead.h"
-#include "api/query_estimate.h"
-#include "api/rollouts.h"
-#include "api/state_scan.h"
-#include "api/states_json.h"
-#include "api/teachers.h"
-#include "storage/answers.h"
+#include "api/call/app.h"
+#include "api/call/budget.h"
+#include "api/call/fields.h"
+#include "api/call/state_scan.h"
+#include "api/call/states_json.h"
+#include "api/teachers/query_ahead.h"
+#include "api/teachers/query_estimate.h"
+#include "api/teachers/rollouts.h"
+#include "api/teachers/teachers.h"
+#include "storage/answers/answers.h"
 
 #define ESTIMATE_COUNT_MAX 1000000000
 

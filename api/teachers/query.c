@@ -5,19 +5,19 @@
  * them and is gone when the transaction fails. A batch of states is one debit: whole or refused.
  * Tens of thousands of these run in a second, so the teacher comes from the shelf and nothing is
  * computed twice. */
-#include "api/query.h"
+#include "api/teachers/query.h"
 
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/budget.h"
-#include "api/query_ahead.h"
-#include "api/query_event.h"
-#include "api/rollouts.h"
-#include "api/states_json.h"
-#include "api/teachers.h"
+#include "api/call/app.h"
+#include "api/call/budget.h"
+#include "api/call/states_json.h"
+#include "api/teachers/query_ahead.h"
+#include "api/teachers/query_event.h"
+#include "api/teachers/rollouts.h"
+#include "api/teachers/teachers.h"
 #include "storage/datasets.h"
 
 /* Multiply-adds of one query, a few milliseconds: it may hold up every call of its commit. */

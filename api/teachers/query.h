@@ -1,12 +1,12 @@
 /* One question to a teacher, whatever the form in which it came: who asks whom, what it costs, and
  * the one way in which it is paid and answered. */
-#ifndef TACET_API_QUERY_H
-#define TACET_API_QUERY_H
+#ifndef TACET_API_TEACHERS_QUERY_H
+#define TACET_API_TEACHERS_QUERY_H
 
-#include "api/call.h"
-#include "api/query_reply.h"
-#include "api/teacher_shelf.h"
-#include "storage/ledger.h"
+#include "api/call/call.h"
+#include "api/teachers/query_reply.h"
+#include "api/teachers/teacher_shelf.h"
+#include "storage/ledger/ledger.h"
 
 struct query {
     struct call *call;

@@ -3,14 +3,14 @@
  * DESIGN. The batch trusts nothing here but the numbers: it finds the teacher, the caller and the
  * states anew and takes the numbers only where teacher and states are the same, byte by byte. Where
  * they are not, or nothing was computed, it computes them itself: the bits are the same. */
-#include "api/query_ahead.h"
+#include "api/teachers/query_ahead.h"
 
 #include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/teachers.h"
+#include "api/teachers/teachers.h"
 
 struct api_ahead {
     char teacher[ID_SIZE];

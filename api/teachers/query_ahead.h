@@ -2,10 +2,10 @@
  * draws and stores, and a thousand networks hold up nobody else's commit. What is computed is free
  * of noise and of nobody's budget yet; it stays in memory, is used by the batch only for the very
  * states that it was computed for, and is wiped. */
-#ifndef TACET_API_QUERY_AHEAD_H
-#define TACET_API_QUERY_AHEAD_H
+#ifndef TACET_API_TEACHERS_QUERY_AHEAD_H
+#define TACET_API_TEACHERS_QUERY_AHEAD_H
 
-#include "api/query.h"
+#include "api/teachers/query.h"
 
 /* Leaves in call->ahead what is to be computed of QUERY. Nothing where that is quick, or where
  * one of its accounts could not pay. Changes nothing. */

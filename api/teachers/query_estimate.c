@@ -1,11 +1,11 @@
 /* Expected errors, at two public policies: the teacher's own distribution is not looked at. */
-#include "api/query_estimate.h"
+#include "api/teachers/query_estimate.h"
 
 #include <math.h>
 
-#include "algos/privacy/dirichlet_paper.h"
-#include "api/answer_estimate.h"
-#include "api/json_text.h"
+#include "algos/privacy/answers/dirichlet_paper.h"
+#include "api/json/json_text.h"
+#include "api/teachers/answer_estimate.h"
 
 static json_t *error_json(const struct teacher *teacher, double concentration)
 {

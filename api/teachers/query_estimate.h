@@ -1,11 +1,11 @@
 /* What to expect of a teacher's answers before any is asked. */
-#ifndef TACET_API_QUERY_ESTIMATE_H
-#define TACET_API_QUERY_ESTIMATE_H
+#ifndef TACET_API_TEACHERS_QUERY_ESTIMATE_H
+#define TACET_API_TEACHERS_QUERY_ESTIMATE_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "api/teacher_shelf.h"
+#include "api/teachers/teacher_shelf.h"
 
 /* Adds to REPLY "expected_error", of answers at CONCENTRATION, and for Dirichlet teachers
  * "alternative": Gaussian noise for the same PRICE of one answer, and its error (null when no sigma

@@ -1,10 +1,10 @@
 /* Events of answers, written without a tree of JSON. */
-#include "api/query_event.h"
+#include "api/teachers/query_event.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #define NUMBER    32
 #define LEAF_SIZE 240

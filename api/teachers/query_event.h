@@ -1,11 +1,11 @@
 /* What an entry of the ledger says of a teacher's answers. */
-#ifndef TACET_API_QUERY_EVENT_H
-#define TACET_API_QUERY_EVENT_H
+#ifndef TACET_API_TEACHERS_QUERY_EVENT_H
+#define TACET_API_TEACHERS_QUERY_EVENT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/teacher_shelf.h"
+#include "api/teachers/teacher_shelf.h"
 
 #define QUERY_EVENT_SIZE TEACHER_EVENT_SIZE
 

@@ -1,5 +1,5 @@
 /* The text of an answer. Names and order are part of the contract; costs are the client's. */
-#include "api/query_reply.h"
+#include "api/teachers/query_reply.h"
 
 #include <assert.h>
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/budget.h"
-#include "api/json_text.h"
-#include "storage/ledger.h"
+#include "api/call/budget.h"
+#include "api/json/json_text.h"
+#include "storage/ledger/ledger.h"
 
 #define NUMBER_ROOM 28  /* of a number and its comma or bracket */
 #define FIXED_ROOM  800 /* of everything else: at most 322 of text and ten numbers of 25 */

@@ -1,12 +1,12 @@
 /* The text of a teacher's answer, written without a tree of JSON. */
-#ifndef TACET_API_QUERY_REPLY_H
-#define TACET_API_QUERY_REPLY_H
+#ifndef TACET_API_TEACHERS_QUERY_REPLY_H
+#define TACET_API_TEACHERS_QUERY_REPLY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/filter.h"
+#include "algos/privacy/answers/filter.h"
 
 struct ledger_account;
 

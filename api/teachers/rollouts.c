@@ -1,10 +1,10 @@
 /* The vanishing schedule. It moves when the client says so: a roll-out is the client's notion. */
-#include "api/rollouts.h"
+#include "api/teachers/rollouts.h"
 
 #include <string.h>
 
-#include "api/json_text.h"
-#include "api/teachers.h"
+#include "api/json/json_text.h"
+#include "api/teachers/teachers.h"
 
 double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor)
 {

@@ -1,11 +1,11 @@
 /* Roll-outs of a client at a teacher: with each, a vanishing teacher tells less. */
-#ifndef TACET_API_ROLLOUTS_H
-#define TACET_API_ROLLOUTS_H
+#ifndef TACET_API_TEACHERS_ROLLOUTS_H
+#define TACET_API_TEACHERS_ROLLOUTS_H
 
 #include <jansson.h>
 #include <stdint.h>
 
-#include "api/call.h"
+#include "api/call/call.h"
 #include "storage/teachers.h"
 
 enum problem api_rollouts_begin(struct call *call); /* POST /v1/teachers/{id}/rollouts */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/budget.h"
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "api/teachers.h"
+#include "api/call/budget.h"
+#include "api/call/fields.h"
+#include "api/json/json_text.h"
+#include "api/teachers/teachers.h"
 #include "storage/clients.h"
 
 #define EPSILON_MAX 1e6

@@ -1,11 +1,11 @@
 /* Certificates of teachers. Their sentences follow docs/privacy.md. */
-#include "api/teacher_certificate.h"
+#include "api/teachers/teacher_certificate.h"
 
-#include "api/app.h"
-#include "api/budget.h"
-#include "api/certificate.h"
-#include "api/json_text.h"
-#include "storage/ledger.h"
+#include "api/call/app.h"
+#include "api/call/budget.h"
+#include "api/call/certificate.h"
+#include "api/json/json_text.h"
+#include "storage/ledger/ledger.h"
 
 static bool is_expert(const struct teacher_row *row)
 {

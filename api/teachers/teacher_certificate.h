@@ -1,11 +1,11 @@
 /* What is guaranteed about a teacher's answers: in sentences, and as the JSON that is signed when
  * the teacher is made. Everything in it is public. */
-#ifndef TACET_API_TEACHER_CERTIFICATE_H
-#define TACET_API_TEACHER_CERTIFICATE_H
+#ifndef TACET_API_TEACHERS_TEACHER_CERTIFICATE_H
+#define TACET_API_TEACHERS_TEACHER_CERTIFICATE_H
 
 #include <jansson.h>
 
-#include "algos/privacy/filter.h"
+#include "algos/privacy/answers/filter.h"
 #include "storage/teachers.h"
 
 struct app;

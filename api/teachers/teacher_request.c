@@ -1,17 +1,17 @@
 /* A teacher's request. What this version does not offer is refused by name, with the pointer to it,
  * never ignored. */
-#include "api/teacher_request.h"
+#include "api/teachers/teacher_request.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algos/release/teacher.h"
-#include "api/datasets.h"
-#include "api/fields.h"
-#include "api/policies.h"
-#include "api/teacher_shelf.h"
-#include "api/teachers.h"
+#include "api/call/fields.h"
+#include "api/data/datasets.h"
+#include "api/policies/policies.h"
+#include "api/teachers/teacher_shelf.h"
+#include "api/teachers/teachers.h"
 #include "storage/datasets.h"
 
 #define EPSILON_MAX 1e6

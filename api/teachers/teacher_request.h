@@ -1,8 +1,8 @@
 /* Reading what a steward wants a teacher to be, and certifying it. */
-#ifndef TACET_API_TEACHER_REQUEST_H
-#define TACET_API_TEACHER_REQUEST_H
+#ifndef TACET_API_TEACHERS_TEACHER_REQUEST_H
+#define TACET_API_TEACHERS_TEACHER_REQUEST_H
 
-#include "api/call.h"
+#include "api/call/call.h"
 #include "storage/teachers.h"
 
 struct teacher_wish {

@@ -1,7 +1,7 @@
 /* A few dozen teachers and a few sources of noise behind one lock. When the shelf is full the
  * teacher that was borrowed longest ago, and is in nobody's hands, goes; when all are in use, the
  * new one is read for this call alone. */
-#include "api/teacher_shelf.h"
+#include "api/teachers/teacher_shelf.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -11,10 +11,10 @@
 
 #include <sodium.h>
 
-#include "api/app.h"
-#include "api/policies.h"
-#include "api/query_event.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/sealed.h"
+#include "api/policies/policies.h"
+#include "api/teachers/query_event.h"
 #include "storage/policies.h"
 
 #define PLACES    32

@@ -1,12 +1,12 @@
 /* Teachers that are asked often, decoded and kept: a query then reads no weights and computes no
  * bound. Teachers and policies never change, so nothing here goes stale. Shared by all threads. */
-#ifndef TACET_API_TEACHER_SHELF_H
-#define TACET_API_TEACHER_SHELF_H
+#ifndef TACET_API_TEACHERS_TEACHER_SHELF_H
+#define TACET_API_TEACHERS_TEACHER_SHELF_H
 
 #include <stdint.h>
 
 #include "algos/release/teacher.h"
-#include "api/query_reply.h"
+#include "api/teachers/query_reply.h"
 #include "storage/teachers.h"
 
 #define TEACHER_RADIUS_BETA 0.05 /* an answer's error_radius holds it 19 times of 20 */

@@ -1,19 +1,19 @@
 /* Making and showing teachers. */
-#include "api/teachers.h"
+#include "api/teachers/teachers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/release/teacher.h"
-#include "api/app.h"
-#include "api/budget.h"
-#include "api/certificates.h"
-#include "api/json_text.h"
-#include "api/page.h"
-#include "api/policies.h"
-#include "api/teacher_certificate.h"
-#include "api/teacher_request.h"
-#include "api/teacher_shelf.h"
+#include "api/call/app.h"
+#include "api/call/budget.h"
+#include "api/call/certificates.h"
+#include "api/call/page.h"
+#include "api/json/json_text.h"
+#include "api/policies/policies.h"
+#include "api/teachers/teacher_certificate.h"
+#include "api/teachers/teacher_request.h"
+#include "api/teachers/teacher_shelf.h"
 #include "storage/policies.h"
 
 /* ---- who may see what */

@@ -2,12 +2,12 @@
  * for each. All accounts of a teacher count the same, which is fixed when the teacher is made:
  * Renyi divergence at the order at which a fresh client budget answers most, or epsilon and, by the
  * share with which it answers most, delta. */
-#ifndef TACET_API_TEACHERS_H
-#define TACET_API_TEACHERS_H
+#ifndef TACET_API_TEACHERS_TEACHERS_H
+#define TACET_API_TEACHERS_TEACHERS_H
 
-#include "algos/privacy/filter.h"
-#include "api/call.h"
-#include "storage/ledger.h"
+#include "algos/privacy/answers/filter.h"
+#include "api/call/call.h"
+#include "storage/ledger/ledger.h"
 #include "storage/teachers.h"
 
 enum problem api_teachers_prepare(struct call *call); /* certifies the bound of a new teacher */

@@ -1,5 +1,5 @@
 /* An agent's side of JSON. */
-#include "api/agent_messages.h"
+#include "api/wire/agent_messages.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/local_report.h"
-#include "api/json_load.h"
+#include "algos/privacy/local/local_report.h"
+#include "api/json/json_load.h"
 
 #define BASE64 sodium_base64_VARIANT_ORIGINAL
 

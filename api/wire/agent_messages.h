@@ -1,15 +1,15 @@
 /* What an agent reads of a server's answers about an aggregation, and what it writes. The bytes
  * come from outside: every number is checked before it is used, because an agent's privacy hangs
  * on the settings it believes. */
-#ifndef TACET_API_AGENT_MESSAGES_H
-#define TACET_API_AGENT_MESSAGES_H
+#ifndef TACET_API_WIRE_AGENT_MESSAGES_H
+#define TACET_API_WIRE_AGENT_MESSAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "algos/online/actor_critic.h"
-#include "algos/privacy/local_mechanism.h"
+#include "algos/privacy/local/local_mechanism.h"
 
 /* The settings of an aggregation as an agent needs them. */
 struct agent_terms {

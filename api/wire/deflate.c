@@ -1,6 +1,6 @@
 /* Whole buffers to gzip or zstd. Callers stream by calling often: a member or frame each time costs
  * some 20 bytes and lets any number of threads compress at once. */
-#include "api/deflate.h"
+#include "api/wire/deflate.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,11 +1,11 @@
 /* Compressing text for an upload: the way back of inflate.h. */
-#ifndef TACET_API_DEFLATE_H
-#define TACET_API_DEFLATE_H
+#ifndef TACET_API_WIRE_DEFLATE_H
+#define TACET_API_WIRE_DEFLATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/inflate.h"
+#include "api/wire/inflate.h"
 
 /* Compresses SIZE bytes to one gzip member or one zstd frame of its own (ENCODING is one of the
  * two), so that several written one behind another are a valid stream, and one that was cut between

@@ -2,7 +2,7 @@
  *
  * DESIGN. A type is a row: its name, what it becomes, and its members; a member is a row: name,
  * range, and where in the struct it goes. Reading and writing walk the same rows. */
-#include "api/event_json.h"
+#include "api/wire/event_json.h"
 
 #include <assert.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #define POINTER_SIZE 400
 #define MEMBERS_MAX  4

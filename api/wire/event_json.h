@@ -15,13 +15,13 @@
  * Names of classes and members are those of dp_accounting 0.6 (dp_event.py, attrs fields). It has
  * no JSON of its own; its to_named_tuple gives "class_name" and "module_name" beside the members,
  * which are read too. */
-#ifndef TACET_API_EVENT_JSON_H
-#define TACET_API_EVENT_JSON_H
+#ifndef TACET_API_WIRE_EVENT_JSON_H
+#define TACET_API_WIRE_EVENT_JSON_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "algos/privacy/event.h"
+#include "algos/privacy/accounting/event.h"
 
 #define EVENT_JSON_MAX_DEPTH  12    /* events inside of events */
 #define EVENT_JSON_MAX_EVENTS 10000 /* of a tree, leaves and all */

@@ -1,10 +1,10 @@
 /* Event trees from bytes, for rooms without JSON. */
-#include "api/event_text.h"
+#include "api/wire/event_text.h"
 
 #include <stdio.h>
 
-#include "api/event_json.h"
-#include "api/json_text.h"
+#include "api/json/json_text.h"
+#include "api/wire/event_json.h"
 
 /* Keeps the first fault. */
 static void first_fault(void *context, const char *pointer, const char *detail)

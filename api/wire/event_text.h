@@ -1,12 +1,12 @@
 /* Trees of events in JSON text: for callers who know nothing of JSON. The form is event_json.h's.
  */
-#ifndef TACET_API_EVENT_TEXT_H
-#define TACET_API_EVENT_TEXT_H
+#ifndef TACET_API_WIRE_EVENT_TEXT_H
+#define TACET_API_WIRE_EVENT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "algos/privacy/event.h"
+#include "algos/privacy/accounting/event.h"
 
 #define EVENT_TEXT_FAULT_SIZE 800
 

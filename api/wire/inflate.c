@@ -1,6 +1,6 @@
 /* gzip and zstd decoders as readers. Several gzip members or zstd frames may follow one another, as
  * both formats say; anything else behind the end is damage. */
-#include "api/inflate.h"
+#include "api/wire/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Content-Encoding of an upload: a reader that decodes gzip (RFC 1952) or zstd (RFC 8878) in front
  * of another reader, in constant memory and with a lid on what comes out. */
-#ifndef TACET_API_INFLATE_H
-#define TACET_API_INFLATE_H
+#ifndef TACET_API_WIRE_INFLATE_H
+#define TACET_API_WIRE_INFLATE_H
 
 #include <stdint.h>
 

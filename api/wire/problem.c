@@ -1,5 +1,5 @@
 /* The table of problems: the one place where a refusal gets its status and its words. */
-#include "api/problem.h"
+#include "api/wire/problem.h"
 
 #include <assert.h>
 #include <string.h>

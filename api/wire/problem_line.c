@@ -1,12 +1,12 @@
 /* problem+json as one line of a terminal. A hostile or broken server must not be able to send
  * escape sequences or pages of text there: control characters become blanks, length has a lid. */
-#include "api/problem_line.h"
+#include "api/wire/problem_line.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #define ERRORS_SHOWN 3
 

@@ -1,7 +1,7 @@
 /* What the command line needs of a server's JSON answers: a refusal as one line for a person, and a
  * member of a good answer. The bytes come from outside: nothing in them is trusted. */
-#ifndef TACET_API_PROBLEM_LINE_H
-#define TACET_API_PROBLEM_LINE_H
+#ifndef TACET_API_WIRE_PROBLEM_LINE_H
+#define TACET_API_WIRE_PROBLEM_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

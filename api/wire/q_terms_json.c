@@ -1,10 +1,10 @@
 /* Terms out and in. */
-#include "api/q_terms_json.h"
+#include "api/wire/q_terms_json.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 static bool set(json_t *json, const char *name, json_t *value)
 {

@@ -1,6 +1,6 @@
 /* Terms of a released Q-function as JSON: what is stored beside it, shown to callers and signed. */
-#ifndef TACET_API_Q_TERMS_JSON_H
-#define TACET_API_Q_TERMS_JSON_H
+#ifndef TACET_API_WIRE_Q_TERMS_JSON_H
+#define TACET_API_WIRE_Q_TERMS_JSON_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Recordings from JSON. What is no recording is a fault of the file; what is one, but of a world
  * with settings that ours has not, is a reason not to replay that case. */
-#include "api/replay_file.h"
+#include "api/wire/replay_file.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_text.h"
-#include "api/replay_settings.h"
+#include "api/json/json_text.h"
+#include "api/wire/replay_settings.h"
 
 #define OUR_RESULT "debian_box2d_2_4_1_contact600"
 

@@ -5,8 +5,8 @@
  * "wind_idx" and "torque_idx", beside "dispersion" of each step. HIV may have "efficacies" of each
  * step. Several results of one start are told apart by name: then that of our own Box2D is read,
  * "debian_box2d_2_4_1_contact600". Other members are not read. */
-#ifndef TACET_API_REPLAY_FILE_H
-#define TACET_API_REPLAY_FILE_H
+#ifndef TACET_API_WIRE_REPLAY_FILE_H
+#define TACET_API_WIRE_REPLAY_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* Results of replays as JSON. Steps count from 1; null where there is none. */
-#include "api/replay_json.h"
+#include "api/wire/replay_json.h"
 
 #include <stdlib.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 static json_t *step_json(size_t step)
 {

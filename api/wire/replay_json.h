@@ -1,8 +1,8 @@
 /* Results of replays as JSON, for rooms without JSON. */
-#ifndef TACET_API_REPLAY_JSON_H
-#define TACET_API_REPLAY_JSON_H
+#ifndef TACET_API_WIRE_REPLAY_JSON_H
+#define TACET_API_WIRE_REPLAY_JSON_H
 
-#include "api/replay_file.h"
+#include "api/wire/replay_file.h"
 
 /* The object of one file on one line: NAME, its world, the tolerance (*TOLERANCE, or the world's
  * own when that is NULL) and results[file->count], those of cases with a reason unread. malloc'ed;

@@ -1,7 +1,7 @@
 /* What the reference worlds record of themselves, in their own words, against our parameters.
  * A setting that is no parameter of ours must have the value that our world is built on, or the
  * episode is one of another world. */
-#include "api/replay_settings.h"
+#include "api/wire/replay_settings.h"
 
 #include <math.h>
 #include <stdio.h>

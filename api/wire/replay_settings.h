@@ -1,7 +1,7 @@
 /* The settings of a recorded episode: those that are parameters of our world, and those that our
  * world has for granted. */
-#ifndef TACET_API_REPLAY_SETTINGS_H
-#define TACET_API_REPLAY_SETTINGS_H
+#ifndef TACET_API_WIRE_REPLAY_SETTINGS_H
+#define TACET_API_WIRE_REPLAY_SETTINGS_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* A student's side of JSON. */
-#include "api/student_messages.h"
+#include "api/wire/student_messages.h"
 
 #include <jansson.h>
 #include <math.h>
 
-#include "api/json_load.h"
-#include "api/json_text.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
 #include "envs/env.h"
 
 static const char *const STARVED = "memory is short";

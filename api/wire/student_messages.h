@@ -1,7 +1,7 @@
 /* What a student reads of a server's answers about a teacher, and what it writes. The bytes come
  * from outside: every number is checked before it is used. */
-#ifndef TACET_API_STUDENT_MESSAGES_H
-#define TACET_API_STUDENT_MESSAGES_H
+#ifndef TACET_API_WIRE_STUDENT_MESSAGES_H
+#define TACET_API_WIRE_STUDENT_MESSAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* DESIGN. Strict: an answer has exactly the members of the contract. A world that means "truncated"
  * and is not understood would give returns that look right and are not. Numbers must fit into
  * float, in which policies see them and recordings keep them. */
-#include "api/world_json.h"
+#include "api/worlds/world_json.h"
 
 #include <assert.h>
 #include <float.h>
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #define EPISODE_STEPS_MAX 1000000
 

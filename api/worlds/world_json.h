@@ -1,7 +1,7 @@
 /* What the server and a world's program say to each other, a line of JSON each way; docs/worlds.md
  * is the contract. Bytes in, numbers out: nothing here knows a process. */
-#ifndef TACET_API_WORLD_JSON_H
-#define TACET_API_WORLD_JSON_H
+#ifndef TACET_API_WORLDS_WORLD_JSON_H
+#define TACET_API_WORLDS_WORLD_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

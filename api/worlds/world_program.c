@@ -1,5 +1,5 @@
 /* Starting a world's program. */
-#include "api/world_program.h"
+#include "api/worlds/world_program.h"
 
 #include <assert.h>
 #include <string.h>

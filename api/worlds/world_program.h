@@ -1,9 +1,9 @@
 /* What worlds.c and world_run.c share of a world that is a program. */
-#ifndef TACET_API_WORLD_PROGRAM_H
-#define TACET_API_WORLD_PROGRAM_H
+#ifndef TACET_API_WORLDS_WORLD_PROGRAM_H
+#define TACET_API_WORLDS_WORLD_PROGRAM_H
 
-#include "api/world_json.h"
-#include "api/worlds.h"
+#include "api/worlds/world_json.h"
+#include "api/worlds/worlds.h"
 #include "programs/child.h"
 
 struct world_program {

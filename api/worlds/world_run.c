@@ -3,7 +3,7 @@
  * program looks like any other world to who plays in it, and nothing is global. All instances of a
  * run live in one child. The first fault is kept and ends the run: a program that broke once is not
  * asked again. */
-#include "api/world_run.h"
+#include "api/worlds/world_run.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/world_program.h"
+#include "api/worlds/world_program.h"
 
 #define INSTANCES_MAX 4096
 

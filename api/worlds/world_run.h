@@ -1,12 +1,12 @@
 /* One thread's use of a world: for those built in nothing to speak of, for programs a child process
  * that runs from the first instance that is opened to world_run_close. */
-#ifndef TACET_API_WORLD_RUN_H
-#define TACET_API_WORLD_RUN_H
+#ifndef TACET_API_WORLDS_WORLD_RUN_H
+#define TACET_API_WORLDS_WORLD_RUN_H
 
 #include <stdbool.h>
 
-#include "api/world_json.h"
-#include "api/worlds.h"
+#include "api/worlds/world_json.h"
+#include "api/worlds/worlds.h"
 
 struct world_run;
 

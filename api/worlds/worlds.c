@@ -1,13 +1,13 @@
 /* The registry: envs' table, then the programs. Each program is asked for its description when the
  * server starts, so that a wrong command or a wrong world stops it there and not a paid job. */
-#include "api/worlds.h"
+#include "api/worlds/worlds.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/world_program.h"
+#include "api/worlds/world_program.h"
 
 struct worlds {
     struct worlds_settings settings;

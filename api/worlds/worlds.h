@@ -1,8 +1,8 @@
 /* The worlds that this server knows: those built in, and those that its operator declared as
  * NAME=COMMAND, which are programs (docs/worlds.md). Read-only once it is open, so all threads may
  * use it. Only the operator can declare one: it runs a program. */
-#ifndef TACET_API_WORLDS_H
-#define TACET_API_WORLDS_H
+#ifndef TACET_API_WORLDS_WORLDS_H
+#define TACET_API_WORLDS_WORLDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

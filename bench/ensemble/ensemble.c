@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "algos/algorithm.h"
-#include "algos/privacy/answer_error.h"
-#include "algos/privacy/filter.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/answers/answer_error.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"
 #include "bench/cpu_clock.h"

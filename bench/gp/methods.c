@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "algos/offline/membership_audit.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise.h"
 #include "algos/release/functional_noise.h"
 
 #define EPISODES 100

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/dirichlet_paper.h"
+#include "algos/privacy/answers/dirichlet_paper.h"
 
 #define STAGES   256 /* different concentrations in one life */
 #define K_MAX    1e4

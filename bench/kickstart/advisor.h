@@ -6,7 +6,7 @@
 
 #include "algos/online/kickstart.h"
 #include "algos/policy.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "algos/release/teacher.h"
 
 #define ADVISOR_DELTA  1e-5

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "algos/online/pgc_a3c.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "bench/cpu_clock.h"
 
 struct watch {

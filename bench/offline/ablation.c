@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "algos/offline/stable_prefix.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #define EPSILON_SHARE 0.75
 #define DELTA_SHARE   0.9

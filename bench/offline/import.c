@@ -1,6 +1,6 @@
-/* Networks from their own text form (api/network_json.h): a scanner for what this program writes,
- * member by member in its order, and nothing else. Weights and biases stand there in the order of
- * the parameter vector. */
+/* Networks from their own text form (api/policies/network_json.h): a scanner for what this program
+ * writes, member by member in its order, and nothing else. Weights and biases stand there in the
+ * order of the parameter vector. */
 #include "bench/offline/import.h"
 
 #include <stdlib.h>

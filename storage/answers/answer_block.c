@@ -1,5 +1,5 @@
 /* Bytes in, bytes out; every length is checked before it is believed. */
-#include "storage/answer_block.h"
+#include "storage/answers/answer_block.h"
 
 #include <assert.h>
 #include <sodium.h>

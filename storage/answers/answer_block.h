@@ -8,10 +8,10 @@
  *   client, key, content type, location (each u16 size and bytes); the body (the rest)
  *
  * For answers.c alone. */
-#ifndef TACET_STORAGE_ANSWER_BLOCK_H
-#define TACET_STORAGE_ANSWER_BLOCK_H
+#ifndef TACET_STORAGE_ANSWERS_ANSWER_BLOCK_H
+#define TACET_STORAGE_ANSWERS_ANSWER_BLOCK_H
 
-#include "storage/answers.h"
+#include "storage/answers/answers.h"
 
 /* Bytes of an empty block, and the most that ANSWER takes in one. */
 #define ANSWER_BLOCK_START 1

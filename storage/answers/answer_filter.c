@@ -1,5 +1,5 @@
 /* Hashes are spread evenly as they are: other bits of one choose the word than those in it. */
-#include "storage/answer_filter.h"
+#include "storage/answers/answer_filter.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * filled by showing it the whole table in the order of the hashes, a little at a time, and by every
  * place that is filed meanwhile. It never says no of a hash that it was shown. For answer_index.c
  * alone, under its lock. */
-#ifndef TACET_STORAGE_ANSWER_FILTER_H
-#define TACET_STORAGE_ANSWER_FILTER_H
+#ifndef TACET_STORAGE_ANSWERS_ANSWER_FILTER_H
+#define TACET_STORAGE_ANSWERS_ANSWER_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>

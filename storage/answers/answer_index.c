@@ -1,13 +1,13 @@
 /* Two generations: one that grows, a table hashed by the hash's own bits, and one that is being
  * filed, an array in order of which the front is in the database already. */
-#include "storage/answer_index.h"
+#include "storage/answers/answer_index.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/answer_filter.h"
+#include "storage/answers/answer_filter.h"
 
 #define FIRST_ROOM 1024 /* a power of two */
 

@@ -5,8 +5,8 @@
  * answers are read again after a restart, and are filed into the database many at a time, in the
  * index's own order, a few with each batch. What is here always follows from what is committed.
  * Shared by the connections of a process. For answers.c alone. */
-#ifndef TACET_STORAGE_ANSWER_INDEX_H
-#define TACET_STORAGE_ANSWER_INDEX_H
+#ifndef TACET_STORAGE_ANSWERS_ANSWER_INDEX_H
+#define TACET_STORAGE_ANSWERS_ANSWER_INDEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

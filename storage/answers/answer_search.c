@@ -1,11 +1,11 @@
 /* One block after the other, until the key is found. */
-#include "storage/answer_search.h"
+#include "storage/answers/answer_search.h"
 
 #include <string.h>
 
-#include "storage/answer_block.h"
-#include "storage/db_keep.h"
-#include "storage/listing.h"
+#include "storage/answers/answer_block.h"
+#include "storage/db/db_keep.h"
+#include "storage/db/listing.h"
 
 #define EQUAL_HASHES 16 /* that many keys of one hash are no accident and cannot be made */
 

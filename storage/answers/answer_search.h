@@ -1,11 +1,11 @@
 /* Looking for a key in the database: in the blocks whose places wait to be filed, in answer_places,
  * and in the table of the versions before. A place only says where to look: the block's own text
  * decides. For answers.c alone. */
-#ifndef TACET_STORAGE_ANSWER_SEARCH_H
-#define TACET_STORAGE_ANSWER_SEARCH_H
+#ifndef TACET_STORAGE_ANSWERS_ANSWER_SEARCH_H
+#define TACET_STORAGE_ANSWERS_ANSWER_SEARCH_H
 
-#include "storage/answer_index.h"
-#include "storage/answers.h"
+#include "storage/answers/answer_index.h"
+#include "storage/answers/answers.h"
 
 /* What is looked for, and where it was found. */
 struct answer_search {

@@ -6,18 +6,18 @@
  * a key is looked for where it may be: in this batch, among the places that wait to be filed, in
  * answer_places unless a filter knows better (answer_filter.h), and in the table of the versions
  * before (answer_search.h). */
-#include "storage/answers.h"
+#include "storage/answers/answers.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/answer_block.h"
-#include "storage/answer_index.h"
-#include "storage/answer_search.h"
-#include "storage/db_keep.h"
-#include "storage/id.h"
-#include "storage/listing.h"
+#include "storage/answers/answer_block.h"
+#include "storage/answers/answer_index.h"
+#include "storage/answers/answer_search.h"
+#include "storage/db/db_keep.h"
+#include "storage/db/id.h"
+#include "storage/db/listing.h"
 
 #define BATCH_BYTES   (256 << 10) /* of a batch's block; what does not fit is written at once */
 #define BATCH_ANSWERS 1024

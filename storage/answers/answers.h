@@ -1,9 +1,9 @@
 /* One key, one answer: what a call with an Idempotency-Key was answered, byte for byte. The answer
  * is stored in the transaction that does what it says, and is never deleted. */
-#ifndef TACET_STORAGE_ANSWERS_H
-#define TACET_STORAGE_ANSWERS_H
+#ifndef TACET_STORAGE_ANSWERS_ANSWERS_H
+#define TACET_STORAGE_ANSWERS_ANSWERS_H
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 #define ANSWER_FINGERPRINT_SIZE 32
 

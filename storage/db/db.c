@@ -8,7 +8,7 @@
  * error) make SQLite end the whole transaction: what follows would run outside of any, so the
  * connection remembers the failure in `lost` and answers it to everything until the outermost end.
  */
-#include "storage/db_state.h"
+#include "storage/db/db_state.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/db_keep.h"
-#include "storage/db_log.h"
-#include "storage/gate.h"
+#include "storage/db/db_keep.h"
+#include "storage/db/db_log.h"
+#include "storage/db/gate.h"
 
 #define TRANSACT_TRIES  4
 #define CAREFUL_BATCHES 64 /* with savepoints, after a hopeful one was lost */

@@ -6,8 +6,8 @@
  *
  * Writers of one process queue at the store's gate in the order they came, so that none sleeps in
  * the database's own back-off. A thread must not write through two connections at once. */
-#ifndef TACET_STORAGE_DB_H
-#define TACET_STORAGE_DB_H
+#ifndef TACET_STORAGE_DB_DB_H
+#define TACET_STORAGE_DB_DB_H
 
 #include <stdbool.h>
 #include <stddef.h>

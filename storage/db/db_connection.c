@@ -1,5 +1,5 @@
 /* Stores, their connections, and what these run. */
-#include "storage/db_state.h"
+#include "storage/db/db_state.h"
 
 #include <assert.h>
 #include <stdio.h>

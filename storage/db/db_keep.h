@@ -5,12 +5,12 @@
  * dropped with it, and the gate and BEGIN IMMEDIATE see to it that nobody else changes the rows.
  * What is kept serves the next batches too, as long as nobody but this connection's hopeful batches
  * commits: the first that sees another's commit begins with nothing. */
-#ifndef TACET_STORAGE_DB_KEEP_H
-#define TACET_STORAGE_DB_KEEP_H
+#ifndef TACET_STORAGE_DB_DB_KEEP_H
+#define TACET_STORAGE_DB_DB_KEEP_H
 
 #include <stdbool.h>
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 enum db_keep { DB_KEEP_ACCOUNTS, DB_KEEP_CLIENTS, DB_KEEP_STANDINGS, DB_KEEP_ANSWERS, DB_KEEPS };
 

@@ -3,13 +3,13 @@
  * A commit appends to the log; a checkpoint moves what is in it to its place, which takes as long
  * as thousands of commits. A connection does that itself now and then, unless its owner has
  * somebody else for it. */
-#ifndef TACET_STORAGE_DB_LOG_H
-#define TACET_STORAGE_DB_LOG_H
+#ifndef TACET_STORAGE_DB_DB_LOG_H
+#define TACET_STORAGE_DB_DB_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 /* From now on DB leaves it to its owner to empty the log, and helps itself only when that is not
  * done for long. False: this database has no such log, and nothing is to be done. */

@@ -1,12 +1,12 @@
 /* What a store and a connection are inside: for db.c and db_connection.c alone. */
-#ifndef TACET_STORAGE_DB_STATE_H
-#define TACET_STORAGE_DB_STATE_H
+#ifndef TACET_STORAGE_DB_DB_STATE_H
+#define TACET_STORAGE_DB_DB_STATE_H
 
 #include <pthread.h>
 
-#include "storage/db.h"
-#include "storage/db_keep.h"
-#include "storage/gate.h"
+#include "storage/db/db.h"
+#include "storage/db/db_keep.h"
+#include "storage/db/gate.h"
 
 struct db_store {
     const struct db_driver *driver;

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/db.h"
-#include "storage/log_gather.h"
-#include "storage/schema_sqlite.h"
-#include "storage/sqlite_file.h"
-#include "storage/sqlite_values.h"
+#include "storage/db/db.h"
+#include "storage/db/log_gather.h"
+#include "storage/db/schema_sqlite.h"
+#include "storage/db/sqlite_file.h"
+#include "storage/db/sqlite_values.h"
 
 #define BUSY_TIMEOUT_MS  10000
 #define CACHE_KIB        (64 << 10)

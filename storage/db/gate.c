@@ -1,6 +1,6 @@
 /* Each waiter sleeps on a condition of its own, and who leaves hands the gate to the first of the
  * queue: nobody can overtake, and nobody is woken in vain. */
-#include "storage/gate.h"
+#include "storage/db/gate.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* A mutual exclusion that is fair: threads get it in the order in which they came. */
-#ifndef TACET_STORAGE_GATE_H
-#define TACET_STORAGE_GATE_H
+#ifndef TACET_STORAGE_DB_GATE_H
+#define TACET_STORAGE_DB_GATE_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Random identifiers in Crockford's base 32: no letter looks like a digit. */
-#include "storage/id.h"
+#include "storage/db/id.h"
 
 #include <assert.h>
 #include <sodium.h>

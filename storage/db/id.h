@@ -1,6 +1,6 @@
 /* Opaque identifiers: a prefix that names the kind ("job_") and 100 random bits in base 32. */
-#ifndef TACET_STORAGE_ID_H
-#define TACET_STORAGE_ID_H
+#ifndef TACET_STORAGE_DB_ID_H
+#define TACET_STORAGE_DB_ID_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* Small row functions that several tables need. */
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What all lists of this room share: a row becomes a struct, and the caller may have seen enough.
  */
-#ifndef TACET_STORAGE_LISTING_H
-#define TACET_STORAGE_LISTING_H
+#ifndef TACET_STORAGE_DB_LISTING_H
+#define TACET_STORAGE_DB_LISTING_H
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 /* The end of a query that shows a page of TABLE in order of creation: from after the row whose id
  * is in the parameter AFTER ('': from the first), at most as many as the parameter LIMIT says. Both

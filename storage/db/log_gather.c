@@ -10,7 +10,7 @@
  * What a transaction has gathered before its commit (pages that its cache had no room for) dies
  * with a rollback, which the driver says: the write lock is gone then, another connection commits
  * at that very place, and frames pushed out later would overwrite what it has committed. */
-#include "storage/log_gather.h"
+#include "storage/db/log_gather.h"
 
 #include <pthread.h>
 #include <sqlite3.h>

@@ -5,8 +5,8 @@
  * SQLite and its own way to files (a "VFS") gathers what is appended to the log and writes it
  * before anybody can look: when the commit's last page is there, and before anything is read from
  * the file, synced, cut or closed. For the driver alone. */
-#ifndef TACET_STORAGE_LOG_GATHER_H
-#define TACET_STORAGE_LOG_GATHER_H
+#ifndef TACET_STORAGE_DB_LOG_GATHER_H
+#define TACET_STORAGE_DB_LOG_GATHER_H
 
 struct sqlite3;
 

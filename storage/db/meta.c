@@ -1,5 +1,5 @@
 /* Small named values. */
-#include "storage/meta.h"
+#include "storage/db/meta.h"
 
 struct text_out {
     char *out;

@@ -1,8 +1,8 @@
 /* Small named values that belong to the database as a whole. */
-#ifndef TACET_STORAGE_META_H
-#define TACET_STORAGE_META_H
+#ifndef TACET_STORAGE_DB_META_H
+#define TACET_STORAGE_DB_META_H
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 /* Copies the value of NAME into OUT of SIZE bytes. DB_NONE when there is none, DB_FAILED when it
  * does not fit. */

@@ -1,5 +1,5 @@
 /* Migrations: one table holds the versions that were applied. */
-#include "storage/migrate.h"
+#include "storage/db/migrate.h"
 
 #include <stdio.h>
 #include <string.h>

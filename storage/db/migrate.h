@@ -1,8 +1,8 @@
 /* Brings a database to the schema of this program. */
-#ifndef TACET_STORAGE_MIGRATE_H
-#define TACET_STORAGE_MIGRATE_H
+#ifndef TACET_STORAGE_DB_MIGRATE_H
+#define TACET_STORAGE_DB_MIGRATE_H
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 /* Applies the migrations that are missing, each in its own transaction together with its version
  * number, so that a crash between two is continued later. A database whose version is newer than

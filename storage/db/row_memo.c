@@ -1,5 +1,5 @@
 /* A handful of rows, searched one by one, replaced in turn. */
-#include "storage/row_memo.h"
+#include "storage/db/row_memo.h"
 
 #include <string.h>
 

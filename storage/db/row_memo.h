@@ -1,9 +1,9 @@
 /* Rows that batches have read, for files of this room alone: most calls come from the same
  * few clients. A memo is a db_keeper (db_keep.h) whose rows are copies of one struct. */
-#ifndef TACET_STORAGE_ROW_MEMO_H
-#define TACET_STORAGE_ROW_MEMO_H
+#ifndef TACET_STORAGE_DB_ROW_MEMO_H
+#define TACET_STORAGE_DB_ROW_MEMO_H
 
-#include "storage/db_keep.h"
+#include "storage/db/db_keep.h"
 
 #define ROW_MEMO_ROWS 16
 

@@ -5,7 +5,7 @@
  * well as in C: no balance beyond its limit, and nothing that happened is changed or removed. Times
  * are milliseconds since 1970; ids and short words are checked by C. Every statement is one string.
  */
-#include "storage/schema_sqlite.h"
+#include "storage/db/schema_sqlite.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The tables, in SQLite's types. */
-#ifndef TACET_STORAGE_SCHEMA_SQLITE_H
-#define TACET_STORAGE_SCHEMA_SQLITE_H
+#ifndef TACET_STORAGE_DB_SCHEMA_SQLITE_H
+#define TACET_STORAGE_DB_SCHEMA_SQLITE_H
 
 /* schema_sqlite[v - 1]: the statements of version v; both lists end in NULL. */
 extern const char *const *const schema_sqlite[];

@@ -1,5 +1,5 @@
 /* The later versions of the tables: see schema_sqlite.c, whose array has them all. */
-#include "storage/schema_sqlite.h"
+#include "storage/db/schema_sqlite.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* Finding a file, judging it by its first bytes, and its settings. */
-#include "storage/sqlite_file.h"
+#include "storage/db/sqlite_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

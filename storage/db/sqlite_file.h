@@ -1,11 +1,11 @@
 /* The file of an SQLite database: whose it is, and how it is used. For driver_sqlite.c alone. */
-#ifndef TACET_STORAGE_SQLITE_FILE_H
-#define TACET_STORAGE_SQLITE_FILE_H
+#ifndef TACET_STORAGE_DB_SQLITE_FILE_H
+#define TACET_STORAGE_DB_SQLITE_FILE_H
 
 #include <sqlite3.h>
 #include <stdbool.h>
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 #define SQLITE_FILE_APPLICATION_ID 0x54616374 /* "Tact" */
 #define SQLITE_FILE_TEXT_SIZE      160        /* of a fault, about a path */

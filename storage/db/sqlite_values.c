@@ -1,5 +1,5 @@
 /* Values to parameters, and columns to values. */
-#include "storage/sqlite_values.h"
+#include "storage/db/sqlite_values.h"
 
 #include <assert.h>
 

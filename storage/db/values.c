@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 struct db_value db_null(void)
 {

@@ -5,7 +5,7 @@
  * bits say. Any other double is taken by its bits: its product with 1e9 (or 1e18: both are exact
  * doubles) is HIGH + LOW without error, LOW from a fused multiply-add, so that no figure is ever
  * rounded the wrong way. */
-#include "storage/amounts.h"
+#include "storage/ledger/amounts.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,8 +5,8 @@
  *
  * The functions give false, and leave *out alone, for a number that is negative, not finite or more
  * than LEDGER_UNITS_MAX units. */
-#ifndef TACET_STORAGE_AMOUNTS_H
-#define TACET_STORAGE_AMOUNTS_H
+#ifndef TACET_STORAGE_LEDGER_AMOUNTS_H
+#define TACET_STORAGE_LEDGER_AMOUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

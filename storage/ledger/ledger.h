@@ -8,12 +8,12 @@
  * Every function that writes may run inside the caller's transaction, so that a debit is atomic
  * with the answer that it pays for. They give DB_OK with a verdict: only LEDGER_OK changed
  * anything. Any other db_status: the transaction must be rolled back. */
-#ifndef TACET_STORAGE_LEDGER_H
-#define TACET_STORAGE_LEDGER_H
+#ifndef TACET_STORAGE_LEDGER_LEDGER_H
+#define TACET_STORAGE_LEDGER_LEDGER_H
 
-#include "storage/amounts.h"
-#include "storage/db.h"
-#include "storage/id.h"
+#include "storage/db/db.h"
+#include "storage/db/id.h"
+#include "storage/ledger/amounts.h"
 
 #define LEDGER_HASH_SIZE   32
 #define LEDGER_UNIT_SIZE   24

@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "storage/ledger_post.h"
-#include "storage/listing.h"
+#include "storage/db/listing.h"
+#include "storage/ledger/ledger_post.h"
 
 static const char *const kind_names[] = {
     [LEDGER_DATASET] = "dataset",

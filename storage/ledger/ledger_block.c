@@ -1,6 +1,6 @@
 /* Lines in, lines out. Numbers are decimal; a double that is not 0 has 17 digits and reads back the
  * same. */
-#include "storage/ledger_block.h"
+#include "storage/ledger/ledger_block.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/ledger_post.h"
+#include "storage/ledger/ledger_post.h"
 
 #define NUMBER_ROOM 28 /* of a number and its tab */
 #define NUMBERS     9  /* time, six effects, epsilon, delta */

@@ -5,10 +5,10 @@
  * where it stands: time, kind, the six effects, epsilon, delta, client, resource and event, with a
  * tab after each but the last, and a newline. A field that is LEDGER_DITTO is that of the line
  * above, in the same row. For the files of the ledger alone. */
-#ifndef TACET_STORAGE_LEDGER_BLOCK_H
-#define TACET_STORAGE_LEDGER_BLOCK_H
+#ifndef TACET_STORAGE_LEDGER_LEDGER_BLOCK_H
+#define TACET_STORAGE_LEDGER_LEDGER_BLOCK_H
 
-#include "storage/ledger.h"
+#include "storage/ledger/ledger.h"
 
 #define LEDGER_DITTO      '\x10'                     /* no text has control characters */
 #define LEDGER_TEXTS      3                          /* client, resource, event */

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "storage/ledger_post.h"
+#include "storage/ledger/ledger_post.h"
 
 static void assert_valid(const struct ledger_charge *charge)
 {

@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "storage/db_keep.h"
-#include "storage/ledger_block.h"
-#include "storage/ledger_post.h"
+#include "storage/db/db_keep.h"
+#include "storage/ledger/ledger_block.h"
+#include "storage/ledger/ledger_post.h"
 
 #define DESK_ACCOUNTS 128 /* further ones are written as they come, until the batch ends */
 

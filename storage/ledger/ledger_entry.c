@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/ledger_block.h"
-#include "storage/ledger_post.h"
-#include "storage/listing.h"
+#include "storage/db/listing.h"
+#include "storage/ledger/ledger_block.h"
+#include "storage/ledger/ledger_post.h"
 
 static const char *const kind_names[] = {
     [LEDGER_ENTRY_OPEN] = "open", [LEDGER_ENTRY_LIMIT] = "limit",   [LEDGER_ENTRY_DEBIT] = "debit",

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "storage/ledger_post.h"
-#include "storage/listing.h"
+#include "storage/db/listing.h"
+#include "storage/ledger/ledger_post.h"
 
 static enum db_status hold_exists(struct db *db, const char *hold, bool *out_exists)
 {

@@ -1,9 +1,9 @@
 /* How every change of the ledger is written: one entry and the balances it moves. For the files of
  * the ledger alone. */
-#ifndef TACET_STORAGE_LEDGER_POST_H
-#define TACET_STORAGE_LEDGER_POST_H
+#ifndef TACET_STORAGE_LEDGER_LEDGER_POST_H
+#define TACET_STORAGE_LEDGER_LEDGER_POST_H
 
-#include "storage/ledger.h"
+#include "storage/ledger/ledger.h"
 
 /* Columns of ledger_accounts in the order that ledger_account_read expects. */
 #define LEDGER_ACCOUNT_COLUMNS                                                                     \

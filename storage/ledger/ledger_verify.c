@@ -1,14 +1,14 @@
 /* The auditor. Trusts nothing but the entries: every balance is summed again and every hash made
  * again, one account after the other. */
-#include "storage/ledger_verify.h"
+#include "storage/ledger/ledger_verify.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/ledger_block.h"
-#include "storage/ledger_post.h"
-#include "storage/listing.h"
+#include "storage/db/listing.h"
+#include "storage/ledger/ledger_block.h"
+#include "storage/ledger/ledger_post.h"
 
 struct audit {
     crypto_generichash_state head; /* first: it is aligned to 64 bytes */

@@ -1,8 +1,8 @@
 /* The auditor: recomputes every balance and every hash of the ledger from its entries. */
-#ifndef TACET_STORAGE_LEDGER_VERIFY_H
-#define TACET_STORAGE_LEDGER_VERIFY_H
+#ifndef TACET_STORAGE_LEDGER_LEDGER_VERIFY_H
+#define TACET_STORAGE_LEDGER_LEDGER_VERIFY_H
 
-#include "storage/ledger.h"
+#include "storage/ledger/ledger.h"
 
 #define LEDGER_FAULTS_MAX 16 /* faults that a report describes; all are counted */
 

@@ -14,8 +14,8 @@
 #include <strings.h>
 
 #include "api/api.h"
-#include "storage/db.h"
-#include "storage/migrate.h"
+#include "storage/db/db.h"
+#include "storage/db/migrate.h"
 
 #define HEADERS_MAX 12
 #define ROLES       6

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/expert_names.h"
-#include "api/inflate.h"
-#include "api/json_stream.h"
+#include "api/data/expert_names.h"
+#include "api/data/json_stream.h"
+#include "api/wire/inflate.h"
 
 #define DECODED_MAX (1U << 20)
 

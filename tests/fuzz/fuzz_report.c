@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/local_report.h"
-#include "api/agent_messages.h"
+#include "algos/privacy/local/local_report.h"
+#include "api/wire/agent_messages.h"
 
 #define DIMENSION 21
 

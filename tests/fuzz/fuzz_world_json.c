@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/world_json.h"
+#include "api/worlds/world_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

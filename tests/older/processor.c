@@ -1,6 +1,6 @@
 /* The answers of a processor that has AES instructions, one block at a time, and no AVX-512. Linked
  * before the library, it takes the place of the library's own answers. */
-#include "algos/privacy/processor.h"
+#include "algos/privacy/noise/processor.h"
 
 bool processor_has_aes(void)
 {

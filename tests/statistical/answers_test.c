@@ -3,9 +3,9 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/dirichlet.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/gaussian_simplex.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
+#include "algos/privacy/laws/dirichlet.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/statistical/audit.h"
 #include "tests/statistical/profile.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/incomplete_beta.h"
-#include "algos/privacy/normal_quantile.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/math/incomplete_beta.h"
+#include "algos/privacy/math/normal_quantile.h"
 #include "tests/statistical/profile.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/mechanism.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/laws/mechanism.h"
+#include "algos/privacy/noise/noise.h"
 
 #define AUDIT_FALSE_ALARM 1e-6
 

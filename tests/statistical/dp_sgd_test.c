@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "algos/nn/per_example.h"
-#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 #include "tests/statistical/audit.h"
 
 enum { EXPERTS = 8, CANARY = 3, WEIGHTS = 6, TENSORS = 3 };

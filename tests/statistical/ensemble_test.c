@@ -13,7 +13,7 @@
 
 #include "algos/algorithm.h"
 #include "algos/offline/shards.h"
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"
 #include "tests/statistical/audit.h"

@@ -2,7 +2,7 @@
  * report. "Half the noise" is a report at twice the epsilon. */
 #include <criterion/criterion.h>
 
-#include "algos/privacy/local_mechanism.h"
+#include "algos/privacy/local/local_mechanism.h"
 #include "tests/statistical/audit.h"
 
 enum { MAX_DIMENSIONS = 8 };

@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/noise_lattice.h"
-#include "algos/privacy/noise_rounded_gaussian.h"
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/laws/renyi.h"
+#include "algos/privacy/noise/noise_lattice.h"
+#include "algos/privacy/noise/noise_rounded_gaussian.h"
 #include "tests/statistical/audit.h"
 #include "tests/statistical/profile.h"
 

@@ -2,10 +2,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/gaussian_path.h"
-#include "algos/privacy/gaussian_process_features.h"
-#include "algos/privacy/gaussian_process_plan.h"
+#include "algos/privacy/functions/gaussian_path.h"
+#include "algos/privacy/functions/gaussian_process_features.h"
+#include "algos/privacy/functions/gaussian_process_plan.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/statistical/audit.h"
 
 enum { ACTIONS = 2, BITS = 6, POINTS = 3 };

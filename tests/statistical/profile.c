@@ -6,8 +6,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_pld.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_pld.h"
 
 #define MOST_EPSILON 6.0 /* how far along the curve it looks */
 #define MOST_CHANGE  4.0 /* how far from the claimed noise */

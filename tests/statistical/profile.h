@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "algos/privacy/mechanism.h"
+#include "algos/privacy/laws/mechanism.h"
 
 /* What the accountant in charge says of TIMES runs of MECHANISM at DELTA; the test fails when it
  * says nothing. */

@@ -1,5 +1,5 @@
 /* The table of accountants. */
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/accounting/accountant.h"
 
 #include <string.h>
 

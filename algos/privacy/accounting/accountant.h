@@ -1,12 +1,12 @@
 /* One door for every way of accounting: epsilon at delta and delta at epsilon of a composition,
  * from both sides. A new accountant is a file and a line in accountant.c. */
-#ifndef TACET_ALGOS_PRIVACY_ACCOUNTANT_H
-#define TACET_ALGOS_PRIVACY_ACCOUNTANT_H
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
 
 #include <stddef.h>
 
-#include "algos/privacy/interval.h"
-#include "algos/privacy/mechanism.h"
+#include "algos/privacy/laws/mechanism.h"
+#include "algos/privacy/math/interval.h"
 
 enum accountant_status {
     ACCOUNTANT_OK,

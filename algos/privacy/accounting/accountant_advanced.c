@@ -9,8 +9,8 @@
  * each, is stated for epsilon' < 1 only and is not used here: beyond 1 the theorem itself is. */
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_laws.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_laws.h"
 
 #define ROUND_UP (1.0 + 1e-14)
 

@@ -3,10 +3,10 @@
  * parts, run by run, what the pairs leave of delta, and take the epsilon that it stands for. */
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_laws.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/subsampled_gaussian_once.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_laws.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/laws/subsampled_gaussian_once.h"
 
 #define ROUND_UP (1.0 + 1e-12)
 

@@ -5,12 +5,12 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_laws.h"
-#include "algos/privacy/contour.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/points.h"
-#include "algos/privacy/subsampled_gaussian_once.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_laws.h"
+#include "algos/privacy/laws/contour.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/laws/points.h"
+#include "algos/privacy/laws/subsampled_gaussian_once.h"
 
 /* One question: delta at AT, or epsilon at AT. */
 struct question {

@@ -1,8 +1,8 @@
 /* Plain Gaussians in closed form: sum of squares, then Balle and Wang's Theorem 8. */
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 
 /* mu of COMPOSITION, or why not. */
 static enum accountant_status mu_of(const struct composition *composition, double *out)

@@ -2,7 +2,7 @@
  * buckets is +l, -l or, in the k - 2 others, 0, with exp(l) = 1 + k (1 - f) / f. An (epsilon,
  * delta)-private mechanism is dominated by a two-point law and an atom at infinity (Kairouz, Oh,
  * Viswanath 2015). */
-#include "algos/privacy/accountant_laws.h"
+#include "algos/privacy/accounting/accountant_laws.h"
 
 #include <assert.h>
 #include <math.h>

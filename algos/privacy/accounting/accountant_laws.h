@@ -1,11 +1,11 @@
 /* A composition as laws of the privacy loss in closed form, for the accountants that use them. */
-#ifndef TACET_ALGOS_PRIVACY_ACCOUNTANT_LAWS_H
-#define TACET_ALGOS_PRIVACY_ACCOUNTANT_LAWS_H
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_LAWS_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_LAWS_H
 
 #include <stdbool.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/contour_law.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/laws/contour_law.h"
 
 struct accountant_laws {
     struct contour_law *law; /* owned */

@@ -4,9 +4,9 @@
  * short (to find it in general is #P-hard: Murtagh and Vadhan 2016). */
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_laws.h"
-#include "algos/privacy/points.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_laws.h"
+#include "algos/privacy/laws/points.h"
 
 /* The composed law of COMPOSITION. */
 static enum accountant_status compose(const struct composition *composition, struct points *out)

@@ -4,13 +4,13 @@
  * A neighbour is made by adding or by removing one unit, for the whole composition at once: the
  * price is the worse of two compositions, not a composition of worse parts. Only the subsampled
  * Gaussian tells the two apart. */
-#include "algos/privacy/accountant_pld.h"
+#include "algos/privacy/accounting/accountant_pld.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/pld_mechanisms.h"
-#include "algos/privacy/subsampled_gaussian.h"
+#include "algos/privacy/laws/pld_mechanisms.h"
+#include "algos/privacy/laws/subsampled_gaussian.h"
 
 #define ROUNDING           1e-12
 #define MIN_GAUSSIAN_NOISE 0.02 /* below, a normal law spans more cells than are worth it */

@@ -1,10 +1,10 @@
 /* The PLD accountant with a say in how closely it looks; accountant.h is the door for everybody
  * else. */
-#ifndef TACET_ALGOS_PRIVACY_ACCOUNTANT_PLD_H
-#define TACET_ALGOS_PRIVACY_ACCOUNTANT_PLD_H
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_PLD_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_PLD_H
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/pld_certify.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/laws/pld_certify.h"
 
 /* How closely accountant_pld looks. */
 extern const struct pld_effort ACCOUNTANT_PLD_EFFORT;

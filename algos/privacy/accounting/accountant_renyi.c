@@ -10,11 +10,11 @@
  * docs/privacy.md. */
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_laws.h"
-#include "algos/privacy/dirichlet.h"
-#include "algos/privacy/minimum.h"
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_laws.h"
+#include "algos/privacy/laws/dirichlet.h"
+#include "algos/privacy/laws/renyi.h"
+#include "algos/privacy/math/minimum.h"
 
 #define ROUND_UP (1.0 + 1e-9)
 

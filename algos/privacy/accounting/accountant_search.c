@@ -5,7 +5,7 @@
  * search with it says where to look, so that the accountant itself, which may take a hundred times
  * as long, is asked three or four times. Nothing is returned that was not itself found affordable.
  */
-#include "algos/privacy/accountant_search.h"
+#include "algos/privacy/accounting/accountant_search.h"
 
 #include <assert.h>
 #include <math.h>

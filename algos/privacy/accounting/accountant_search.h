@@ -1,10 +1,10 @@
 /* Inverse problems of any accountant: the least noise, or the most runs, that a budget pays for. */
-#ifndef TACET_ALGOS_PRIVACY_ACCOUNTANT_SEARCH_H
-#define TACET_ALGOS_PRIVACY_ACCOUNTANT_SEARCH_H
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_SEARCH_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_SEARCH_H
 
 #include <stdbool.h>
 
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/accounting/accountant.h"
 
 /* A family of plans along one number: adds the plan at PARAMETER to the empty *OUT. Cost must fall
  * (noise) or grow (runs) with the parameter, as the search says. */

@@ -1,7 +1,7 @@
 /* The list of parts of a plan. */
 #include <stdlib.h>
 
-#include "algos/privacy/mechanism.h"
+#include "algos/privacy/laws/mechanism.h"
 
 void composition_clear(struct composition *composition)
 {

@@ -5,12 +5,12 @@
  * rest. Numerical maximisation over all shifts ends in one of three patterns: all others fall
  * alike (t = 1/(m-1)), the large one alone (t = 0), or not at all (t = 1/(m-2)). For two actions
  * they are one pair, the worst. Both directions are tried. */
-#include "algos/privacy/dirichlet_pair.h"
+#include "algos/privacy/accounting/dirichlet_pair.h"
 
 #include <math.h>
 
-#include "algos/privacy/contour.h"
-#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/laws/contour.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 #define SLACK 1e-6
 

@@ -1,10 +1,10 @@
 /* What Dirichlet answers cost at least: the exact price of one pair of neighbours, (A3) of
  * docs/privacy.md. No pair is proved to be the worst of more than two actions, so this is a lower
  * bound of the truth; the certified upper one is dirichlet.h. */
-#ifndef TACET_ALGOS_PRIVACY_DIRICHLET_PAIR_H
-#define TACET_ALGOS_PRIVACY_DIRICHLET_PAIR_H
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_DIRICHLET_PAIR_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTING_DIRICHLET_PAIR_H
 
-#include "algos/privacy/mechanism.h"
+#include "algos/privacy/laws/mechanism.h"
 
 /* Compositions with more different Dirichlet parts get no lower bound. */
 #define DIRICHLET_PAIR_MAX_PARTS 16

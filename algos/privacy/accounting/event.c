@@ -2,7 +2,7 @@
  *
  * A walk carries what the path from the root has made of a leaf: how often it runs, and at which
  * sampling rate. A sample is passed to a leaf alone, never through a composition. */
-#include "algos/privacy/event.h"
+#include "algos/privacy/accounting/event.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* What a program did to the data, as a tree in the shape of dp_accounting's DpEvent (Google's
  * differential-privacy library): the ledger keeps it, the accountants read its flat form. */
-#ifndef TACET_ALGOS_PRIVACY_EVENT_H
-#define TACET_ALGOS_PRIVACY_EVENT_H
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_EVENT_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTING_EVENT_H
 
-#include "algos/privacy/mechanism.h"
+#include "algos/privacy/laws/mechanism.h"
 
 enum event_kind {
     EVENT_NO_OP,           /* touches no data */

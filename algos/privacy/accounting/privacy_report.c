@@ -1,11 +1,11 @@
 /* Which accountant answers, and who is asked beside it. */
-#include "algos/privacy/privacy_report.h"
+#include "algos/privacy/accounting/privacy_report.h"
 
 #include <math.h>
 
-#include "algos/privacy/accountant_pld.h"
-#include "algos/privacy/dirichlet_pair.h"
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/accounting/accountant_pld.h"
+#include "algos/privacy/accounting/dirichlet_pair.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 
 /* Most parts of a PRIVACY_QUICK plan that others are asked about. */
 #define QUICK_PARTS 8

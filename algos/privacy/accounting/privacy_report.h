@@ -1,11 +1,11 @@
 /* All that is worth saying of a plan's price: the certified figure from both sides, and what other
  * accountants make of it. What `tacet epsilon` and POST /v1/accounting:compose answer. */
-#ifndef TACET_ALGOS_PRIVACY_PRIVACY_REPORT_H
-#define TACET_ALGOS_PRIVACY_PRIVACY_REPORT_H
+#ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_PRIVACY_REPORT_H
+#define TACET_ALGOS_PRIVACY_ACCOUNTING_PRIVACY_REPORT_H
 
 #include <stdbool.h>
 
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/accounting/accountant.h"
 
 struct privacy_question {
     bool for_delta; /* delta at the epsilon AT >= 0; else epsilon at the delta AT in (0, 1) */

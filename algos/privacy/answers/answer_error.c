@@ -1,13 +1,13 @@
 /* Expected errors, and the choice between mechanisms. */
-#include "algos/privacy/answer_error.h"
+#include "algos/privacy/answers/answer_error.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/filter.h"
-#include "algos/privacy/incomplete_beta.h"
-#include "algos/privacy/normal_quantile.h"
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/laws/renyi.h"
+#include "algos/privacy/math/incomplete_beta.h"
+#include "algos/privacy/math/normal_quantile.h"
 
 #define COORDINATES       32768
 #define CONCENTRATION_MAX 1e6

@@ -1,14 +1,14 @@
 /* How far noisy answers lie from the policy that they are about, as an estimate at policies that
  * are public: what to expect of a mechanism before anything is asked. Never at a private policy's
  * own distribution, whose error is itself a secret. */
-#ifndef TACET_ALGOS_PRIVACY_ANSWER_ERROR_H
-#define TACET_ALGOS_PRIVACY_ANSWER_ERROR_H
+#ifndef TACET_ALGOS_PRIVACY_ANSWERS_ANSWER_ERROR_H
+#define TACET_ALGOS_PRIVACY_ANSWERS_ANSWER_ERROR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/dirichlet.h"
-#include "algos/privacy/gaussian_simplex.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 /* Of the answer minus the policy: its expected 1-norm, and its 2-norm as a root mean square. */
 struct answer_error {

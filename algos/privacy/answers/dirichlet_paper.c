@@ -7,13 +7,13 @@
  * A the sum of the remaining shapes, F_2 in closed form. The integral runs over logit(x), where
  * the integrand is smooth however small s and t are, by the tanh-sinh rule; F_{j-1} is a Chebyshev
  * interpolant in ln t. */
-#include "algos/privacy/dirichlet_paper.h"
+#include "algos/privacy/answers/dirichlet_paper.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/incomplete_beta.h"
-#include "algos/privacy/special.h"
+#include "algos/privacy/math/incomplete_beta.h"
+#include "algos/privacy/math/special.h"
 
 #define NODES 64    /* of an interpolant */
 #define REACH 3.3   /* of the tanh-sinh rule: weights beyond are below 1e-17 */

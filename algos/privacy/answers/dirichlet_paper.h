@@ -5,11 +5,11 @@
  * vanish with the change of the policy and is 5 to 300 times too large for one answer; its delta
  * is taken at a vertex of the simplex, where it is largest as far as anybody knows, without a
  * proof. Names are those of docs/privacy.md. */
-#ifndef TACET_ALGOS_PRIVACY_DIRICHLET_PAPER_H
-#define TACET_ALGOS_PRIVACY_DIRICHLET_PAPER_H
+#ifndef TACET_ALGOS_PRIVACY_ANSWERS_DIRICHLET_PAPER_H
+#define TACET_ALGOS_PRIVACY_ANSWERS_DIRICHLET_PAPER_H
 
-#include "algos/privacy/dirichlet.h"
-#include "algos/privacy/interval.h"
+#include "algos/privacy/laws/dirichlet.h"
+#include "algos/privacy/math/interval.h"
 
 /* Equation (12): sqrt(m) k Delta ln(1/tau) + (m-1) lG(k eta) + lG(k (1-(m-1) eta)) - m lG(k/m); TAU
  * in (0, 1/m]. */

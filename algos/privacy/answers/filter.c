@@ -1,10 +1,10 @@
 /* The account: limits down, prices up, sums exact. */
-#include "algos/privacy/filter.h"
+#include "algos/privacy/answers/filter.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/laws/renyi.h"
 
 /* A number whose last bits are the errors of a computation, moved past them. */
 #define MARGIN    1e-14

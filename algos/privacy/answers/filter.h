@@ -8,14 +8,14 @@
  * One account pays for releases of any mechanisms: each is a filter_release, its own price list.
  * Amounts are integers, of 1e-9 (epsilon, divergence) and of 1e-18 (delta): prices are rounded up,
  * limits down, so that adding them is exact. */
-#ifndef TACET_ALGOS_PRIVACY_FILTER_H
-#define TACET_ALGOS_PRIVACY_FILTER_H
+#ifndef TACET_ALGOS_PRIVACY_ANSWERS_FILTER_H
+#define TACET_ALGOS_PRIVACY_ANSWERS_FILTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/dirichlet.h"
-#include "algos/privacy/gaussian_simplex.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 #define FILTER_UNIT       1e-9
 #define FILTER_DELTA_UNIT 1e-18

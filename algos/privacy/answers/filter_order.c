@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "algos/privacy/filter.h"
-#include "algos/privacy/minimum.h"
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/laws/renyi.h"
+#include "algos/privacy/math/minimum.h"
 
 #define ORDER_MAX 1e9
 #define GRID      80 /* steps of the first look */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "algos/privacy/filter.h"
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 
 /* ---- Dirichlet */
 

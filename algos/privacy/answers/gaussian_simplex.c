@@ -1,12 +1,12 @@
 /* Price, draw and projection of the Gaussian mechanism on the simplex. */
-#include "algos/privacy/gaussian_simplex.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise_lattice.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise_lattice.h"
 
 #define GRID  ((double)GAUSSIAN_SIMPLEX_GRID)
 #define UP    (1.0 + 1e-14) /* pays for the rounding of a few operations */

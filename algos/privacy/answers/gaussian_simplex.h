@@ -6,14 +6,14 @@
  * normal noise rounded to integers (exact, noise_lattice.h), and everything after it is a function
  * of the noisy integers. Rounding p moves neighbours apart by at most sqrt(m) 2^-20, which is paid
  * for: Delta' = Delta + sqrt(m) 2^-20 and mu = Delta' / sigma. See docs/privacy.md. */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_SIMPLEX_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_SIMPLEX_H
+#ifndef TACET_ALGOS_PRIVACY_ANSWERS_GAUSSIAN_SIMPLEX_H
+#define TACET_ALGOS_PRIVACY_ANSWERS_GAUSSIAN_SIMPLEX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/interval.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/math/interval.h"
+#include "algos/privacy/noise/noise.h"
 
 #define GAUSSIAN_SIMPLEX_MAX_ACTIONS 64
 #define GAUSSIAN_SIMPLEX_GRID        (INT64_C(1) << 20) /* a row's sum, in units of the lattice */

@@ -1,6 +1,6 @@
 /* One rounding of the whole sum. Rounding the mean beforehand would make it rough at the scale of
  * neighbouring points, and roughness is what the process hides worst. */
-#include "algos/privacy/gaussian_grid.h"
+#include "algos/privacy/functions/gaussian_grid.h"
 
 #include <assert.h>
 #include <math.h>

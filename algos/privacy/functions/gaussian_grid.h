@@ -1,8 +1,8 @@
 /* The public grid that Gaussian answers leave on: multiples of sigma 2^-12, clipped. Rounding and
  * clipping are post-processing; they take away the low bits by which floating-point noise betrays
  * what it was added to. Source: design notes "Noise" (docs/privacy.md). */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_GRID_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_GRID_H
+#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_GRID_H
+#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_GRID_H
 
 #define GAUSSIAN_GRID_STEP 0x1p-12 /* in standard deviations */
 #define GAUSSIAN_GRID_TAIL 10.0    /* clipped this many standard deviations beyond the limit */

@@ -16,16 +16,16 @@
  * An answer is a cell of the public grid. Rough normals almost always decide which (all but one in
  * 2^30); only where their error could reach a cell's edge are the fine ones drawn: from the same
  * words, so the answer is that of the fine ones always. */
-#include "algos/privacy/gaussian_path.h"
+#include "algos/privacy/functions/gaussian_path.h"
 
 #include <assert.h>
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "algos/privacy/chacha20_blocks.h"
-#include "algos/privacy/gaussian_grid.h"
-#include "algos/privacy/normal_quantile.h"
+#include "algos/privacy/functions/gaussian_grid.h"
+#include "algos/privacy/math/normal_quantile.h"
+#include "algos/privacy/noise/chacha20_blocks.h"
 
 #define KEY_BYTES   GAUSSIAN_PATH_KEY_BYTES
 #define TREE_LEVELS 3 /* 7 nodes of 8 bytes and one word unused */

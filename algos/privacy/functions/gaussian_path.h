@@ -5,13 +5,13 @@
  *
  * The normals are a pseudo-random function of the key: privacy is computational, as with every
  * generator. Values rest on long double and the C library, so replicas must run the same build. */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_PATH_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_PATH_H
+#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PATH_H
+#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PATH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/gaussian_path_axis.h"
+#include "algos/privacy/functions/gaussian_path_axis.h"
 
 #define GAUSSIAN_PATH_KEY_BYTES      32
 #define GAUSSIAN_PATH_MAX_DIMENSIONS 4

@@ -4,7 +4,7 @@
  * right) + s xi. On the way back up each end of the gap is replaced by what it is made of: one of
  * the two is the midpoint of the gap above, the other is an end of it too. Two running weights, of
  * the left and of the right end, are all that is needed: linear in the depth. */
-#include "algos/privacy/gaussian_path_axis.h"
+#include "algos/privacy/functions/gaussian_path_axis.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* One axis of the stateless path: which nodes of the dyadic tree a grid point rests on, and with
  * which weights. Unit variance; numbers only, no randomness. Source: recursive midpoint bisection
  * of the stationary Ornstein-Uhlenbeck bridge. */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_PATH_AXIS_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_PATH_AXIS_H
+#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PATH_AXIS_H
+#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PATH_AXIS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  * with high probability. Nodes live in one array and name each other by number. A new node is
  * inserted where its priority belongs, and the subtree it replaces is split in one walk: neither
  * recursion nor a stack. */
-#include "algos/privacy/gaussian_path_table.h"
+#include "algos/privacy/functions/gaussian_path_table.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* Weights in a ball, and their noisy mean. */
-#include "algos/privacy/gaussian_process_features.h"
+#include "algos/privacy/functions/gaussian_process_features.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_grid.h"
+#include "algos/privacy/functions/gaussian_grid.h"
 
 #define HALF_ULP 0x1p-53
 

@@ -2,13 +2,13 @@
  * process of finite variance hides all Lipschitz functions of two or more variables.) All actions'
  * weights together are projected into a ball, averaged over shards, and released with normal noise:
  * the "path" is that finite vector, and everything asked of it is post-processing. */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_FEATURES_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_FEATURES_H
+#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PROCESS_FEATURES_H
+#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PROCESS_FEATURES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 /* Scales W[count] into the ball of RADIUS > 0, rounding paid for: the true norm of what is left is
  * at most RADIUS. A vector with an entry that is not finite becomes zero. */

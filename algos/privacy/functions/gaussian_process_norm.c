@@ -1,5 +1,5 @@
 /* Norms of the exponential kernel, which is Markov: its inverse matrix is tridiagonal. */
-#include "algos/privacy/gaussian_process_norm.h"
+#include "algos/privacy/functions/gaussian_process_norm.h"
 
 #include <assert.h>
 #include <math.h>

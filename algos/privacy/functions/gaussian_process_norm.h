@@ -1,7 +1,7 @@
 /* The norm that Gaussian-process noise protects: of the kernel exp(-beta |x - y|)'s space on [0,
  * 1], ||f||^2 = (f(0)^2 + f(1)^2) / 2 + (1 / (2 beta)) integral of f'^2 + beta^2 f^2. */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_NORM_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_NORM_H
+#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PROCESS_NORM_H
+#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PROCESS_NORM_H
 
 #include <stddef.h>
 

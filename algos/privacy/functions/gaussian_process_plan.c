@@ -1,13 +1,13 @@
 /* From a declared class to the noise that hides one expert in it. */
-#include "algos/privacy/gaussian_process_plan.h"
+#include "algos/privacy/functions/gaussian_process_plan.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/gaussian_path_axis.h"
-#include "algos/privacy/gaussian_process_norm.h"
+#include "algos/privacy/functions/gaussian_path_axis.h"
+#include "algos/privacy/functions/gaussian_process_norm.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 
 #define HALF_ULP 0x1p-53
 #define UP       (1.0 + 1e-14) /* pays for the dozen roundings of a formula */

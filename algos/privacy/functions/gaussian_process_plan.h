@@ -11,8 +11,8 @@
  * over the m actions, at beta = L/V, S = (2V/M) sqrt(m (1 + L/V)). When L bounds all outputs
  * together the slopes' share is not multiplied by m: beta = L/(V sqrt m), S = (2V/M) sqrt(m + sqrt
  * m L/V). How shards are trained does not enter. */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_PLAN_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_PROCESS_PLAN_H
+#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PROCESS_PLAN_H
+#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PROCESS_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>

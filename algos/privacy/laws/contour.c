@@ -10,14 +10,14 @@
  * That the rule has settled is seen from the sum over every second point, which errs by about
  * the square root of what the full sum does, and, as rare great losses may come in with both, from
  * a Chernoff bound of them (tail_beyond). */
-#include "algos/privacy/contour.h"
+#include "algos/privacy/laws/contour.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/minimum.h"
+#include "algos/privacy/math/minimum.h"
 
 #define MAX_WORK    1e8     /* of all lines of one figure, in units of contour_law_cost: 0.15 s */
 #define POINT_WORK  1000.0  /* of a point apart from its laws */

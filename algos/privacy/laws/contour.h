@@ -2,12 +2,12 @@
  * losses, by contour integration of their moment generating function. Tens of microseconds and
  * about 12 digits where the loss has a density that many runs have smoothed; it certifies nothing
  * and is never charged. */
-#ifndef TACET_ALGOS_PRIVACY_CONTOUR_H
-#define TACET_ALGOS_PRIVACY_CONTOUR_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_CONTOUR_H
+#define TACET_ALGOS_PRIVACY_LAWS_CONTOUR_H
 
 #include <stddef.h>
 
-#include "algos/privacy/contour_law.h"
+#include "algos/privacy/laws/contour_law.h"
 
 /* delta(epsilon) = E_P[(1 - exp(epsilon - L))^+], L the sum of LAWS[count], each run its times,
  * count >= 1. Any finite real epsilon. OUT_OF_REACH when the integral does not settle: few runs,

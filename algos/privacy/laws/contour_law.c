@@ -3,13 +3,13 @@
  * DESIGN. ln M is multiplied by up to 10^12 runs while the sum stays of order one, so M - 1 is
  * computed with relative accuracy: its terms of first order cancel in formula (E_P exp(-L) = 1),
  * never in arithmetic. Arguments are z = c + it with 0 < c. */
-#include "algos/privacy/contour_law.h"
+#include "algos/privacy/laws/contour_law.h"
 
 #include <assert.h>
 #include <complex.h>
 #include <math.h>
 
-#include "algos/privacy/special.h"
+#include "algos/privacy/math/special.h"
 
 typedef double complex cplx;
 

@@ -1,7 +1,7 @@
 /* Privacy losses whose moment generating function is known at complex arguments: the laws that
  * contour.h composes. Inside the exact accountant, and the door for pairs no mechanism.h names. */
-#ifndef TACET_ALGOS_PRIVACY_CONTOUR_LAW_H
-#define TACET_ALGOS_PRIVACY_CONTOUR_LAW_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_CONTOUR_LAW_H
+#define TACET_ALGOS_PRIVACY_LAWS_CONTOUR_LAW_H
 
 #include <stdbool.h>
 #include <stddef.h>

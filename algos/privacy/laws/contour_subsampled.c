@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/contour_law.h"
+#include "algos/privacy/laws/contour_law.h"
 
 #define TAIL       10.5  /* standard deviations beyond the bulk of the integrand */
 #define MAX_NODES  20000 /* of one rule */

@@ -4,13 +4,13 @@
  * De = min(Delta, sqrt(2) X) the largest 2-norm change, Di = min(De sqrt((m-1)/m), X) the largest
  * change of one coordinate. Every price is a combination of ln Gamma that nearly cancels when Di is
  * small; what rounding may have taken is added, so the price stays an upper bound. */
-#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
-#include "algos/privacy/special.h"
+#include "algos/privacy/math/special.h"
 
 #define LOG_GAMMA_ERROR 2e-15 /* relative, of libm's ln Gamma (4 ulp), with a margin */
 

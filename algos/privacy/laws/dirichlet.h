@@ -1,12 +1,12 @@
 /* The Dirichlet mechanism on action probabilities: certified Renyi price and the sampler.
  * Bounds: Theorem A, (A1) and (A2) of docs/privacy.md; exact for two actions. */
-#ifndef TACET_ALGOS_PRIVACY_DIRICHLET_H
-#define TACET_ALGOS_PRIVACY_DIRICHLET_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_DIRICHLET_H
+#define TACET_ALGOS_PRIVACY_LAWS_DIRICHLET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define DIRICHLET_MAX_ACTIONS 64
 

@@ -1,5 +1,5 @@
 /* Mixing into the restricted simplex and drawing from it. */
-#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 #include <assert.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  * which has no cancellation however small mu is; Gauss-Legendre panels give 1e-15. Where a is far
  * below 0 delta is near 1 and its formula is safe as it stands. Inverses are bisections that
  * Newton's method hastens, on ln delta. */
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* Gaussian differential privacy: N(0, 1) against N(mu, 1), in closed form. Gaussian releases with
  * sensitivity over standard deviation mu_i compose to mu^2 = sum mu_i^2, adaptively too (Dong,
  * Roth, Su 2022, Cor. 3.3). */
-#ifndef TACET_ALGOS_PRIVACY_GAUSSIAN_DP_H
-#define TACET_ALGOS_PRIVACY_GAUSSIAN_DP_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_GAUSSIAN_DP_H
+#define TACET_ALGOS_PRIVACY_LAWS_GAUSSIAN_DP_H
 
-#include "algos/privacy/interval.h"
-#include "algos/privacy/mechanism.h"
+#include "algos/privacy/laws/mechanism.h"
+#include "algos/privacy/math/interval.h"
 
 /* Every figure below lies within this, relatively, of the true one: of delta, of mu and sigma; and
  * of epsilon as the delta it stands for. Quadrature 1e-15, the exponent's rounding the rest. */

@@ -1,9 +1,9 @@
 /* The ranges of the leaves' parameters. */
-#include "algos/privacy/mechanism.h"
+#include "algos/privacy/laws/mechanism.h"
 
 #include <math.h>
 
-#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 static bool positive(double value)
 {

@@ -1,8 +1,8 @@
 /* What one release did, as far as accounting is concerned: the leaves that every accountant knows,
  * and how many times each ran. All neighbours here are add or remove one unit, or, where a
  * mechanism says so, the pair of laws that dominates its own neighbours. */
-#ifndef TACET_ALGOS_PRIVACY_MECHANISM_H
-#define TACET_ALGOS_PRIVACY_MECHANISM_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_MECHANISM_H
+#define TACET_ALGOS_PRIVACY_LAWS_MECHANISM_H
 
 #include <stdbool.h>
 #include <stddef.h>

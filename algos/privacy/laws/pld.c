@@ -1,5 +1,5 @@
 /* Outcomes to grid masses, from both sides, and their cumulants. */
-#include "algos/privacy/pld.h"
+#include "algos/privacy/laws/pld.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,8 +5,8 @@
  * in increasing order of loss (a Gaussian in panels, a two-point answer in two lines) becomes a
  * distribution here; pld_compose.h composes them.
  * Sources: Koskela, Jalko, Honkela 2020; Doroshenko et al. 2022 ("Connect the dots"). */
-#ifndef TACET_ALGOS_PRIVACY_PLD_H
-#define TACET_ALGOS_PRIVACY_PLD_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_PLD_H
+#define TACET_ALGOS_PRIVACY_LAWS_PLD_H
 
 #include <stdbool.h>
 #include <stddef.h>

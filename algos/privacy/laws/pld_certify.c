@@ -5,14 +5,14 @@
  * Chernoff bound of delta is least, so that the tilted sum is centred just above epsilon) and the
  * ends of the window (where the Chernoff bounds of the tilted tails fall below what the wanted gap
  * can bear). Nothing certified rests on these choices. */
-#include "algos/privacy/pld_certify.h"
+#include "algos/privacy/laws/pld_certify.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/pld_compose.h"
-#include "algos/privacy/pld_spectrum.h"
+#include "algos/privacy/laws/pld_compose.h"
+#include "algos/privacy/laws/pld_spectrum.h"
 
 #define OMITTED       1e-10 /* share of delta that may be left out at the mechanisms' far ends */
 #define MIN_LOG2_SIZE 12

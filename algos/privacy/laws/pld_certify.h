@@ -1,13 +1,13 @@
 /* Epsilon or delta of a composition, certified from both sides; the grid is found by itself. */
-#ifndef TACET_ALGOS_PRIVACY_PLD_CERTIFY_H
-#define TACET_ALGOS_PRIVACY_PLD_CERTIFY_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_PLD_CERTIFY_H
+#define TACET_ALGOS_PRIVACY_LAWS_PLD_CERTIFY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/interval.h"
-#include "algos/privacy/pld.h"
+#include "algos/privacy/laws/pld.h"
+#include "algos/privacy/math/interval.h"
 
 /* How closely to look. */
 struct pld_effort {

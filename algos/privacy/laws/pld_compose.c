@@ -10,13 +10,13 @@
  *         - w^(M-j) ( S(w) - v^(M-j) S(w v) ),   S(y) = (1/N) sum_k X_k z_k^M / (1 - y z_k).
  * Only a few dozen k matter when much is composed, so no inverse transform is needed. A law on a
  * grid has a delta that is linear in exp(epsilon) between the grid's points. */
-#include "algos/privacy/pld_compose.h"
+#include "algos/privacy/laws/pld_compose.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/pld_spectrum.h"
+#include "algos/privacy/laws/pld_spectrum.h"
 
 #define HALF_ULP          0x1p-53
 #define RELATIVE_ROUNDING 1e-12 /* of the few operations after the transforms */

@@ -4,15 +4,15 @@
  * sum, so that the error of delta is relative to delta, not to one. Everything that a computer adds
  * to the mathematics is paid for: mass outside the window (Chernoff bounds of both tilted tails),
  * rounding of masses, of the transforms and of their powers. */
-#ifndef TACET_ALGOS_PRIVACY_PLD_COMPOSE_H
-#define TACET_ALGOS_PRIVACY_PLD_COMPOSE_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_PLD_COMPOSE_H
+#define TACET_ALGOS_PRIVACY_LAWS_PLD_COMPOSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/interval.h"
-#include "algos/privacy/pld.h"
+#include "algos/privacy/laws/pld.h"
+#include "algos/privacy/math/interval.h"
 
 /* One mechanism of a composition, discretised both ways on one grid. */
 struct pld_term {

@@ -4,7 +4,7 @@
  * the tilted density of the loss. The fewest cells for a given total have w proportional to
  * rho^(-1/3). Widths are whole steps, at least one, and never so wide that the tilt varies by more
  * than a factor e inside a cell. */
-#include "algos/privacy/pld.h"
+#include "algos/privacy/laws/pld.h"
 
 #include <assert.h>
 #include <math.h>

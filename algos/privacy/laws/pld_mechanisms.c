@@ -1,5 +1,5 @@
 /* Few outcomes, and Laplace's panels in closed form. */
-#include "algos/privacy/pld_mechanisms.h"
+#include "algos/privacy/laws/pld_mechanisms.h"
 
 #include <math.h>
 

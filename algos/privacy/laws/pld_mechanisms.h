@@ -1,10 +1,10 @@
 /* Mechanisms with atoms, and Laplace, as outcomes. All three lose alike in both directions. */
-#ifndef TACET_ALGOS_PRIVACY_PLD_MECHANISMS_H
-#define TACET_ALGOS_PRIVACY_PLD_MECHANISMS_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_PLD_MECHANISMS_H
+#define TACET_ALGOS_PRIVACY_LAWS_PLD_MECHANISMS_H
 
 #include <stdbool.h>
 
-#include "algos/privacy/pld.h"
+#include "algos/privacy/laws/pld.h"
 
 /* Losses e, 0 and -e; what is left of the mass is told outright (an infinite loss). */
 struct pld_atoms {

@@ -6,7 +6,7 @@
  * changes by at most its standard deviation per radian (|f'| <= E|l - mean|), so one value clears a
  * whole neighbourhood. Only when too many remain (few draws, or atoms) does a fast transform give
  * all at once, both laws in one: the upper as its real part, the lower as its imaginary one. */
-#include "algos/privacy/pld_spectrum.h"
+#include "algos/privacy/laws/pld_spectrum.h"
 
 #include <assert.h>
 #include <math.h>

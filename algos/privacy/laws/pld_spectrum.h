@@ -1,13 +1,13 @@
 /* The Fourier coefficients of a composition's tilted loss on a circle of grid places, both bounds
  * at once. */
-#ifndef TACET_ALGOS_PRIVACY_PLD_SPECTRUM_H
-#define TACET_ALGOS_PRIVACY_PLD_SPECTRUM_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_PLD_SPECTRUM_H
+#define TACET_ALGOS_PRIVACY_LAWS_PLD_SPECTRUM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/pld_tilted.h"
+#include "algos/privacy/laws/pld_tilted.h"
 
 struct pld_spectrum {
     struct pld_bin *bin; /* increasing in frequency; owned */

@@ -1,6 +1,6 @@
 /* Tilting, direct sums, and one fast transform for both laws: the upper as its real part, the lower
  * as its imaginary one. */
-#include "algos/privacy/pld_tilted.h"
+#include "algos/privacy/laws/pld_tilted.h"
 
 #include <assert.h>
 #include <float.h>

@@ -1,15 +1,15 @@
 /* One mechanism's two laws, tilted and put on a circle of places, and their Fourier coefficients.
  */
-#ifndef TACET_ALGOS_PRIVACY_PLD_TILTED_H
-#define TACET_ALGOS_PRIVACY_PLD_TILTED_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_PLD_TILTED_H
+#define TACET_ALGOS_PRIVACY_LAWS_PLD_TILTED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/fft.h"
-#include "algos/privacy/pld_compose.h"
-#include "algos/privacy/roots.h"
+#include "algos/privacy/laws/pld_compose.h"
+#include "algos/privacy/math/fft.h"
+#include "algos/privacy/math/roots.h"
 
 /* The cumulants of one term's laws at the tilt. */
 struct pld_cumulants {

@@ -8,13 +8,13 @@
  *     delta(l_j) = delta(l_(j+1)) + v_(j+1) (1 - exp(l_j - l_(j+1))),
  *     v_j = mass_j + exp(l_j - l_(j+1)) v_(j+1)
  * adds positive terms only, and between two losses delta is elementary in epsilon. */
-#include "algos/privacy/points.h"
+#include "algos/privacy/laws/points.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/special.h"
+#include "algos/privacy/math/special.h"
 
 #define UNIT 4e-16 /* relative error of a step of arithmetic, with a margin */
 

@@ -1,13 +1,13 @@
 /* Compositions of losses on points: (epsilon, delta) pairs and randomised response. Their law is
  * listed, so delta and epsilon are finite sums: optimal composition (Kairouz, Oh, Viswanath 2015,
  * Thm 3.3), also of unequal parts as long as the list stays short. */
-#ifndef TACET_ALGOS_PRIVACY_POINTS_H
-#define TACET_ALGOS_PRIVACY_POINTS_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_POINTS_H
+#define TACET_ALGOS_PRIVACY_LAWS_POINTS_H
 
 #include <stddef.h>
 
-#include "algos/privacy/contour_law.h"
-#include "algos/privacy/interval.h"
+#include "algos/privacy/laws/contour_law.h"
+#include "algos/privacy/math/interval.h"
 
 #define POINTS_MAX 1048576 /* of the composed law: 16 MB, 0.2 s */
 

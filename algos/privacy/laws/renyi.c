@@ -1,5 +1,5 @@
 /* Conversions at one order. */
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/laws/renyi.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Renyi accounting at one order, and the Renyi curve of the subsampled Gaussian. */
-#ifndef TACET_ALGOS_PRIVACY_RENYI_H
-#define TACET_ALGOS_PRIVACY_RENYI_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_RENYI_H
+#define TACET_ALGOS_PRIVACY_LAWS_RENYI_H
 
 #include <stdint.h>
 

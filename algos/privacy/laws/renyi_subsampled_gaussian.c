@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/laws/renyi.h"
 
 #define TAIL       12.0   /* standard deviations on either side of the integrand's bulk */
 #define MAX_POINTS 200000 /* beyond, the noise is so small that no budget pays for it */

@@ -5,7 +5,7 @@
  * increases in z, so cells of the loss are intervals of z. These are cut into panels narrow enough
  * for five Gauss points to reach double precision. All masses are integrals of positive functions:
  * nothing cancels, however small the step. */
-#include "algos/privacy/subsampled_gaussian.h"
+#include "algos/privacy/laws/subsampled_gaussian.h"
 
 #include <assert.h>
 #include <math.h>

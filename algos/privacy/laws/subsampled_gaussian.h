@@ -1,10 +1,10 @@
 /* One step of DP-SGD as outcomes: the Poisson-subsampled Gaussian. */
-#ifndef TACET_ALGOS_PRIVACY_SUBSAMPLED_GAUSSIAN_H
-#define TACET_ALGOS_PRIVACY_SUBSAMPLED_GAUSSIAN_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_SUBSAMPLED_GAUSSIAN_H
+#define TACET_ALGOS_PRIVACY_LAWS_SUBSAMPLED_GAUSSIAN_H
 
 #include <stdbool.h>
 
-#include "algos/privacy/pld.h"
+#include "algos/privacy/laws/pld.h"
 
 /* The dominating pair of add-or-remove-one (Zhu, Dong, Wang 2022): with the mixture
  * M = (1-q) N(0, s^2) + q N(1, s^2), removing one example is P = M, Q = N(0, s^2), adding one the

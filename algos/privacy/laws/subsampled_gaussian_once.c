@@ -5,12 +5,12 @@
  *     delta(x) = q delta_Gaussian(E).
  * It is below exp(-x) where 1/r exceeds exp(x) q / b, b = 1 - exp(x) (1 - q), so adding one has
  *     delta(x) = b delta_Gaussian(ln(exp(x) q / b)) while b > 0, else 0. */
-#include "algos/privacy/subsampled_gaussian_once.h"
+#include "algos/privacy/laws/subsampled_gaussian_once.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 
 #define LARGE 30.0 /* exp(-LARGE) is nothing beside 1 */
 

@@ -1,7 +1,7 @@
 /* One step of DP-SGD in closed form: delta of epsilon and back. Pairs and neighbours as in
  * subsampled_gaussian.h. */
-#ifndef TACET_ALGOS_PRIVACY_SUBSAMPLED_GAUSSIAN_ONCE_H
-#define TACET_ALGOS_PRIVACY_SUBSAMPLED_GAUSSIAN_ONCE_H
+#ifndef TACET_ALGOS_PRIVACY_LAWS_SUBSAMPLED_GAUSSIAN_ONCE_H
+#define TACET_ALGOS_PRIVACY_LAWS_SUBSAMPLED_GAUSSIAN_ONCE_H
 
 #include <stdbool.h>
 

@@ -7,15 +7,15 @@
  * across is a normalised vector of normals. Floating point: the law is exact to about 1e-10, which
  * is an estimate and no theorem; coordinates leave on the grid 2^-16, each cell holding some 2^36
  * doubles. */
-#include "algos/privacy/local_cap.h"
+#include "algos/privacy/local/local_cap.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/local_clip.h"
-#include "algos/privacy/sphere.h"
+#include "algos/privacy/local/local_clip.h"
+#include "algos/privacy/math/sphere.h"
 
 #define MARGIN 1e-9
 #define GRID   65536.0 /* 2^16 */

@@ -1,10 +1,10 @@
 /* What PrivUnit and the half sphere share: a uniform point of a cap of the sphere around the vector
  * with one probability, of the rest of the sphere with the other. Bhowmick, Duchi, Freudiger,
  * Kapoor and Rogers 2018; optimal among its kind: Asi, Feldman and Talwar 2022. */
-#ifndef TACET_ALGOS_PRIVACY_LOCAL_CAP_H
-#define TACET_ALGOS_PRIVACY_LOCAL_CAP_H
+#ifndef TACET_ALGOS_PRIVACY_LOCAL_LOCAL_CAP_H
+#define TACET_ALGOS_PRIVACY_LOCAL_LOCAL_CAP_H
 
-#include "algos/privacy/local_mechanism.h"
+#include "algos/privacy/local/local_mechanism.h"
 
 /* Meaning of scheme->constant. The sphere is that of R^(dimension + 1): a vector shorter than the
  * clip is lifted to it by one more coordinate. */

@@ -1,5 +1,5 @@
 /* Norms relative to the greatest coordinate, so that nothing overflows and nothing underflows. */
-#include "algos/privacy/local_clip.h"
+#include "algos/privacy/local/local_clip.h"
 
 #include <math.h>
 #include <stdlib.h>

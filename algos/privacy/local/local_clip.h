@@ -1,7 +1,7 @@
 /* Clips of the local mechanisms. Every one takes a vector with a NaN or an infinity for zero, and
  * none overflows, whatever finite numbers come. */
-#ifndef TACET_ALGOS_PRIVACY_LOCAL_CLIP_H
-#define TACET_ALGOS_PRIVACY_LOCAL_CLIP_H
+#ifndef TACET_ALGOS_PRIVACY_LOCAL_LOCAL_CLIP_H
+#define TACET_ALGOS_PRIVACY_LOCAL_LOCAL_CLIP_H
 
 #include <stddef.h>
 #include <stdint.h>

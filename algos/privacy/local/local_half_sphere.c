@@ -1,6 +1,6 @@
 /* The half of the sphere that the vector points to, or the other: Duchi, Jordan and Wainwright
  * 2018, 4.2.3. PrivUnit with its edge at 0. */
-#include "algos/privacy/local_cap.h"
+#include "algos/privacy/local/local_cap.h"
 
 static void prepare(struct local_scheme *scheme)
 {

@@ -4,9 +4,9 @@
  * clip / 2^32; noise of scale s units on each costs 2^33/s. All of it is integers: exact. */
 #include <math.h>
 
-#include "algos/privacy/local_clip.h"
-#include "algos/privacy/local_mechanism.h"
-#include "algos/privacy/noise_discrete.h"
+#include "algos/privacy/local/local_clip.h"
+#include "algos/privacy/local/local_mechanism.h"
+#include "algos/privacy/noise/noise_discrete.h"
 
 enum { SCALE }; /* units, an integer */
 

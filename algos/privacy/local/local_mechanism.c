@@ -1,5 +1,5 @@
 /* The table of local mechanisms, and what they all refuse. */
-#include "algos/privacy/local_mechanism.h"
+#include "algos/privacy/local/local_mechanism.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,14 +5,14 @@
  * Unit: everything that the agent did to make the vector; neighbours: any two vectors. One report
  * per agent; several add their epsilons. A new mechanism is a file and a line in local_mechanism.c.
  * Theorems: docs/privacy.md, "Local reports". */
-#ifndef TACET_ALGOS_PRIVACY_LOCAL_MECHANISM_H
-#define TACET_ALGOS_PRIVACY_LOCAL_MECHANISM_H
+#ifndef TACET_ALGOS_PRIVACY_LOCAL_LOCAL_MECHANISM_H
+#define TACET_ALGOS_PRIVACY_LOCAL_LOCAL_MECHANISM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define LOCAL_MAX_DIMENSION (1u << 20)
 #define LOCAL_MIN_EPSILON   1e-3

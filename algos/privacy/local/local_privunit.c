@@ -1,5 +1,5 @@
 /* PrivUnit with the best cap for its dimension and epsilon. */
-#include "algos/privacy/local_cap.h"
+#include "algos/privacy/local/local_cap.h"
 
 /* The mean as a function of the edge has its maximum where both are equal. */
 static double best_edge(uint32_t dimension, double epsilon)

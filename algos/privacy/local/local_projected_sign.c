@@ -10,13 +10,13 @@
  * sqrt(3) has the mean b tanh(e/2)/(sqrt(3) C) times the vector, over seeds and coins, as long as
  * nothing is clamped: |u| <= sqrt(3) |v|_1.
  */
-#include "algos/privacy/local_projected_sign.h"
+#include "algos/privacy/local/local_projected_sign.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/local_clip.h"
+#include "algos/privacy/local/local_clip.h"
 #include "envs/rng.h"
 
 #define SQRT_3 1.7320508075688772935

@@ -1,5 +1,5 @@
 /* Bits and variable-length integers. */
-#include "algos/privacy/local_report.h"
+#include "algos/privacy/local/local_report.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Reports as bytes, short: a report of b signs is b bits; integers of other mechanisms take as many
  * bytes as their size needs. One report has one form, so what is read back is what was sent. */
-#ifndef TACET_ALGOS_PRIVACY_LOCAL_REPORT_H
-#define TACET_ALGOS_PRIVACY_LOCAL_REPORT_H
+#ifndef TACET_ALGOS_PRIVACY_LOCAL_LOCAL_REPORT_H
+#define TACET_ALGOS_PRIVACY_LOCAL_LOCAL_REPORT_H
 
-#include "algos/privacy/local_mechanism.h"
+#include "algos/privacy/local/local_mechanism.h"
 
 /* Room that any report of SCHEME finds. */
 size_t local_report_room(const struct local_scheme *scheme);

@@ -5,7 +5,7 @@
 #pragma GCC optimize("cx-limited-range")
 #endif
 
-#include "algos/privacy/fft.h"
+#include "algos/privacy/math/fft.h"
 
 #include <cmath>
 #include <complex>

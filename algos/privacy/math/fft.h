@@ -1,6 +1,6 @@
 /* The discrete Fourier transform in double precision; a C face over KissFFT's template. */
-#ifndef TACET_ALGOS_PRIVACY_FFT_H
-#define TACET_ALGOS_PRIVACY_FFT_H
+#ifndef TACET_ALGOS_PRIVACY_MATH_FFT_H
+#define TACET_ALGOS_PRIVACY_MATH_FFT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* I_x(a, b) by its continued fraction. */
-#include "algos/privacy/incomplete_beta.h"
+#include "algos/privacy/math/incomplete_beta.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/special.h"
+#include "algos/privacy/math/special.h"
 
 #define STEPS_MAX 100000
 #define TINY      1e-300 /* Lentz: stands for a zero that would be divided by */

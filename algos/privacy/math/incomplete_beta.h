@@ -1,6 +1,6 @@
 /* The regularised incomplete beta function, which is the law of one Dirichlet component. */
-#ifndef TACET_ALGOS_PRIVACY_INCOMPLETE_BETA_H
-#define TACET_ALGOS_PRIVACY_INCOMPLETE_BETA_H
+#ifndef TACET_ALGOS_PRIVACY_MATH_INCOMPLETE_BETA_H
+#define TACET_ALGOS_PRIVACY_MATH_INCOMPLETE_BETA_H
 
 /* I_x(a, b) = P(Beta(a, b) <= x) for a, b > 0 and x in [0, 1]. Continued fraction (Abramowitz and
  * Stegun 26.5.8) by Lentz's algorithm; relative error about 1e-13 for a, b up to 1e5. */

@@ -1,5 +1,5 @@
 /* Bracketing and golden section. */
-#include "algos/privacy/minimum.h"
+#include "algos/privacy/math/minimum.h"
 
 #include <assert.h>
 #include <math.h>

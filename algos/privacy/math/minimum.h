@@ -1,6 +1,6 @@
 /* The least value of a function of one number. */
-#ifndef TACET_ALGOS_PRIVACY_MINIMUM_H
-#define TACET_ALGOS_PRIVACY_MINIMUM_H
+#ifndef TACET_ALGOS_PRIVACY_MATH_MINIMUM_H
+#define TACET_ALGOS_PRIVACY_MATH_MINIMUM_H
 
 /* Where VALUE(context, x), falling and then rising, is least on [least, greatest]: walks downhill
  * from START, then golden section until x is known to WIDTH. INFINITY stands for out of reach.

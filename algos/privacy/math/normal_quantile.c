@@ -1,6 +1,6 @@
 /* AS 241's PPND16 for a start, corrected by one Newton step: the start is within 1e-15, so the next
  * error is of order 1e-30, below long double's own. */
-#include "algos/privacy/normal_quantile.h"
+#include "algos/privacy/math/normal_quantile.h"
 
 #include <assert.h>
 #include <math.h>

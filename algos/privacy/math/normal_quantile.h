@@ -1,6 +1,6 @@
 /* The inverse of the standard normal law, to the last digits of long double and into the tails. */
-#ifndef TACET_ALGOS_PRIVACY_NORMAL_QUANTILE_H
-#define TACET_ALGOS_PRIVACY_NORMAL_QUANTILE_H
+#ifndef TACET_ALGOS_PRIVACY_MATH_NORMAL_QUANTILE_H
+#define TACET_ALGOS_PRIVACY_MATH_NORMAL_QUANTILE_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The two tables. */
-#include "algos/privacy/roots.h"
+#include "algos/privacy/math/roots.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Powers of one root of unity, from two short tables. */
-#ifndef TACET_ALGOS_PRIVACY_ROOTS_H
-#define TACET_ALGOS_PRIVACY_ROOTS_H
+#ifndef TACET_ALGOS_PRIVACY_MATH_ROOTS_H
+#define TACET_ALGOS_PRIVACY_MATH_ROOTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* ln Gamma and its second derivative. */
-#include "algos/privacy/special.h"
+#include "algos/privacy/math/special.h"
 
 #include <assert.h>
 #include <math.h>

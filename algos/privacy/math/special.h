@@ -1,6 +1,6 @@
 /* Special functions that libm lacks. */
-#ifndef TACET_ALGOS_PRIVACY_SPECIAL_H
-#define TACET_ALGOS_PRIVACY_SPECIAL_H
+#ifndef TACET_ALGOS_PRIVACY_MATH_SPECIAL_H
+#define TACET_ALGOS_PRIVACY_MATH_SPECIAL_H
 
 /* ln Gamma(x) for x > 0; unlike lgamma it writes no global, so threads may share it. */
 double special_log_gamma(double x);

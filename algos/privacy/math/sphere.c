@@ -4,12 +4,12 @@
  * continued fraction of I_x where it converges fast, else that of 1 - I_x. The front factor
  * needs Gamma(a + 1/2)/Gamma(a), whose logarithm as a difference of two would lose all digits of a
  * million dimensions: it is stepped up to 20 and taken from its asymptotic series. */
-#include "algos/privacy/sphere.h"
+#include "algos/privacy/math/sphere.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/incomplete_beta.h"
+#include "algos/privacy/math/incomplete_beta.h"
 
 #define SQRT_PI 1.7724538509055160273
 

@@ -1,7 +1,7 @@
 /* The law of one coordinate U1 of a uniform point on the unit sphere of R^dimension: caps, their
  * moments, and the inverse. (1 + U1)/2 is Beta((dimension - 1)/2, (dimension - 1)/2). */
-#ifndef TACET_ALGOS_PRIVACY_SPHERE_H
-#define TACET_ALGOS_PRIVACY_SPHERE_H
+#ifndef TACET_ALGOS_PRIVACY_MATH_SPHERE_H
+#define TACET_ALGOS_PRIVACY_MATH_SPHERE_H
 
 #include <stdint.h>
 

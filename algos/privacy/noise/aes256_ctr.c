@@ -5,11 +5,11 @@
  * (VAES), they are eight registers, which takes half the time. The functions carry their own
  * target, so that the rest of the program still starts on a processor without the instructions; the
  * caller has asked before. */
-#include "algos/privacy/aes256_ctr.h"
+#include "algos/privacy/noise/aes256_ctr.h"
 
 #include <assert.h>
 
-#include "algos/privacy/processor.h"
+#include "algos/privacy/noise/processor.h"
 
 bool aes256_ctr_available(void)
 {

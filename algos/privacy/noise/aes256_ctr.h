@@ -2,8 +2,8 @@
  * processor's own instructions: constant in time, and several times as fast as ChaCha20 without
  * wide vectors. Only noise_source.c calls it; whoever lacks the instructions gets ChaCha20 there.
  */
-#ifndef TACET_ALGOS_PRIVACY_AES256_CTR_H
-#define TACET_ALGOS_PRIVACY_AES256_CTR_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_AES256_CTR_H
+#define TACET_ALGOS_PRIVACY_NOISE_AES256_CTR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Eight blocks side by side: word w of all of them in one vector. The compiler makes AVX2 of it
  * where that is, pairs of SSE2 elsewhere. */
-#include "algos/privacy/chacha20_blocks.h"
+#include "algos/privacy/noise/chacha20_blocks.h"
 
 #include <sodium.h>
 #include <string.h>

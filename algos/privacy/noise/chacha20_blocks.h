@@ -1,7 +1,7 @@
 /* Several first blocks of ChaCha20 at once, each under a nonce of its own: what a pseudo-random
  * function of many short inputs wants, where a stream would go on from one. */
-#ifndef TACET_ALGOS_PRIVACY_CHACHA20_BLOCKS_H
-#define TACET_ALGOS_PRIVACY_CHACHA20_BLOCKS_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_CHACHA20_BLOCKS_H
+#define TACET_ALGOS_PRIVACY_NOISE_CHACHA20_BLOCKS_H
 
 #include <stdint.h>
 

@@ -2,13 +2,13 @@
  * is not is in docs/privacy.md, "Noise".
  *
  * The generator is noise_source.h; the laws are on one page each, and this one gathers them. */
-#ifndef TACET_ALGOS_PRIVACY_NOISE_H
-#define TACET_ALGOS_PRIVACY_NOISE_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_H
+#define TACET_ALGOS_PRIVACY_NOISE_NOISE_H
 
-#include "algos/privacy/noise_continuous.h" /* normal, exponential, Laplace, Gamma; public grids */
-#include "algos/privacy/noise_discrete.h" /* exact: coins, categories, discrete Laplace and Gauss */
-#include "algos/privacy/noise_rounded_gaussian.h" /* the provable Gaussian, on a lattice */
-#include "algos/privacy/noise_source.h"           /* the generator, uniform words */
-#include "algos/privacy/noise_subset.h"           /* random subsets, binomial counts */
+#include "algos/privacy/noise/noise_continuous.h" /* normal, exponential, Laplace, Gamma; public grids */
+#include "algos/privacy/noise/noise_discrete.h" /* exact: coins, categories, discrete Laplace and Gauss */
+#include "algos/privacy/noise/noise_rounded_gaussian.h" /* the provable Gaussian, on a lattice */
+#include "algos/privacy/noise/noise_source.h"           /* the generator, uniform words */
+#include "algos/privacy/noise/noise_subset.h"           /* random subsets, binomial counts */
 
 #endif

@@ -1,5 +1,5 @@
 /* Laws on the real line by single draws, and public grids. */
-#include "algos/privacy/noise_continuous.h"
+#include "algos/privacy/noise/noise_continuous.h"
 
 #include <assert.h>
 #include <float.h>
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #define STEPS_OF_NOISE 4096.0 /* of a grid in one scale of the noise on it */
 

@@ -4,8 +4,8 @@
  * 2012), so a sum of a private value and one of these is rounded to a public grid before anyone
  * sees it: noise_round_to_grid. Where a proof is wanted there are noise_discrete.h and
  * noise_rounded_gaussian.h, which are exact. Laws are meant for the standard scale: multiply. */
-#ifndef TACET_ALGOS_PRIVACY_NOISE_CONTINUOUS_H
-#define TACET_ALGOS_PRIVACY_NOISE_CONTINUOUS_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_CONTINUOUS_H
+#define TACET_ALGOS_PRIVACY_NOISE_NOISE_CONTINUOUS_H
 
 #include <stddef.h>
 

@@ -1,10 +1,10 @@
 /* Exact discrete laws from uniform integers: coins first, then what is made of them. */
-#include "algos/privacy/noise_discrete.h"
+#include "algos/privacy/noise/noise_discrete.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 typedef unsigned __int128 wide;
 

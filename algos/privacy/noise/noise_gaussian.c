@@ -6,15 +6,15 @@
  * more, see refine_tail), 26 make the angle: two for the quadrant and 24, all that a float can
  * hold, for the place in it. The elementary functions are polynomials; together their relative
  * error is below 5e-7. Float noise carries no proof about its last bits; see docs/privacy.md. */
-#include "algos/privacy/noise_continuous.h"
+#include "algos/privacy/noise/noise_continuous.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
-#include "algos/privacy/processor.h"
+#include "algos/privacy/noise/noise_source.h"
+#include "algos/privacy/noise/processor.h"
 
 #define PAIRS         1024 /* a block of pairs, its words and normals, stays in the L1 cache */
 #define STDDEV_MOST   1e37f

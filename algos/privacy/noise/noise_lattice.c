@@ -5,14 +5,14 @@
  * the next ones are drawn, up to DIGITS (equality of all has probability 2^-256). Every coin is
  * von Neumann's: the parity of the length of a falling run of uniforms has probability exp(-x).
  * No floating point anywhere. */
-#include "algos/privacy/noise_lattice.h"
+#include "algos/privacy/noise/noise_lattice.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #define DIGITS NOISE_LATTICE_DIGITS
 #define K_MAX  63 /* larger ones are accepted with probability exp(-2016) */

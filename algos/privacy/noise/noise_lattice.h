@@ -4,8 +4,8 @@
  *
  * For a lattice that is given and any deviation on it; noise_rounded_gaussian.h draws faster from a
  * table where the lattice may be chosen to suit the noise. */
-#ifndef TACET_ALGOS_PRIVACY_NOISE_LATTICE_H
-#define TACET_ALGOS_PRIVACY_NOISE_LATTICE_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_LATTICE_H
+#define TACET_ALGOS_PRIVACY_NOISE_NOISE_LATTICE_H
 
 #include <stdint.h>
 

@@ -8,7 +8,7 @@
  * A draw is a sign and a uniform number of 127 bits, of which 63 come with the sign in one word;
  * the other 64 are drawn only when those do not decide. |R| >= k when the number is below the k-th
  * threshold; the upper 12 bits say between which thresholds to search. */
-#include "algos/privacy/noise_rounded_gaussian.h"
+#include "algos/privacy/noise/noise_rounded_gaussian.h"
 
 #include <assert.h>
 #include <float.h>
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #define SIZES         ROUNDED_GAUSSIAN_MAX
 #define ONE_BITS      127 /* probability 1 is 2^127 */

@@ -15,8 +15,8 @@
  *     p = (2e-17 N)^2 / 2 + 9e-26 N: but for an event of probability p at most one draw is beyond
  *     8.5 deviations and none beyond 10.5, and then all cells together are off by a factor e^eta.
  *     N = 7e9 (10^5 steps of 70,000 weights): epsilon + 2.5e-8, delta + 2e-14 e^epsilon. */
-#ifndef TACET_ALGOS_PRIVACY_NOISE_ROUNDED_GAUSSIAN_H
-#define TACET_ALGOS_PRIVACY_NOISE_ROUNDED_GAUSSIAN_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_ROUNDED_GAUSSIAN_H
+#define TACET_ALGOS_PRIVACY_NOISE_NOISE_ROUNDED_GAUSSIAN_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
  *
  * The state has pages of its own: locked, kept out of core dumps, and wiped by the kernel in a
  * forked child. */
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "algos/privacy/aes256_ctr.h"
+#include "algos/privacy/noise/aes256_ctr.h"
 
 #define KEY_BYTES    32
 #define BUFFER_BYTES 2048      /* a multiple of what the ciphers expand at once */

@@ -1,7 +1,7 @@
 /* The generator behind every private draw: a cryptographically secure stream with fast key erasure
  * (forward secrecy), safe across fork, keyed anew for each purpose. */
-#ifndef TACET_ALGOS_PRIVACY_NOISE_SOURCE_H
-#define TACET_ALGOS_PRIVACY_NOISE_SOURCE_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_SOURCE_H
+#define TACET_ALGOS_PRIVACY_NOISE_NOISE_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Poisson, fixed-size and binomial sampling. */
-#include "algos/privacy/noise_subset.h"
+#include "algos/privacy/noise/noise_subset.h"
 
 #include <assert.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #define SAMPLE_WORDS 512 /* random words fetched at once */
 

@@ -1,6 +1,6 @@
 /* Random subsets of 0 .. n-1 and their sizes; what amplification by sampling is proved about. */
-#ifndef TACET_ALGOS_PRIVACY_NOISE_SUBSET_H
-#define TACET_ALGOS_PRIVACY_NOISE_SUBSET_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_SUBSET_H
+#define TACET_ALGOS_PRIVACY_NOISE_NOISE_SUBSET_H
 
 #include <stdint.h>
 

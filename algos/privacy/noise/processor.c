@@ -1,5 +1,5 @@
 /* Asked by CPUID; on other machines than x86-64 the answer is no. */
-#include "algos/privacy/processor.h"
+#include "algos/privacy/noise/processor.h"
 
 #ifdef __x86_64__
 

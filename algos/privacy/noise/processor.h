@@ -1,8 +1,8 @@
 /* What this processor can do beyond what the program was compiled for. Whoever has a faster way
  * asks here and nowhere else: tests/older answers in its place as an older processor would, so that
  * the slower ways are tested on new machines, too. */
-#ifndef TACET_ALGOS_PRIVACY_PROCESSOR_H
-#define TACET_ALGOS_PRIVACY_PROCESSOR_H
+#ifndef TACET_ALGOS_PRIVACY_NOISE_PROCESSOR_H
+#define TACET_ALGOS_PRIVACY_NOISE_PROCESSOR_H
 
 #include <stdbool.h>
 

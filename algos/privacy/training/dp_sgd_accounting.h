@@ -1,9 +1,9 @@
 /* Inside the accounting of DP-SGD: shared by the plan and the search for one. */
-#ifndef TACET_ALGOS_PRIVACY_DP_SGD_ACCOUNTING_H
-#define TACET_ALGOS_PRIVACY_DP_SGD_ACCOUNTING_H
+#ifndef TACET_ALGOS_PRIVACY_TRAINING_DP_SGD_ACCOUNTING_H
+#define TACET_ALGOS_PRIVACY_TRAINING_DP_SGD_ACCOUNTING_H
 
-#include "algos/privacy/accountant_pld.h"
-#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/accounting/accountant_pld.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 
 /* What the accountant takes; outside a plan is DP_SGD_PLAN_BAD. */
 #define DP_SGD_MIN_NOISE 0.05

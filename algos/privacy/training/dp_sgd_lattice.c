@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/dp_sgd_accounting.h"
+#include "algos/privacy/training/dp_sgd_accounting.h"
 
 #define SHARE_OF_DELTA 1e-3
 

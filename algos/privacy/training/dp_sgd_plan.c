@@ -1,10 +1,10 @@
 /* Accounting of a plan, and the only batches and noise that a plan gives. */
-#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/dp_sgd_accounting.h"
+#include "algos/privacy/training/dp_sgd_accounting.h"
 
 static bool between(double value, double low, double high)
 {

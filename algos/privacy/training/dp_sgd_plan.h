@@ -1,13 +1,13 @@
 /* The one description of a private training run. The accountant makes it; the trainer can draw its
  * batches and its noise from nothing else. What was accounted is what runs. */
-#ifndef TACET_ALGOS_PRIVACY_DP_SGD_PLAN_H
-#define TACET_ALGOS_PRIVACY_DP_SGD_PLAN_H
+#ifndef TACET_ALGOS_PRIVACY_TRAINING_DP_SGD_PLAN_H
+#define TACET_ALGOS_PRIVACY_TRAINING_DP_SGD_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "algos/privacy/mechanism.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/laws/mechanism.h"
+#include "algos/privacy/noise/noise.h"
 
 /* Composed Poisson-subsampled Gaussian; unit: one expert, add or remove (or zeroed out, see
  * docs/privacy.md). What was released of the same data before the first step (stable prefixes,

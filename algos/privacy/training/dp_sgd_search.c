@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/dp_sgd_accounting.h"
+#include "algos/privacy/training/dp_sgd_accounting.h"
 
 #define RELATIVE_END 1e-3 /* width of the final bracket */
 

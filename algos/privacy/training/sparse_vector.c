@@ -1,12 +1,12 @@
 /* Counts on the lattice, and one run over them. Everything that noise is added to or compared with
  * is an integer: no rounding depends on the data (docs/privacy.md, "Stable prefixes"). */
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "algos/privacy/noise_discrete.h"
+#include "algos/privacy/noise/noise_discrete.h"
 
 #define MAX_COUNT ((int64_t)1 << 60)
 

@@ -7,14 +7,14 @@
  * released. Unit: one expert; neighbours: add or remove one. Theorem and proof: docs/privacy.md.
  * Source: Dwork and Roth 2014, Algorithm 1 (AboveThreshold); Lyu, Su and Li 2017 (monotone
  * queries); Kairouz, Oh and Viswanath 2015 (composition of the runs). */
-#ifndef TACET_ALGOS_PRIVACY_SPARSE_VECTOR_H
-#define TACET_ALGOS_PRIVACY_SPARSE_VECTOR_H
+#ifndef TACET_ALGOS_PRIVACY_TRAINING_SPARSE_VECTOR_H
+#define TACET_ALGOS_PRIVACY_TRAINING_SPARSE_VECTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define SPARSE_VECTOR_MAX_EXPERTS      (1u << 28) /* counts stay below 2^60 units */
 #define SPARSE_VECTOR_MAX_TRAJECTORIES 10000u

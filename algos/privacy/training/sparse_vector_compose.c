@@ -1,12 +1,12 @@
 /* What T runs of the sparse vector cost together, and what one run may cost: the optimal
  * composition of mechanisms that are known by their epsilon and delta alone (Kairouz, Oh and
  * Viswanath 2015). */
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/accounting/accountant.h"
 
 static enum sparse_vector_status from_accountant(enum accountant_status status)
 {

@@ -13,7 +13,7 @@
  * 1 - P(X >= k) = e^((k-1)/s)/(1 + e^(-1/s)) >= e^((k-1)/s)/2. So X - Y is below L - L' + 2, and
  * two units on the threshold pay for the lattice. Scales and threshold are rounded up, with a
  * relative 2^-40 for the floating point of this file. */
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* The choice between requests, plans and workers. */
-#include "api/job_choose.h"
+#include "api/jobs/ask/job_choose.h"
 
-#include "api/app.h"
-#include "api/environment_choice.h"
-#include "api/fields.h"
-#include "api/json_text.h"
-#include "api/world_program.h"
+#include "api/call/app.h"
+#include "api/call/fields.h"
+#include "api/data/environment_choice.h"
+#include "api/json/json_text.h"
+#include "api/worlds/world_program.h"
 
 #define CANDIDATES   20
 #define EPISODES     20

@@ -2,11 +2,11 @@
  * choice.h). A plan keeps it as
  *   {"environment","physics","candidates","episodes","max_episode_steps"}, and {} where it is not
  * asked for. */
-#ifndef TACET_API_JOB_CHOOSE_H
-#define TACET_API_JOB_CHOOSE_H
+#ifndef TACET_API_JOBS_ASK_JOB_CHOOSE_H
+#define TACET_API_JOBS_ASK_JOB_CHOOSE_H
 
-#include "api/call.h"
-#include "api/job_plan.h"
+#include "api/call/call.h"
+#include "api/jobs/ask/job_plan.h"
 
 /* Reads OBJECT, or nothing when it is NULL, into OUT, whose algorithm is known, and gathers faults:
  * of a world that is a program among them. */

@@ -1,16 +1,16 @@
 /* What a job would cost: planned like a real one, never stored, never charged. */
-#include "api/jobs.h"
+#include "api/jobs/jobs.h"
 
 #include <math.h>
 
-#include "api/budget.h"
-#include "api/job_release.h"
-#include "api/job_request.h"
-#include "api/job_shards.h"
-#include "api/job_teacher.h"
-#include "api/job_time.h"
-#include "api/json_text.h"
-#include "storage/ledger.h"
+#include "api/call/budget.h"
+#include "api/jobs/ask/job_request.h"
+#include "api/jobs/ask/job_time.h"
+#include "api/jobs/run/job_release.h"
+#include "api/jobs/run/job_shards.h"
+#include "api/jobs/run/job_teacher.h"
+#include "api/json/json_text.h"
+#include "storage/ledger/ledger.h"
 
 /* True when ACCOUNT could pay the price now. */
 static bool can_pay(const struct ledger_account *account, const struct dp_sgd_plan *privacy)

@@ -1,10 +1,10 @@
 /* Parameters as callers write them, by the tables of algorithms. */
-#include "api/job_parameters.h"
+#include "api/jobs/ask/job_parameters.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "api/fields.h"
+#include "api/call/fields.h"
 
 struct slot {
     double number;

@@ -1,19 +1,19 @@
 /* Plans between structs and JSON. Numbers are written in the shortest form that reads back as the
  * same double, so that what was accounted is what runs. */
-#include "api/job_plan.h"
+#include "api/jobs/ask/job_plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/job_choose.h"
-#include "api/job_stage.h"
-#include "api/job_stage_grid.h"
-#include "api/job_teacher.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
-#include "api/q_terms_json.h"
+#include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_stage_grid.h"
+#include "api/jobs/run/job_stage.h"
+#include "api/jobs/run/job_teacher.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
+#include "api/wire/q_terms_json.h"
 
 bool job_plan_releases(const struct job_plan *plan)
 {

@@ -1,15 +1,15 @@
 /* What a job will run and cost, decided when it was asked for and kept with it: the worker, the
  * views and the certificate read this and decide nothing anew. */
-#ifndef TACET_API_JOB_PLAN_H
-#define TACET_API_JOB_PLAN_H
+#ifndef TACET_API_JOBS_ASK_JOB_PLAN_H
+#define TACET_API_JOBS_ASK_JOB_PLAN_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "algos/algorithm.h"
-#include "api/job_world.h"
-#include "storage/id.h"
+#include "api/jobs/ask/job_world.h"
+#include "storage/db/id.h"
 
 #define JOB_SWEEP_MAX 64 /* tries of a sweep */
 

@@ -1,7 +1,7 @@
 /* What a plan's steps are to an accountant. */
-#include "api/event_json.h"
-#include "api/job_plan.h"
-#include "api/json_text.h"
+#include "api/jobs/ask/job_plan.h"
+#include "api/json/json_text.h"
+#include "api/wire/event_json.h"
 
 static json_t *event_of(const struct job_plan *plan, uint64_t steps, bool before)
 {

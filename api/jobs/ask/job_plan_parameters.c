@@ -1,8 +1,8 @@
 /* The settings of a plan as JSON and back. */
 #include <string.h>
 
-#include "api/job_plan.h"
-#include "api/json_text.h"
+#include "api/jobs/ask/job_plan.h"
+#include "api/json/json_text.h"
 
 static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
 {

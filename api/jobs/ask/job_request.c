@@ -1,6 +1,6 @@
 /* A job's request: members, the algorithm's parameters, the dataset, then the plan. Every fault of
  * the form is gathered before anything is looked up. */
-#include "api/job_request.h"
+#include "api/jobs/ask/job_request.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -8,19 +8,19 @@
 
 #include "algos/offline/shards.h"
 #include "algos/release/ensemble.h"
-#include "api/app.h"
-#include "api/datasets.h"
-#include "api/environment_choice.h"
-#include "api/fields.h"
-#include "api/job_choose.h"
-#include "api/job_judge.h"
-#include "api/job_parameters.h"
-#include "api/job_play.h"
-#include "api/job_release.h"
-#include "api/job_shards.h"
-#include "api/job_stage.h"
-#include "api/job_sweep.h"
-#include "api/job_teacher.h"
+#include "api/call/app.h"
+#include "api/call/fields.h"
+#include "api/data/datasets.h"
+#include "api/data/environment_choice.h"
+#include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_parameters.h"
+#include "api/jobs/run/job_judge.h"
+#include "api/jobs/run/job_play.h"
+#include "api/jobs/run/job_release.h"
+#include "api/jobs/run/job_shards.h"
+#include "api/jobs/run/job_stage.h"
+#include "api/jobs/run/job_sweep.h"
+#include "api/jobs/run/job_teacher.h"
 
 #define EPISODES_MAX  1000
 #define EPISODES      100

@@ -1,9 +1,9 @@
 /* Reading what a caller wants a job to be, by the algorithm's own tables, and planning it. */
-#ifndef TACET_API_JOB_REQUEST_H
-#define TACET_API_JOB_REQUEST_H
+#ifndef TACET_API_JOBS_ASK_JOB_REQUEST_H
+#define TACET_API_JOBS_ASK_JOB_REQUEST_H
 
-#include "api/call.h"
-#include "api/job_plan.h"
+#include "api/call/call.h"
+#include "api/jobs/ask/job_plan.h"
 #include "storage/datasets.h"
 
 struct job_wish {

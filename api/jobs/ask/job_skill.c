@@ -1,8 +1,8 @@
 /* The scale of skill between JSON and its struct. */
-#include "api/job_skill.h"
+#include "api/jobs/ask/job_skill.h"
 
-#include "api/fields.h"
-#include "api/json_text.h"
+#include "api/call/fields.h"
+#include "api/json/json_text.h"
 
 #define SKILL_POWER    8
 #define SKILL_EPISODES 16

@@ -1,13 +1,13 @@
 /* Grids of states: bounds first, then the product, so that nobody asks for more labels than there
  * can be. */
-#include "api/job_stage_grid.h"
+#include "api/jobs/ask/job_stage_grid.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/fields.h"
-#include "api/json_text.h"
+#include "api/call/fields.h"
+#include "api/json/json_text.h"
 
 #define GRID_MOST 1e9 /* size of a number of a state */
 #define AT        "/privacy/consensus/grid"

@@ -2,12 +2,12 @@
  *
  *   "grid":{"low":[number of each coordinate],"high":[...],"points":[...]}
  *   "grid":{"states":[[number of each coordinate], ...]} */
-#ifndef TACET_API_JOB_STAGE_GRID_H
-#define TACET_API_JOB_STAGE_GRID_H
+#ifndef TACET_API_JOBS_ASK_JOB_STAGE_GRID_H
+#define TACET_API_JOBS_ASK_JOB_STAGE_GRID_H
 
 #include "algos/offline/stage_plan.h"
-#include "api/call.h"
-#include "api/job_plan.h"
+#include "api/call/call.h"
+#include "api/jobs/ask/job_plan.h"
 #include "storage/datasets.h"
 
 /* Reads CONSENSUS (at "/privacy/consensus"), an object with a member "grid", into the grid and the

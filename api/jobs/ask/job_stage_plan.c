@@ -2,10 +2,10 @@
  * same double: what was accounted is what runs. */
 #include <string.h>
 
-#include "api/job_skill.h"
-#include "api/job_stage.h"
-#include "api/job_stage_grid.h"
-#include "api/json_text.h"
+#include "api/jobs/ask/job_skill.h"
+#include "api/jobs/ask/job_stage_grid.h"
+#include "api/jobs/run/job_stage.h"
+#include "api/json/json_text.h"
 
 static json_t *stable_json(const struct job_plan *plan)
 {

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "algos/privacy/privacy_report.h"
-#include "api/fields.h"
-#include "api/job_parameters.h"
-#include "api/job_sweep.h"
+#include "algos/privacy/accounting/privacy_report.h"
+#include "api/call/fields.h"
+#include "api/jobs/ask/job_parameters.h"
+#include "api/jobs/run/job_sweep.h"
 
 #define CLOSE_ENOUGH 0.98 /* of the budget */
 #define LOOKS_MAX    10   /* at a share for each try */

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "algos/online/kickstart_algorithm.h"
-#include "api/app.h"
-#include "api/budget.h"
-#include "api/job_teacher.h"
-#include "api/policies.h"
-#include "api/query.h"
-#include "api/rollouts.h"
-#include "api/teachers.h"
+#include "api/call/app.h"
+#include "api/call/budget.h"
+#include "api/jobs/run/job_teacher.h"
+#include "api/policies/policies.h"
+#include "api/teachers/query.h"
+#include "api/teachers/rollouts.h"
+#include "api/teachers/teachers.h"
 #include "storage/clients.h"
 #include "storage/policies.h"
 

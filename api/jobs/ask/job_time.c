@@ -4,14 +4,14 @@
  * of it (its product), once forward and twice backward; a step has so much more for every
  * parameter (optimiser, noise). The figures are those of the machine of docs/performance.md while
  * its cores were busy with other work, and were compared with real jobs there. */
-#include "api/job_time.h"
+#include "api/jobs/ask/job_time.h"
 
 #include <math.h>
 
 #include "algos/offline/expert_clones.h"
 #include "algos/offline/fitted_q.h"
-#include "api/app.h"
-#include "api/world_program.h"
+#include "api/call/app.h"
+#include "api/worlds/world_program.h"
 #include "storage/datasets.h"
 
 #define START_SECONDS      0.06

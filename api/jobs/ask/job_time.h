@@ -1,9 +1,9 @@
 /* How long a job will take, before it is run. */
-#ifndef TACET_API_JOB_TIME_H
-#define TACET_API_JOB_TIME_H
+#ifndef TACET_API_JOBS_ASK_JOB_TIME_H
+#define TACET_API_JOBS_ASK_JOB_TIME_H
 
-#include "api/call.h"
-#include "api/job_request.h"
+#include "api/call/call.h"
+#include "api/jobs/ask/job_request.h"
 
 struct job_time {
     double seconds;      /* of one core; NAN: unknown */

@@ -1,10 +1,10 @@
 /* Numbers in the order of the world's table, which only ever grows at its end. */
-#include "api/job_world.h"
+#include "api/jobs/ask/job_world.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 void job_world_set(struct job_world *world, const struct environment_choice *choice)
 {

@@ -1,13 +1,13 @@
 /* A world as a job's plan keeps it: by name, with its physics. Whether the server still has it is
  * seen when the job runs. */
-#ifndef TACET_API_JOB_WORLD_H
-#define TACET_API_JOB_WORLD_H
+#ifndef TACET_API_JOBS_ASK_JOB_WORLD_H
+#define TACET_API_JOBS_ASK_JOB_WORLD_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "api/environment_choice.h"
-#include "api/worlds.h"
+#include "api/data/environment_choice.h"
+#include "api/worlds/worlds.h"
 
 struct job_world {
     char name[WORLD_NAME_SIZE]; /* "": none */

@@ -1,10 +1,10 @@
 /* The certificate of a trained policy. Its sentences follow docs/privacy.md. */
-#include "api/job_certificate.h"
+#include "api/jobs/run/job_certificate.h"
 
-#include "api/app.h"
-#include "api/certificate.h"
-#include "api/job_teacher.h"
-#include "api/json_text.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/jobs/run/job_teacher.h"
+#include "api/json/json_text.h"
 
 static const char neighbours_declared[] =
     "Two datasets are neighbours when one has one expert more: that expert with everything it "

@@ -1,12 +1,12 @@
 /* What is guaranteed about a policy that a job trained and released, as the JSON that is signed.
  * Everything in it is public: no hash or count of private data. */
-#ifndef TACET_API_JOB_CERTIFICATE_H
-#define TACET_API_JOB_CERTIFICATE_H
+#ifndef TACET_API_JOBS_RUN_JOB_CERTIFICATE_H
+#define TACET_API_JOBS_RUN_JOB_CERTIFICATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/job_plan.h"
+#include "api/jobs/ask/job_plan.h"
 #include "storage/jobs.h"
 
 struct app;

@@ -4,18 +4,18 @@
  * and a second policy from the same data, trained again from an older checkpoint with fresh noise,
  * would be an output that nobody paid for. So a program sees released policies only, and only once
  * they are on disk. */
-#include "api/job_complete.h"
+#include "api/jobs/run/job_complete.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise_continuous.h"
-#include "api/app.h"
-#include "api/job_evaluate.h"
-#include "api/job_judge.h"
-#include "api/job_release.h"
-#include "api/world_run.h"
+#include "algos/privacy/noise/noise_continuous.h"
+#include "api/call/app.h"
+#include "api/jobs/run/job_evaluate.h"
+#include "api/jobs/run/job_judge.h"
+#include "api/jobs/run/job_release.h"
+#include "api/worlds/world_run.h"
 #include "storage/datasets.h"
 
 #define LEASE_EVALUATE_MS 300000 /* one block of episodes may be long */

@@ -1,10 +1,10 @@
 /* What follows when a job's training is over: its policy is rounded, kept, and evaluated. Shared by
  * the parts of api_job_turn. */
-#ifndef TACET_API_JOB_COMPLETE_H
-#define TACET_API_JOB_COMPLETE_H
+#ifndef TACET_API_JOBS_RUN_JOB_COMPLETE_H
+#define TACET_API_JOBS_RUN_JOB_COMPLETE_H
 
-#include "api/job_evaluate.h"
-#include "api/job_run.h"
+#include "api/jobs/run/job_evaluate.h"
+#include "api/jobs/run/job_run.h"
 
 /* Rounds the weights onto the public grid of what is released. */
 void job_complete_round(struct policy *policy);

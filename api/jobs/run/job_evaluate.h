@@ -1,11 +1,11 @@
 /* How well a released policy plays in a simulator: post-processing, free of charge. */
-#ifndef TACET_API_JOB_EVALUATE_H
-#define TACET_API_JOB_EVALUATE_H
+#ifndef TACET_API_JOBS_RUN_JOB_EVALUATE_H
+#define TACET_API_JOBS_RUN_JOB_EVALUATE_H
 
 #include <stdbool.h>
 
 #include "algos/policy.h"
-#include "api/job_plan.h"
+#include "api/jobs/ask/job_plan.h"
 
 /* What plays: one of the two. */
 struct job_player {

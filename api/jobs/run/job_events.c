@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/job_view.h"
-#include "api/jobs.h"
-#include "api/json_text.h"
+#include "api/call/app.h"
+#include "api/jobs/job_view.h"
+#include "api/jobs/jobs.h"
+#include "api/json/json_text.h"
 
 #define PING_EVERY_MS 15000
 

@@ -12,17 +12,17 @@
 #include <string.h>
 
 #include "algos/offline/schedule.h"
-#include "api/app.h"
-#include "api/job_certificate.h"
-#include "api/job_judge.h"
-#include "api/job_release.h"
-#include "api/job_run.h"
-#include "api/job_shards.h"
-#include "api/job_sweep.h"
-#include "api/job_teacher.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
-#include "storage/ledger.h"
+#include "api/call/app.h"
+#include "api/jobs/run/job_certificate.h"
+#include "api/jobs/run/job_judge.h"
+#include "api/jobs/run/job_release.h"
+#include "api/jobs/run/job_run.h"
+#include "api/jobs/run/job_shards.h"
+#include "api/jobs/run/job_sweep.h"
+#include "api/jobs/run/job_teacher.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
+#include "storage/ledger/ledger.h"
 #include "storage/policies.h"
 
 struct finish {

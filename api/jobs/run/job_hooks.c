@@ -1,15 +1,15 @@
 /* What a training asks of its job while it runs: whether to go on, to keep a checkpoint, the
  * experts' networks; and what it shows. */
-#include "api/job_hooks.h"
+#include "api/jobs/run/job_hooks.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/job_lease.h"
-#include "api/job_teacher.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/sealed.h"
+#include "api/jobs/run/job_lease.h"
+#include "api/jobs/run/job_teacher.h"
 
 #define SHOW_EVERY_MS 1000
 #define SAVE_EVERY_MS 5000

@@ -1,9 +1,9 @@
 /* The hooks of a job's training. */
-#ifndef TACET_API_JOB_HOOKS_H
-#define TACET_API_JOB_HOOKS_H
+#ifndef TACET_API_JOBS_RUN_JOB_HOOKS_H
+#define TACET_API_JOBS_RUN_JOB_HOOKS_H
 
 #include "algos/algorithm.h"
-#include "api/job_run.h"
+#include "api/jobs/run/job_run.h"
 
 /* Hooks whose context is RUN, as algorithm.h has them: a pulse beats the lease and hears of a stop,
  * a checkpoint is stored (sealed, where what it holds has no noise yet), and what is shown is kept

@@ -1,13 +1,13 @@
 /* A public dataset, a fit, and four numbers. */
-#include "api/job_judge.h"
+#include "api/jobs/run/job_judge.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/datasets.h"
-#include "api/fields.h"
-#include "api/json_text.h"
+#include "api/call/fields.h"
+#include "api/data/datasets.h"
+#include "api/json/json_text.h"
 
 #define JUDGE_SEED UINT64_C(20261121)
 #define MOST_VALUE 10.0 /* of values in the fit's own scale */

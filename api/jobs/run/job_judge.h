@@ -4,11 +4,11 @@
  *
  * gives fitted Q evaluation's estimate (algos/offline/fitted_q.h) among the job's findings. What is
  * judged may leave, and what judges it is public: nobody's private data take part. */
-#ifndef TACET_API_JOB_JUDGE_H
-#define TACET_API_JOB_JUDGE_H
+#ifndef TACET_API_JOBS_RUN_JOB_JUDGE_H
+#define TACET_API_JOBS_RUN_JOB_JUDGE_H
 
-#include "api/call.h"
-#include "api/job_run.h"
+#include "api/call/call.h"
+#include "api/jobs/run/job_run.h"
 
 /* Reads the object at "/judge" into *OUT, the dataset's id, and gathers faults. */
 void job_judge_read(struct call *call, const json_t *object, const char **out);

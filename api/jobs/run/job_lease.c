@@ -1,8 +1,8 @@
 /* The hold that a worker has on its job: heartbeats, checkpoints, and leaving off once it is lost.
  */
-#include "api/job_lease.h"
+#include "api/jobs/run/job_lease.h"
 
-#include "api/app.h"
+#include "api/call/app.h"
 
 #define BEAT_EVERY_MS 1000
 

@@ -1,9 +1,9 @@
 /* What a worker's hold on its job is to the parts of api_job_turn; what the parts of a run ask is
  * in job_run.h. */
-#ifndef TACET_API_JOB_LEASE_H
-#define TACET_API_JOB_LEASE_H
+#ifndef TACET_API_JOBS_RUN_JOB_LEASE_H
+#define TACET_API_JOBS_RUN_JOB_LEASE_H
 
-#include "api/job_run.h"
+#include "api/jobs/run/job_run.h"
 
 #define JOB_LEASE_MS 30000
 

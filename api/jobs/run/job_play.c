@@ -3,19 +3,19 @@
  * DESIGN. A row of policies never changes and what it plays is a function of public seeds, so a job
  * that was stopped or killed simply plays again and finds the same numbers. A Q-release can be
  * ended meanwhile: then the job fails. */
-#include "api/job_play.h"
+#include "api/jobs/run/job_play.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/fields.h"
-#include "api/job_complete.h"
-#include "api/job_evaluate.h"
-#include "api/policies.h"
-#include "api/q_releases.h"
-#include "api/q_shelf.h"
+#include "api/call/app.h"
+#include "api/call/fields.h"
+#include "api/jobs/run/job_complete.h"
+#include "api/jobs/run/job_evaluate.h"
+#include "api/policies/policies.h"
+#include "api/releases/q_releases.h"
+#include "api/releases/q_shelf.h"
 
 /* ---- asking */
 

@@ -1,11 +1,11 @@
 /* Jobs that train nothing: they play a policy, or a released Q-function, that is there already, and
  * give its evaluation. Only what may leave is played: a return of anything else would be a number
  * that depends on private data. */
-#ifndef TACET_API_JOB_PLAY_H
-#define TACET_API_JOB_PLAY_H
+#ifndef TACET_API_JOBS_RUN_JOB_PLAY_H
+#define TACET_API_JOBS_RUN_JOB_PLAY_H
 
-#include "api/call.h"
-#include "api/job_run.h"
+#include "api/call/call.h"
+#include "api/jobs/run/job_run.h"
 
 /* Members of a request, NULL where they are missing: gathers what they lack, or what is too much,
  * for the algorithm of PLAN. */

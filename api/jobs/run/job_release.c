@@ -5,7 +5,7 @@
  * plays in a world (whose program sees its actions), it is put on disk before that, sealed, and
  * whoever goes on with the job takes that one. A release that was lost before either was seen by
  * nobody: drawing again is drawing for the first time. */
-#include "api/job_release.h"
+#include "api/jobs/run/job_release.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/call.h"
-#include "api/fields.h"
-#include "api/q_certificate.h"
-#include "api/q_releases.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/call.h"
+#include "api/call/fields.h"
+#include "api/call/sealed.h"
+#include "api/jobs/run/q_certificate.h"
+#include "api/releases/q_releases.h"
 #include "storage/datasets.h"
 
 static const char magic[4] = {'T', 'C', 'Q', 'R'};

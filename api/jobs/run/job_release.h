@@ -1,9 +1,9 @@
 /* Jobs that end in a released Q-function instead of a policy: keeping it before it plays, and its
  * rows at the end. */
-#ifndef TACET_API_JOB_RELEASE_H
-#define TACET_API_JOB_RELEASE_H
+#ifndef TACET_API_JOBS_RUN_JOB_RELEASE_H
+#define TACET_API_JOBS_RUN_JOB_RELEASE_H
 
-#include "api/job_run.h"
+#include "api/jobs/run/job_run.h"
 #include "storage/policies.h"
 #include "storage/q_releases.h"
 

@@ -6,24 +6,24 @@
  * of sentences, because a failure is an output too. A database or a memory that fails now may serve
  * later: such a job is left as it is, with its hold and its checkpoint, until its lease runs out.
  */
-#include "api/job_run.h"
-#include "api/job_choose.h"
+#include "api/jobs/run/job_run.h"
+#include "api/jobs/ask/job_choose.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/app.h"
-#include "api/job_complete.h"
-#include "api/job_hooks.h"
-#include "api/job_lease.h"
-#include "api/job_play.h"
-#include "api/job_release.h"
-#include "api/job_shards.h"
-#include "api/job_stage.h"
-#include "api/job_sweep.h"
-#include "api/job_teacher.h"
-#include "api/world_run.h"
+#include "api/call/app.h"
+#include "api/jobs/run/job_complete.h"
+#include "api/jobs/run/job_hooks.h"
+#include "api/jobs/run/job_lease.h"
+#include "api/jobs/run/job_play.h"
+#include "api/jobs/run/job_release.h"
+#include "api/jobs/run/job_shards.h"
+#include "api/jobs/run/job_stage.h"
+#include "api/jobs/run/job_sweep.h"
+#include "api/jobs/run/job_teacher.h"
+#include "api/worlds/world_run.h"
 #include "storage/uploads.h"
 
 #define DATA_DAMAGED "The dataset is damaged, or does not fit into memory."

@@ -1,6 +1,6 @@
 /* One job in the hands of a worker: the state that the parts of api_job_turn share. */
-#ifndef TACET_API_JOB_RUN_H
-#define TACET_API_JOB_RUN_H
+#ifndef TACET_API_JOBS_RUN_JOB_RUN_H
+#define TACET_API_JOBS_RUN_JOB_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,8 +10,8 @@
 #include "algos/offline/fitted_q.h"
 #include "algos/release/ensemble.h"
 #include "api/api.h"
-#include "api/job_plan.h"
-#include "api/problem.h"
+#include "api/jobs/ask/job_plan.h"
+#include "api/wire/problem.h"
 #include "storage/jobs.h"
 
 #define JOB_RUN_FINDINGS 16

@@ -5,7 +5,7 @@
  * judge. What is stored is ciphertext, the checkpoints too. How many experts a shard has, and
  * whether it has any, changes neither the steps nor what is shown; of the time see docs/privacy.md,
  * "What can be seen besides the released values". */
-#include "api/job_shards.h"
+#include "api/jobs/run/job_shards.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,11 +14,11 @@
 
 #include "algos/offline/shards.h"
 #include "algos/release/ensemble.h"
-#include "api/answer_estimate.h"
-#include "api/app.h"
-#include "api/call.h"
-#include "api/json_text.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/call.h"
+#include "api/call/sealed.h"
+#include "api/json/json_text.h"
+#include "api/teachers/answer_estimate.h"
 
 const char job_shards_note[] =
     "Policies of shards, trained without noise: they stay inside the service, sealed, and answer "

@@ -1,10 +1,10 @@
 /* Jobs that train an ensemble: one policy for each shard of the dataset's experts, which stays in
  * the service and answers as a teacher of adjacency "expert" alone (algos/release/ensemble.h). Such
  * a job costs nothing: nothing that depends on the data leaves by it. Every answer is paid for. */
-#ifndef TACET_API_JOB_SHARDS_H
-#define TACET_API_JOB_SHARDS_H
+#ifndef TACET_API_JOBS_RUN_JOB_SHARDS_H
+#define TACET_API_JOBS_RUN_JOB_SHARDS_H
 
-#include "api/job_run.h"
+#include "api/jobs/run/job_run.h"
 
 struct call;
 

@@ -1,16 +1,16 @@
 /* The first stage of a job as it is asked for: its members, and what it needs of the dataset. */
-#include "api/job_stage.h"
+#include "api/jobs/run/job_stage.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algos/offline/expert_clones.h"
-#include "api/app.h"
-#include "api/fields.h"
-#include "api/job_skill.h"
-#include "api/job_stage_grid.h"
-#include "api/world_program.h"
+#include "api/call/app.h"
+#include "api/call/fields.h"
+#include "api/jobs/ask/job_skill.h"
+#include "api/jobs/ask/job_stage_grid.h"
+#include "api/worlds/world_program.h"
 
 #define JOB_EPSILON_MAX 1000
 #define STAGE_STEPS_MAX 10000

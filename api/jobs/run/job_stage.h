@@ -4,12 +4,12 @@
  *   "stable":{"source":"rollouts","count","max_length","min_action_probability","accounting",
  *             "threshold" (in experts),"unanimous_length",...}
  *   "consensus":{"labels","noise" (in experts),"max_length","explore","skill",...} */
-#ifndef TACET_API_JOB_STAGE_H
-#define TACET_API_JOB_STAGE_H
+#ifndef TACET_API_JOBS_RUN_JOB_STAGE_H
+#define TACET_API_JOBS_RUN_JOB_STAGE_H
 
-#include "api/call.h"
-#include "api/job_plan.h"
-#include "api/job_run.h"
+#include "api/call/call.h"
+#include "api/jobs/ask/job_plan.h"
+#include "api/jobs/run/job_run.h"
 #include "storage/datasets.h"
 
 /* Reads the members of PRIVACY (at "/privacy") that the request's mechanism has, epsilon and delta

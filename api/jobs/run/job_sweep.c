@@ -4,14 +4,14 @@
  * and the one that waits to be judged) followed by the present try's own checkpoint. A finished
  * policy is on disk before it is played: what judges it, which may be a program, sees no policy
  * that could be drawn again. */
-#include "api/job_sweep.h"
+#include "api/jobs/run/job_sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/data/checksum.h"
-#include "api/json_text.h"
+#include "api/json/json_text.h"
 
 #define MAGIC UINT32_C(0x50575354) /* "TSWP" */
 

@@ -8,11 +8,11 @@
  * asked for. Nothing is saved by choosing well: after that any choice among the tries is
  * post-processing, and so is judging each by playing it in a public world, which is what is done.
  */
-#ifndef TACET_API_JOB_SWEEP_H
-#define TACET_API_JOB_SWEEP_H
+#ifndef TACET_API_JOBS_RUN_JOB_SWEEP_H
+#define TACET_API_JOBS_RUN_JOB_SWEEP_H
 
-#include "api/job_complete.h"
-#include "api/job_request.h"
+#include "api/jobs/ask/job_request.h"
+#include "api/jobs/run/job_complete.h"
 
 /* The lists of a request, checked: an axis is a parameter with its values. */
 struct job_sweep {

@@ -4,7 +4,7 @@
  * transaction; and only then does the training go on. A worker that dies between any two of them
  * asks again about the same states under the same key. A worker that has lost its lease cannot
  * store the checkpoint, and so does not ask. */
-#include "api/job_teacher.h"
+#include "api/jobs/run/job_teacher.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "algos/online/kickstart_algorithm.h"
-#include "api/app.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
-#include "api/serve_as.h"
-#include "api/student_messages.h"
-#include "storage/answers.h"
+#include "api/call/app.h"
+#include "api/call/serve_as.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
+#include "api/wire/student_messages.h"
+#include "storage/answers/answers.h"
 
 /* Workers in a row that a teacher gives an internal error in the same roll-out. */
 #define ASKED_IN_VAIN_MAX 3

@@ -7,11 +7,11 @@
  *
  * A steward may let a job ask a teacher of its own, at its own standing there or at that of a
  * client whose budget it grants and may take away anyway. */
-#ifndef TACET_API_JOB_TEACHER_H
-#define TACET_API_JOB_TEACHER_H
+#ifndef TACET_API_JOBS_RUN_JOB_TEACHER_H
+#define TACET_API_JOBS_RUN_JOB_TEACHER_H
 
-#include "api/call.h"
-#include "api/job_run.h"
+#include "api/call/call.h"
+#include "api/jobs/run/job_run.h"
 
 struct job_wish;
 

@@ -1,10 +1,10 @@
 /* The certificate of a released Q-function. Its sentences follow docs/privacy.md, "Functions under
  * Gaussian-process noise". */
-#include "api/q_certificate.h"
+#include "api/jobs/run/q_certificate.h"
 
-#include "api/app.h"
-#include "api/certificate.h"
-#include "api/json_text.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/json/json_text.h"
 
 static const char neighbours[] =
     "Two datasets are neighbours when one has one expert more, or one expert with other data under "

@@ -1,9 +1,9 @@
 /* What is guaranteed about a released Q-function, as the JSON that is signed. Everything in it is
  * public. */
-#ifndef TACET_API_Q_CERTIFICATE_H
-#define TACET_API_Q_CERTIFICATE_H
+#ifndef TACET_API_JOBS_RUN_Q_CERTIFICATE_H
+#define TACET_API_JOBS_RUN_Q_CERTIFICATE_H
 
-#include "api/job_plan.h"
+#include "api/jobs/ask/job_plan.h"
 #include "storage/jobs.h"
 
 struct app;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "algos/algorithm.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 enum { STEPS = 3000, CANDIDATES = 6, EPISODES = 3, MAX_STEPS = 400 };
 

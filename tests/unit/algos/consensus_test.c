@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise.h"
 #include "envs/cartpole.h"
 
 enum { SLOTS = 150 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_simplex.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"
 #include "tests/unit/algos/offline_kit.h"

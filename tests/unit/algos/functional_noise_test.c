@@ -4,10 +4,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_pld.h"
-#include "algos/privacy/dp_sgd_plan.h"
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_pld.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 #include "algos/release/functional_noise.h"
 
 /* Claimed: (epsilon, delta); true delta at that epsilon and true epsilon at 1e-4, from the audit

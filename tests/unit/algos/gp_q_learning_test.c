@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "algos/offline/shards.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "algos/release/gp_q_learning.h"
 #include "envs/rng.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 #include "envs/env.h"
 
 /* Deviation in units of the range of one observation of 4 numbers, and what H observations cost at

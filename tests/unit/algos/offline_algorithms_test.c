@@ -7,7 +7,7 @@
 
 #include "algos/nn/optimizer.h"
 #include "algos/offline/dp_trainer.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "tests/unit/algos/offline_kit.h"
 
 enum { EXPERTS = 9, MOST = 256 };

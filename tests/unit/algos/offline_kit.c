@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "envs/rng.h"
 
 struct dataset *kit_data(uint32_t experts, uint64_t seed)

@@ -4,7 +4,7 @@
 #define TACET_TESTS_UNIT_ALGOS_ONLINE_KIT_H
 
 #include "algos/algorithm.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 struct online_kit {
     const struct algorithm *algorithm;

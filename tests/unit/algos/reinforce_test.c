@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "algos/nn/initialize.h"
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/unit/algos/online_kit.h"
 
 static const struct mlp_shape small_shape = {

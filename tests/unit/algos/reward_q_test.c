@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/gaussian_process_norm.h"
+#include "algos/privacy/functions/gaussian_process_norm.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/reward_q.h"
 #include "envs/rng.h"

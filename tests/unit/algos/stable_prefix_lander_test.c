@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "algos/offline/stable_prefix.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "envs/lunar_lander.h"
 
 enum { SLOTS = 200, RUNS = 4, LENGTH = 1000, DIM = 8, ACTIONS = 4 };

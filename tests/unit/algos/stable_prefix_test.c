@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #define SLOTS 40
 

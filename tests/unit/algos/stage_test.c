@@ -11,7 +11,7 @@
 #include "algos/offline/expert_policies.h"
 #include "algos/offline/schedule.h"
 #include "algos/offline/stage_state.h"
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 #include "envs/cartpole.h"
 
 enum { EXPERTS = 150 };

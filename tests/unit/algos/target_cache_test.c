@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "algos/nn/initialize.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "tests/unit/algos/offline_kit.h"
 
 enum { EXPERTS = 40 };

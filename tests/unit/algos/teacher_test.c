@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/filter.h"
+#include "algos/privacy/answers/filter.h"
 #include "envs/rng.h"
 
 static const uint8_t KEY[32] = {7};

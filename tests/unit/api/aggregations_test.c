@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "algos/online/gradient_collection.h"
-#include "algos/privacy/local_report.h"
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/local/local_report.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;

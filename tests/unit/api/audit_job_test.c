@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "api/job_plan.h"
+#include "api/jobs/ask/job_plan.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algos/privacy/renyi.h"
-#include "api/budget.h"
-#include "storage/ledger.h"
+#include "algos/privacy/laws/renyi.h"
+#include "api/call/budget.h"
+#include "storage/ledger/ledger.h"
 #include "tests/unit/api/fixture.h"
 
 TestSuite(budget);

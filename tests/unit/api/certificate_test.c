@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/certificate.h"
-#include "api/job_certificate.h"
-#include "api/json_text.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/jobs/run/job_certificate.h"
+#include "api/json/json_text.h"
 #include "tests/unit/api/fixture.h"
 
 TestSuite(certificate);

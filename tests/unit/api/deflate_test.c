@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deflate.h"
+#include "api/wire/deflate.h"
 
 struct bytes {
     const char *at;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/ledger_verify.h"
+#include "storage/ledger/ledger_verify.h"
 
 const char *domain_path(const char *format, ...)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/app.h"
-#include "api/worlds.h"
+#include "api/call/app.h"
+#include "api/worlds/worlds.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/shell_world.h"

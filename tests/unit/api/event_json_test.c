@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/event_json.h"
-#include "api/event_text.h"
-#include "api/json_text.h"
+#include "api/json/json_text.h"
+#include "api/wire/event_json.h"
+#include "api/wire/event_text.h"
 
 #define GAUSSIAN  "{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":1.1}"
 #define DIRICHLET "\"type\":\"DirichletDpEvent\",\"actions\":4,\"concentration\":20"

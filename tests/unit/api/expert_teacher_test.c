@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "algos/release/ensemble.h"
-#include "api/app.h"
-#include "api/certificate.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/call/sealed.h"
 #include "storage/jobs.h"
-#include "storage/ledger.h"
+#include "storage/ledger/ledger.h"
 #include "storage/policies.h"
 #include "tests/unit/api/domain.h"
 

@@ -10,8 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "api/problem.h"
-#include "storage/migrate.h"
+#include "api/wire/problem.h"
+#include "storage/db/migrate.h"
 
 #define RESPONSES_MAX 20000
 #define TOKENS_MAX    64

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "api/api.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 struct fixture;
 

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "algos/release/q_release.h"
-#include "api/app.h"
-#include "api/certificate.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/call/sealed.h"
 #include "storage/jobs.h"
-#include "storage/ledger.h"
+#include "storage/ledger/ledger.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;

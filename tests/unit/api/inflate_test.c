@@ -6,7 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "api/inflate.h"
+#include "api/wire/inflate.h"
 #include "tests/unit/api/source.h"
 
 /* Decodes all; gives the bytes, or -1 with the kind of failure. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/app.h"
+#include "api/call/app.h"
 #include "envs/env.h"
 #include "tests/unit/api/domain.h"
 

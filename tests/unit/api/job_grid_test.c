@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/job_stage_grid.h"
-#include "api/json_load.h"
+#include "api/jobs/ask/job_stage_grid.h"
+#include "api/json/json_load.h"
 #include "tests/unit/api/domain.h"
 
 /* A sealed dataset of no world that anybody could play. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/app.h"
+#include "api/call/app.h"
 #include "tests/unit/api/domain.h"
 
 #define SMALL "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":30}"

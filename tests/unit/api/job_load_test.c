@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/job_run.h"
+#include "api/call/app.h"
+#include "api/jobs/run/job_run.h"
 #include "storage/datasets.h"
 #include "tests/unit/api/domain.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/certificate.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "api/app.h"
+#include "api/call/app.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 

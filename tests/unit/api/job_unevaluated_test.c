@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_load.h"
+#include "api/json/json_load.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_calloc.h"

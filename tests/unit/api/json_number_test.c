@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_text.h"
-#include "api/shortest_digits.h"
+#include "api/json/json_text.h"
+#include "api/json/shortest_digits.h"
 
 TestSuite(json_number);
 

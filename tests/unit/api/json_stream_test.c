@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_stream.h"
+#include "api/data/json_stream.h"
 #include "tests/unit/api/source.h"
 
 struct faults {

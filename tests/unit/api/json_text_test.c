@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_look.h"
-#include "api/json_text.h"
+#include "api/json/json_look.h"
+#include "api/json/json_text.h"
 
 TestSuite(json_text);
 

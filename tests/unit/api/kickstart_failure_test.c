@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/json_load.h"
-#include "api/teacher_shelf.h"
+#include "api/call/app.h"
+#include "api/json/json_load.h"
+#include "api/teachers/teacher_shelf.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/failing_database.h"
 #include "tests/unit/api/kickstart_desk.h"

@@ -2,11 +2,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "api/accept.h"
-#include "api/arena.h"
-#include "api/problem.h"
-#include "api/route.h"
-#include "api/uri.h"
+#include "api/call/accept.h"
+#include "api/call/arena.h"
+#include "api/call/route.h"
+#include "api/call/uri.h"
+#include "api/wire/problem.h"
 
 TestSuite(match);
 

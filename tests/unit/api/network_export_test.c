@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/network_export.h"
+#include "api/policies/network_export.h"
 #include "envs/rng.h"
 #include "tests/unit/api/domain.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "api/call/route.h"
 #include "api/embedded.h"
-#include "api/problem.h"
-#include "api/route.h"
+#include "api/wire/problem.h"
 
 static yaml_document_t document;
 

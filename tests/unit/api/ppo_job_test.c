@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/app.h"
+#include "api/call/app.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 

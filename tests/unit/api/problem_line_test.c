@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/problem_line.h"
+#include "api/wire/problem_line.h"
 
 static struct problem_line line_of(long status, const char *body)
 {

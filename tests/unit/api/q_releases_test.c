@@ -11,11 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/app.h"
-#include "api/json_load.h"
-#include "api/q_pass.h"
-#include "api/q_releases.h"
-#include "api/sealed.h"
+#include "api/call/app.h"
+#include "api/call/sealed.h"
+#include "api/json/json_load.h"
+#include "api/releases/q_pass.h"
+#include "api/releases/q_releases.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "api/app.h"
-#include "api/teacher_shelf.h"
-#include "storage/ledger.h"
+#include "api/call/app.h"
+#include "api/teachers/teacher_shelf.h"
+#include "storage/ledger/ledger.h"
 #include "tests/unit/api/domain.h"
 
 #define EXPERTS 300

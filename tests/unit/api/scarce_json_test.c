@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/app.h"
-#include "api/certificate.h"
-#include "api/job_plan.h"
-#include "api/json_load.h"
-#include "api/json_text.h"
-#include "api/student_messages.h"
-#include "storage/db.h"
+#include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/jobs/ask/job_plan.h"
+#include "api/json/json_load.h"
+#include "api/json/json_text.h"
+#include "api/wire/student_messages.h"
+#include "storage/db/db.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 

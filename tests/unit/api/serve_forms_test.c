@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/problem.h"
+#include "api/wire/problem.h"
 #include "tests/unit/api/fixture.h"
 
 TestSuite(serve_forms);

@@ -1,5 +1,5 @@
 /* The short way to a state reads what the parser reads, to the same bits, and leaves the rest. */
-#include "api/state_scan.h"
+#include "api/call/state_scan.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/app.h"
-#include "api/teacher_shelf.h"
+#include "api/call/app.h"
+#include "api/teachers/teacher_shelf.h"
 #include "tests/unit/api/domain.h"
 
 #define THREADS  4

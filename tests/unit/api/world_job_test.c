@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "algos/policy.h"
-#include "api/app.h"
-#include "api/worlds.h"
+#include "api/call/app.h"
+#include "api/worlds/worlds.h"
 #include "storage/jobs.h"
 #include "storage/policies.h"
 #include "tests/unit/api/domain.h"

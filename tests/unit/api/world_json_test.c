@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/world_json.h"
+#include "api/worlds/world_json.h"
 
 #define HEAD "{\"protocol\":1,\"state_dim\":2,\"action_count\":3,\"max_episode_steps\":50"
 #define PARAMETER                                                                                  \

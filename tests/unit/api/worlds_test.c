@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "algos/policy.h"
-#include "api/world_run.h"
+#include "api/worlds/world_run.h"
 #include "envs/cartpole.h"
 #include "tests/unit/api/shell_world.h"
 

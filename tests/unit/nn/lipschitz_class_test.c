@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "algos/nn/lipschitz.h"
-#include "algos/privacy/gaussian_process_norm.h"
+#include "algos/privacy/functions/gaussian_process_norm.h"
 #include "tests/unit/nn/network.h"
 
 static struct mlp_shape random_shape(struct rng *rng)

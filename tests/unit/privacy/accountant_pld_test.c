@@ -1,5 +1,5 @@
 /* The accountant whose figures are charged, against oracles: one mechanism and many together. */
-#include "algos/privacy/accountant_pld.h"
+#include "algos/privacy/accounting/accountant_pld.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/accounting/accountant.h"
 #include "tests/unit/privacy/golden.h"
 
 static double uniform(struct noise_source *noise, double low, double high)

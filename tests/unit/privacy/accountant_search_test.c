@@ -1,5 +1,5 @@
 /* The least noise and the most runs for a budget. */
-#include "algos/privacy/accountant_search.h"
+#include "algos/privacy/accounting/accountant_search.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Estimates of errors against simulation, and the comparison of mechanisms. Seeds are fixed. */
-#include "algos/privacy/answer_error.h"
+#include "algos/privacy/answers/answer_error.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/filter.h"
+#include "algos/privacy/answers/filter.h"
 #include "tests/unit/privacy/golden.h"
 
 static const double POLICIES[][4] = {

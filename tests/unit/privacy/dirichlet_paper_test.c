@@ -1,12 +1,12 @@
 /* The paper's figures for the Dirichlet mechanism against independent values, and beside the
  * certified price: they are valid, and loose. */
-#include "algos/privacy/dirichlet_paper.h"
+#include "algos/privacy/answers/dirichlet_paper.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/filter.h"
-#include "algos/privacy/incomplete_beta.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/math/incomplete_beta.h"
 #include "tests/unit/privacy/golden.h"
 
 Test(dirichlet_paper, oracles)

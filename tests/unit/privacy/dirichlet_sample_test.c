@@ -1,6 +1,6 @@
 /* Draws of the Dirichlet mechanism: their law, their grid, what is refused. Seeds are fixed; under
  * the law each comparison fails with probability below 1e-6. */
-#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,13 +1,13 @@
 /* The price of the Dirichlet mechanism against independent values and against the divergences that
  * it has to bound. */
-#include "algos/privacy/dirichlet.h"
+#include "algos/privacy/laws/dirichlet.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/contour.h"
-#include "algos/privacy/filter.h"
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/laws/contour.h"
+#include "algos/privacy/laws/renyi.h"
 #include "tests/unit/privacy/golden.h"
 
 static struct dirichlet from_json(const json_t *one)

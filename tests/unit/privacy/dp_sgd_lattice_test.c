@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/accountant_pld.h"
-#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_pld.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 
 static struct dp_sgd_plan plan_of(uint64_t draws)
 {

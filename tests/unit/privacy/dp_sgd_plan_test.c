@@ -1,5 +1,5 @@
 /* The plan: what it costs, what it refuses, and that its noise is there. */
-#include "algos/privacy/dp_sgd_plan.h"
+#include "algos/privacy/training/dp_sgd_plan.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

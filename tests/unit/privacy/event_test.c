@@ -1,11 +1,11 @@
 /* Mechanisms, compositions and trees of events: what is taken and what is refused. */
-#include "algos/privacy/event.h"
+#include "algos/privacy/accounting/event.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/accounting/accountant.h"
 #include "tests/unit/privacy/plans.h"
 
 static struct mechanism dirichlet(double concentration)

@@ -2,10 +2,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/contour.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/points.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/laws/contour.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/laws/points.h"
 #include "tests/unit/privacy/golden.h"
 #include "tests/unit/privacy/plans.h"
 

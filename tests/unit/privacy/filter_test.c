@@ -1,11 +1,11 @@
 /* Filters: whatever is spent in whatever order, the account's promise holds; prices never reward
  * less noise. */
-#include "algos/privacy/filter.h"
+#include "algos/privacy/answers/filter.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/laws/renyi.h"
 #include "tests/unit/privacy/golden.h"
 
 /* What a random spender may ask for next. */

@@ -1,5 +1,5 @@
 /* The law between two known points, against linear algebra at 50 digits. */
-#include "algos/privacy/gaussian_bridge.h"
+#include "algos/privacy/functions/gaussian_bridge.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

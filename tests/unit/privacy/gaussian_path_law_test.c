@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_path.h"
-#include "algos/privacy/gaussian_path_table.h"
+#include "algos/privacy/functions/gaussian_path.h"
+#include "algos/privacy/functions/gaussian_path_table.h"
 #include "tests/unit/privacy/covariance.h"
 #include "tests/unit/privacy/golden.h"
 

@@ -1,5 +1,5 @@
 /* The stored path as a container: remembers, finds its neighbours, keeps its bounds. */
-#include "algos/privacy/gaussian_path_table.h"
+#include "algos/privacy/functions/gaussian_path_table.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

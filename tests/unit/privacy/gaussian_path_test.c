@@ -1,5 +1,5 @@
 /* The stateless path: what its definition says, to the last digits, and that it is one function. */
-#include "algos/privacy/gaussian_path.h"
+#include "algos/privacy/functions/gaussian_path.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/chacha20_blocks.h"
-#include "algos/privacy/gaussian_grid.h"
+#include "algos/privacy/functions/gaussian_grid.h"
+#include "algos/privacy/noise/chacha20_blocks.h"
 #include "envs/rng.h"
 #include "tests/unit/privacy/golden.h"
 

@@ -1,12 +1,12 @@
 /* Weights in a ball: projected, averaged, released. */
-#include "algos/privacy/gaussian_process_features.h"
+#include "algos/privacy/functions/gaussian_process_features.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/gaussian_grid.h"
+#include "algos/privacy/functions/gaussian_grid.h"
 #include "tests/unit/privacy/golden.h"
 
 static long double norm_of(const double *w, size_t count)

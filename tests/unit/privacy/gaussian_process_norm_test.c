@@ -1,5 +1,5 @@
 /* Norms in the exponential kernel's space, and how tight the class's bound is. */
-#include "algos/privacy/gaussian_process_norm.h"
+#include "algos/privacy/functions/gaussian_process_norm.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

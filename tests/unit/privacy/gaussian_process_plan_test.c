@@ -1,12 +1,12 @@
 /* From a class to its noise: published figures, bounds that hold, and refusals. */
-#include "algos/privacy/gaussian_process_plan.h"
+#include "algos/privacy/functions/gaussian_process_plan.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/gaussian_process_norm.h"
+#include "algos/privacy/functions/gaussian_process_norm.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/unit/privacy/golden.h"
 
 static const struct gaussian_process_plan usual = {.value_limit = 1.0,

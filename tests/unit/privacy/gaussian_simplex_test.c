@@ -1,12 +1,12 @@
 /* The Gaussian mechanism on the simplex: integer projection against floating point, price, draws,
  * accuracy. Seeds are fixed; under the law each comparison fails with probability below 1e-6. */
-#include "algos/privacy/gaussian_simplex.h"
+#include "algos/privacy/answers/gaussian_simplex.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/gaussian_dp.h"
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/unit/privacy/golden.h"
 
 #define GRID 1048576.0

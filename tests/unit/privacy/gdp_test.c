@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/accountant.h"
-#include "algos/privacy/gaussian_dp.h"
-#include "algos/privacy/subsampled_gaussian_once.h"
+#include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/laws/gaussian_dp.h"
+#include "algos/privacy/laws/subsampled_gaussian_once.h"
 #include "tests/unit/privacy/golden.h"
 
 #define CLOSE(got, want, tolerance)                                                                \

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 /* tests/golden/privacy/NAME; the test fails when it cannot be read. Release with json_decref. */
 json_t *golden_load(const char *name);

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/local_cap.h"
-#include "algos/privacy/local_clip.h"
-#include "algos/privacy/local_mechanism.h"
-#include "algos/privacy/local_projected_sign.h"
-#include "algos/privacy/sphere.h"
+#include "algos/privacy/local/local_cap.h"
+#include "algos/privacy/local/local_clip.h"
+#include "algos/privacy/local/local_mechanism.h"
+#include "algos/privacy/local/local_projected_sign.h"
+#include "algos/privacy/math/sphere.h"
 #include "tests/unit/privacy/golden.h"
 
 static struct local_scheme scheme_of(const struct local_mechanism *mechanism, uint32_t dimension,

@@ -1,6 +1,6 @@
 /* Every local mechanism of the table: unbiased, with the error it predicts, clipped, and deaf to
  * what no honest agent sends. A missing clip and a clip of the wrong sign both fail here. */
-#include "algos/privacy/local_mechanism.h"
+#include "algos/privacy/local/local_mechanism.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

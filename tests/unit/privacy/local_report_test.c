@@ -1,5 +1,5 @@
 /* Reports and their bytes. */
-#include "algos/privacy/local_report.h"
+#include "algos/privacy/local/local_report.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

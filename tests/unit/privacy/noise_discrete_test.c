@@ -1,5 +1,5 @@
 /* Exact samplers against the laws they claim; false alarms: golden.h. */
-#include "algos/privacy/noise_discrete.h"
+#include "algos/privacy/noise/noise_discrete.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Exact normal noise on the integers: its law at scales small, large and between; false alarms:
  * golden.h. */
-#include "algos/privacy/noise_lattice.h"
+#include "algos/privacy/noise/noise_lattice.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

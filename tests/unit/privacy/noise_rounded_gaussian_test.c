@@ -1,6 +1,6 @@
 /* The rounded Gaussian: its table against an independent computation, every threshold, and draws.
  * False alarms: golden.h. */
-#include "algos/privacy/noise_rounded_gaussian.h"
+#include "algos/privacy/noise/noise_rounded_gaussian.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The generator: its ciphers against their standards, and the ways in which a generator goes wrong
  * without anyone seeing it: repeated blocks, a fork, a fixed seed, biased integers. False
  * alarms: golden.h. */
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "algos/privacy/aes256_ctr.h"
+#include "algos/privacy/noise/aes256_ctr.h"
 #include "tests/unit/privacy/golden.h"
 
 static void from_hex(uint8_t *bytes, const char *hex)

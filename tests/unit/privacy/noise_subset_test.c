@@ -1,11 +1,11 @@
 /* Random subsets and their sizes against the laws they claim; false alarms: golden.h. */
-#include "algos/privacy/noise_subset.h"
+#include "algos/privacy/noise/noise_subset.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "tests/unit/privacy/golden.h"
 
 /* Binomial probabilities 0 .. n. */

@@ -1,12 +1,12 @@
 /* Continuous laws against what they claim; false alarms: golden.h. */
-#include "algos/privacy/noise.h"
+#include "algos/privacy/noise/noise.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/noise_source.h"
+#include "algos/privacy/noise/noise_source.h"
 #include "tests/unit/privacy/golden.h"
 
 static double uniform_cdf(double x)

@@ -1,5 +1,5 @@
 /* Normals from words: to the last digits, in the middle and in the tails. */
-#include "algos/privacy/normal_quantile.h"
+#include "algos/privacy/math/normal_quantile.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

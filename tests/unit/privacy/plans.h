@@ -2,7 +2,7 @@
 #ifndef TACET_TESTS_UNIT_PRIVACY_PLANS_H
 #define TACET_TESTS_UNIT_PRIVACY_PLANS_H
 
-#include "algos/privacy/accountant.h"
+#include "algos/privacy/accounting/accountant.h"
 
 struct mechanism plan_gaussian(double rate, double noise);
 struct mechanism plan_pair(double epsilon, double delta);

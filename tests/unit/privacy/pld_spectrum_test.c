@@ -1,13 +1,13 @@
 /* The few coefficients that are kept, against all of them. */
-#include "algos/privacy/pld_spectrum.h"
+#include "algos/privacy/laws/pld_spectrum.h"
 
 #include <complex.h>
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/pld_mechanisms.h"
-#include "algos/privacy/subsampled_gaussian.h"
+#include "algos/privacy/laws/pld_mechanisms.h"
+#include "algos/privacy/laws/subsampled_gaussian.h"
 
 #define TILT 3.0
 

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/fft.h"
-#include "algos/privacy/pld_certify.h"
-#include "algos/privacy/pld_compose.h"
-#include "algos/privacy/subsampled_gaussian.h"
+#include "algos/privacy/laws/pld_certify.h"
+#include "algos/privacy/laws/pld_compose.h"
+#include "algos/privacy/laws/subsampled_gaussian.h"
+#include "algos/privacy/math/fft.h"
 #include "tests/unit/privacy/golden.h"
 
 static const struct pld_effort CLOSE = {.relative_gap = 2e-4, .max_log2_size = 20};

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/dirichlet_pair.h"
-#include "algos/privacy/privacy_report.h"
+#include "algos/privacy/accounting/dirichlet_pair.h"
+#include "algos/privacy/accounting/privacy_report.h"
 
 static struct mechanism sampled(double rate, double noise)
 {

@@ -1,10 +1,10 @@
 /* Renyi curves and conversions. */
-#include "algos/privacy/renyi.h"
+#include "algos/privacy/laws/renyi.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/special.h"
+#include "algos/privacy/math/special.h"
 #include "tests/unit/privacy/golden.h"
 
 Test(renyi, subsampled_gaussian_oracles)

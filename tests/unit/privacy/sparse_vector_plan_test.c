@@ -1,5 +1,5 @@
 /* Thresholds of stable prefixes against an independent program, every variant of them. */
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The law of a run, enumerated and not sampled: what one expert can change, on small lattices; then
  * the code's own draws against that law. Wrong noise has to break the same bounds. */
-#include "algos/privacy/sparse_vector.h"
+#include "algos/privacy/training/sparse_vector.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

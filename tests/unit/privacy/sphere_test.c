@@ -1,5 +1,5 @@
 /* Caps of the sphere against the incomplete beta function at 40 digits. */
-#include "algos/privacy/sphere.h"
+#include "algos/privacy/math/sphere.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

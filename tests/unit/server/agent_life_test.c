@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/agent_life.h"
-#include "server/http_out.h"
+#include "cli/agent_life.h"
+#include "cli/http_out.h"
 #include "tests/unit/server/fake_server.h"
 
 #define CLOSE        "Connection: close\r\n\r\n"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "storage/db.h"
-#include "storage/migrate.h"
+#include "storage/db/db.h"
+#include "storage/db/migrate.h"
 
 struct service {
     char directory[64], path[96];

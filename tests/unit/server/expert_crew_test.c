@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/cli_experts.h"
-#include "server/expert_crew.h"
-#include "server/expert_lines.h"
-#include "server/progress.h"
+#include "cli/cli_experts.h"
+#include "cli/expert_crew.h"
+#include "cli/expert_lines.h"
+#include "cli/progress.h"
 
 static struct expert_request request_for(uint64_t experts)
 {

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/expert_output.h"
-#include "server/expert_state.h"
+#include "cli/expert_output.h"
+#include "cli/expert_state.h"
 
 #define FLAGS "experts=9 seed=1 name=a b"
 

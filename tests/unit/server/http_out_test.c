@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/http_out.h"
+#include "cli/http_out.h"
 #include "tests/unit/server/fake_server.h"
 
 #define OVERLOADED                                                                                 \

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/deflate.h"
-#include "server/returns_file.h"
-#include "server/returns_plot.h"
-#include "server/returns_report.h"
+#include "api/wire/deflate.h"
+#include "cli/returns_file.h"
+#include "cli/returns_plot.h"
+#include "cli/returns_report.h"
 
 static struct returns_report report_of(double *returns, size_t count, double random)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "storage/amounts.h"
+#include "storage/ledger/amounts.h"
 #include "tests/unit/storage/fixture.h"
 
 static void check(double value, int64_t up, int64_t down)

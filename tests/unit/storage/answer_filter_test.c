@@ -1,5 +1,5 @@
 /* The filter never says no of what it was shown or given, and mostly of anything else. */
-#include "storage/answer_filter.h"
+#include "storage/answers/answer_filter.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

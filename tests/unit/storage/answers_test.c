@@ -1,16 +1,16 @@
 /* One key, one answer, wherever it lies: in a batch, waiting to be filed, filed, or in the table of
  * older versions; and after every way in which a transaction can end. */
-#include "storage/answers.h"
+#include "storage/answers/answers.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/answer_block.h"
-#include "storage/answer_index.h"
-#include "storage/migrate.h"
-#include "storage/schema_sqlite.h"
+#include "storage/answers/answer_block.h"
+#include "storage/answers/answer_index.h"
+#include "storage/db/migrate.h"
+#include "storage/db/schema_sqlite.h"
 #include "tests/unit/storage/failing_driver.h"
 #include "tests/unit/storage/fixture.h"
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/id.h"
-#include "storage/meta.h"
-#include "storage/migrate.h"
+#include "storage/db/id.h"
+#include "storage/db/meta.h"
+#include "storage/db/migrate.h"
 #include "tests/unit/storage/failing_driver.h"
 #include "tests/unit/storage/fixture.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/db_log.h"
-#include "storage/ledger_verify.h"
+#include "storage/db/db_log.h"
+#include "storage/ledger/ledger_verify.h"
 #include "tests/unit/storage/fixture.h"
 
 struct debit {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/schema_sqlite.h"
+#include "storage/db/schema_sqlite.h"
 
 static struct {
     unsigned left; /* calls until the failure; 0: not armed */

@@ -2,7 +2,7 @@
 #ifndef TACET_TESTS_STORAGE_FAILING_DRIVER_H
 #define TACET_TESTS_STORAGE_FAILING_DRIVER_H
 
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 extern const struct db_driver failing_driver;
 

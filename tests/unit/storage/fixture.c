@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "storage/ledger_verify.h"
-#include "storage/migrate.h"
+#include "storage/db/migrate.h"
+#include "storage/ledger/ledger_verify.h"
 
 static void connect_store(struct fixture *fixture, const struct db_driver *driver)
 {

@@ -2,8 +2,8 @@
 #ifndef TACET_TESTS_STORAGE_FIXTURE_H
 #define TACET_TESTS_STORAGE_FIXTURE_H
 
-#include "storage/db.h"
-#include "storage/ledger.h"
+#include "storage/db/db.h"
+#include "storage/ledger/ledger.h"
 
 struct fixture {
     char folder[64];

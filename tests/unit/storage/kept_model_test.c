@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/answers.h"
+#include "storage/answers/answers.h"
 #include "tests/unit/storage/fixture.h"
 
 /* More accounts than a batch keeps, and bodies that do not fit into a batch's block. */

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "storage/answers.h"
+#include "storage/answers/answers.h"
 #include "storage/clients.h"
 #include "tests/unit/storage/fixture.h"
 

@@ -1,16 +1,16 @@
 /* Entries as lines: what goes in comes out, nothing else is believed, and the rows of an older
  * schema become lines. */
-#include "storage/ledger_block.h"
+#include "storage/ledger/ledger_block.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/ledger_post.h"
-#include "storage/ledger_verify.h"
-#include "storage/migrate.h"
-#include "storage/schema_sqlite.h"
+#include "storage/db/migrate.h"
+#include "storage/db/schema_sqlite.h"
+#include "storage/ledger/ledger_post.h"
+#include "storage/ledger/ledger_verify.h"
 #include "tests/unit/storage/fixture.h"
 
 static struct fixture f;

@@ -5,7 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "storage/ledger_post.h"
+#include "storage/ledger/ledger_post.h"
 
 static void expect_hex(const unsigned char hash[LEDGER_HASH_SIZE], const char *hex)
 {

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "storage/ledger_verify.h"
-#include "storage/migrate.h"
+#include "storage/db/migrate.h"
+#include "storage/ledger/ledger_verify.h"
 #include "tests/unit/storage/failing_driver.h"
 #include "tests/unit/storage/fixture.h"
 

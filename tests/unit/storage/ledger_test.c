@@ -1,13 +1,13 @@
 /* The ledger, call by call: verdicts, balances, entries, holds, limits, and what the auditor sees.
  */
-#include "storage/ledger.h"
+#include "storage/ledger/ledger.h"
 
 #include <criterion/criterion.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "storage/answers.h"
-#include "storage/ledger_verify.h"
+#include "storage/answers/answers.h"
+#include "storage/ledger/ledger_verify.h"
 #include "tests/unit/storage/failing_driver.h"
 #include "tests/unit/storage/fixture.h"
 

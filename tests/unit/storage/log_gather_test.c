@@ -1,7 +1,7 @@
 /* What a transaction wrote to the log before it was rolled back must never reach the log later. */
 #include <criterion/criterion.h>
 
-#include "storage/listing.h"
+#include "storage/db/listing.h"
 #include "tests/unit/storage/fixture.h"
 
 #define ROWS 60
