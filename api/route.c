@@ -1,6 +1,8 @@
 /* The table of endpoints. */
 #include "api/call/route.h"
 
+#include "api/api.h"
+
 #include <string.h>
 
 #include "api/books/accounting.h"

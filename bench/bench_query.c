@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/books/client_create.h"
 #include "bench/cpu_clock.h"
 #include "storage/db/db.h"
 #include "storage/db/migrate.h"

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "api/api.h"
+#include "api/books/client_create.h"
 #include "cli/cli.h"
 #include "cli/cli_flags.h"
 #include "server/data_dir.h"

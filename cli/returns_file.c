@@ -73,7 +73,7 @@ static bool open_all(struct reading *reading, const struct env *env)
     reading->file = fopen(reading->path, "rb");
     if (!reading->file)
         return failed(reading, strerror(errno));
-    const struct api_reader bytes = {reading->file, read_bytes};
+    const struct byte_reader bytes = {reading->file, read_bytes};
     reading->inflate = inflate_new(encoding_of(reading->file), bytes, UINT64_MAX);
     reading->names = expert_names_new();
     if (!reading->inflate || !reading->names)

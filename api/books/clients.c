@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/books/client_create.h"
 #include "api/call/app.h"
 #include "api/call/auth.h"
 #include "api/call/fields.h"
@@ -13,55 +14,6 @@
 #include "api/json/json_text.h"
 #include "api/releases/q_pass.h"
 #include "storage/clients.h"
-
-#define NAME_MAX_BYTES 100
-
-/* Stores a new client and writes its token. */
-static enum db_status make_client(struct db *db, const char *name, const char *role, int64_t now_ms,
-                                  struct client_row *out, char token[TOKEN_SIZE])
-{
-    memset(out, 0, sizeof *out);
-    id_new("cli_", out->id);
-    snprintf(out->name, sizeof out->name, "%s", name);
-    snprintf(out->role, sizeof out->role, "%s", role);
-    out->created_ms = now_ms;
-    auth_token_new(out->id, token, out->secret_hash);
-    return clients_insert(db, out);
-}
-
-struct creation {
-    const char *name, *role;
-    int64_t now_ms;
-    char *token;
-};
-
-static enum db_status create_work(struct db *db, void *context)
-{
-    struct creation *creation = context;
-    struct client_row client;
-    return make_client(db, creation->name, creation->role, creation->now_ms, &client,
-                       creation->token);
-}
-
-const char *api_client_create(struct app *app, struct db *db, const char *name, const char *role,
-                              char token[160])
-{
-    size_t length = strlen(name);
-    if (length < 1 || length > NAME_MAX_BYTES) {
-        return "the name must be 1 to 100 bytes long";
-    }
-    if (role_find(role) == ROLE_NONE) {
-        return "the role must be admin, steward, contributor, student, agent or auditor";
-    }
-    struct creation creation = {name, role, app->settings.now_ms(), token};
-    enum db_status status = db_transact(db, create_work, &creation);
-    if (status != DB_OK) {
-        sodium_memzero(token, TOKEN_SIZE);
-    }
-    return status == DB_OK     ? NULL
-           : status == DB_FULL ? "the disk is full or read-only"
-                               : "the database failed";
-}
 
 static json_t *client_json(const struct client_row *client)
 {
@@ -88,14 +40,15 @@ enum problem api_clients_create(struct call *call)
                                         "agent", "auditor", NULL};
     const char *name = NULL;
     int role = 0;
-    const struct field fields[] = {field_text("name", &name, 1, NAME_MAX_BYTES),
+    const struct field fields[] = {field_text("name", &name, 1, CLIENT_NAME_MAX_BYTES),
                                    field_choice("role", &role, roles)};
     if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
         return PROBLEM_VALIDATION;
     }
     struct client_row client;
     char token[TOKEN_SIZE];
-    enum db_status status = make_client(call->db, name, roles[role], call->now_ms, &client, token);
+    enum db_status status =
+        client_create(call->db, name, roles[role], call->now_ms, &client, token);
     if (status != DB_OK) {
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
     }

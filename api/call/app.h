@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/api.h"
+#include "api/call/settings.h"
 
 struct q_passes;
 struct q_shelf;

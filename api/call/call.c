@@ -319,3 +319,17 @@ void call_answer_problem(struct call *call, enum problem problem)
                                  .extra = call->extra};
     reply_problem(call->reply, problem, &says);
 }
+
+enum problem call_db(struct call *call, enum db_status status)
+{
+    assert(status != DB_OK && status != DB_NONE);
+    call->db_failure = (int)status;
+    switch (status) {
+    case DB_FULL:
+        return PROBLEM_STORAGE_FULL;
+    case DB_RETRY:
+        return call_problem(call, PROBLEM_OVERLOADED, "Too many want to write at once. Try again.");
+    default:
+        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The database failed.");
+    }
+}

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/api.h"
 #include "api/call/arena.h"
+#include "api/call/request.h"
 #include "api/call/route.h"
 #include "api/wire/problem.h"
 #include "storage/db/db.h"

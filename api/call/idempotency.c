@@ -65,7 +65,7 @@ void idempotency_begin_body(struct call *call)
 long call_read(struct call *call, unsigned char *buffer, size_t size)
 {
     assert(call->route->body == BODY_STREAM);
-    const struct api_reader *reader = &call->request->reader;
+    const struct byte_reader *reader = &call->request->reader;
     long count = reader->read(reader->context, buffer, size);
     assert(count < 0 || (size_t)count <= size);
     if (count > 0) {

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "api/api.h"
+#include "api/call/request.h"
 #include "api/wire/problem.h"
 
 /* An empty reply: status 0, no headers. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/api.h"
+#include "api/call/request.h"
 #include "api/wire/problem.h"
 
 struct call;

@@ -3,7 +3,7 @@
 #ifndef TACET_API_CALL_SERVE_AS_H
 #define TACET_API_CALL_SERVE_AS_H
 
-#include "api/api.h"
+#include "api/call/request.h"
 
 /* As api_serve, with CLIENT ("cli_...") as the caller. A client that is unknown or revoked is
  * refused as one with a wrong token is. */

@@ -16,8 +16,8 @@ struct json_stream {
     bool over; /* nothing more can be read */
 };
 
-struct json_stream *json_stream_new(const struct json_stream_shape *shape, struct api_reader reader,
-                                    struct json_stream_faults faults)
+struct json_stream *json_stream_new(const struct json_stream_shape *shape,
+                                    struct byte_reader reader, struct json_stream_faults faults)
 {
     struct json_stream *stream = malloc(sizeof *stream);
     if (stream == NULL) {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "algos/data/trajectory.h"
-#include "api/api.h"
+#include "api/json/byte_reader.h"
 
 struct json_stream_shape {
     uint32_t state_dim, action_count;
@@ -36,8 +36,8 @@ enum json_stream_status {
 struct json_stream;
 
 /* NULL: no memory. READER is asked for bytes from now on; FAULTS is told. */
-struct json_stream *json_stream_new(const struct json_stream_shape *shape, struct api_reader reader,
-                                    struct json_stream_faults faults);
+struct json_stream *json_stream_new(const struct json_stream_shape *shape,
+                                    struct byte_reader reader, struct json_stream_faults faults);
 void json_stream_free(struct json_stream *stream); /* takes NULL */
 
 /* The next trajectory. OUT (its number of the expert is 0) and *out_expert point into the stream

@@ -118,7 +118,7 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     const struct json_stream_shape shape = {.state_dim = dataset->state_dim,
                                             .action_count = dataset->action_count,
                                             .max_episode_steps = dataset->max_episode_steps};
-    struct api_reader body = {.context = call, .read = read_body};
+    struct byte_reader body = {.context = call, .read = read_body};
     upload->names = expert_names_new();
     upload->room = CHUNK_BYTES;
     upload->chunk = malloc(upload->room);

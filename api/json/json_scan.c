@@ -10,7 +10,7 @@
 
 #include "api/json/json_scan_buffer.h"
 
-bool json_scan_open(struct json_scan *scan, struct api_reader reader)
+bool json_scan_open(struct json_scan *scan, struct byte_reader reader)
 {
     scan->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (scan->c_locale == (locale_t)0) {

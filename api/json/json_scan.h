@@ -9,26 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/api.h"
+#include "api/json/byte_reader.h"
 
 #define JSON_SCAN_BUFFER    65536
 #define JSON_SCAN_TOKEN_MAX 1024 /* bytes of a number; of a string that is kept */
 #define JSON_SCAN_DEPTH_MAX 32   /* nesting of a value that is skipped */
 
 struct json_scan {
-    struct api_reader reader; /* borrowed */
-    unsigned char *at, *end;  /* what is left of the buffer; *end is always 0 */
-    uint64_t line;            /* of AT, from 1 */
-    bool line_is_token;       /* NDJSON: a line feed is not white space */
-    bool finished;            /* the reader has no more */
-    bool gone;                /* the reader failed */
-    const char *fault;        /* a sentence about the first thing that was not JSON, or NULL */
+    struct byte_reader reader; /* borrowed */
+    unsigned char *at, *end;   /* what is left of the buffer; *end is always 0 */
+    uint64_t line;             /* of AT, from 1 */
+    bool line_is_token;        /* NDJSON: a line feed is not white space */
+    bool finished;             /* the reader has no more */
+    bool gone;                 /* the reader failed */
+    const char *fault;         /* a sentence about the first thing that was not JSON, or NULL */
     locale_t c_locale;
     unsigned char buffer[JSON_SCAN_BUFFER + 1];
 };
 
 /* Begins. False: no memory for the locale. READER is borrowed. */
-bool json_scan_open(struct json_scan *scan, struct api_reader reader);
+bool json_scan_open(struct json_scan *scan, struct byte_reader reader);
 void json_scan_close(struct json_scan *scan);
 
 /* The next byte after white space, not consumed: 0 at the end (and for a NUL, which is no JSON). */

@@ -2,6 +2,7 @@
  * both formats say; anything else behind the end is damage. */
 #include "api/wire/inflate.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,7 +17,7 @@
 struct inflate {
     enum inflate_encoding encoding;
     enum inflate_status status;
-    struct api_reader reader;
+    struct byte_reader reader;
     uint64_t max_bytes, bytes_in, bytes_out;
     bool between; /* a member or frame is complete: the input may end here */
     z_stream gzip;
@@ -56,7 +57,7 @@ static bool open_decoder(struct inflate *stream)
     return true;
 }
 
-struct inflate *inflate_new(enum inflate_encoding encoding, struct api_reader reader,
+struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader reader,
                             uint64_t max_bytes)
 {
     struct inflate *stream = calloc(1, sizeof *stream);
@@ -191,7 +192,7 @@ static long read_decoded(void *context, unsigned char *buffer, size_t size)
     }
 }
 
-struct api_reader inflate_reader(struct inflate *stream)
+struct byte_reader inflate_reader(struct inflate *stream)
 {
-    return (struct api_reader){.context = stream, .read = read_decoded};
+    return (struct byte_reader){.context = stream, .read = read_decoded};
 }

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "api/api.h"
+#include "api/json/byte_reader.h"
 
 enum inflate_encoding { INFLATE_IDENTITY, INFLATE_GZIP, INFLATE_ZSTD, INFLATE_UNKNOWN };
 
@@ -26,12 +26,12 @@ struct inflate;
 
 /* Decodes what READER gives, at most MAX_BYTES. What has grown past 16 MiB may also be at most 1100
  * times as large as it was sent: deflate cannot do more, only bombs do. NULL: no memory. */
-struct inflate *inflate_new(enum inflate_encoding encoding, struct api_reader reader,
+struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader reader,
                             uint64_t max_bytes);
 void inflate_free(struct inflate *stream); /* takes NULL */
 
 /* The decoded bytes as a reader; -1 on any failure, of which inflate_status tells the kind. */
-struct api_reader inflate_reader(struct inflate *stream);
+struct byte_reader inflate_reader(struct inflate *stream);
 enum inflate_status inflate_status(const struct inflate *stream);
 
 #endif

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "api/api.h"
+#include "api/books/client_create.h"
 #include "storage/db/db.h"
 #include "storage/db/migrate.h"
 
@@ -142,7 +143,7 @@ static void serve(struct input *input, const char *method, const char *given)
                                   .request_id = "fuzz"};
     struct api_route_info info = api_route(service.app, method, target);
     if (info.lane == API_LANE_STREAM) {
-        request.reader = (struct api_reader){input, read_body};
+        request.reader = (struct byte_reader){input, read_body};
     } else {
         request.body = input->body;
         request.body_size = input->body_size;

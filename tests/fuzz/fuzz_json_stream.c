@@ -79,7 +79,7 @@ static void check(struct reading *reading, const struct trajectory *t, const cha
     add(reading, t->rewards, t->length * sizeof(float));
 }
 
-static struct reading read_all(struct api_reader reader)
+static struct reading read_all(struct byte_reader reader)
 {
     struct reading reading = {.sum = UINT64_C(0xcbf29ce484222325)};
     struct json_stream *stream =
@@ -108,7 +108,7 @@ static struct reading read_all(struct api_reader reader)
 static struct reading read_encoded(struct source source, enum inflate_encoding encoding)
 {
     struct inflate *inflate =
-        inflate_new(encoding, (struct api_reader){&source, read_source}, DECODED_MAX);
+        inflate_new(encoding, (struct byte_reader){&source, read_source}, DECODED_MAX);
     assert(inflate != NULL);
     struct reading reading = read_all(inflate_reader(inflate));
     inflate_free(inflate);

@@ -9,8 +9,8 @@
 #include "algos/offline/expert_policies.h"
 #include "algos/offline/fitted_q.h"
 #include "algos/release/ensemble.h"
-#include "api/api.h"
 #include "api/jobs/ask/job_plan.h"
+#include "api/jobs/run/job_turn.h"
 #include "api/wire/problem.h"
 #include "storage/jobs.h"
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/books/client_create.h"
 #include "tests/unit/api/fixture.h"
 
 TestSuite(clients);

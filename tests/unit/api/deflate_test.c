@@ -27,7 +27,7 @@ static void check(enum inflate_encoding encoding, const char *packed, size_t pac
 {
     struct bytes bytes = {packed, packed_size};
     struct inflate *stream =
-        inflate_new(encoding, (struct api_reader){&bytes, read_some}, UINT64_MAX);
+        inflate_new(encoding, (struct byte_reader){&bytes, read_some}, UINT64_MAX);
     cr_assert_not_null(stream);
     unsigned char *got = malloc(size + 1);
     size_t used = 0;

@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "api/books/client_create.h"
 #include "api/wire/problem.h"
 #include "storage/db/migrate.h"
 
@@ -301,7 +302,7 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
     if (info.lane == API_LANE_STREAM) {
         request.body = NULL;
         request.body_size = 0;
-        request.reader = (struct api_reader){&sent, read_body};
+        request.reader = (struct byte_reader){&sent, read_body};
     }
     bool batch = info.lane == API_LANE_BATCH && !ask->unbatched;
     struct api_reply reply;

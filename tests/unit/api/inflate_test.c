@@ -15,7 +15,7 @@ static long decode(enum inflate_encoding encoding, struct source source, uint64_
 {
     struct inflate *inflate = inflate_new(encoding, source_reader(&source), most);
     cr_assert(inflate != NULL);
-    struct api_reader reader = inflate_reader(inflate);
+    struct byte_reader reader = inflate_reader(inflate);
     unsigned char piece[1000];
     size_t total = 0;
     long got;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "api/api.h"
 #include "api/call/route.h"
 #include "api/embedded.h"
 #include "api/wire/problem.h"

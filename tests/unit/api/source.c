@@ -17,7 +17,7 @@ static long read_source(void *context, unsigned char *buffer, size_t size)
     return (long)size;
 }
 
-struct api_reader source_reader(struct source *source)
+struct byte_reader source_reader(struct source *source)
 {
-    return (struct api_reader){source, read_source};
+    return (struct byte_reader){source, read_source};
 }

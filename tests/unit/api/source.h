@@ -11,6 +11,6 @@ struct source {
 };
 
 /* A reader of SOURCE, as long as that lives. */
-struct api_reader source_reader(struct source *source);
+struct byte_reader source_reader(struct source *source);
 
 #endif

@@ -1,0 +1,70 @@
+/* One request as bytes, and the reply as bytes. The server fills the first and sends the second;
+ * nothing here knows a socket. */
+#ifndef TACET_API_CALL_REQUEST_H
+#define TACET_API_CALL_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/json/byte_reader.h"
+
+struct db;
+struct app;
+struct route;
+
+/* Where a route wants to run. */
+enum api_lane {
+    API_LANE_BATCH,  /* short: many requests share one transaction and one fsync on the committer's
+                        thread */
+    API_LANE_POOL,   /* may compute for a while: a pool thread, its own transaction */
+    API_LANE_STREAM, /* reads its body as it arrives: a pool thread */
+    API_LANE_INLINE, /* static bytes, touches no database: answered where it was received */
+};
+
+struct api_request {
+    const char *method; /* "GET" ... */
+    const char *path;   /* percent-encoded as received, without the query */
+    const char *query;  /* after '?', percent-encoded, or "" */
+    void *header_context;
+    const char *(*header)(void *context, const char *name); /* NULL when absent; case-insensitive */
+    const unsigned char *body; /* complete body for all lanes but STREAM */
+    size_t body_size;
+    struct byte_reader reader; /* STREAM only */
+    char request_id[40];
+    const struct route *route; /* as api_route found it; NULL: it is looked for */
+    struct api_ahead *ahead;   /* by api_run_ahead; NULL: nothing. api_ahead_free when answered */
+};
+
+#define API_REPLY_HEADERS 8
+
+/* Server-sent events: NEXT writes at most SIZE bytes of events that are due; 0: nothing now, ask
+ * again in a second; -1: the stream is over. FREE ends it. Called from one thread at a time with
+ * that thread's connection. */
+struct api_events {
+    void *context;
+    long (*next)(void *context, struct app *app, struct db *db, char *buffer, size_t size);
+    void (*free)(void *context);
+};
+
+struct api_reply {
+    int status;
+    const char *content_type; /* static text */
+    char *body;               /* owned by the reply; NULL when static_body or empty */
+    const char *static_body;  /* lives as long as the process */
+    size_t body_size;
+    struct {
+        const char *name; /* static text */
+        char value[232];
+    } headers[API_REPLY_HEADERS];
+    unsigned header_count;
+    struct api_events events; /* next != NULL: an event stream instead of a body */
+};
+
+/* Frees the body and ends the stream of REPLY, which then is empty. */
+void api_reply_clear(struct api_reply *reply);
+
+/* Wipes and frees what was computed ahead. NULL is fine. */
+void api_ahead_free(struct api_ahead *ahead);
+
+#endif

@@ -1,0 +1,31 @@
+/* What the server tells the api at its start. */
+#ifndef TACET_API_CALL_SETTINGS_H
+#define TACET_API_CALL_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct worlds;
+
+/* What the server tells the api once. Texts are borrowed for the life of the app. */
+struct api_settings {
+    int64_t (*now_ms)(void);          /* wall clock, milliseconds since the epoch */
+    unsigned char signing_seed[32];   /* Ed25519, for certificates */
+    uint64_t max_body_bytes;          /* of a JSON request; default 1 MiB */
+    uint64_t max_upload_bytes;        /* of an upload as sent; default 4 GiB */
+    uint64_t max_policy_bytes;        /* of an uploaded network; default 16 MiB */
+    uint32_t max_states_per_query;    /* default 1024 */
+    uint32_t max_experts_per_dataset; /* default 100000 */
+    const char *cors_origins;         /* comma-separated allow-list, "" for none */
+    const char *version;
+    const struct worlds *worlds; /* of worlds.h; outlives the app. NULL: those built in alone */
+    /* Writes Prometheus text of the server's own counters to BUFFER; NULL for none. */
+    size_t (*metrics)(void *context, char *buffer, size_t size);
+    void *metrics_context;
+    bool (*ready)(void *context,
+                  const char **why_not); /* workers up, disk writable, not draining; NULL: always */
+    void *ready_context;
+};
+
+#endif

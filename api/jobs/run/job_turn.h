@@ -1,0 +1,35 @@
+/* One turn of a job worker. */
+#ifndef TACET_API_JOBS_RUN_JOB_TURN_H
+#define TACET_API_JOBS_RUN_JOB_TURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct app;
+struct db;
+
+/* What a worker gives to its turns. */
+struct api_job_control {
+    const char *worker;                    /* unique name of this worker thread, owner of leases */
+    bool (*stop_requested)(void *context); /* asked at every pulse: save and pause */
+    void *context;
+    /* JOB, which an earlier worker had, trains on from STEP, that of its checkpoint (0: it has none
+     * yet). For the log; NULL for nobody. */
+    void (*resumed)(void *context, const char *job, uint64_t step);
+    /* Calls work(what, i) for every i below COUNT, on several threads when some are free, and
+     * returns when all have ended. NULL: the worker is alone. */
+    void (*parallel)(void *context, void (*work)(void *what, uint32_t i), void *what,
+                     uint32_t count);
+};
+enum api_job_turn {
+    API_JOB_NONE,   /* nothing to do */
+    API_JOB_RAN,    /* one job came to an end of any kind */
+    API_JOB_PAUSED, /* stopped, or short of memory; the job goes on from its checkpoint later */
+    API_JOB_FAILED_STORAGE, /* the database failed; see db_broken */
+};
+/* Claims the oldest job that may run, runs it, stores its end. Logs nothing; OUT_NOTE receives a
+ * line for the log (job id, algorithm, outcome; no data). */
+enum api_job_turn api_job_turn(struct app *app, struct db *db,
+                               const struct api_job_control *control, char out_note[256]);
+
+#endif
