@@ -28,10 +28,9 @@ void parameters_override(const struct parameter_override *overrides, unsigned co
 
 int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         if (strcmp(specs[i].name, name) == 0)
             return (int)i;
-    }
     return -1;
 }
 
@@ -95,10 +94,9 @@ enum parameter_problem parameters_check(const struct parameter_spec *spec,
 const char *parameters_problem(const struct parameter_spec *specs, unsigned count,
                                const struct parameter_values *values)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         if (parameters_check(&specs[i], &values->value[i]) != PARAMETER_FITS)
             return "a parameter is out of its bounds";
-    }
     return NULL;
 }
 

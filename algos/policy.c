@@ -46,10 +46,9 @@ uint32_t policy_action_count(const struct policy *policy)
 int policy_choose(const struct policy *policy, const float *outputs)
 {
     uint32_t actions = policy_action_count(policy), count = output_count(policy);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (!isfinite(outputs[i]))
             return -1;
-    }
     if (policy->output == POLICY_BCQ)
         return (int)policy_best_allowed(outputs, outputs + actions, actions, policy->threshold);
     return (int)policy_best_action(outputs, actions);
@@ -72,10 +71,9 @@ bool policy_values(const struct policy *policy, const float *state, float *value
 uint32_t policy_best_action(const float *values, uint32_t actions)
 {
     uint32_t best = 0;
-    for (uint32_t a = 1; a < actions; a++) {
+    for (uint32_t a = 1; a < actions; a++)
         if (values[a] > values[best])
             best = a;
-    }
     return best;
 }
 
@@ -98,10 +96,9 @@ static bool values_in_double(const struct policy *policy, const float *state, do
     for (uint32_t i = 0; i < policy->shape.input; i++)
         input[i] = state[i];
     mlp_forward_double(&policy->shape, policy->parameters, input, values);
-    for (uint32_t i = 0; i < output_count(policy); i++) {
+    for (uint32_t i = 0; i < output_count(policy); i++)
         if (!isfinite(values[i]))
             return false;
-    }
     return true;
 }
 

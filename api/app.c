@@ -12,14 +12,12 @@
 
 struct app *api_open(const struct api_settings *settings)
 {
-    if (sodium_init() < 0) {
+    if (sodium_init() < 0)
         return NULL;
-    }
     json_load_guard(malloc);
     struct app *app = calloc(1, sizeof *app);
-    if (app == NULL) {
+    if (app == NULL)
         return NULL;
-    }
     app->settings = *settings;
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
     app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
@@ -40,9 +38,8 @@ struct app *api_open(const struct api_settings *settings)
 
 void api_close(struct app *app)
 {
-    if (app == NULL) {
+    if (app == NULL)
         return;
-    }
     teacher_shelf_free(app->teachers);
     q_passes_free(app, app->passes);
     q_shelf_free(app->q_releases);

@@ -21,18 +21,15 @@ static bool fits(const char *pattern, const char *path, struct span *values, uns
     unsigned count = 0;
     while (*pattern != '\0') {
         if (*pattern != '{') {
-            if (*pattern++ != *path++) {
+            if (*pattern++ != *path++)
                 return false;
-            }
             continue;
         }
         const char *value = path; /* a few bytes: the library's search takes longer to begin */
-        while (*path != '\0' && *path != '/' && *path != ':') {
+        while (*path != '\0' && *path != '/' && *path != ':')
             path++;
-        }
-        if (path == value || count == ROUTE_PARAMETERS_MAX) {
+        if (path == value || count == ROUTE_PARAMETERS_MAX)
             return false;
-        }
         values[count++] = (struct span){value, (size_t)(path - value)};
         while (*pattern++ != '}') {
         }
@@ -59,9 +56,8 @@ static const struct route *first_fit(const char *method, const char *path, struc
         const struct route *route = &routes[i];
         if (!(shared && shares_start(route->pattern) && route->pattern[START] != path[START]) &&
             (method == NULL || strcmp(route->method, method) == 0) &&
-            fits(route->pattern, path, values, out_count)) {
+            fits(route->pattern, path, values, out_count))
             return route;
-        }
     }
     return NULL;
 }
@@ -107,17 +103,15 @@ void route_allowed(const char *path, char *out, size_t size)
     out[0] = '\0';
     for (unsigned i = 0; i < count; i++) {
         struct span values[ROUTE_PARAMETERS_MAX];
-        if (!fits(routes[i].pattern, path, values, &ignored)) {
+        if (!fits(routes[i].pattern, path, values, &ignored))
             continue;
-        }
         const char *method = routes[i].method;
         int more = snprintf(out + used, size - used, "%s, %s", method,
                             strcmp(method, "GET") == 0 ? "HEAD, " : "");
         used += more > 0 && (size_t)more < size - used ? (size_t)more : 0;
     }
-    if (used > 0) {
+    if (used > 0)
         snprintf(out + used, size - used, "OPTIONS");
-    }
 }
 
 bool route_writes(const struct route *route)
@@ -136,20 +130,16 @@ static const struct {
 
 enum role role_find(const char *name)
 {
-    for (size_t i = 0; i < ROLE_COUNT; i++) {
-        if (strcmp(roles[i].name, name) == 0) {
+    for (size_t i = 0; i < ROLE_COUNT; i++)
+        if (strcmp(roles[i].name, name) == 0)
             return roles[i].role;
-        }
-    }
     return ROLE_NONE;
 }
 
 const char *role_name(enum role role)
 {
-    for (size_t i = 0; i < ROLE_COUNT; i++) {
-        if (roles[i].role == role) {
+    for (size_t i = 0; i < ROLE_COUNT; i++)
+        if (roles[i].role == role)
             return roles[i].name;
-        }
-    }
     return "";
 }

@@ -43,9 +43,8 @@ static enum problem reply_embedded(struct call *call, enum embedded which)
         call_header(call, "Content-Security-Policy", PAGE_POLICY);
         call_header(call, "Vary", "Accept");
     }
-    if (tag(call, file.bytes, file.size)) {
+    if (tag(call, file.bytes, file.size))
         return call_reply_empty(call, 304);
-    }
     return call_reply_static(call, 200, file.content_type, file.bytes, file.size);
 }
 
@@ -72,9 +71,8 @@ enum problem api_page_openapi(struct call *call)
 /* A page that is made here: BODY is malloc'ed and taken. */
 static enum problem reply_html(struct call *call, char *body, size_t size)
 {
-    if (body == NULL) {
+    if (body == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     call_header(call, "Content-Security-Policy", PAGE_POLICY);
     call_header(call, "Vary", "Accept");
     if (tag(call, body, size)) {
@@ -102,15 +100,13 @@ static void begin_page(FILE *out, const char *title)
 
 static void put_text(FILE *out, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        if (*text == '<') {
+    for (; *text != '\0'; text++)
+        if (*text == '<')
             fputs("&lt;", out);
-        } else if (*text == '&') {
+        else if (*text == '&')
             fputs("&amp;", out);
-        } else {
+        else
             fputc(*text, out);
-        }
-    }
 }
 
 static void put_roles(FILE *out, const struct route *route)
@@ -145,9 +141,8 @@ enum problem api_page_docs(struct call *call)
     char *body = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&body, &size);
-    if (out == NULL) {
+    if (out == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     unsigned count;
     const struct route *routes = route_all(&count);
     begin_page(out, "Endpoints");
@@ -185,9 +180,8 @@ static enum problem problems_html(struct call *call)
     char *body = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&body, &size);
-    if (out == NULL) {
+    if (out == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     begin_page(out, "Problems");
     fputs("<div class=\"card scroll\"><table><thead><tr><th>Status</th><th>Type</th><th>What it "
           "means</th></tr></thead><tbody>\n",
@@ -205,9 +199,8 @@ static enum problem problems_html(struct call *call)
 
 enum problem api_page_problems(struct call *call)
 {
-    if (accept_prefers_html(call_request_header(call, "Accept"))) {
+    if (accept_prefers_html(call_request_header(call, "Accept")))
         return problems_html(call);
-    }
     json_t *items = json_array();
     for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++) {
         if (json_array_append_new(items, problem_json((enum problem)i)) != 0) {
@@ -222,9 +215,8 @@ enum problem api_page_problems(struct call *call)
 enum problem api_page_problem(struct call *call)
 {
     enum problem problem = problem_find(call_parameter(call, "slug"));
-    if (problem == PROBLEM_NONE) {
+    if (problem == PROBLEM_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no problem of that name.");
-    }
     if (!accept_prefers_html(call_request_header(call, "Accept"))) {
         call_header(call, "Vary", "Accept");
         return call_reply_json(call, 200, problem_json(problem));
@@ -233,9 +225,8 @@ enum problem api_page_problem(struct call *call)
     char *body = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&body, &size);
-    if (out == NULL) {
+    if (out == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     begin_page(out, info->title);
     fprintf(out, "<p class=\"soft mono\">%d /problems/%s</p>\n<p class=\"card\">", info->status,
             info->slug);

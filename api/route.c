@@ -149,9 +149,8 @@ const struct route *route_all(unsigned *out_count)
 
 bool api_route_at(unsigned index, const char **out_method, const char **out_pattern)
 {
-    if (index >= ROUTE_COUNT) {
+    if (index >= ROUTE_COUNT)
         return false;
-    }
     *out_method = routes[index].method;
     *out_pattern = routes[index].pattern;
     return true;

@@ -35,20 +35,18 @@ struct api_route_info api_route(const struct app *app, const char *method, const
                                   .max_body_bytes = app->settings.max_body_bytes,
                                   .pattern = "(none)"};
     const struct route *route = match.route;
-    if (route == NULL) {
+    if (route == NULL)
         return info;
-    }
     info.route = route;
     info.lane = route->lane;
     info.writes = route_writes(route);
     info.quick = route->flags & ROUTE_QUICK;
     info.ahead = route->flags & ROUTE_AHEAD;
     info.pattern = route->pattern;
-    if (route->body == BODY_STREAM) {
+    if (route->body == BODY_STREAM)
         info.max_body_bytes = app->settings.max_upload_bytes;
-    } else if (route->flags & ROUTE_POLICY_BODY) {
+    else if (route->flags & ROUTE_POLICY_BODY)
         info.max_body_bytes = app->settings.max_policy_bytes;
-    }
     return info;
 }
 
@@ -57,20 +55,18 @@ struct api_route_info api_route(const struct app *app, const char *method, const
 static void match_route(struct call *call)
 {
     const struct api_request *request = call->request;
-    if (request->route != NULL) {
+    if (request->route != NULL)
         route_match_row(request->route, request->path, &call->arena, &call->match);
-    } else {
+    else
         route_match(request->method, request->path, &call->arena, &call->match);
-    }
 }
 
 static enum problem no_route(struct call *call)
 {
     char allowed[128];
     route_allowed(call->request->path, allowed, sizeof allowed);
-    if (allowed[0] == '\0') {
+    if (allowed[0] == '\0')
         return call_problem(call, PROBLEM_NOT_FOUND, "Nothing has this path.");
-    }
     call_header(call, "Allow", "%s", allowed);
     return call_problem(call, PROBLEM_METHOD_NOT_ALLOWED, "This path knows %s.", allowed);
 }
@@ -79,9 +75,8 @@ static enum problem answer_options(struct call *call)
 {
     char allowed[128];
     route_allowed(call->request->path, allowed, sizeof allowed);
-    if (allowed[0] == '\0') {
+    if (allowed[0] == '\0')
         return call_problem(call, PROBLEM_NOT_FOUND, "Nothing has this path.");
-    }
     call_header(call, "Allow", "%s", allowed);
     if (cors_allows(call->app->settings.cors_origins, call_request_header(call, "Origin"))) {
         call_header(call, "Access-Control-Allow-Methods", "%s", allowed);
@@ -111,19 +106,16 @@ static enum db_status try_change(struct db *db, void *context)
     call_reset(call);
     call->db_failure = DB_OK;
     change->problem = PROBLEM_NONE;
-    if (change->key != NULL) {
+    if (change->key != NULL)
         change->problem = idempotency_replay(call, change->key, &replayed);
-    }
     if (change->problem == PROBLEM_NONE && !replayed) {
         change->problem = call->route->handle(call);
         assert(change->problem != PROBLEM_NONE || call->answered);
-        if (change->problem == PROBLEM_NONE && change->key != NULL) {
+        if (change->problem == PROBLEM_NONE && change->key != NULL)
             change->problem = idempotency_store(call, change->key);
-        }
     }
-    if (change->problem == PROBLEM_NONE) {
+    if (change->problem == PROBLEM_NONE)
         return DB_OK;
-    }
     return call->db_failure != DB_OK ? (enum db_status)call->db_failure : DB_NONE;
 }
 
@@ -131,9 +123,8 @@ static enum problem run_change(struct call *call, const char *key)
 {
     struct change change = {.call = call, .key = key};
     enum db_status status = db_transact(call->db, try_change, &change);
-    if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE)) {
+    if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE))
         return change.problem;
-    }
     return call_db(call, status == DB_NONE ? DB_FAILED : status);
 }
 
@@ -146,20 +137,17 @@ static enum problem run(struct call *call, const char *key)
     } else if (key != NULL && prepare) {
         /* A repeat must not fail in PREPARE because the world has moved on since. */
         enum problem problem = idempotency_replay(call, key, &replayed);
-        if (problem != PROBLEM_NONE || replayed) {
+        if (problem != PROBLEM_NONE || replayed)
             return problem;
-        }
     }
     if (prepare) {
         enum problem problem = route->prepare(call);
         assert(!call->answered);
-        if (problem != PROBLEM_NONE) {
+        if (problem != PROBLEM_NONE)
             return problem;
-        }
     }
-    if (route_writes(route)) {
+    if (route_writes(route))
         return run_change(call, key);
-    }
     enum problem problem = route->handle(call);
     assert(problem != PROBLEM_NONE || call->answered);
     return problem;
@@ -174,9 +162,8 @@ static enum problem check(struct call *call, const char *client, const char **ou
     enum problem problem = route->roles == ROLE_NONE ? PROBLEM_NONE
                            : client == NULL          ? auth_check(call)
                                                      : auth_known(call, client);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     if (!(route->flags & ROUTE_ANY_ACCEPT) && !accept_allows_json(accept)) {
         return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
                             "This endpoint answers application/json.");
@@ -185,33 +172,27 @@ static enum problem check(struct call *call, const char *client, const char **ou
     if ((problem = request_check_query(call)) != PROBLEM_NONE ||
         (!in_body && (problem = idempotency_key(call, out_key)) != PROBLEM_NONE) ||
         (problem = request_read_body(call)) != PROBLEM_NONE ||
-        (in_body && (problem = idempotency_key(call, out_key)) != PROBLEM_NONE)) {
+        (in_body && (problem = idempotency_key(call, out_key)) != PROBLEM_NONE))
         return problem;
-    }
     return PROBLEM_NONE;
 }
 
 static enum problem serve(struct call *call, const char *client)
 {
     const struct api_request *request = call->request;
-    if (strcmp(request->method, "OPTIONS") == 0) {
+    if (strcmp(request->method, "OPTIONS") == 0)
         return answer_options(call);
-    }
-    if (call->pass != NULL) {
+    if (call->pass != NULL)
         call->match = (struct route_match){.route = call->pass->route};
-    } else {
+    else
         match_route(call);
-    }
-    if (call->match.malformed) {
+    if (call->match.malformed)
         return call_problem(call, PROBLEM_BAD_REQUEST, "The path has a broken escape.");
-    }
     const struct route *route = call->route = call->match.route;
-    if (route == NULL) {
+    if (route == NULL)
         return no_route(call);
-    }
-    if ((route->flags & ROUTE_PAGE) && accept_prefers_html(call_request_header(call, "Accept"))) {
+    if ((route->flags & ROUTE_PAGE) && accept_prefers_html(call_request_header(call, "Accept")))
         return api_page_home(call);
-    }
     assert(call->db != NULL || route->lane == API_LANE_INLINE || call->pass != NULL);
     const char *key = NULL;
     enum problem problem = check(call, client, &key);
@@ -238,9 +219,8 @@ static void plan_ahead(struct call *call, const char *client)
     const char *key = NULL;
     bool replayed = false;
     if (check(call, client, &key) == PROBLEM_NONE &&
-        (key == NULL || (idempotency_replay(call, key, &replayed) == PROBLEM_NONE && !replayed))) {
+        (key == NULL || (idempotency_replay(call, key, &replayed) == PROBLEM_NONE && !replayed)))
         (void)call->route->prepare(call); /* api_serve will say what is wrong */
-    }
 }
 
 static void run_ahead(struct app *app, struct db *db, const char *client,
@@ -255,9 +235,8 @@ static void run_ahead(struct app *app, struct db *db, const char *client,
     /* One transaction, which reads: each look by itself would cost as much as many networks. */
     if (ahead && db_begin_batch(db, false) == DB_OK) {
         plan_ahead(&call, client);
-        if (db_commit_batch(db) != DB_OK) {
+        if (db_commit_batch(db) != DB_OK)
             db_rollback_batch(db);
-        }
         query_run_ahead(&call);
         request->ahead = call.ahead;
     }
@@ -277,9 +256,8 @@ static void add_common_headers(struct call *call)
     struct api_reply *reply = call->reply;
     const char *origin = call_request_header(call, "Origin");
     reply_header_text(reply, "Request-Id", call->request->request_id);
-    if (reply_header_value(reply, "Cache-Control") == NULL) {
+    if (reply_header_value(reply, "Cache-Control") == NULL)
         reply_header_text(reply, "Cache-Control", "no-store");
-    }
     bool fits = origin != NULL && strlen(origin) < sizeof reply->headers[0].value;
     if (fits && cors_allows(call->app->settings.cors_origins, origin)) {
         reply_header_text(reply, "Access-Control-Allow-Origin", origin);
@@ -294,22 +272,19 @@ static void add_common_headers(struct call *call)
 static void serve_to_the_end(struct call *call, const char *client)
 {
     enum problem problem = serve(call, client);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         call_answer_problem(call, problem);
-    }
     add_common_headers(call);
     call_end(call);
 }
 
 bool api_serve_quick(struct app *app, const struct api_request *request, struct api_reply *reply)
 {
-    if (request->body_size > QUICK_BODY_BYTES) {
+    if (request->body_size > QUICK_BODY_BYTES)
         return false;
-    }
     const struct q_pass *pass = q_pass_take(app, request, app->settings.now_ms());
-    if (pass == NULL) {
+    if (pass == NULL)
         return false;
-    }
     struct call call;
     call_init(&call, app, NULL, request, reply);
     call.pass = pass;

@@ -219,10 +219,9 @@ static double side_by_side(struct job *job, int count)
 {
     pthread_t threads[2];
     double start = wall();
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, work, job) != 0)
             die("no thread");
-    }
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     return count * STEPS / (wall() - start);

@@ -56,10 +56,9 @@ static bool singly(struct bench *b)
 /* As many of WORLDS. */
 static bool together(struct bench *b)
 {
-    for (uint32_t t = 0; t < TURNS; t++) {
+    for (uint32_t t = 0; t < TURNS; t++)
         if (!env_batch_step(b->batch, b->actions[t]) || !env_batch_restart(b->batch))
             return false;
-    }
     return true;
 }
 
@@ -101,10 +100,9 @@ static bool measure(struct bench *b, const struct env *env)
     env_batch_free(b->batch);
     if (alone > 0.0 && many > 0.0)
         printf("%-14s %14.0f %14.0f\n", env->name, alone, many);
-    for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++) {
+    for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++)
         if (strcmp(peers[i].world, env->name) == 0)
             printf("    %-39s %14.0f\n", peers[i].who, peers[i].rate);
-    }
     return alone > 0.0 && many > 0.0;
 }
 

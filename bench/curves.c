@@ -43,9 +43,8 @@ static bool measure(const struct ppo *ppo, const struct algorithm_request *reque
     struct policy_evaluation played;
     if (!ppo_write_policy(ppo, policy->parameters) ||
         !policy_evaluate(policy, request->world, request->world_parameters, EPISODES,
-                         settings.step_limit, UINT64_C(20260101), &played)) {
+                         settings.step_limit, UINT64_C(20260101), &played))
         return false;
-    }
     out->mean_return = played.mean_return;
     return true;
 }
@@ -188,10 +187,9 @@ int main(int count, char **words)
         return fail("usage: curves WORLD [SEEDS] [PARAMETER=VALUE ...]");
     env_defaults(request.world, request.world_parameters);
     algorithm_defaults(&ppo_algorithm, request.world->name, &request.parameters);
-    for (int i = 3; i < count; i++) {
+    for (int i = 3; i < count; i++)
         if (!set_parameter(words[i], &request.parameters))
             return fail(words[i]);
-    }
     struct algorithm_plan plan;
     const char *message = NULL;
     if (ppo_algorithm.plan(&request, &plan, &message) != ALGORITHM_OK)

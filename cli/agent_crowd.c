@@ -164,14 +164,13 @@ static void take_turns(struct crowd *crowd, struct agent_room *room, struct http
 {
     char token[TOKEN_SIZE] = "", why[PROBLEM_LINE_SIZE] = "";
     uint64_t number;
-    while (next_agent(crowd, &number)) {
+    while (next_agent(crowd, &number))
         if (admin == NULL)
             live(crowd, room, crowd->plan->token, number);
         else if (agent_crowd_make(admin, number, token, sizeof token, why, sizeof why))
             live(crowd, room, token, number);
         else
             fail(crowd, why);
-    }
     sodium_memzero(token, sizeof token);
 }
 

@@ -144,11 +144,10 @@ static bool collect(const struct membership_attack *attack, enum membership_sabo
                     double *scores[2], uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        for (int with = 0; with < 2; with++) {
+        for (int with = 0; with < 2; with++)
             if (membership_attack_run(attack, sabotage, with != 0, NULL, &scores[with][i]) !=
                 ALGORITHM_OK)
                 return false;
-        }
     }
     return true;
 }

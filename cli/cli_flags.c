@@ -92,10 +92,9 @@ static int read_value(const struct cli_flags *flags, const struct cli_flag *flag
 
 static const struct cli_flag *find(const struct cli_flags *flags, const char *argument)
 {
-    for (size_t i = 0; strncmp(argument, "--", 2) == 0 && i < flags->count; i++) {
+    for (size_t i = 0; strncmp(argument, "--", 2) == 0 && i < flags->count; i++)
         if (strcmp(flags->table[i].name, argument + 2) == 0)
             return &flags->table[i];
-    }
     return NULL;
 }
 

@@ -82,7 +82,7 @@ static int read_tolerance(const char *text, struct options *out)
 static int read_options(int argc, char **argv, struct options *out)
 {
     int status = 0;
-    for (int i = 0; i < argc && status == 0; i++) {
+    for (int i = 0; i < argc && status == 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             out->help = true;
         else if (strcmp(argv[i], "--json") == 0)
@@ -95,7 +95,6 @@ static int read_options(int argc, char **argv, struct options *out)
             status = complain(EXIT_USAGE, "unknown flag \"%s\" (try --help)", argv[i]);
         else
             out->files[out->file_count++] = argv[i];
-    }
     if (status == 0 && !out->help && out->file_count == 0)
         return complain(EXIT_USAGE, "no file is named (try --help)");
     return status;

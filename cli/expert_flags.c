@@ -142,10 +142,9 @@ static int read_value(const struct flag *flag, char *text, struct expert_options
 
 static const struct flag *find_flag(const char *name, size_t length)
 {
-    for (size_t i = 0; i < FLAG_COUNT_ALL; i++) {
+    for (size_t i = 0; i < FLAG_COUNT_ALL; i++)
         if (strlen(FLAGS[i].name) == length && strncmp(FLAGS[i].name, name, length) == 0)
             return &FLAGS[i];
-    }
     return NULL;
 }
 

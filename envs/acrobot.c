@@ -116,10 +116,9 @@ LANES_INLINE void integrate(const lanes *p, lanes torque, lanes *y)
 LANES_INLINE lanes wrapped(lanes angle)
 {
     lanes_mask far = lanes_abs(angle) > 1000.0;
-    for (int l = 0; lanes_any(far) && l < ENV_LANES; l++) {
+    for (int l = 0; lanes_any(far) && l < ENV_LANES; l++)
         if (far[l])
             angle[l] = remainder(angle[l], 2 * M_PI);
-    }
     const lanes turn = lanes_all(2 * M_PI), none = lanes_all(0.0);
     for (lanes_mask over = angle > M_PI; lanes_any(over); over = angle > M_PI)
         angle -= lanes_select(over, turn, none);
@@ -212,10 +211,9 @@ static void acrobot_step_lanes(const struct env_lanes *l, size_t groups)
         lanes_mask high = move(p, torque, y, seen);
         for (size_t k = 0; k < COORDINATES; k++)
             lanes_store(l->state + k * l->stride + i, y[k]);
-        for (size_t k = 0; k < OBSERVED; k++) {
+        for (size_t k = 0; k < OBSERVED; k++)
             for (size_t lane = 0; lane < ENV_LANES; lane++)
                 l->observations[(i + lane) * OBSERVED + k] = (float)seen[k][lane];
-        }
         lanes_store(l->rewards + i, lanes_select(high, lanes_all(0.0), lanes_all(-1.0)));
         lanes_store_flags(l->terminated + i, high);
     }

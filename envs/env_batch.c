@@ -138,12 +138,11 @@ void env_batch_physics(struct env_batch *batch, uint32_t i, const double *parame
 {
     assert(i < batch->count);
     struct env_batch_worlds *worlds = batch->worlds;
-    for (unsigned p = 0; p < batch->env->parameter_count; p++) {
+    for (unsigned p = 0; p < batch->env->parameter_count; p++)
         if (in_lanes(batch))
             worlds->parameters[p * worlds->lanes.stride + i] = parameters[p];
         else
             worlds->parameters[(size_t)i * ENV_MAX_PARAMETERS + p] = parameters[p];
-    }
 }
 
 void env_batch_save(const struct env_batch *batch, uint32_t i, void *state)
@@ -235,10 +234,9 @@ static uint32_t next_asleep(const struct env_batch *batch, uint32_t from)
 
 bool env_batch_restart(struct env_batch *batch)
 {
-    for (uint32_t i = next_asleep(batch, 0); i < batch->count; i = next_asleep(batch, i + 1)) {
+    for (uint32_t i = next_asleep(batch, 0); i < batch->count; i = next_asleep(batch, i + 1))
         if (!env_batch_reset(batch, i))
             return false;
-    }
     return true;
 }
 

@@ -25,10 +25,9 @@ const struct env *const *env_all(unsigned *count)
 
 const struct env *env_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strcmp(table[i]->name, name) == 0)
             return table[i];
-    }
     return NULL;
 }
 
@@ -41,10 +40,9 @@ void env_defaults(const struct env *env, double *values)
 
 int env_parameter_index(const struct env *env, const char *name)
 {
-    for (unsigned i = 0; i < env->parameter_count; i++) {
+    for (unsigned i = 0; i < env->parameter_count; i++)
         if (strcmp(env->parameters[i].name, name) == 0)
             return (int)i;
-    }
     return -1;
 }
 

@@ -141,10 +141,9 @@ static double substep(const struct rates *rates, const double *restrict y, doubl
 static double first_substep(const double *y, const double *dy)
 {
     double h = LONGEST_SUBSTEP;
-    for (int i = 0; i < NUMBERS; i++) {
+    for (int i = 0; i < NUMBERS; i++)
         if (fabs(dy[i]) * h > 0.01 * fabs(y[i]) && y[i] != 0.0)
             h = 0.01 * fabs(y[i] / dy[i]);
-    }
     return fmax(h, SHORTEST_SUBSTEP);
 }
 

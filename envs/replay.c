@@ -107,10 +107,9 @@ static double acrobot_error(const double *seen, const double *wanted)
 
 static bool hiv_place(void *state, const double *numbers)
 {
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         if (!(numbers[i] >= 0.0 && numbers[i] <= HIV_MOST))
             return false;
-    }
     *(struct hiv_state *)state =
         (struct hiv_state){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
     return true;
@@ -255,10 +254,9 @@ const struct replay_world *replay_find(const char *name)
     for (size_t i = 0; i < WORLDS; i++) {
         if (strcmp(name, table[i].env->name) == 0)
             return &table[i];
-        for (size_t r = 0; table[i].references[r] != NULL; r++) {
+        for (size_t r = 0; table[i].references[r] != NULL; r++)
             if (strcmp(name, table[i].references[r]) == 0)
                 return &table[i];
-        }
     }
     return NULL;
 }

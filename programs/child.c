@@ -43,9 +43,8 @@ static int64_t now_ms(void)
 enum child_status child_start(const struct child_settings *settings, struct child **out)
 {
     struct child *child = malloc(sizeof *child);
-    if (child == NULL) {
+    if (child == NULL)
         return CHILD_NO_MEMORY;
-    }
     memset(child, 0, offsetof(struct child, answer));
     child->settings = *settings;
     child->settings.command = NULL;
@@ -65,9 +64,8 @@ static void end_complaint(struct child *child)
     if (child->complained > 0 && child->complaints < CHILD_COMPLAINTS_MAX) {
         child->complaint[child->complained] = '\0';
         child->complaints++;
-        if (child->settings.said != NULL) {
+        if (child->settings.said != NULL)
             child->settings.said(child->settings.context, child->complaint);
-        }
     }
     child->complained = 0;
 }
@@ -83,11 +81,10 @@ static void listen_to(struct child *child)
     }
     for (ssize_t i = 0; i < count; i++) {
         char c = bytes[i];
-        if (c == '\n') {
+        if (c == '\n')
             end_complaint(child);
-        } else if (child->complained < CHILD_COMPLAINT_SIZE - 1) {
+        else if (child->complained < CHILD_COMPLAINT_SIZE - 1)
             child->complaint[child->complained++] = c >= ' ' && c <= '~' ? c : '?';
-        }
     }
 }
 
@@ -98,17 +95,14 @@ static enum child_status take(struct child *child, size_t *out_line)
 {
     ssize_t count =
         read(child->process.from, child->answer + child->used, sizeof child->answer - child->used);
-    if (count < 0) {
+    if (count < 0)
         return errno == EAGAIN || errno == EINTR ? CHILD_OK : CHILD_ENDED;
-    }
-    if (count == 0) {
+    if (count == 0)
         return CHILD_ENDED;
-    }
     char *end = memchr(child->answer + child->used, '\n', (size_t)count);
     child->used += (size_t)count;
-    if (end == NULL) {
+    if (end == NULL)
         return child->used == sizeof child->answer ? CHILD_TOO_LONG : CHILD_OK;
-    }
     *out_line = (size_t)(end - child->answer);
     return *out_line + 1 == child->used ? CHILD_OK : CHILD_OUT_OF_TURN;
 }
@@ -117,9 +111,8 @@ static enum child_status take(struct child *child, size_t *out_line)
 static enum child_status give(struct child *child, const char **at, size_t *left)
 {
     ssize_t count = write(child->process.to, *at, *left);
-    if (count < 0) {
+    if (count < 0)
         return errno == EAGAIN || errno == EINTR ? CHILD_OK : CHILD_ENDED;
-    }
     *at += count;
     *left -= (size_t)count;
     return CHILD_OK;
@@ -127,9 +120,8 @@ static enum child_status give(struct child *child, const char **at, size_t *left
 
 static bool may_go_on(struct child *child, int64_t now)
 {
-    if (child->settings.go_on == NULL || now - child->asked_ms < GO_ON_EVERY_MS) {
+    if (child->settings.go_on == NULL || now - child->asked_ms < GO_ON_EVERY_MS)
         return true;
-    }
     child->asked_ms = now;
     return child->settings.go_on(child->settings.context);
 }
@@ -144,17 +136,14 @@ static enum child_status turn(struct child *child, int64_t wait_ms, const char *
         {.fd = *left > 0 ? child->process.to : -1, .events = POLLOUT},
     };
     int timeout = wait_ms < GO_ON_EVERY_MS ? (int)wait_ms : GO_ON_EVERY_MS;
-    if (poll(ends, sizeof ends / sizeof ends[0], timeout) < 0 && errno != EINTR) {
+    if (poll(ends, sizeof ends / sizeof ends[0], timeout) < 0 && errno != EINTR)
         return CHILD_NO_MEMORY;
-    }
-    if (ends[1].revents != 0) {
+    if (ends[1].revents != 0)
         listen_to(child);
-    }
     if (ends[2].revents != 0) {
         enum child_status status = give(child, at, left);
-        if (status != CHILD_OK) {
+        if (status != CHILD_OK)
             return status;
-        }
     }
     return ends[0].revents != 0 ? take(child, out_line) : CHILD_OK;
 }
@@ -165,24 +154,20 @@ static enum child_status converse(struct child *child, const char *question, siz
     size_t none = CHILD_LINE_MAX + 1, line = none;
     child->used = 0;
     enum child_status status = take(child, &line); /* nothing may have come yet */
-    if (status != CHILD_OK || child->used > 0) {
+    if (status != CHILD_OK || child->used > 0)
         return status == CHILD_ENDED ? CHILD_ENDED : CHILD_OUT_OF_TURN;
-    }
     int64_t now = now_ms(), deadline = now + child->settings.answer_ms;
     status = give(child, &question, &size);
     while (status == CHILD_OK && line == none) {
-        if (!may_go_on(child, now)) {
+        if (!may_go_on(child, now))
             return CHILD_STOPPED;
-        }
-        if (now >= deadline) {
+        if (now >= deadline)
             return CHILD_LATE;
-        }
         status = turn(child, deadline - now, &question, &size, &line);
         now = now_ms();
     }
-    if (status == CHILD_OK && size > 0) {
+    if (status == CHILD_OK && size > 0)
         return CHILD_OUT_OF_TURN; /* an answer before the question was read */
-    }
     *out_line = line;
     return status;
 }
@@ -222,13 +207,11 @@ static void wait_for_end(struct child *child)
 
 void child_end(struct child *child)
 {
-    if (child == NULL) {
+    if (child == NULL)
         return;
-    }
     spawned_close_input(&child->process);
-    if (!child->failed) {
+    if (!child->failed)
         wait_for_end(child);
-    }
     if (child->process.errors >= 0) { /* its last words: why it ended, perhaps */
         listen_to(child);
         end_complaint(child);

@@ -32,18 +32,16 @@ struct pipes {
 static void close_both(int ends[2])
 {
     for (int k = 0; k < 2; k++) {
-        if (ends[k] >= 0) {
+        if (ends[k] >= 0)
             close(ends[k]);
-        }
         ends[k] = -1;
     }
 }
 
 static void close_pipes(struct pipes *pipes)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         close_both(pipes->ends[i]);
-    }
 }
 
 /* What is above standard error, because dup2 in the child is for 0, 1 and 2. */
@@ -54,9 +52,8 @@ static bool make_pipe(int ends[2])
         return false;
     }
     for (int k = 0; k < 2; k++) {
-        if (ends[k] > STDERR_FILENO) {
+        if (ends[k] > STDERR_FILENO)
             continue;
-        }
         int higher = fcntl(ends[k], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         close(ends[k]);
         ends[k] = higher;
@@ -89,12 +86,10 @@ static bool make_pipes(struct pipes *pipes)
 static bool write_prelude(char *out, size_t size, uint64_t memory_bytes, uint64_t cpu_s)
 {
     char memory[64] = "", cpu[64] = "";
-    if (memory_bytes > 0) {
+    if (memory_bytes > 0)
         snprintf(memory, sizeof memory, "ulimit -v %" PRIu64 " || exit 126; ", memory_bytes / 1024);
-    }
-    if (cpu_s > 0) {
+    if (cpu_s > 0)
         snprintf(cpu, sizeof cpu, "ulimit -t %" PRIu64 " || exit 126; ", cpu_s);
-    }
     int length = snprintf(out, size,
                           "%s%sulimit -c 0 || exit 126; ulimit -S -n %d 2>/dev/null; "
                           "{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; "
@@ -109,9 +104,8 @@ static bool set_attributes(posix_spawnattr_t *attributes)
     sigset_t none, defaults;
     sigemptyset(&none);
     sigemptyset(&defaults);
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
         sigaddset(&defaults, usual[i]);
-    }
     return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                                     POSIX_SPAWN_SETSIGDEF) == 0 &&
            posix_spawnattr_setpgroup(attributes, 0) == 0 &&
@@ -123,9 +117,8 @@ static bool set_actions(posix_spawn_file_actions_t *actions, const struct pipes 
 {
     for (int i = 0; i < 3; i++) {
         int theirs = pipes->ends[i][i == STDIN_FILENO ? 0 : 1];
-        if (posix_spawn_file_actions_adddup2(actions, theirs, i) != 0) {
+        if (posix_spawn_file_actions_adddup2(actions, theirs, i) != 0)
             return false;
-        }
     }
     return posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1) == 0;
 }
@@ -139,15 +132,13 @@ static pid_t run_shell(const char *prelude, const char *command, const struct pi
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
-    if (posix_spawnattr_init(&attributes) != 0) {
+    if (posix_spawnattr_init(&attributes) != 0)
         return 0;
-    }
     if (posix_spawn_file_actions_init(&actions) == 0) {
         if (!set_attributes(&attributes) || !set_actions(&actions, pipes) ||
             posix_spawn(&pid, "/bin/sh", &actions, &attributes, (char *const *)arguments,
-                        (char *const *)environment) != 0) {
+                        (char *const *)environment) != 0)
             pid = 0;
-        }
         posix_spawn_file_actions_destroy(&actions);
     }
     posix_spawnattr_destroy(&attributes);
@@ -158,9 +149,8 @@ bool spawn(const char *command, uint64_t memory_bytes, uint64_t cpu_s, struct sp
 {
     struct pipes pipes;
     char prelude[512];
-    if (!write_prelude(prelude, sizeof prelude, memory_bytes, cpu_s) || !make_pipes(&pipes)) {
+    if (!write_prelude(prelude, sizeof prelude, memory_bytes, cpu_s) || !make_pipes(&pipes))
         return false;
-    }
     pid_t pid = run_shell(prelude, command, &pipes);
     if (pid == 0) {
         close_pipes(&pipes);
@@ -190,16 +180,13 @@ void spawned_kill(struct spawned *process)
     const struct timespec pause = {.tv_nsec = 1000000};
     for (int waited = 0; waited < REAP_MS; waited++) {
         pid_t reaped = waitpid(process->pid, NULL, WNOHANG);
-        if (reaped != 0 && !(reaped < 0 && errno == EINTR)) {
+        if (reaped != 0 && !(reaped < 0 && errno == EINTR))
             break;
-        }
         nanosleep(&pause, NULL);
     }
     close(process->from);
-    if (process->errors >= 0) {
+    if (process->errors >= 0)
         close(process->errors);
-    }
-    if (process->to >= 0) {
+    if (process->to >= 0)
         spawned_close_input(process);
-    }
 }

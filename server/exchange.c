@@ -278,13 +278,12 @@ static struct framing find_framing(const struct exchange *exchange)
     for (size_t position = 0; position < exchange->header_bytes;) {
         size_t size = 0;
         const char *name = header_at(exchange, &position, &size), *value = name + size + 1;
-        if (IS_CALLED(name, size, "Content-Length")) {
+        if (IS_CALLED(name, size, "Content-Length"))
             framing.length = framing.lengths++ == 0 ? value : framing.length;
-        } else if (IS_CALLED(name, size, "Transfer-Encoding")) {
+        else if (IS_CALLED(name, size, "Transfer-Encoding"))
             framing.coding = framing.codings++ == 0 ? value : framing.coding;
-        } else if (IS_CALLED(name, size, "Expect") && framing.expect == NULL) {
+        else if (IS_CALLED(name, size, "Expect") && framing.expect == NULL)
             framing.expect = value;
-        }
     }
     return framing;
 }

@@ -61,12 +61,11 @@ static void *help(void *context)
     struct helpers *helpers = context;
     lower_priority();
     pthread_mutex_lock(&helpers->lock);
-    while (!helpers->stopping) {
+    while (!helpers->stopping)
         if (helpers->tasks)
             do_item(helpers, helpers->tasks);
         else
             pthread_cond_wait(&helpers->changed, &helpers->lock);
-    }
     pthread_mutex_unlock(&helpers->lock);
     return NULL;
 }

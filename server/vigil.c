@@ -90,12 +90,11 @@ static void *vigil_run(void *context)
 {
     struct vigil *vigil = context;
     pthread_mutex_lock(&vigil->lock);
-    while (!vigil->stopping) {
+    while (!vigil->stopping)
         if (vigil->held)
             wait_for_quiet(vigil);
         else
             pthread_cond_wait(&vigil->changed, &vigil->lock);
-    }
     let_sleep(vigil);
     pthread_mutex_unlock(&vigil->lock);
     return NULL;

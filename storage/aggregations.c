@@ -85,9 +85,8 @@ enum db_status aggregations_insert(struct db *db, const struct aggregation_row *
                   "$7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, "
                   "$23, $24, $25, $26, $27) ON CONFLICT DO NOTHING RETURNING 1",
                   values, sizeof values / sizeof *values, listing_ignore, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     struct db_value weights[] = {db_text(row->id), db_bytes(parameters, parameters_size)};
     return db_run(db, "INSERT INTO aggregation_parameters (aggregation, bytes) VALUES ($1, $2)",
                   weights, 2, NULL, NULL);
@@ -104,12 +103,10 @@ static enum db_status see_one(void *context, const struct db_row *row)
     struct finding *finding = context;
     size_t size = 0;
     const void *scheme = db_row_bytes(row, SCHEME, &size);
-    if (!read_row(row, finding->row) || (finding->scheme != NULL && size != finding->scheme_size)) {
+    if (!read_row(row, finding->row) || (finding->scheme != NULL && size != finding->scheme_size))
         return DB_FAILED;
-    }
-    if (finding->scheme != NULL) {
+    if (finding->scheme != NULL)
         memcpy(finding->scheme, scheme, size);
-    }
     return DB_OK;
 }
 
@@ -143,9 +140,8 @@ static enum db_status show_one(void *context, const struct db_row *row)
 {
     const struct aggregation_list *list = context;
     struct aggregation_row aggregation;
-    if (!read_row(row, &aggregation)) {
+    if (!read_row(row, &aggregation))
         return DB_FAILED;
-    }
     return list->each(list->context, &aggregation) ? DB_OK : DB_NONE;
 }
 
@@ -195,18 +191,16 @@ enum db_status aggregations_accept(struct db *db, struct aggregation_row *row, c
                   "1) ON CONFLICT (aggregation, client) DO UPDATE SET reports = reports + 1 "
                   "WHERE reports < $3 RETURNING reports",
                   agent, 3, listing_integer, out_number);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     struct db_value counters[] = {db_text(row->id), db_integer(row->version),
                                   db_integer(row->reports)};
     status = db_change(db,
                        "UPDATE aggregations SET reports = reports + 1 WHERE id = $1 AND "
                        "is_open = 1 AND version = $2 AND reports = $3 RETURNING 1",
                        counters, 3, listing_ignore, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? DB_RETRY : status;
-    }
     row->reports++;
     struct db_value report[] = {db_text(row->id),      db_integer(row->reports),
                                 db_text(client),       db_integer(*out_number),
@@ -252,9 +246,8 @@ enum db_status aggregations_update(struct db *db, struct aggregation_row *row,
                   "UPDATE aggregations SET version = version + 1, applied = reports WHERE id = $1 "
                   "AND version = $2 AND reports = $3 RETURNING 1",
                   counters, 3, listing_ignore, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? DB_RETRY : status;
-    }
     struct db_value weights[] = {db_text(row->id), db_bytes(parameters, size)};
     status = db_run(db, "UPDATE aggregation_parameters SET bytes = $2 WHERE aggregation = $1",
                     weights, 2, NULL, NULL);

@@ -12,9 +12,8 @@ static bool read_client(const struct db_row *row, struct client_row *out)
 {
     size_t size = 0;
     const void *hash = db_row_bytes(row, 3, &size);
-    if (size != sizeof out->secret_hash) {
+    if (size != sizeof out->secret_hash)
         return false;
-    }
     memcpy(out->secret_hash, hash, size);
     out->created_ms = db_row_integer(row, 4);
     out->revoked_ms = db_row_integer(row, 5);
@@ -53,15 +52,13 @@ static enum db_status see_client(void *context, const struct db_row *row)
 
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out)
 {
-    if (row_memo_find(db, &memo, sizeof *out, is_client, id, out)) {
+    if (row_memo_find(db, &memo, sizeof *out, is_client, id, out))
         return DB_OK;
-    }
     struct db_value values[] = {db_text(id)};
     enum db_status status =
         db_one(db, "SELECT " COLUMNS " FROM clients WHERE id = $1", values, 1, see_client, out);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         row_memo_put(db, &memo, sizeof *out, out);
-    }
     return status;
 }
 
@@ -74,9 +71,8 @@ static enum db_status show_client(void *context, const struct db_row *row)
 {
     const struct client_list *list = context;
     struct client_row client;
-    if (!read_client(row, &client)) {
+    if (!read_client(row, &client))
         return DB_FAILED;
-    }
     return list->each(list->context, &client) ? DB_OK : DB_NONE;
 }
 

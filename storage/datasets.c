@@ -27,9 +27,8 @@ static bool read_dataset(const struct db_row *row, struct dataset_row *out)
 {
     const char *state = db_row_text(row, 11);
     unsigned s = 0;
-    while (s <= DATASET_DELETED && strcmp(state, state_names[s]) != 0) {
+    while (s <= DATASET_DELETED && strcmp(state, state_names[s]) != 0)
         s++;
-    }
     out->state_dim = (uint32_t)db_row_integer(row, 4);
     out->action_count = (uint32_t)db_row_integer(row, 5);
     out->max_episode_steps = (uint32_t)db_row_integer(row, 6);
@@ -93,9 +92,8 @@ static enum db_status show_dataset(void *context, const struct db_row *row)
 {
     const struct dataset_list *list = context;
     struct dataset_row dataset;
-    if (!read_dataset(row, &dataset)) {
+    if (!read_dataset(row, &dataset))
         return DB_FAILED;
-    }
     return list->each(list->context, &dataset) ? DB_OK : DB_NONE;
 }
 
@@ -129,9 +127,8 @@ static enum db_status seal(struct db *db, void *context)
                                    "WHERE id = $1 AND state = 'open' RETURNING 1",
                                    values, 1, listing_ignore, NULL);
     work->verdict = DATASET_OK;
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return status;
-    }
     status = datasets_find(db, work->id, &dataset);
     bool known = status == DB_OK && dataset.state != DATASET_DELETED;
     work->verdict = known ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
@@ -142,9 +139,8 @@ enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict
 {
     struct state_work work = {.id = id};
     enum db_status status = db_transact(db, seal, &work);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         *out_verdict = work.verdict;
-    }
     return status;
 }
 
@@ -157,13 +153,11 @@ static enum db_status mark_deleted(struct db *db, void *context)
                                    "WHERE id = $1 AND state <> 'deleted' RETURNING 1",
                                    values, 1, listing_ignore, NULL);
     work->verdict = status == DB_NONE ? DATASET_UNKNOWN : DATASET_OK;
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;
-    }
     status = db_run(db, "DELETE FROM expert_policies WHERE dataset = $1", values, 1, NULL, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     return db_run(db, "DELETE FROM experts WHERE dataset = $1", values, 1, NULL, NULL);
 }
 
@@ -171,8 +165,7 @@ enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdi
 {
     struct state_work work = {.id = id};
     enum db_status status = db_transact(db, mark_deleted, &work);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         *out_verdict = work.verdict;
-    }
     return status;
 }

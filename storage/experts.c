@@ -38,9 +38,8 @@ static enum db_status add_expert(struct db *db, struct register_work *work,
                                    "INSERT INTO experts (dataset, number, name, owner) "
                                    "VALUES ($1, $2, $3, $4)",
                                    values, 4, NULL, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     status = db_one(db,
                     "UPDATE datasets SET experts = experts + 1 WHERE id = $1 AND experts = $2 "
                     "RETURNING 1",
@@ -95,9 +94,8 @@ static enum db_status show_expert(void *context, const struct db_row *row)
     struct expert_row expert = {.number = (uint32_t)db_row_integer(row, 0),
                                 .has_policy = db_row_integer(row, 3) != 0};
     if (!db_row_copy(row, 1, expert.name, sizeof expert.name) ||
-        !db_row_copy(row, 2, expert.owner, sizeof expert.owner)) {
+        !db_row_copy(row, 2, expert.owner, sizeof expert.owner))
         return DB_FAILED;
-    }
     return list->each(list->context, &expert) ? DB_OK : DB_NONE;
 }
 
@@ -128,9 +126,8 @@ static enum db_status put_policy(struct db *db, void *context)
     uint32_t number = 0;
     enum db_status status = datasets_register_expert(db, p->dataset, p->expert, p->client,
                                                      p->max_experts, &number, &work->verdict);
-    if (status != DB_OK || work->verdict != DATASET_OK) {
+    if (status != DB_OK || work->verdict != DATASET_OK)
         return status;
-    }
     struct db_value values[] = {db_text(p->dataset), db_integer(number),
                                 db_bytes(p->bytes, p->size), db_integer(p->now_ms)};
     return db_run(db,
@@ -145,9 +142,8 @@ enum db_status datasets_put_policy(struct db *db, const struct expert_policy *po
 {
     struct put_work work = {.policy = policy};
     enum db_status status = db_transact(db, put_policy, &work);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         *out_verdict = work.verdict;
-    }
     return status;
 }
 

@@ -137,9 +137,8 @@ static enum db_status show_job(void *context, const struct db_row *row)
 {
     const struct job_list *list = context;
     struct job_row job;
-    if (!job_read(row, &job)) {
+    if (!job_read(row, &job))
         return DB_FAILED;
-    }
     return list->each(list->context, &job) ? DB_OK : DB_NONE;
 }
 
@@ -173,9 +172,8 @@ static enum db_status see_count(void *context, const struct db_row *row)
 {
     int64_t *counts = context;
     enum job_state state;
-    if (!job_state_named(db_row_text(row, 0), &state)) {
+    if (!job_state_named(db_row_text(row, 0), &state))
         return DB_FAILED;
-    }
     counts[state] = db_row_integer(row, 1);
     return DB_OK;
 }
@@ -226,17 +224,15 @@ static enum db_status cancel(struct db *db, void *context)
                "UPDATE jobs SET state = 'cancelled', cancel_requested = 1, finished_ms = $2 "
                "WHERE id = $1 AND state = 'queued' RETURNING 1",
                values, 2, listing_ignore, NULL);
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return status;
-    }
     work->result = JOB_CANCEL_REQUESTED;
     status = db_one(db,
                     "UPDATE jobs SET cancel_requested = 1 WHERE id = $1 AND state = 'running' "
                     "RETURNING 1",
                     values, 1, listing_ignore, NULL);
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return status;
-    }
     status = db_one(db, "SELECT 1 FROM jobs WHERE id = $1", values, 1, listing_ignore, NULL);
     work->result = status == DB_OK ? JOB_CANCEL_TOO_LATE : JOB_CANCEL_UNKNOWN;
     return status == DB_NONE ? DB_OK : status;
@@ -246,8 +242,7 @@ enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum j
 {
     struct cancel_work work = {.id = id, .now_ms = now_ms};
     enum db_status status = db_transact(db, cancel, &work);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         *out = work.result;
-    }
     return status;
 }

@@ -25,9 +25,8 @@ enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int
                "SELECT 1 FROM jobs WHERE state = 'queued' OR (state = 'running' "
                "AND lease_until_ms <= $2) LIMIT 1",
                values, 2, listing_ignore, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     *out = (struct job_row){.request = NULL};
     status = db_change(db,
                        "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
@@ -38,9 +37,8 @@ enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int
                        "ORDER BY created_ms, id LIMIT 1) "
                        "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING " JOB_COLUMNS,
                        values, 3, job_see, out);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         job_done(out);
-    }
     return status;
 }
 
@@ -99,17 +97,15 @@ static enum db_status save_checkpoint(struct db *db, void *context)
     const struct job_checkpoint *c = work->checkpoint;
     enum db_status status =
         jobs_heartbeat(db, c->id, c->worker, c->step, c->now_ms, c->lease_ms, &work->lease);
-    if (status != DB_OK || !work->lease.ours) {
+    if (status != DB_OK || !work->lease.ours)
         return status;
-    }
     struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size)};
     status = db_run(db,
                     "UPDATE jobs SET attempts = 0 WHERE id = $1 AND attempts > 0 AND $2 > "
                     "(SELECT coalesce(max(step), 0) FROM checkpoints WHERE job = $1)",
                     values, 2, NULL, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     return db_run(db,
                   "INSERT INTO checkpoints (job, step, bytes) VALUES ($1, $2, $3) "
                   "ON CONFLICT (job) DO UPDATE SET step = excluded.step, bytes = excluded.bytes",
@@ -121,9 +117,8 @@ enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *
 {
     struct checkpoint_work work = {.checkpoint = checkpoint};
     enum db_status status = db_transact(db, save_checkpoint, &work);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         *out = work.lease;
-    }
     return status;
 }
 
@@ -169,9 +164,8 @@ static void copy_detail(char out[JOB_DETAIL_SIZE], const char *detail)
     size_t length = detail == NULL ? 0 : strlen(detail);
     if (length >= JOB_DETAIL_SIZE) {
         length = JOB_DETAIL_SIZE - 1;
-        while (length > 0 && ((unsigned char)detail[length] & 0xc0) == 0x80) {
+        while (length > 0 && ((unsigned char)detail[length] & 0xc0) == 0x80)
             length--;
-        }
     }
     memcpy(out, length == 0 ? "" : detail, length);
     out[length] = '\0';
@@ -210,9 +204,8 @@ static enum db_status finish(struct db *db, void *context)
                "lease_until_ms = 0 WHERE " OURS " RETURNING 1",
                values, sizeof values / sizeof *values, listing_ignore, NULL);
     work->ours = status == DB_OK;
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;
-    }
     return db_run(db, "DELETE FROM checkpoints WHERE job = $1", values, 1, NULL, NULL);
 }
 
@@ -223,9 +216,8 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
     assert(end->findings == NULL || strlen(end->findings) < JOB_FINDINGS_SIZE);
     struct finish_work work = {.end = end};
     enum db_status status = db_transact(db, finish, &work);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         *out_ours = work.ours;
-    }
     return status;
 }
 

@@ -53,9 +53,8 @@ static enum db_status insert_policy(struct db *db, void *context)
                                    "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) "
                                    "ON CONFLICT DO NOTHING RETURNING 1",
                                    values, sizeof values / sizeof *values, listing_ignore, NULL);
-    if (status != DB_OK || p->certificate[0] == '\0') {
+    if (status != DB_OK || p->certificate[0] == '\0')
         return status;
-    }
     struct db_value certificate[] = {db_text(p->certificate), db_text(p->id), db_text(p->owner),
                                      db_integer(p->created_ms), db_text(work->certificate_text)};
     return db_one(db,
@@ -115,9 +114,8 @@ static enum db_status show_policy(void *context, const struct db_row *row)
 {
     const struct policy_list *list = context;
     struct policy_row policy;
-    if (!read_policy(row, &policy)) {
+    if (!read_policy(row, &policy))
         return DB_FAILED;
-    }
     return list->each(list->context, &policy) ? DB_OK : DB_NONE;
 }
 
@@ -140,9 +138,8 @@ static enum db_status see_certificate(void *context, const struct db_row *row)
     out->created_ms = db_row_integer(row, 3);
     if (!db_row_copy(row, 0, out->id, sizeof out->id) ||
         !db_row_copy(row, 1, out->policy, sizeof out->policy) ||
-        !db_row_copy(row, 2, out->owner, sizeof out->owner)) {
+        !db_row_copy(row, 2, out->owner, sizeof out->owner))
         return DB_FAILED;
-    }
     out->text = strdup(text);
     return out->text == NULL ? DB_FAILED : DB_OK;
 }

@@ -26,9 +26,8 @@ static enum db_status read_row(void *context, const struct db_row *row)
         !db_row_copy(row, 3, out->environment, sizeof out->environment) ||
         !db_row_copy(row, 4, out->dataset, sizeof out->dataset) ||
         !db_row_copy(row, 5, out->job, sizeof out->job) ||
-        !db_row_copy(row, 6, out->certificate, sizeof out->certificate)) {
+        !db_row_copy(row, 6, out->certificate, sizeof out->certificate))
         return DB_FAILED;
-    }
     out->terms = strdup(db_row_text(row, 7));
     return out->terms == NULL ? DB_FAILED : DB_OK;
 }
@@ -63,9 +62,8 @@ enum db_status q_releases_find(struct db *db, const char *id, struct q_release_r
     out->terms = NULL;
     enum db_status status =
         db_one(db, "SELECT " COLUMNS " FROM q_releases WHERE id = $1", values, 1, read_row, out);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         q_release_row_done(out);
-    }
     return status;
 }
 
@@ -102,9 +100,8 @@ static enum db_status show_one(void *context, const struct db_row *row)
     const struct release_list *list = context;
     struct q_release_row release = {0};
     enum db_status status = read_row(&release, row);
-    if (status == DB_OK && !list->each(list->context, &release)) {
+    if (status == DB_OK && !list->each(list->context, &release))
         status = DB_NONE;
-    }
     q_release_row_done(&release);
     return status;
 }
@@ -137,9 +134,8 @@ struct certificate_seen {
 static enum db_status see_certificate(void *context, const struct db_row *row)
 {
     struct certificate_seen *seen = context;
-    if (!db_row_copy(row, 0, seen->id, ID_SIZE) || !db_row_copy(row, 1, seen->owner, ID_SIZE)) {
+    if (!db_row_copy(row, 0, seen->id, ID_SIZE) || !db_row_copy(row, 1, seen->owner, ID_SIZE))
         return DB_FAILED;
-    }
     seen->text = strdup(db_row_text(row, 2));
     return seen->text == NULL ? DB_FAILED : DB_OK;
 }

@@ -105,9 +105,8 @@ static enum db_status see_certificate(void *context, const struct db_row *row)
 {
     struct certificate_copy *copy = context;
     if (!db_row_copy(row, 0, copy->certificate, ID_SIZE) ||
-        !db_row_copy(row, 1, copy->owner, ID_SIZE)) {
+        !db_row_copy(row, 1, copy->owner, ID_SIZE))
         return DB_FAILED;
-    }
     copy->text = strdup(db_row_text(row, 2));
     return copy->text == NULL ? DB_FAILED : DB_OK;
 }
@@ -138,9 +137,8 @@ static enum db_status show_teacher(void *context, const struct db_row *row)
 {
     const struct teacher_list *list = context;
     struct teacher_row teacher;
-    if (!read_teacher(row, &teacher)) {
+    if (!read_teacher(row, &teacher))
         return DB_FAILED;
-    }
     return list->each(list->context, &teacher) ? DB_OK : DB_NONE;
 }
 
@@ -191,18 +189,16 @@ enum db_status teachers_client_find(struct db *db, const char *teacher, const ch
                                     struct teacher_client_row *out)
 {
     const struct standing_key key = {teacher, client};
-    if (row_memo_find(db, &memo, sizeof *out, is_standing, &key, out)) {
+    if (row_memo_find(db, &memo, sizeof *out, is_standing, &key, out))
         return DB_OK;
-    }
     struct db_value values[] = {db_text(teacher), db_text(client)};
     enum db_status status =
         db_one(db,
                "SELECT teacher, client, account, rollout, revision FROM teacher_clients "
                "WHERE teacher = $1 AND client = $2",
                values, 2, see_standing, out);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         row_memo_put(db, &memo, sizeof *out, out);
-    }
     return status;
 }
 

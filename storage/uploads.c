@@ -95,16 +95,14 @@ static enum db_status map_experts(struct db *db, struct commit_work *work,
         enum db_status status =
             datasets_register_expert(db, staged->dataset, summary->experts[i], staged->client,
                                      summary->max_experts, &number, &work->out->verdict);
-        if (status != DB_OK) {
+        if (status != DB_OK)
             return status;
-        }
         if (work->out->verdict != DATASET_OK) {
             work->out->expert = i;
             return DB_NONE;
         }
-        for (unsigned byte = 0; byte < 4; byte++) {
+        for (unsigned byte = 0; byte < 4; byte++)
             work->map[4 * (size_t)i + byte] = (unsigned char)(number >> (8 * byte));
-        }
     }
     return DB_OK;
 }
@@ -124,9 +122,8 @@ static enum db_status take_place(struct db *db, struct commit_work *work,
         "WHERE id = $1 AND place = 0 AND $3 = (SELECT count(*) FROM upload_chunks "
         "WHERE upload = $1 AND sequence < $3) RETURNING 1",
         values, 4, listing_ignore, NULL);
-    if (status == DB_NONE) {
+    if (status == DB_NONE)
         work->out->verdict = DATASET_INCOMPLETE;
-    }
     return status;
 }
 
@@ -152,22 +149,18 @@ static enum db_status commit_upload(struct db *db, void *context)
     enum db_status status =
         db_one(db, "SELECT dataset, client FROM uploads WHERE id = $1 AND place = 0", values, 1,
                see_staged, &staged);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = datasets_find(db, staged.dataset, &before);
-    }
-    if (status != DB_OK || before.state == DATASET_DELETED) {
+    if (status != DB_OK || before.state == DATASET_DELETED)
         return status == DB_OK ? DB_NONE : status;
-    }
     work->out->verdict = before.state == DATASET_OPEN ? DATASET_OK : DATASET_NOT_OPEN;
-    if (work->out->verdict != DATASET_OK) {
+    if (work->out->verdict != DATASET_OK)
         return DB_NONE;
-    }
     if ((status = map_experts(db, work, &staged)) != DB_OK ||
         (status = take_place(db, work, &staged)) != DB_OK ||
         (status = add_counts(db, work->summary, &staged)) != DB_OK ||
-        (status = datasets_find(db, staged.dataset, &after)) != DB_OK) {
+        (status = datasets_find(db, staged.dataset, &after)) != DB_OK)
         return status;
-    }
     work->out->new_experts = after.experts - before.experts;
     return DB_OK;
 }
@@ -177,14 +170,12 @@ enum db_status uploads_commit(struct db *db, const char *upload,
 {
     struct commit_work work = {.upload = upload, .summary = summary, .out = out};
     work.map = malloc(4 * (size_t)summary->expert_count + 1);
-    if (work.map == NULL) {
+    if (work.map == NULL)
         return DB_FAILED;
-    }
     enum db_status status = db_transact(db, commit_upload, &work);
     free(work.map);
-    if (status == DB_NONE && out->verdict != DATASET_OK) {
+    if (status == DB_NONE && out->verdict != DATASET_OK)
         return DB_OK;
-    }
     return status == DB_NONE ? DB_FAILED : status;
 }
 
@@ -206,9 +197,8 @@ static enum db_status see_place(void *context, const struct db_row *row)
     out->chunks = (uint32_t)db_row_integer(row, 2);
     out->expert_count = (uint32_t)(size / 4);
     out->experts = malloc(size + 4);
-    if (out->experts == NULL || !db_row_copy(row, 0, out->upload, sizeof out->upload)) {
+    if (out->experts == NULL || !db_row_copy(row, 0, out->upload, sizeof out->upload))
         return DB_FAILED;
-    }
     for (uint32_t i = 0; i < out->expert_count; i++, map += 4) {
         out->experts[i] = (uint32_t)map[0] | (uint32_t)map[1] << 8 | (uint32_t)map[2] << 16 |
                           (uint32_t)map[3] << 24;
@@ -252,20 +242,17 @@ enum db_status uploads_read(struct db *db, const char *dataset, upload_chunk_fn 
     enum db_status status = DB_OK;
     while (status == DB_OK && !reader.stopped) {
         status = datasets_find(db, dataset, &row);
-        if (status != DB_OK || row.state == DATASET_DELETED) {
+        if (status != DB_OK || row.state == DATASET_DELETED)
             return status == DB_OK ? DB_NONE : status;
-        }
         struct db_value values[] = {db_text(dataset), db_integer(place.place)};
         status = db_one(db,
                         "SELECT id, place, chunks, experts FROM uploads WHERE dataset = $1 "
                         "AND place > $2 ORDER BY place LIMIT 1",
                         values, 2, see_place, &place);
-        if (status == DB_NONE) {
+        if (status == DB_NONE)
             return DB_OK;
-        }
-        if (status == DB_OK) {
+        if (status == DB_OK)
             status = read_chunks(db, &reader);
-        }
         free(place.experts);
         place.experts = NULL;
     }

@@ -26,9 +26,8 @@ static enum db_status drop_some(struct db *db, void *context)
                         listing_integer, &left);
     }
     work->more = left > 0;
-    if (status != DB_OK || work->more) {
+    if (status != DB_OK || work->more)
         return status;
-    }
     return db_run(db, "DELETE FROM uploads WHERE id = $1", values, 1, NULL, NULL);
 }
 
@@ -44,9 +43,8 @@ static enum db_status drop_all(struct db *db, const char *upload)
 {
     bool more = true;
     enum db_status status = DB_OK;
-    while (status == DB_OK && more) {
+    while (status == DB_OK && more)
         status = uploads_drop_some(db, upload, &more);
-    }
     return status;
 }
 
@@ -57,9 +55,8 @@ enum db_status uploads_abort(struct db *db, const char *upload)
     enum db_status status =
         db_change(db, "UPDATE uploads SET place = -1 WHERE id = $1 AND place = 0 RETURNING 1",
                   values, 1, listing_ignore, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;
-    }
     return drop_all(db, upload);
 }
 
@@ -76,9 +73,8 @@ enum db_status uploads_sweep(struct db *db)
         char upload[ID_SIZE];
         status = db_one(db, "SELECT id FROM uploads WHERE place <= 0 ORDER BY id LIMIT 1", NULL, 0,
                         see_id, upload);
-        if (status == DB_OK) {
+        if (status == DB_OK)
             status = drop_all(db, upload);
-        }
     }
     return status == DB_NONE ? DB_OK : status;
 }
@@ -92,9 +88,8 @@ enum db_status uploads_purge(struct db *db, bool *out_more)
                                    "SELECT id FROM datasets WHERE state = 'deleted' "
                                    "AND purged = 0 ORDER BY id LIMIT 1",
                                    NULL, 0, see_id, dataset);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;
-    }
     struct db_value values[] = {db_text(dataset)};
     status =
         db_one(db, "SELECT id FROM uploads WHERE dataset = $1 LIMIT 1", values, 1, see_id, upload);

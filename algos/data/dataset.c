@@ -110,10 +110,9 @@ bool dataset_builder_add(struct dataset_builder *builder, const struct trajector
     uint32_t length = trajectory->length;
     if (trajectory->expert >= builder->expert_count)
         return false;
-    for (uint32_t t = 0; t < length; t++) {
+    for (uint32_t t = 0; t < length; t++)
         if (trajectory->actions[t] >= builder->action_count)
             return false;
-    }
     if (!reserve_states(builder, builder->state_count + length + 1) ||
         !reserve_transitions(builder, builder->transition_count + length) ||
         !reserve_arrivals(builder, builder->arrival_count + 1))

@@ -120,10 +120,9 @@ static inline void tile_sum(size_t steps, const float *const factor[SIDE], size_
         lanes v[TILE / LANES];
         for (size_t l = 0; l < TILE / LANES; l++)
             v[l] = load(vectors + n * stride + l * LANES);
-        for (size_t r = 0; r < SIDE; r++) {
+        for (size_t r = 0; r < SIDE; r++)
             for (size_t l = 0; l < TILE / LANES; l++)
                 sum[r][l] += v[l] * factor[r][n * along];
-        }
     }
     memcpy(out, sum, sizeof sum);
 }
@@ -156,10 +155,9 @@ static void narrow_times_transposed(size_t rows, size_t inner, size_t columns,
     for (size_t first = 0; first < columns; first += TILE) {
         size_t width = columns - first < TILE ? columns - first : TILE;
         memset(packed, 0, sizeof packed);
-        for (size_t j = 0; j < width; j++) {
+        for (size_t j = 0; j < width; j++)
             for (size_t k = 0; k < inner; k++)
                 packed[k * TILE + j] = b[(first + j) * inner + k];
-        }
         for (size_t i = 0; i < rows; i += SIDE) {
             const float *row[SIDE];
             tile sum;
@@ -183,14 +181,12 @@ static void narrow_dots(size_t rows, size_t inner, size_t columns, const float *
             const float *other = b + j * inner;
             lanes sum[SIDE] = {{0}};
             float rest[SIDE] = {0};
-            for (size_t k = 0; k < eights; k += LANES) {
+            for (size_t k = 0; k < eights; k += LANES)
                 for (size_t r = 0; r < SIDE; r++)
                     sum[r] += load(row[r] + k) * load(other + k);
-            }
-            for (size_t k = eights; k < inner; k++) {
+            for (size_t k = eights; k < inner; k++)
                 for (size_t r = 0; r < SIDE; r++)
                     rest[r] += row[r][k] * other[k];
-            }
             for (size_t r = 0; r < SIDE && i + r < rows; r++)
                 c[(i + r) * columns + j] = lanes_sum(sum[r]) + rest[r];
         }
@@ -282,17 +278,15 @@ static void narrow_columns_add(size_t rows, size_t inner, size_t columns, const 
             tile sum;
             side_of(b, 1, k, columns, column);
             tile_sum(inner, column, columns, a + first, rows, sum);
-            for (size_t j = 0; j < TILE; j++) {
+            for (size_t j = 0; j < TILE; j++)
                 for (size_t r = 0; r < SIDE && k + r < columns; r++)
                     c[(first + j) * columns + k + r] += sum[r][j / LANES][j % LANES];
-            }
         }
     }
     for (size_t n = 0; n < inner; n++) {
-        for (size_t i = whole; i < rows; i++) {
+        for (size_t i = whole; i < rows; i++)
             for (size_t k = 0; k < columns; k++)
                 c[i * columns + k] += a[n * rows + i] * b[n * columns + k];
-        }
     }
 }
 

@@ -62,10 +62,9 @@ void matrix_times_vector(size_t rows, size_t columns, const float *a, const floa
             s2 += load(r + 2 * columns + k) * v;
             s3 += load(r + 3 * columns + k) * v;
         }
-        for (; k < columns; k++) {
+        for (; k < columns; k++)
             for (size_t j = 0; j < 4; j++)
                 t[j] += r[j * columns + k] * x[k];
-        }
         y[i] = lanes_sum(s0) + t[0];
         y[i + 1] = lanes_sum(s1) + t[1];
         y[i + 2] = lanes_sum(s2) + t[2];
@@ -105,10 +104,9 @@ static inline void tile_sum(size_t first, size_t stride, size_t last,
         lanes b[TILE_VECTORS];
         for (size_t v = 0; v < TILE_VECTORS; v++)
             b[v] = load(packed[k] + v * LANES);
-        for (size_t i = 0; i < TILE_ROWS; i++) {
+        for (size_t i = 0; i < TILE_ROWS; i++)
             for (size_t v = 0; v < TILE_VECTORS; v++)
                 sum[i][v] += b[v] * row[i][k];
-        }
     }
     memcpy(out_sum, sum, sizeof sum);
 }
@@ -167,10 +165,9 @@ static float dot_column(size_t n, const float *a, const float *b, size_t stride)
 {
     float sum[LANES] = {0}, tail = 0.0F;
     size_t k = 0;
-    for (; k + LANES <= n; k += LANES) {
+    for (; k + LANES <= n; k += LANES)
         for (size_t s = 0; s < LANES; s++)
             sum[s] += a[k + s] * b[(k + s) * stride];
-    }
     for (; k < n; k++)
         tail += a[k] * b[k * stride];
     lanes all;
@@ -183,10 +180,9 @@ void matrix_times_fixed(size_t rows, size_t inner, size_t columns, const float *
 {
     assert(inner > 0 && columns > 0);
     if (rows < FEW_ROWS || columns < LANES || inner > TILE_INNER) {
-        for (size_t i = 0; i < rows; i++) {
+        for (size_t i = 0; i < rows; i++)
             for (size_t j = 0; j < columns; j++)
                 c[i * columns + j] = dot_column(inner, a + i * inner, b + j, columns);
-        }
         return;
     }
     tiled_product(rows, inner, columns, a, (struct factor){b, columns, 1}, c);

@@ -14,10 +14,9 @@ bool mlp_shape_valid(const struct mlp_shape *shape)
         return false;
     if (shape->layer_count < 1 || shape->layer_count > MLP_MAX_LAYERS)
         return false;
-    for (uint32_t l = 0; l < shape->layer_count; l++) {
+    for (uint32_t l = 0; l < shape->layer_count; l++)
         if (shape->width[l] < 1 || shape->width[l] > MLP_MAX_WIDTH)
             return false;
-    }
     return shape->activation == MLP_RELU || shape->activation == MLP_TANH;
 }
 
@@ -49,10 +48,9 @@ size_t mlp_parameter_count(const struct mlp_shape *shape)
 static uint32_t widest_layer(const struct mlp_shape *shape)
 {
     uint32_t widest = 0;
-    for (uint32_t l = 0; l < shape->layer_count; l++) {
+    for (uint32_t l = 0; l < shape->layer_count; l++)
         if (shape->width[l] > widest)
             widest = shape->width[l];
-    }
     return widest;
 }
 
@@ -75,13 +73,12 @@ void mlp_forward_one(const struct mlp_shape *shape, const float *parameters, con
         matrix_times_vector(out, in, weight, x, y);
         for (uint32_t j = 0; j < out; j++)
             y[j] += bias[j];
-        if (l != last && shape->activation == MLP_RELU) {
+        if (l != last && shape->activation == MLP_RELU)
             for (uint32_t j = 0; j < out; j++)
                 y[j] = y[j] < 0.0F ? 0.0F : y[j];
-        } else if (l != last) {
+        else if (l != last)
             for (uint32_t j = 0; j < out; j++)
                 y[j] = tanhf(y[j]);
-        }
         x = y;
     }
 }

@@ -20,10 +20,9 @@ static double squared_length(const float *v, uint32_t count)
 {
     double lane[8] = {0};
     uint32_t k = 0;
-    for (; k + 8 <= count; k += 8) {
+    for (; k + 8 <= count; k += 8)
         for (uint32_t j = 0; j < 8; j++)
             lane[j] += (double)v[k + j] * (double)v[k + j];
-    }
     double sum = 0.0;
     for (; k < count; k++)
         sum += (double)v[k] * (double)v[k];

@@ -46,9 +46,8 @@ void per_example_lattice_add(const struct batch *batch, uint32_t rows, const flo
     const struct mlp_shape *shape = &batch->shape;
     for (uint32_t first = 0; first < rows; first += EXAMPLES_AT_ONCE) {
         uint32_t last = rows - first < EXAMPLES_AT_ONCE ? rows : first + EXAMPLES_AT_ONCE;
-        for (uint32_t l = 0; l < shape->layer_count; l++) {
+        for (uint32_t l = 0; l < shape->layer_count; l++)
             for (uint32_t j = 0; j < shape->width[l]; j++)
                 add_output(batch, l, j, first, last, factor, steps_per_unit, sum);
-        }
     }
 }

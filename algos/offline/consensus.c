@@ -153,10 +153,9 @@ static void choose(struct party *p)
     if (asked > 0)
         consensus_sums(p->run->plan, voices, p->run->noise, p->asked, asked, p->scratch, p->sums);
     p->left -= asked;
-    for (uint32_t i = 0, next = 0; i < CONSENSUS_LANES; i++) {
+    for (uint32_t i = 0, next = 0; i < CONSENSUS_LANES; i++)
         if (p->lane[i].labelled)
             p->lane[i].action = consensus_label(p->sums + (size_t)actions * next++, actions);
-    }
 }
 
 static enum algorithm_status step(struct party *p, uint32_t number)
@@ -227,10 +226,9 @@ static enum algorithm_status play(struct party *p)
             status = learn(p);
         while (status == ALGORITHM_OK && labels - p->left < end)
             status = one_step(p);
-        for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++) {
+        for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
             if (!hand_over(p, i, false))
                 status = ALGORITHM_NO_MEMORY;
-        }
     }
     return status;
 }

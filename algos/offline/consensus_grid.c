@@ -11,10 +11,9 @@ static uint32_t list_size(const struct consensus_grid *grid)
 {
     if (grid->count > CONSENSUS_GRID_MAX_STATES || !grid->states)
         return 0;
-    for (size_t i = 0; i < (size_t)grid->count * grid->dims; i++) {
+    for (size_t i = 0; i < (size_t)grid->count * grid->dims; i++)
         if (!isfinite((float)grid->states[i]))
             return 0;
-    }
     return grid->count;
 }
 

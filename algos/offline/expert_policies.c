@@ -126,10 +126,9 @@ static void mixed_argmax(const float *values, uint32_t actions, double floor, do
 
 static bool all_finite(const float *numbers, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (!isfinite(numbers[i]))
             return false;
-    }
     return true;
 }
 
@@ -155,10 +154,9 @@ void expert_policies_probabilities(const struct expert_policies *policies, uint3
 {
     assert(first <= policies->experts && count <= policies->experts - first);
     double *row = probabilities;
-    for (uint32_t e = first; e < first + count; e++) {
+    for (uint32_t e = first; e < first + count; e++)
         for (uint32_t s = 0; s < state_count; s++, row += policies->actions)
             ask_one(policies, policies->policy[e], states + (size_t)s * policies->state_dim, row);
-    }
 }
 
 static bool voice_present(const void *context, uint32_t expert)

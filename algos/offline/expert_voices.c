@@ -76,10 +76,9 @@ uint32_t *expert_voices_list(const struct expert_voices *voices, uint32_t *out_c
     if (!list)
         return NULL;
     uint32_t count = 0;
-    for (uint32_t e = 0; e < voices->slots; e++) {
+    for (uint32_t e = 0; e < voices->slots; e++)
         if (voices->present(voices->context, e))
             list[count++] = e;
-    }
     *out_count = count;
     return list;
 }

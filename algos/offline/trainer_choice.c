@@ -59,10 +59,9 @@ float *trainer_take_result(const struct trainer_settings *settings, struct train
     if (settings->choice && isnan(state->best_return))
         return NULL;
     trainer_input_fold(settings, result);
-    for (size_t i = 0; i < state->count; i++) {
+    for (size_t i = 0; i < state->count; i++)
         if (!isfinite(result[i]))
             return NULL;
-    }
     *from = NULL;
     return result;
 }

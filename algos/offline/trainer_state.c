@@ -122,10 +122,9 @@ static uint32_t vectors_of(const struct trainer_state *state, float *out[VECTORS
     float *const all[VECTORS_MAX] = {state->online, state->optimizer.first, state->optimizer.second,
                                      state->target, state->average,         state->best};
     uint32_t count = 0;
-    for (uint32_t i = 0; i < VECTORS_MAX; i++) {
+    for (uint32_t i = 0; i < VECTORS_MAX; i++)
         if (all[i])
             out[count++] = all[i];
-    }
     return count;
 }
 

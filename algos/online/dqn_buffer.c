@@ -87,10 +87,9 @@ static bool add_episode(struct filling *f)
         return add(f, 0, 0, f->length);
     if (request->unit == DQN_USER)
         return add(f, before, 0, f->length);
-    for (uint32_t t = 0; t < f->length; t++) {
+    for (uint32_t t = 0; t < f->length; t++)
         if (!add(f, before + t, t, 1))
             return false;
-    }
     return true;
 }
 

@@ -38,10 +38,9 @@ static uint64_t stream(enum purpose purpose, uint64_t index)
 
 const struct expert_population *experts_find(const struct env *env)
 {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strcmp(table[i]->world, env->name) == 0)
             return table[i];
-    }
     return NULL;
 }
 

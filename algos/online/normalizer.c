@@ -49,10 +49,9 @@ void normalizer_apply(const struct normalizer *n, uint32_t dim, const float *row
         factor[k] = 1.0 / normalizer_deviation(n, k);
         mean[k] = shift(n, k);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < dim; k++)
             out[i * dim + k] = (float)((rows[i * dim + k] - mean[k]) * factor[k]);
-    }
 }
 
 void normalizer_fold(const struct normalizer *n, const struct mlp_shape *shape, float *parameters)

@@ -186,10 +186,9 @@ bool ppo_write_policy(const struct ppo *ppo, float *parameters)
     memcpy(parameters, ppo->weights, ppo->policy_count * sizeof *parameters);
     if (ppo->settings.normalize_observations)
         normalizer_fold(&ppo->frozen.observations, &ppo->policy_shape, parameters);
-    for (size_t i = 0; i < ppo->policy_count; i++) {
+    for (size_t i = 0; i < ppo->policy_count; i++)
         if (!isfinite(parameters[i]))
             return false;
-    }
     return true;
 }
 

@@ -105,10 +105,9 @@ static void judge(struct ppo *ppo)
         const float *values = batch_forward(ppo->judging, weights, rows);
         memcpy(r->value + first, values, rows * sizeof(float));
     }
-    for (size_t i = 0; i < total - worlds; i++) {
+    for (size_t i = 0; i < total - worlds; i++)
         if (!r->ended[i])
             r->next_value[i] = r->value[i + worlds];
-    }
 }
 
 /* Step T of every world. */

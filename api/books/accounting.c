@@ -45,9 +45,8 @@ static bool read_body(struct call *call, struct wish *wish)
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
     const struct event_json_faults faults = {add_fault, call};
-    if (events != NULL) {
+    if (events != NULL)
         good = event_json_read(events, "/events", &faults, &wish->events) && good;
-    }
     if (good && (delta > 0) == (epsilon >= 0)) {
         call_invalid(call, "", "must have either delta or epsilon");
         return false;
@@ -62,12 +61,10 @@ static enum problem make_plan(struct call *call, struct wish *wish)
 {
     const char *why = NULL;
     enum event_status status = event_flatten(&wish->events, &wish->plan, &why);
-    if (status == EVENT_NO_MEMORY) {
+    if (status == EVENT_NO_MEMORY)
         return PROBLEM_INTERNAL_ERROR;
-    }
-    if (status != EVENT_OK) {
+    if (status != EVENT_OK)
         return call_invalid(call, "/events", "cannot be priced: %s", why);
-    }
     if (wish->plan.count > ACCOUNTING_MAX_MECHANISMS) {
         return call_invalid(call, "/events", "has %zu different mechanisms; at most %d are priced",
                             wish->plan.count, ACCOUNTING_MAX_MECHANISMS);
@@ -89,9 +86,8 @@ static json_t *report_json(const struct privacy_question *question,
         delta ? "delta_lower" : "epsilon_lower", json_number(report->figure.lower), "delta",
         json_number(delta ? report->figure.upper : question->at), "accountant", report->accountant);
     if (json != NULL && set_figure(json, delta ? "delta_renyi" : "epsilon_renyi", report->renyi) &&
-        set_figure(json, delta ? "delta_exact" : "epsilon_exact", report->exact)) {
+        set_figure(json, delta ? "delta_exact" : "epsilon_exact", report->exact))
         return json;
-    }
     json_decref(json);
     return NULL;
 }
@@ -130,12 +126,10 @@ static enum problem price(struct call *call, const struct wish *wish)
 enum problem api_accounting_compose(struct call *call)
 {
     struct wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL || !call_defer(call, wish_clear, wish)) {
+    if (wish == NULL || !call_defer(call, wish_clear, wish))
         return PROBLEM_INTERNAL_ERROR;
-    }
-    if (!read_body(call, wish)) {
+    if (!read_body(call, wish))
         return PROBLEM_VALIDATION;
-    }
     enum problem problem = make_plan(call, wish);
     return problem == PROBLEM_NONE ? price(call, wish) : problem;
 }

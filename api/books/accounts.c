@@ -49,9 +49,8 @@ enum problem api_accounts_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     const char *client = call_is(call, ROLE_STUDENT | ROLE_AGENT) ? call->caller.id : NULL;
     enum db_status status =
@@ -63,9 +62,8 @@ enum problem api_accounts_list(struct call *call)
 static enum problem find_account(struct call *call, struct ledger_account *out)
 {
     enum db_status status = ledger_find(call->db, call_parameter(call, "id"), out);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
     const char *me = call->caller.id;
     bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || strcmp(out->owner, me) == 0 ||
                                    strcmp(out->client, me) == 0);
@@ -83,15 +81,13 @@ static json_t *entry_json(const struct ledger_entry *entry)
 {
     bool starved;
     json_t *event = json_load(entry->event, strlen(entry->event), JSON_DECODE_ANY, NULL, &starved);
-    if (event == NULL && !starved) {
+    if (event == NULL && !starved)
         event = json_text_or_null(entry->event);
-    }
     /* Why a budget was granted or changed is kept beside what was done, and shown apart. */
     json_t *reason = json_object_get(event, "reason");
     reason = json_is_string(reason) ? json_incref(reason) : json_null();
-    if (json_is_string(reason)) {
+    if (json_is_string(reason))
         json_object_del(event, "reason");
-    }
     json_t *effects =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)entry->limit_units,
                   "spent", (json_int_t)entry->spent_units, "held", (json_int_t)entry->held_units,
@@ -119,15 +115,12 @@ enum problem api_accounts_entries(struct call *call)
     struct ledger_account account;
     int64_t after;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
-    if (!page_after_number(&page, &after)) {
+    if (!page_after_number(&page, &after))
         return PROBLEM_VALIDATION;
-    }
-    if ((problem = find_account(call, &account)) != PROBLEM_NONE) {
+    if ((problem = find_account(call, &account)) != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status =
         ledger_entries(call->db, account.id, after, page.limit, add_entry, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
@@ -152,9 +145,8 @@ enum problem api_ledger_verify(struct call *call)
 {
     struct ledger_report report;
     enum db_status status = ledger_verify(call->db, &report);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return call_reply_json(
         call, 200,
         json_pack("{s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "ok", report.fault_count == 0, "accounts",

@@ -38,17 +38,14 @@ const char *api_client_create(struct app *app, struct db *db, const char *name, 
                               char token[160])
 {
     size_t length = strlen(name);
-    if (length < 1 || length > CLIENT_NAME_MAX_BYTES) {
+    if (length < 1 || length > CLIENT_NAME_MAX_BYTES)
         return "the name must be 1 to 100 bytes long";
-    }
-    if (role_find(role) == ROLE_NONE) {
+    if (role_find(role) == ROLE_NONE)
         return "the role must be admin, steward, contributor, student, agent or auditor";
-    }
     struct creation creation = {name, role, app->settings.now_ms(), token};
     enum db_status status = db_transact(db, create_work, &creation);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         sodium_memzero(token, TOKEN_SIZE);
-    }
     return status == DB_OK     ? NULL
            : status == DB_FULL ? "the disk is full or read-only"
                                : "the database failed";

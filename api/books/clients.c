@@ -42,20 +42,17 @@ enum problem api_clients_create(struct call *call)
     int role = 0;
     const struct field fields[] = {field_text("name", &name, 1, CLIENT_NAME_MAX_BYTES),
                                    field_choice("role", &role, roles)};
-    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
         return PROBLEM_VALIDATION;
-    }
     struct client_row client;
     char token[TOKEN_SIZE];
     enum db_status status =
         client_create(call->db, name, roles[role], call->now_ms, &client, token);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     /* The token is not kept anywhere, so a repeat of the call cannot show it again. */
-    if (call_store_instead(call, new_client_json(&client, NULL)) != PROBLEM_NONE) {
+    if (call_store_instead(call, new_client_json(&client, NULL)) != PROBLEM_NONE)
         return PROBLEM_INTERNAL_ERROR;
-    }
     call_location(call, "/v1/clients/%s", client.id);
     enum problem problem = call_reply_json(call, 201, new_client_json(&client, token));
     sodium_memzero(token, sizeof token);
@@ -71,9 +68,8 @@ enum problem api_clients_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = clients_list(call->db, page.after, page.limit, add_client, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
@@ -81,13 +77,11 @@ enum problem api_clients_list(struct call *call)
 enum problem api_clients_revoke(struct call *call)
 {
     const char *id = call_parameter(call, "id");
-    if (strcmp(id, call->caller.id) == 0) {
+    if (strcmp(id, call->caller.id) == 0)
         return call_problem(call, PROBLEM_CONFLICT, "A client cannot revoke itself.");
-    }
     q_pass_end_all(call->app);
     enum db_status status = clients_revoke(call->db, id, call->now_ms);
-    if (status == DB_NONE) {
+    if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
-    }
     return status == DB_OK ? call_reply_empty(call, 204) : call_db(call, status);
 }

@@ -8,24 +8,21 @@
 
 static const char *skip_space(const char *c)
 {
-    while (*c == ' ' || *c == '\t') {
+    while (*c == ' ' || *c == '\t')
         c++;
-    }
     return c;
 }
 
 /* "0.85" as 850; what is no qvalue counts as 1000, as if it had not been given. */
 static int read_q(const char *c)
 {
-    if (*c != '0' && *c != '1') {
+    if (*c != '0' && *c != '1')
         return 1000;
-    }
     int q = (*c - '0') * 1000;
     if (c[1] == '.') {
         int unit = 100;
-        for (c += 2; isdigit((unsigned char)*c) && unit > 0; c++, unit /= 10) {
+        for (c += 2; isdigit((unsigned char)*c) && unit > 0; c++, unit /= 10)
             q += (*c - '0') * unit;
-        }
     }
     return q > 1000 ? 1000 : q;
 }
@@ -35,9 +32,8 @@ static int find_q(const char *c, const char *end)
 {
     while (c < end && (c = memchr(c, ';', (size_t)(end - c))) != NULL) {
         c = skip_space(c + 1);
-        if (c + 1 < end && (*c == 'q' || *c == 'Q') && c[1] == '=') {
+        if (c + 1 < end && (*c == 'q' || *c == 'Q') && c[1] == '=')
             return read_q(c + 2);
-        }
     }
     return 1000;
 }
@@ -52,27 +48,22 @@ static bool is_word(const char *text, size_t size, const char *word)
 static int closeness(const char *range, size_t size, const char *type, const char *subtype)
 {
     const char *slash = memchr(range, '/', size);
-    if (slash == NULL) {
+    if (slash == NULL)
         return is_word(range, size, "*");
-    }
     size_t left = (size_t)(slash - range), right = size - left - 1;
-    if (is_word(range, left, "*")) {
+    if (is_word(range, left, "*"))
         return is_word(slash + 1, right, "*") ? 1 : 0;
-    }
-    if (!is_word(range, left, type)) {
+    if (!is_word(range, left, type))
         return 0;
-    }
-    if (is_word(slash + 1, right, "*")) {
+    if (is_word(slash + 1, right, "*"))
         return 2;
-    }
     return is_word(slash + 1, right, subtype) ? 3 : 0;
 }
 
 int accept_quality(const char *accept, const char *type, const char *subtype)
 {
-    if (accept == NULL || *skip_space(accept) == '\0') {
+    if (accept == NULL || *skip_space(accept) == '\0')
         return 1000;
-    }
     int best = 0, quality = 0;
     while (*accept != '\0') {
         accept = skip_space(accept);
@@ -90,9 +81,8 @@ int accept_quality(const char *accept, const char *type, const char *subtype)
 
 bool accept_prefers_html(const char *accept)
 {
-    if (accept == NULL || strcasestr(accept, "text/") == NULL) {
+    if (accept == NULL || strcasestr(accept, "text/") == NULL)
         return false;
-    }
     int html = accept_quality(accept, "text", "html");
     return html > 0 && html > accept_quality(accept, "application", "json");
 }
@@ -106,15 +96,13 @@ bool accept_allows_json(const char *accept)
 
 bool cors_allows(const char *list, const char *origin)
 {
-    if (list == NULL || origin == NULL || *origin == '\0') {
+    if (list == NULL || origin == NULL || *origin == '\0')
         return false;
-    }
     while (*list != '\0') {
         list += strspn(list, ", ");
         size_t size = strcspn(list, ", ");
-        if (size > 0 && is_word(list, size, origin)) {
+        if (size > 0 && is_word(list, size, origin))
             return true;
-        }
         list += size;
     }
     return false;

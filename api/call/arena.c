@@ -35,9 +35,8 @@ void arena_clear(struct arena *arena)
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-    if (size == 0 || size > SIZE_MAX / 2) {
+    if (size == 0 || size > SIZE_MAX / 2)
         return NULL;
-    }
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     struct arena_block *block = arena->blocks;
     size_t room = block == NULL ? ARENA_INLINE_BYTES : block->size;
@@ -45,9 +44,8 @@ void *arena_alloc(struct arena *arena, size_t size)
     if (room - arena->used < size) {
         room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
         block = malloc(sizeof *block + room);
-        if (block == NULL) {
+        if (block == NULL)
             return NULL;
-        }
         block->older = arena->blocks;
         block->size = room;
         arena->blocks = block;
@@ -61,21 +59,18 @@ void *arena_alloc(struct arena *arena, size_t size)
 
 void *arena_array(struct arena *arena, size_t count, size_t size)
 {
-    if (size != 0 && count > SIZE_MAX / size) {
+    if (size != 0 && count > SIZE_MAX / size)
         return NULL;
-    }
     void *array = arena_alloc(arena, count * size);
-    if (array != NULL) {
+    if (array != NULL)
         memset(array, 0, count * size);
-    }
     return array;
 }
 
 char *arena_copy(struct arena *arena, const char *text, size_t size)
 {
-    if (size == SIZE_MAX) {
+    if (size == SIZE_MAX)
         return NULL;
-    }
     char *copy = arena_alloc(arena, size + 1);
     if (copy != NULL) {
         memcpy(copy, text, size);
@@ -92,9 +87,8 @@ char *arena_format(struct arena *arena, const char *format, ...)
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
-    if (text != NULL) {
+    if (text != NULL)
         vsnprintf(text, (size_t)length + 1, format, again);
-    }
     va_end(again);
     return text;
 }

@@ -55,18 +55,15 @@ static enum problem unauthorized(struct call *call, bool had_token)
 /* Splits "Bearer tct_<id>_<secret>" into ID ("cli_...") and the secret; NULL when it is not one. */
 static const char *read_token(const char *header, char *id, size_t id_size)
 {
-    if (!is_bearer(header)) {
+    if (!is_bearer(header))
         return NULL;
-    }
     const char *token = header + 7 + strspn(header + 7, " ");
     const char *secret = strrchr(token, '_');
-    if (strncmp(token, "tct_", 4) != 0 || secret <= token + 4 || strlen(secret + 1) != SECRET_HEX) {
+    if (strncmp(token, "tct_", 4) != 0 || secret <= token + 4 || strlen(secret + 1) != SECRET_HEX)
         return NULL;
-    }
     size_t size = (size_t)(secret - token); /* as long as "cli_<id>" */
-    if (size >= id_size) {
+    if (size >= id_size)
         return NULL;
-    }
     memcpy(id, "cli_", 4);
     memcpy(id + 4, token + 4, size - 4);
     id[size] = '\0';
@@ -108,23 +105,19 @@ enum problem auth_check(struct call *call)
     }
     char id[sizeof call->caller.id];
     const char *secret = read_token(header, id, sizeof id);
-    if (secret == NULL) {
+    if (secret == NULL)
         return unauthorized(call, is_bearer(header));
-    }
     enum db_status status = clients_find(call->db, id, &client);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
-    if (status == DB_NONE) {
+    if (status == DB_NONE)
         memset(&client, 0, sizeof client);
-    }
     unsigned char hash[TOKEN_SECRET_HASH];
     hash_secret(secret, hash);
     bool same = sodium_memcmp(hash, client.secret_hash, sizeof hash) == 0;
     enum role role = role_find(client.role);
-    if (status == DB_NONE || !same || client.revoked_ms != 0 || role == ROLE_NONE) {
+    if (status == DB_NONE || !same || client.revoked_ms != 0 || role == ROLE_NONE)
         return unauthorized(call, true);
-    }
     return admit(call, id, &client);
 }
 
@@ -132,11 +125,9 @@ enum problem auth_known(struct call *call, const char *id)
 {
     struct client_row client;
     enum db_status status = clients_find(call->db, id, &client);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
-    if (status == DB_NONE || client.revoked_ms != 0 || role_find(client.role) == ROLE_NONE) {
+    if (status == DB_NONE || client.revoked_ms != 0 || role_find(client.role) == ROLE_NONE)
         return call_problem(call, PROBLEM_UNAUTHORIZED, "The client is not valid any more.");
-    }
     return admit(call, id, &client);
 }

@@ -30,9 +30,8 @@ json_t *budget_amount(double epsilon, double delta)
 /* Delta of UNITS and DELTA_UNITS that are spent, held or asked for. */
 static double delta_of(const struct ledger_account *account, int64_t units, int64_t delta_units)
 {
-    if (is_renyi(account)) {
+    if (is_renyi(account))
         return units > 0 ? account->delta : 0;
-    }
     return ledger_delta_value(delta_units);
 }
 
@@ -123,11 +122,9 @@ static enum problem exhausted(struct call *call, const struct ledger_outcome *ou
 
 enum problem budget_refused(struct call *call, const struct ledger_outcome *outcome)
 {
-    for (unsigned i = 0; i < outcome->count; i++) {
-        if (outcome->parts[i].violated) {
+    for (unsigned i = 0; i < outcome->count; i++)
+        if (outcome->parts[i].violated)
             add_violation(call, &outcome->parts[i]);
-        }
-    }
     switch (outcome->verdict) {
     case LEDGER_EXHAUSTED:
         return exhausted(call, outcome);

@@ -137,9 +137,8 @@ static void answer(struct call *call, int status, const char *content_type)
 enum problem call_reply_bytes(struct call *call, int status, const char *content_type, char *body,
                               size_t size)
 {
-    if (body == NULL) {
+    if (body == NULL)
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The server is short of memory.");
-    }
     answer(call, status, content_type);
     call->reply->body = body;
     call->reply->body_size = size;
@@ -227,12 +226,10 @@ enum problem call_problem(struct call *call, enum problem problem, const char *f
 static enum problem add_fault(struct call *call, json_t *fault)
 {
     call->error_count++;
-    if (call->errors == NULL) {
+    if (call->errors == NULL)
         call->errors = json_array();
-    }
-    if (fault != NULL && call->errors != NULL && call->error_count <= ERRORS_SHOWN_MAX) {
+    if (fault != NULL && call->errors != NULL && call->error_count <= ERRORS_SHOWN_MAX)
         (void)json_array_append(call->errors, fault); /* as above */
-    }
     json_decref(fault);
     return PROBLEM_VALIDATION;
 }
@@ -271,9 +268,8 @@ unsigned call_error_count(const struct call *call)
 
 void call_violated(struct call *call, json_t *violation)
 {
-    if (call->violated == NULL) {
+    if (call->violated == NULL)
         call->violated = json_array();
-    }
     if (call->violated == NULL || violation == NULL) {
         json_decref(violation);
         return;
@@ -283,9 +279,8 @@ void call_violated(struct call *call, json_t *violation)
 
 void call_problem_member(struct call *call, const char *name, json_t *value)
 {
-    if (call->extra == NULL) {
+    if (call->extra == NULL)
         call->extra = json_object();
-    }
     if (call->extra == NULL || value == NULL) {
         json_decref(value);
         return;
@@ -299,9 +294,8 @@ void call_answer_problem(struct call *call, enum problem problem)
         free(call->reply->body);
         call->reply->body = NULL;
         call->reply->body_size = 0;
-        if (call->reply->events.free != NULL) {
+        if (call->reply->events.free != NULL)
             call->reply->events.free(call->reply->events.context);
-        }
         memset(&call->reply->events, 0, sizeof call->reply->events);
     }
     const char *detail = call->detail;

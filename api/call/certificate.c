@@ -17,9 +17,8 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
 {
     size_t size = 0;
     char *text = json_text_write(certificate, true, &size);
-    if (text == NULL) {
+    if (text == NULL)
         return NULL;
-    }
     unsigned char signature[crypto_sign_BYTES];
     crypto_sign_detached(signature, NULL, (const unsigned char *)text, size, app->secret_key);
     free(text);

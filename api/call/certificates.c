@@ -30,9 +30,8 @@ static enum problem teacher_certificate_of_id(struct call *call)
         teachers_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
     bool may = status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0 &&
                (call_is(call, ROLE_AUDITOR | ROLE_STUDENT) || strcmp(owner, call->caller.id) == 0);
-    if (may) {
+    if (may)
         return certificate_reply(call, id, text);
-    }
     free(text);
     return status == DB_OK || status == DB_NONE
                ? call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.")
@@ -45,9 +44,8 @@ static enum problem release_certificate(struct call *call)
     char id[ID_SIZE], owner[ID_SIZE], *text = NULL;
     enum db_status status =
         q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
-    if (status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0) {
+    if (status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0)
         return certificate_reply(call, id, text);
-    }
     free(text);
     return status == DB_OK || status == DB_NONE ? teacher_certificate_of_id(call)
                                                 : call_db(call, status);
@@ -58,12 +56,10 @@ enum problem api_certificates_get(struct call *call)
     struct certificate_row certificate = {.text = NULL};
     struct policy_row policy;
     enum db_status status = certificates_find(call->db, call_parameter(call, "id"), &certificate);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = policies_find(call->db, certificate.policy, &policy);
-    }
-    if (status == DB_NONE && certificate.text == NULL) {
+    if (status == DB_NONE && certificate.text == NULL)
         return release_certificate(call);
-    }
     if (status != DB_OK && status != DB_NONE) {
         free(certificate.text);
         return call_db(call, status);

@@ -123,32 +123,28 @@ static bool read_number(struct call *call, const struct field *field, const json
     bool exact = !json_is_integer(value) || (json_integer_value(value) <= (1LL << 53) &&
                                              json_integer_value(value) >= -(1LL << 53));
     if (number_fits(field, x) && (!whole || (x == floor(x) && exact))) {
-        if (whole) {
+        if (whole)
             *(int64_t *)field->out = (int64_t)x;
-        } else {
+        else
             *(double *)field->out = x;
-        }
         return true;
     }
     char min[32], max[32];
     json_text_number(fmax(field->min, -DBL_MAX), min);
     json_text_number(fmin(field->max, DBL_MAX), max);
     const char *kind = whole ? "an integer" : "a number";
-    if (field->above_min) {
+    if (field->above_min)
         fault(call, pointer, field->name, "must be %s above %s and at most %s", kind, min, max);
-    } else {
+    else
         fault(call, pointer, field->name, "must be %s from %s to %s", kind, min, max);
-    }
     return false;
 }
 
 static bool has_control(const char *text)
 {
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7F) {
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7F)
             return true;
-        }
-    }
     return false;
 }
 
@@ -255,12 +251,10 @@ static unsigned distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
     unsigned row[33];
-    if (n > 32 || m > 32) {
+    if (n > 32 || m > 32)
         return 99;
-    }
-    for (size_t j = 0; j <= m; j++) {
+    for (size_t j = 0; j <= m; j++)
         row[j] = (unsigned)j;
-    }
     for (size_t i = 1; i <= n; i++) {
         unsigned diagonal = row[0];
         row[0] = (unsigned)i;
@@ -289,11 +283,10 @@ static void unknown_member(struct call *call, const char *pointer, const char *n
         }
     }
     const char *at = member_pointer(call, pointer, name);
-    if (nearest != NULL) {
+    if (nearest != NULL)
         call_invalid(call, at, "is not a known member; did you mean \"%s\"?", nearest);
-    } else {
+    else
         call_invalid(call, at, "is not a known member");
-    }
 }
 
 bool field_sent(const json_t *object, const char *name)
@@ -323,20 +316,17 @@ bool fields_read(struct call *call, const json_t *object, const char *pointer,
         }
         good = read_field(call, &fields[i], value, pointer) && good;
     }
-    if (found == json_object_size(object)) {
+    if (found == json_object_size(object))
         return good;
-    }
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)object, name, value)
     {
         bool known = false;
-        for (size_t i = 0; i < count && !known; i++) {
+        for (size_t i = 0; i < count && !known; i++)
             known = strcmp(name, fields[i].name) == 0;
-        }
-        if (!known) {
+        if (!known)
             unknown_member(call, pointer, name, fields, count);
-        }
     }
     return false;
 }

@@ -16,9 +16,8 @@ enum problem api_health_ready(struct call *call)
 {
     const struct api_settings *settings = &call->app->settings;
     const char *why_not = "It is not ready.";
-    if (settings->ready != NULL && !settings->ready(settings->ready_context, &why_not)) {
+    if (settings->ready != NULL && !settings->ready(settings->ready_context, &why_not))
         return call_problem(call, PROBLEM_NOT_READY, "%s", why_not);
-    }
     return call_reply_json(
         call, 200, json_pack("{s:s, s:s}", "status", "ready", "version", settings->version));
 }

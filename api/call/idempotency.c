@@ -25,9 +25,8 @@ static crypto_generichash_state *body_hash(struct call *call)
 static const char *find_key(const struct call *call)
 {
     const char *key = call_request_header(call, "Idempotency-Key");
-    if (key == NULL && (call->route->flags & ROUTE_KEY_OR_ID)) {
+    if (key == NULL && (call->route->flags & ROUTE_KEY_OR_ID))
         key = json_string_value(json_object_get(call->body, "id"));
-    }
     return key;
 }
 
@@ -45,9 +44,8 @@ enum problem idempotency_key(struct call *call, const char **out_key)
     }
     size_t length = strlen(key);
     bool good = length >= 1 && length <= KEY_MAX;
-    for (size_t i = 0; good && i < length; i++) {
+    for (size_t i = 0; good && i < length; i++)
         good = key[i] > ' ' && key[i] <= '~';
-    }
     if (!good) {
         return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
                             "An Idempotency-Key is 1 to %d visible ASCII characters.", KEY_MAX);
@@ -68,9 +66,8 @@ long call_read(struct call *call, unsigned char *buffer, size_t size)
     const struct byte_reader *reader = &call->request->reader;
     long count = reader->read(reader->context, buffer, size);
     assert(count < 0 || (size_t)count <= size);
-    if (count > 0) {
+    if (count > 0)
         crypto_generichash_update(body_hash(call), buffer, (unsigned long long)count);
-    }
     return count;
 }
 
@@ -81,9 +78,8 @@ static void fingerprint(struct call *call, unsigned char out[FINGERPRINT_BYTES])
     crypto_generichash_state state;
     crypto_generichash_init(&state, NULL, 0, FINGERPRINT_BYTES);
     const char *texts[] = {request->method, request->path, request->query};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         crypto_generichash_update(&state, (const unsigned char *)texts[i], strlen(texts[i]) + 1);
-    }
     if (call->route->body == BODY_STREAM) {
         /* A copy, because a transaction may be tried again. */
         unsigned char hash[FINGERPRINT_BYTES];
@@ -100,20 +96,17 @@ static void fingerprint(struct call *call, unsigned char out[FINGERPRINT_BYTES])
 static const char *static_type(const char *type)
 {
     static const char *const known[] = {"application/json", "text/plain; charset=utf-8"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(type, known[i]) == 0) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(type, known[i]) == 0)
             return known[i];
-        }
-    }
     return *type == '\0' ? NULL : "application/octet-stream";
 }
 
 static enum problem reply_stored(struct call *call, struct answer_row *answer)
 {
     call_header(call, "Idempotency-Replayed", "true");
-    if (answer->location[0] != '\0') {
+    if (answer->location[0] != '\0')
         call_location(call, "%s", answer->location);
-    }
     if (answer->body_size == 0) {
         answer_done(answer);
         return call_reply_empty(call, answer->status);
@@ -127,12 +120,10 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
     struct answer_row answer;
     unsigned char ours[FINGERPRINT_BYTES];
     enum db_status status = answers_find(call->db, call->caller.id, key, &answer);
-    if (status == DB_NONE) {
+    if (status == DB_NONE)
         return PROBLEM_NONE;
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status);
-    }
     fingerprint(call, ours);
     if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {
         answer_done(&answer);
@@ -171,8 +162,7 @@ enum problem idempotency_store(struct call *call, const char *key)
     keep_text(answer.content_type, sizeof answer.content_type, reply->content_type);
     keep_text(answer.location, sizeof answer.location, location);
     enum db_status status = answers_store(call->db, call->caller.id, key, &answer);
-    if (status == DB_NONE) { /* looked for it in this very transaction */
+    if (status == DB_NONE) /* looked for it in this very transaction */
         return call_db(call, DB_RETRY);
-    }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }

@@ -38,17 +38,15 @@ static enum problem read_token(struct call *call, const char **out)
 {
     const char *token = call_query(call, "page_token");
     *out = NULL;
-    if (token == NULL) {
+    if (token == NULL)
         return PROBLEM_NONE;
-    }
     char cursor[PAGE_CURSOR_SIZE - 1];
     size_t length = 0;
     bool good = sodium_base642bin((unsigned char *)cursor, sizeof cursor, token, strlen(token),
                                   NULL, &length, NULL, VARIANT) == 0 &&
                 length > 0 && memchr(cursor, '\0', length) == NULL && uri_is_utf8(cursor, length);
-    if (!good) {
+    if (!good)
         return bad_token(call);
-    }
     *out = arena_copy(&call->arena, cursor, length);
     return *out == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
 }
@@ -59,9 +57,8 @@ enum problem page_read(struct call *call, struct page *out)
     out->call = call;
     enum problem size = read_size(call, &out->size);
     enum problem token = read_token(call, &out->after);
-    if (size != PROBLEM_NONE || token != PROBLEM_NONE) {
+    if (size != PROBLEM_NONE || token != PROBLEM_NONE)
         return size != PROBLEM_NONE ? size : token;
-    }
     out->limit = out->size + 1;
     out->items = call_own(call, json_array());
     return out->items == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
@@ -70,9 +67,8 @@ enum problem page_read(struct call *call, struct page *out)
 bool page_after_number(const struct page *page, int64_t *out)
 {
     *out = 0;
-    if (page->after == NULL) {
+    if (page->after == NULL)
         return true;
-    }
     char *end;
     errno = 0;
     long long value = strtoll(page->after, &end, 10);
@@ -98,9 +94,8 @@ bool page_add(struct page *page, json_t *item, const char *cursor)
 
 enum problem page_reply(struct page *page)
 {
-    if (page->failed) {
+    if (page->failed)
         return PROBLEM_INTERNAL_ERROR;
-    }
     json_t *next = json_null();
     if (page->count > page->size) {
         char token[sodium_base64_ENCODED_LEN(PAGE_CURSOR_SIZE, VARIANT)];

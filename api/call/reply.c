@@ -26,9 +26,8 @@ void reply_init(struct api_reply *reply)
 void api_reply_clear(struct api_reply *reply)
 {
     free(reply->body);
-    if (reply->events.free != NULL) {
+    if (reply->events.free != NULL)
         reply->events.free(reply->events.context);
-    }
     reply_init(reply);
 }
 
@@ -62,11 +61,9 @@ void reply_header(struct api_reply *reply, const char *name, const char *format,
 
 const char *reply_header_value(const struct api_reply *reply, const char *name)
 {
-    for (unsigned i = 0; i < reply->header_count; i++) {
-        if (strcasecmp(reply->headers[i].name, name) == 0) {
+    for (unsigned i = 0; i < reply->header_count; i++)
+        if (strcasecmp(reply->headers[i].name, name) == 0)
             return reply->headers[i].value;
-        }
-    }
     return NULL;
 }
 
@@ -75,37 +72,31 @@ static json_t *problem_document(const struct problem_info *info, const struct re
     json_t *document =
         json_pack("{s:o, s:s, s:i}", "type", json_sprintf("/problems/%s", info->slug), "title",
                   info->title, "status", info->status);
-    if (document == NULL) {
+    if (document == NULL)
         return NULL;
-    }
     const char *detail = says->detail == NULL ? info->explanation : says->detail;
     bool good = json_object_set_new(document, "detail", json_string(detail)) == 0;
     /* Clients of the Open Inference Protocol look for this member. */
-    if (says->instance != NULL && strncmp(says->instance, "/v2/", 4) == 0) {
+    if (says->instance != NULL && strncmp(says->instance, "/v2/", 4) == 0)
         good = json_object_set_new(document, "error", json_string(detail)) == 0 && good;
-    }
     /* A path with bytes that are not UTF-8 cannot stand in JSON and is left out. */
     json_t *instance = says->instance == NULL ? NULL : json_string(says->instance);
-    if (instance != NULL) {
+    if (instance != NULL)
         good = json_object_set_new(document, "instance", instance) == 0 && good;
-    }
     if (says->request_id != NULL) {
         json_t *id = json_string(says->request_id);
         good = json_object_set_new(document, "request_id", id) == 0 && good;
     }
-    if (says->errors != NULL) {
+    if (says->errors != NULL)
         good = json_object_set(document, "errors", says->errors) == 0 && good;
-    }
-    if (says->violated != NULL) {
+    if (says->violated != NULL)
         good = json_object_set(document, "violated", says->violated) == 0 && good;
-    }
     if (!good) {
         json_decref(document);
         return NULL;
     }
-    if (says->extra != NULL) {
+    if (says->extra != NULL)
         json_members_add(&document, says->extra);
-    }
     return document;
 }
 
@@ -131,7 +122,6 @@ void reply_problem(struct api_reply *reply, enum problem problem, const struct r
     reply->body = text;
     reply->body_size = size;
     bool passing = info->status == 503 || info->status == 429;
-    if (passing && reply_header_value(reply, "Retry-After") == NULL) {
+    if (passing && reply_header_value(reply, "Retry-After") == NULL)
         reply_header(reply, "Retry-After", "%d", RETRY_AFTER_SECONDS);
-    }
 }

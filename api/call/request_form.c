@@ -15,9 +15,8 @@
 enum problem request_check_query(struct call *call)
 {
     const char *query = call->request->query;
-    if (*query == '\0') {
+    if (*query == '\0')
         return PROBLEM_NONE;
-    }
     const char *name = NULL;
     switch (uri_query_check(query, call->route->query, &call->arena, &name)) {
     case URI_QUERY_GOOD:
@@ -29,9 +28,8 @@ enum problem request_check_query(struct call *call)
     case URI_QUERY_UNKNOWN:
         break;
     }
-    if (call->route->query[0] == '\0') {
+    if (call->route->query[0] == '\0')
         return call_invalid_query(call, name, "is not known: this endpoint takes no parameters");
-    }
     return call_invalid_query(call, name, "is not known; this endpoint takes: %s",
                               call->route->query);
 }
@@ -40,14 +38,12 @@ enum problem request_check_query(struct call *call)
 static bool is_json_type(const char *type)
 {
     static const char json[] = "application/json";
-    if (type == NULL || strncasecmp(type, json, sizeof json - 1) != 0) {
+    if (type == NULL || strncasecmp(type, json, sizeof json - 1) != 0)
         return false;
-    }
     const char *rest = type + sizeof json - 1;
     rest += strspn(rest, " \t");
-    if (*rest != ';' && *rest != '\0') {
+    if (*rest != ';' && *rest != '\0')
         return false;
-    }
     const char *charset = strcasestr(rest, "charset=");
     return charset == NULL || strncasecmp(charset + 8, "utf-8", 5) == 0 ||
            strncasecmp(charset + 8, "\"utf-8\"", 7) == 0;
@@ -59,9 +55,8 @@ enum problem call_parse_body(struct call *call)
     const struct api_request *request = call->request;
     enum problem problem =
         json_text_parse((const char *)request->body, request->body_size, &call->body, &fault);
-    if (problem == PROBLEM_VALIDATION) {
+    if (problem == PROBLEM_VALIDATION)
         return call_invalid(call, fault.pointer, "%s", fault.detail);
-    }
     return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", fault.detail);
 }
 
@@ -69,15 +64,13 @@ enum problem call_parse_body(struct call *call)
 static bool scan_state(struct call *call)
 {
     const struct api_request *request = call->request;
-    if (request->body_size > SCANNED_BYTES) {
+    if (request->body_size > SCANNED_BYTES)
         return false;
-    }
     struct state_scan *scanned = arena_alloc(&call->arena, sizeof *scanned);
     size_t room = STATE_SCAN_ROOM(request->body_size) * sizeof(double);
     if (scanned == NULL || (scanned->numbers = arena_alloc(&call->arena, room)) == NULL ||
-        !state_scan(request->body, request->body_size, scanned)) {
+        !state_scan(request->body, request->body_size, scanned))
         return false;
-    }
     call->state = scanned;
     return true;
 }
@@ -86,9 +79,8 @@ enum problem request_read_body(struct call *call)
 {
     const struct api_request *request = call->request;
     if (call->route->body == BODY_STREAM ||
-        (call->route->body == BODY_NONE && request->body_size == 0)) {
+        (call->route->body == BODY_NONE && request->body_size == 0))
         return PROBLEM_NONE;
-    }
     const char *encoding = call_request_header(call, "Content-Encoding");
     if (encoding != NULL && strcasecmp(encoding, "identity") != 0) {
         return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
@@ -98,13 +90,11 @@ enum problem request_read_body(struct call *call)
         return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                             "The body must be sent as Content-Type: application/json.");
     }
-    if ((call->route->flags & ROUTE_STATE_BODY) && scan_state(call)) {
+    if ((call->route->flags & ROUTE_STATE_BODY) && scan_state(call))
         return PROBLEM_NONE;
-    }
     enum problem problem = call_parse_body(call);
     if (problem == PROBLEM_NONE && call->route->body == BODY_NONE &&
-        !fields_read(call, call->body, "", NULL, 0)) {
+        !fields_read(call, call->body, "", NULL, 0))
         return PROBLEM_VALIDATION;
-    }
     return problem;
 }

@@ -26,9 +26,8 @@ bool sealed_close(const struct app *app, const char *id, const unsigned char *se
     unsigned char key[KEY];
     unsigned long long length = 0;
     unsigned char *bytes = malloc(NONCE + size + TAG);
-    if (bytes == NULL) {
+    if (bytes == NULL)
         return false;
-    }
     derive(app, key);
     randombytes_buf(bytes, NONCE);
     crypto_aead_xchacha20poly1305_ietf_encrypt(bytes + NONCE, &length, secret, size,

@@ -26,18 +26,16 @@ struct scan {
 static void skip_space(struct scan *scan)
 {
     while (scan->at < scan->end &&
-           (*scan->at == ' ' || *scan->at == '\t' || *scan->at == '\n' || *scan->at == '\r')) {
+           (*scan->at == ' ' || *scan->at == '\t' || *scan->at == '\n' || *scan->at == '\r'))
         scan->at++;
-    }
 }
 
 /* Takes C, which may stand behind white space. */
 static bool take(struct scan *scan, unsigned char c)
 {
     skip_space(scan);
-    if (scan->at == scan->end || *scan->at != c) {
+    if (scan->at == scan->end || *scan->at != c)
         return false;
-    }
     scan->at++;
     return true;
 }
@@ -46,9 +44,8 @@ static bool take_text(struct scan *scan, const char *text)
 {
     size_t size = strlen(text);
     skip_space(scan);
-    if ((size_t)(scan->end - scan->at) < size || memcmp(scan->at, text, size) != 0) {
+    if ((size_t)(scan->end - scan->at) < size || memcmp(scan->at, text, size) != 0)
         return false;
-    }
     scan->at += size;
     return true;
 }
@@ -71,9 +68,8 @@ static bool take_digits(struct scan *scan, struct digits *digits)
     uint64_t value = digits->value;
     unsigned count = digits->count;
     for (unsigned digit; at < scan->end && (digit = *at - (unsigned)'0') <= 9; at++) {
-        if (count < WHOLE_DIGITS) {
+        if (count < WHOLE_DIGITS)
             value = value * 10 + digit;
-        }
         count += value != 0;
     }
     bool some = at > scan->at;
@@ -87,15 +83,12 @@ static bool take_exponent(struct scan *scan, int *out)
     bool negative = false;
     int value = 0;
     scan->at++;
-    if (scan->at < scan->end && (*scan->at == '+' || *scan->at == '-')) {
+    if (scan->at < scan->end && (*scan->at == '+' || *scan->at == '-'))
         negative = *scan->at++ == '-';
-    }
-    if (!on_digit(scan)) {
+    if (!on_digit(scan))
         return false;
-    }
-    for (; on_digit(scan); scan->at++) {
+    for (; on_digit(scan); scan->at++)
         value = value < 10000 ? value * 10 + (*scan->at - '0') : value;
-    }
     *out = negative ? -value : value;
     return true;
 }
@@ -104,9 +97,8 @@ static bool by_library(const unsigned char *first, const unsigned char *end, dou
 {
     char token[TOKEN_MAX + 1];
     size_t size = (size_t)(end - first);
-    if (size > TOKEN_MAX) {
+    if (size > TOKEN_MAX)
         return false;
-    }
     memcpy(token, first, size);
     token[size] = '\0';
     *out = strtod(token, NULL);
@@ -133,15 +125,13 @@ static bool take_number(struct scan *scan, double *out)
     bool negative = scan->at < scan->end && *scan->at == '-';
     scan->at += negative;
     const unsigned char *whole = scan->at;
-    if (!take_digits(scan, &digits) || (*whole == '0' && scan->at - whole > 1)) {
+    if (!take_digits(scan, &digits) || (*whole == '0' && scan->at - whole > 1))
         return false;
-    }
     int exponent = 0;
     if (scan->at < scan->end && *scan->at == '.') {
         const unsigned char *point = ++scan->at;
-        if (!take_digits(scan, &digits)) {
+        if (!take_digits(scan, &digits))
             return false;
-        }
         exponent = scan->at - point < 10000 ? -(int)(scan->at - point) : -10000;
     } else if (scan->at == scan->end || (*scan->at | 0x20) != 'e') {
         /* An integer: -0 is 0, and large ones are for the tree to judge. */
@@ -150,9 +140,8 @@ static bool take_number(struct scan *scan, double *out)
         return digits.count <= EXACT_DIGITS;
     }
     int power = 0;
-    if (scan->at < scan->end && (*scan->at | 0x20) == 'e' && !take_exponent(scan, &power)) {
+    if (scan->at < scan->end && (*scan->at | 0x20) == 'e' && !take_exponent(scan, &power))
         return false;
-    }
     exponent += power;
     if (digits.count > EXACT_DIGITS && digits.count <= WHOLE_DIGITS && exponent < 0 &&
         exponent >= -WHOLE_DIGITS) {
@@ -160,9 +149,8 @@ static bool take_number(struct scan *scan, double *out)
         *out = negative ? -value : value;
         return true;
     }
-    if (digits.count > EXACT_DIGITS || exponent < -EXACT_TENS || exponent > EXACT_TENS) {
+    if (digits.count > EXACT_DIGITS || exponent < -EXACT_TENS || exponent > EXACT_TENS)
         return by_library(first, scan->at, out);
-    }
     double value = (double)digits.value;
     value = exponent < 0 ? value / tens[-exponent] : value * tens[exponent];
     *out = negative ? -value : value;
@@ -172,13 +160,11 @@ static bool take_number(struct scan *scan, double *out)
 /* An array of numbers, behind those that are there. */
 static bool take_state(struct scan *scan, double *numbers, size_t room, size_t *count)
 {
-    if (!take(scan, '[')) {
+    if (!take(scan, '['))
         return false;
-    }
     do {
-        if (*count == room || !take_number(scan, &numbers[*count])) {
+        if (*count == room || !take_number(scan, &numbers[*count]))
             return false;
-        }
         ++*count;
     } while (take(scan, ','));
     return take(scan, ']');
@@ -186,18 +172,15 @@ static bool take_state(struct scan *scan, double *numbers, size_t room, size_t *
 
 static bool take_states(struct scan *scan, size_t room, size_t *count, struct state_scan *out)
 {
-    if (!take(scan, '[')) {
+    if (!take(scan, '['))
         return false;
-    }
     do {
         size_t before = *count;
-        if (!take_state(scan, out->numbers, room, count)) {
+        if (!take_state(scan, out->numbers, room, count))
             return false;
-        }
         out->dim = before == 0 ? (uint32_t)*count : out->dim;
-        if (*count - before != out->dim) {
+        if (*count - before != out->dim)
             return false;
-        }
     } while (take(scan, ','));
     return take(scan, ']');
 }
@@ -206,18 +189,15 @@ bool state_scan(const unsigned char *bytes, size_t size, struct state_scan *out)
 {
     struct scan scan = {bytes, bytes + size};
     size_t room = STATE_SCAN_ROOM(size), count = 0;
-    if (room > UINT32_MAX || !take(&scan, '{')) {
+    if (room > UINT32_MAX || !take(&scan, '{'))
         return false;
-    }
     out->batch = !take_text(&scan, "\"state\"");
-    if ((out->batch && !take_text(&scan, "\"states\"")) || !take(&scan, ':')) {
+    if ((out->batch && !take_text(&scan, "\"states\"")) || !take(&scan, ':'))
         return false;
-    }
     bool read = out->batch ? take_states(&scan, room, &count, out)
                            : take_state(&scan, out->numbers, room, &count);
-    if (!read || !take(&scan, '}')) {
+    if (!read || !take(&scan, '}'))
         return false;
-    }
     out->dim = out->batch ? out->dim : (uint32_t)count;
     out->count = (uint32_t)count / out->dim;
     skip_space(&scan);

@@ -26,16 +26,13 @@ static const char *type_name(enum parameter_type type)
 
 static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
 {
-    if (parameters_is_choice(spec)) {
+    if (parameters_is_choice(spec))
         return json_string(parameters_choice(spec, (unsigned)value->number[0]));
-    }
-    if (parameters_most(spec->type) == 1) {
+    if (parameters_most(spec->type) == 1)
         return json_number(value->number[0]);
-    }
     json_t *list = json_array();
-    for (unsigned i = 0; i < value->count; i++) {
+    for (unsigned i = 0; i < value->count; i++)
         json_list_add(&list, json_number(value->number[i]));
-    }
     return list;
 }
 
@@ -56,9 +53,8 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
 static json_t *choices_json(const struct parameter_spec *spec)
 {
     json_t *choices = json_array();
-    for (unsigned i = 0; parameters_choice(spec, i) != NULL; i++) {
+    for (unsigned i = 0; parameters_choice(spec, i) != NULL; i++)
         json_list_add(&choices, json_string(parameters_choice(spec, i)));
-    }
     return choices;
 }
 

@@ -39,9 +39,8 @@ json_t *dataset_json(const struct dataset_row *row, bool with_counts)
         "min_action_probability", json_number(row->min_action_probability), "sensitivity",
         sensitivities[row->is_public], "nominal_experts", nominal, "account",
         json_text_or_null(row->account), "created_at", json_time(row->created_ms));
-    if (!with_counts) {
+    if (!with_counts)
         return json;
-    }
     json_member_add(&json, "experts", json_integer(row->experts));
     json_member_add(&json, "trajectories", json_integer(row->trajectories));
     json_member_add(&json, "transitions", json_integer(row->transitions));
@@ -58,18 +57,16 @@ static enum problem unknown_dataset(struct call *call)
 static enum problem find(struct call *call, const char *id, struct dataset_row *out)
 {
     enum db_status status = datasets_find(call->db, id, out);
-    if (status == DB_NONE || (status == DB_OK && out->state == DATASET_DELETED)) {
+    if (status == DB_NONE || (status == DB_OK && out->state == DATASET_DELETED))
         return unknown_dataset(call);
-    }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out)
 {
     enum problem problem = find(call, id, out);
-    if (problem == PROBLEM_NONE && strcmp(out->owner, call->caller.id) != 0) {
+    if (problem == PROBLEM_NONE && strcmp(out->owner, call->caller.id) != 0)
         return unknown_dataset(call);
-    }
     return problem;
 }
 
@@ -96,22 +93,17 @@ static void check_dimensions(struct call *call, struct wish *wish)
     if (wish->environment == NULL) {
         const int64_t given[] = {wish->state_dim, wish->action_count, wish->max_episode_steps};
         const char *const pointers[] = {"/state_dim", "/action_count", "/max_episode_steps"};
-        for (size_t i = 0; i < 3; i++) {
-            if (given[i] == 0) {
+        for (size_t i = 0; i < 3; i++)
+            if (given[i] == 0)
                 call_invalid(call, pointers[i], "is required when no environment is named");
-            }
-        }
-        if (wish->discount < 0) {
+        if (wish->discount < 0)
             call_invalid(call, "/discount", "is required when no environment is named");
-        }
         return;
     }
-    if (wish->state_dim != 0) {
+    if (wish->state_dim != 0)
         call_invalid(call, "/state_dim", "comes with the environment: leave it out");
-    }
-    if (wish->action_count != 0) {
+    if (wish->action_count != 0)
         call_invalid(call, "/action_count", "comes with the environment: leave it out");
-    }
     const struct env *env = worlds_find(call->app->settings.worlds, wish->environment);
     if (env == NULL) {
         call_invalid(call, "/environment", "is not known: see GET /v1/environments");
@@ -119,17 +111,15 @@ static void check_dimensions(struct call *call, struct wish *wish)
     }
     wish->state_dim = env->state_dim;
     wish->action_count = env->action_count;
-    if (wish->max_episode_steps == 0) {
+    if (wish->max_episode_steps == 0)
         wish->max_episode_steps = env->max_episode_steps;
-    }
     wish->discount = wish->discount < 0 ? 0.99 : wish->discount;
 }
 
 static void check_sizes(struct call *call, const struct wish *wish)
 {
-    if (wish->state_dim == 0 || wish->max_episode_steps == 0 || wish->action_count == 0) {
+    if (wish->state_dim == 0 || wish->max_episode_steps == 0 || wish->action_count == 0)
         return;
-    }
     size_t size =
         trajectory_record_size((uint32_t)wish->max_episode_steps, (uint32_t)wish->state_dim);
     if (size == 0 || size > RECORD_SIZE_MAX) {
@@ -138,33 +128,28 @@ static void check_sizes(struct call *call, const struct wish *wish)
                      "at most %u",
                      size, RECORD_SIZE_MAX);
     }
-    if (wish->min_action_probability * (double)wish->action_count > 1) {
+    if (wish->min_action_probability * (double)wish->action_count > 1)
         call_invalid(call, "/min_action_probability", "must be at most 1 / action_count");
-    }
 }
 
 static void check_budget(struct call *call, struct wish *wish)
 {
     if (wish->budget == NULL) {
-        if (wish->sensitivity == 0) {
+        if (wish->sensitivity == 0)
             call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
-        }
         return;
     }
     const struct field fields[] = {
         field_positive("epsilon", &wish->epsilon, EPSILON_MAX),
         field_positive("delta", &wish->delta, 1),
     };
-    if (!fields_read(call, wish->budget, "/budget", fields, 2)) {
+    if (!fields_read(call, wish->budget, "/budget", fields, 2))
         return;
-    }
     int64_t units = 0, delta_units = 0;
-    if (!ledger_units_down(wish->epsilon, &units) || units < 1) {
+    if (!ledger_units_down(wish->epsilon, &units) || units < 1)
         call_invalid(call, "/budget/epsilon", "is below 1e-9, the least that is counted");
-    }
-    if (wish->delta >= 1 || !ledger_delta_down(wish->delta, &delta_units) || delta_units < 1) {
+    if (wish->delta >= 1 || !ledger_delta_down(wish->delta, &delta_units) || delta_units < 1)
         call_invalid(call, "/budget/delta", "must be below 1 and at least 1e-18");
-    }
 }
 
 static bool read_wish(struct call *call, struct wish *wish)
@@ -206,12 +191,10 @@ static enum problem open_account(struct call *call, struct dataset_row *row,
     struct ledger_account account;
     enum db_status status = DB_FAILED;
     if (ledger_units_down(wish->epsilon, &opening.limit_units) &&
-        ledger_delta_down(wish->delta, &opening.limit_delta)) {
+        ledger_delta_down(wish->delta, &opening.limit_delta))
         status = ledger_open_account(call->db, &opening, &account);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     memcpy(row->account, account.id, ID_SIZE);
     return PROBLEM_NONE;
 }
@@ -219,9 +202,8 @@ static enum problem open_account(struct call *call, struct dataset_row *row,
 enum problem api_datasets_create(struct call *call)
 {
     struct wish wish;
-    if (!read_wish(call, &wish)) {
+    if (!read_wish(call, &wish))
         return PROBLEM_VALIDATION;
-    }
     struct dataset_row row = {.state_dim = (uint32_t)wish.state_dim,
                               .action_count = (uint32_t)wish.action_count,
                               .max_episode_steps = (uint32_t)wish.max_episode_steps,
@@ -237,16 +219,13 @@ enum problem api_datasets_create(struct call *call)
     snprintf(row.environment, sizeof row.environment, "%s",
              wish.environment == NULL ? "" : wish.environment);
     enum problem problem = PROBLEM_NONE;
-    if (wish.budget != NULL) {
+    if (wish.budget != NULL)
         problem = open_account(call, &row, &wish);
-    }
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = datasets_insert(call->db, &row);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     call_location(call, "/v1/datasets/%s", row.id);
     return call_reply_json(call, 201, dataset_json(&row, true));
 }
@@ -263,9 +242,8 @@ enum problem api_datasets_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     enum db_status status = datasets_list(call->db, owner, page.after, page.limit, list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
@@ -275,9 +253,8 @@ enum problem api_datasets_get(struct call *call)
 {
     struct dataset_row row;
     enum problem problem = dataset_of_call(call, &row);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     return call_reply_json(call, 200, dataset_json(&row, call_is(call, ROLE_STEWARD)));
 }
 
@@ -285,18 +262,16 @@ enum problem api_datasets_budget(struct call *call)
 {
     struct dataset_row row;
     enum problem problem = dataset_of_call(call, &row);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     if (row.account[0] == '\0') {
         return call_problem(call, PROBLEM_NOT_FOUND,
                             "This dataset is public and was made without a budget.");
     }
     struct ledger_account account;
     enum db_status status = ledger_find(call->db, row.account, &account);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return call_reply_json(call, 200, budget_json(&account));
 }
 
@@ -306,24 +281,20 @@ enum problem api_datasets_seal(struct call *call)
 {
     struct dataset_row row;
     enum problem problem = dataset_of_call(call, &row);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     if (row.state == DATASET_OPEN && row.trajectories == 0) {
         return call_problem(call, PROBLEM_DATASET_EMPTY,
                             "Nothing was uploaded: a sealed dataset could not be used.");
     }
     enum dataset_verdict verdict = DATASET_UNKNOWN;
     enum db_status status = datasets_seal(call->db, row.id, &verdict);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    if (verdict == DATASET_NOT_OPEN) {
+    if (verdict == DATASET_NOT_OPEN)
         return call_problem(call, PROBLEM_DATASET_NOT_OPEN, "The dataset is sealed already.");
-    }
-    if (verdict != DATASET_OK) {
+    if (verdict != DATASET_OK)
         return unknown_dataset(call);
-    }
     row.state = DATASET_SEALED;
     return call_reply_json(call, 200, dataset_json(&row, true));
 }
@@ -344,9 +315,8 @@ static void forget(void *what)
 static bool forget_at_the_end(struct call *call, const char *dataset)
 {
     struct forgetting *forgetting = arena_array(&call->arena, 1, sizeof *forgetting);
-    if (forgetting == NULL) {
+    if (forgetting == NULL)
         return false;
-    }
     forgetting->shelf = call->app->teachers;
     snprintf(forgetting->dataset, sizeof forgetting->dataset, "%s", dataset);
     return call_defer(call, forget, forgetting);
@@ -356,9 +326,8 @@ enum problem api_datasets_delete(struct call *call)
 {
     struct dataset_row row;
     enum problem problem = dataset_of_call(call, &row);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     bool used = false;
     enum dataset_verdict verdict = DATASET_UNKNOWN;
     enum db_status status = jobs_use_dataset(call->db, row.id, &used);
@@ -366,17 +335,13 @@ enum problem api_datasets_delete(struct call *call)
         return call_problem(call, PROBLEM_CONFLICT,
                             "A job on this dataset is queued or running: cancel it first.");
     }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = datasets_delete(call->db, row.id, &verdict);
-    }
-    if (status == DB_OK && verdict == DATASET_OK) {
+    if (status == DB_OK && verdict == DATASET_OK)
         status = policies_erase_ensembles(call->db, row.id);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    if (verdict != DATASET_OK) {
+    if (verdict != DATASET_OK)
         return unknown_dataset(call);
-    }
     return forget_at_the_end(call, row.id) ? call_reply_empty(call, 204) : PROBLEM_INTERNAL_ERROR;
 }

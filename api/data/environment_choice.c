@@ -11,9 +11,8 @@
 static const struct env *find(struct call *call, const char *pointer, const char *name)
 {
     const struct env *env = worlds_find(call->app->settings.worlds, name);
-    if (env == NULL) {
+    if (env == NULL)
         call_invalid(call, pointer, "is not known: see GET /v1/environments");
-    }
     return env;
 }
 
@@ -40,9 +39,8 @@ bool environment_choice_read(struct call *call, const char *pointer, const json_
             field_text("name", &name, 1, 63),
             field_optional(field_object("parameters", &parameters)),
         };
-        if (!fields_read(call, value, pointer, fields, 2)) {
+        if (!fields_read(call, value, pointer, fields, 2))
             return false;
-        }
         snprintf(at, sizeof at, "%s/name", pointer);
     } else {
         snprintf(at, sizeof at, "%s", pointer);
@@ -53,9 +51,8 @@ bool environment_choice_read(struct call *call, const char *pointer, const json_
         return false;
     }
     out->env = find(call, at, name);
-    if (out->env == NULL) {
+    if (out->env == NULL)
         return false;
-    }
     env_defaults(out->env, out->parameters);
     snprintf(at, sizeof at, "%s/parameters", pointer);
     if (parameters != NULL && !read_parameters(call, at, parameters, out)) {

@@ -18,14 +18,12 @@ static bool grow(struct expert_names *names)
 {
     uint32_t room = names->room == 0 ? 64 : 2 * names->room;
     char **larger = realloc(names->names, room * sizeof *larger);
-    if (larger == NULL) {
+    if (larger == NULL)
         return false;
-    }
     names->names = larger;
     uint32_t *slots = calloc((size_t)room * 2, sizeof *slots);
-    if (slots == NULL) {
+    if (slots == NULL)
         return false;
-    }
     free(names->slots);
     names->slots = slots;
     names->room = room;
@@ -38,9 +36,8 @@ static uint32_t slot_of(const struct expert_names *names, const char *name)
     uint64_t hash;
     crypto_shorthash((unsigned char *)&hash, (const unsigned char *)name, strlen(name), names->key);
     uint32_t slot = (uint32_t)hash & names->mask;
-    while (names->slots[slot] != 0 && strcmp(names->names[names->slots[slot] - 1], name) != 0) {
+    while (names->slots[slot] != 0 && strcmp(names->names[names->slots[slot] - 1], name) != 0)
         slot = (slot + 1) & names->mask;
-    }
     return slot;
 }
 
@@ -51,20 +48,17 @@ struct expert_names *expert_names_new(void)
         expert_names_free(names);
         return NULL;
     }
-    if (names != NULL) {
+    if (names != NULL)
         crypto_shorthash_keygen(names->key);
-    }
     return names;
 }
 
 void expert_names_free(struct expert_names *names)
 {
-    if (names == NULL) {
+    if (names == NULL)
         return;
-    }
-    for (uint32_t i = 0; i < names->count; i++) {
+    for (uint32_t i = 0; i < names->count; i++)
         free(names->names[i]);
-    }
     free(names->names);
     free(names->slots);
     free(names);
@@ -78,22 +72,18 @@ bool expert_names_number(struct expert_names *names, const char *name, uint32_t 
         *out_number = names->slots[slot] - 1;
         return true;
     }
-    if (names->count >= most) {
+    if (names->count >= most)
         return false;
-    }
     if (names->count == names->room) {
-        if (!grow(names)) {
+        if (!grow(names))
             return false;
-        }
-        for (uint32_t i = 0; i < names->count; i++) {
+        for (uint32_t i = 0; i < names->count; i++)
             names->slots[slot_of(names, names->names[i])] = i + 1;
-        }
         slot = slot_of(names, name);
     }
     char *copy = strdup(name);
-    if (copy == NULL) {
+    if (copy == NULL)
         return false;
-    }
     names->names[names->count] = copy;
     *out_number = names->count++;
     names->slots[slot] = names->count;
@@ -112,15 +102,13 @@ const char *const *expert_names_all(const struct expert_names *names)
 
 const char *expert_name_problem(const char *name, size_t size)
 {
-    if (size == 0 || size > EXPERT_NAME_MAX) {
+    if (size == 0 || size > EXPERT_NAME_MAX)
         return "must have 1 to 64 characters";
-    }
     for (size_t i = 0; i < size; i++) {
         char c = name[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (c == '\0' || strchr("._:@+-", c) == NULL)) {
+        if (!letter && (c == '\0' || strchr("._:@+-", c) == NULL))
             return "may have letters, digits and . _ : @ + - only";
-        }
     }
     return NULL;
 }

@@ -26,26 +26,22 @@ enum problem api_experts_put_policy(struct call *call)
 {
     struct dataset_row dataset;
     enum problem problem = dataset_of_call(call, &dataset);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const char *expert = call_parameter(call, "expert");
     const char *wrong = expert_name_problem(expert, strlen(expert));
-    if (wrong != NULL) {
+    if (wrong != NULL)
         return call_problem(call, PROBLEM_NOT_FOUND, "The name of an expert %s.", wrong);
-    }
     struct policy *policy =
         network_read(call, call->body, "", dataset.state_dim, dataset.action_count);
-    if (policy == NULL) {
+    if (policy == NULL)
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
-    }
     unsigned char *bytes = NULL;
     size_t size = 0;
     bool written = policy_to_bytes(policy, &bytes, &size);
     policy_free(policy);
-    if (!written) {
+    if (!written)
         return PROBLEM_INTERNAL_ERROR;
-    }
     const struct expert_policy put = {.dataset = dataset.id,
                                       .expert = expert,
                                       .client = call->caller.id,
@@ -56,8 +52,7 @@ enum problem api_experts_put_policy(struct call *call)
     enum dataset_verdict verdict = DATASET_UNKNOWN;
     enum db_status status = datasets_put_policy(call->db, &put, &verdict);
     free(bytes);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return verdict == DATASET_OK ? call_reply_empty(call, 204) : refused(call, verdict);
 }

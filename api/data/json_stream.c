@@ -20,9 +20,8 @@ struct json_stream *json_stream_new(const struct json_stream_shape *shape,
                                     struct byte_reader reader, struct json_stream_faults faults)
 {
     struct json_stream *stream = malloc(sizeof *stream);
-    if (stream == NULL) {
+    if (stream == NULL)
         return NULL;
-    }
     if (!json_scan_open(&stream->scan, reader)) {
         free(stream);
         return NULL;
@@ -39,9 +38,8 @@ struct json_stream *json_stream_new(const struct json_stream_shape *shape,
 
 void json_stream_free(struct json_stream *stream)
 {
-    if (stream == NULL) {
+    if (stream == NULL)
         return;
-    }
     json_trajectory_close(&stream->hand);
     json_scan_close(&stream->scan);
     free(stream);
@@ -53,9 +51,8 @@ void json_stream_free(struct json_stream *stream)
 static enum json_stream_status lose(struct json_stream *stream)
 {
     struct json_scan *scan = &stream->scan;
-    if (scan->gone) {
+    if (scan->gone)
         return JSON_STREAM_GONE;
-    }
     stream->hand.start = scan->line;
     json_trajectory_fault(&stream->hand, scan->fault);
     stream->over = stream->form == FORM_ARRAY || !json_scan_next_line(scan);
@@ -65,9 +62,8 @@ static enum json_stream_status lose(struct json_stream *stream)
 /* Goes to the next line that holds something; false at the end. */
 static bool next_line(struct json_scan *scan)
 {
-    while (json_scan_peek(scan) == '\n') {
+    while (json_scan_peek(scan) == '\n')
         json_scan_next_line(scan);
-    }
     return !json_scan_at_end(scan);
 }
 
@@ -75,15 +71,13 @@ static bool next_line(struct json_scan *scan)
 static bool next_element(struct json_stream *stream, bool first)
 {
     struct json_scan *scan = &stream->scan;
-    if (first) {
+    if (first)
         scan->at++;
-    }
     unsigned char c = json_scan_peek(scan);
     if (c == ']') {
         scan->at++;
-        if (!json_scan_at_end(scan)) {
+        if (!json_scan_at_end(scan))
             json_scan_fault(scan, "Something follows the array.");
-        }
         return false;
     }
     return first || json_scan_expect(scan, ',', "A ',' or ']' was expected.");
@@ -92,9 +86,8 @@ static bool next_element(struct json_stream *stream, bool first)
 /* A compressed body that nobody declared would give a fault for every line feed among its bytes. */
 static bool is_compressed(struct json_scan *scan)
 {
-    if (!json_scan_begins(scan, "\x1F\x8B", 2) && !json_scan_begins(scan, "\x28\xB5\x2F\xFD", 4)) {
+    if (!json_scan_begins(scan, "\x1F\x8B", 2) && !json_scan_begins(scan, "\x28\xB5\x2F\xFD", 4))
         return false;
-    }
     json_scan_fault(scan, "The body is compressed: send Content-Encoding: gzip or zstd with it.");
     return true;
 }
@@ -114,9 +107,8 @@ static bool advance(struct json_stream *stream)
         stream->hand.in_array = array;
         scan->line_is_token = !array;
     }
-    if (stream->form == FORM_LINES) {
+    if (stream->form == FORM_LINES)
         return next_line(scan);
-    }
     stream->hand.element += !first;
     return next_element(stream, first);
 }
@@ -130,9 +122,8 @@ enum json_stream_status json_stream_next(struct json_stream *stream, struct traj
                                          const char **out_expert)
 {
     struct json_scan *scan = &stream->scan;
-    if (stream->over) {
+    if (stream->over)
         return JSON_STREAM_END;
-    }
     if (!advance(stream)) {
         if (scan->fault == NULL) {
             stream->over = true;
@@ -140,19 +131,16 @@ enum json_stream_status json_stream_next(struct json_stream *stream, struct traj
         }
         return lose(stream);
     }
-    if (!json_trajectory_read(&stream->hand)) {
+    if (!json_trajectory_read(&stream->hand))
         return lose(stream);
-    }
     if (stream->form == FORM_LINES && !ends_line(scan)) {
         json_scan_fault(scan, "A line holds one trajectory and nothing else.");
         return lose(stream);
     }
-    if (scan->gone) {
+    if (scan->gone)
         return JSON_STREAM_GONE;
-    }
-    if (stream->hand.faulty) {
+    if (stream->hand.faulty)
         return JSON_STREAM_FAULTY;
-    }
     const struct json_trajectory *hand = &stream->hand;
     *out = (struct trajectory){.length = hand->actions_count,
                                .terminated = hand->terminated,

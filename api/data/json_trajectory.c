@@ -48,9 +48,8 @@ __attribute__((format(printf, 3, 4))) static void fault(struct json_trajectory *
 {
     char pointer[256];
     int used = 0;
-    if (hand->in_array) {
+    if (hand->in_array)
         used = snprintf(pointer, sizeof pointer, "/%llu", (unsigned long long)hand->element);
-    }
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(pointer + used, sizeof pointer - (size_t)used, format, arguments);
@@ -68,9 +67,8 @@ fault_value(struct json_trajectory *hand, const char *detail, const char *format
     va_start(arguments, format);
     vsnprintf(pointer, sizeof pointer, format, arguments);
     va_end(arguments);
-    if (!json_scan_skip(hand->scan, 3)) {
+    if (!json_scan_skip(hand->scan, 3))
         return false;
-    }
     fault(hand, detail, "%s", pointer);
     return true;
 }
@@ -123,18 +121,15 @@ static bool open_array(struct json_scan *scan, bool *out_good)
 
 static bool read_expert(struct json_trajectory *hand)
 {
-    if (json_scan_peek(hand->scan) != '"') {
+    if (json_scan_peek(hand->scan) != '"')
         return fault_value(hand, "must be a string", "/expert");
-    }
     size_t size;
     bool cut;
-    if (!json_scan_string(hand->scan, hand->expert, sizeof hand->expert, &size, &cut)) {
+    if (!json_scan_string(hand->scan, hand->expert, sizeof hand->expert, &size, &cut))
         return false;
-    }
     const char *problem = expert_name_problem(hand->expert, cut ? EXPERT_NAME_MAX + 1 : size);
-    if (problem != NULL) {
+    if (problem != NULL)
         fault(hand, problem, "/expert");
-    }
     return true;
 }
 
@@ -153,18 +148,15 @@ static bool read_row(struct json_trajectory *hand, float *row, uint32_t index)
             }
             struct json_number_token number;
             good = json_scan_number(scan, &number);
-            if (good && !isfinite(number.value)) {
+            if (good && !isfinite(number.value))
                 fault(hand, "is beyond the range of a 32-bit float", "/states/%u/%u", index, count);
-            }
-            if (good && count < dim && row != NULL) {
+            if (good && count < dim && row != NULL)
                 row[count] = number.value;
-            }
             count += count <= dim;
         } while (good && another(scan));
     }
-    if (!good || scan->fault != NULL) {
+    if (!good || scan->fault != NULL)
         return false;
-    }
     if (count != dim) {
         char detail[80];
         snprintf(detail, sizeof detail, "must have %u numbers, the dataset's state_dim", dim);
@@ -186,11 +178,10 @@ static bool read_states(struct json_trajectory *hand)
         do {
             uint32_t index = hand->rows;
             float *row = index < most ? hand->states + (size_t)index * hand->shape.state_dim : NULL;
-            if (json_scan_peek(scan) == '[') {
+            if (json_scan_peek(scan) == '[')
                 good = read_row(hand, row, index);
-            } else {
+            else
                 good = fault_value(hand, "must be an array of numbers", "/states/%u", index);
-            }
             hand->rows += hand->rows <= most;
         } while (good && another(scan));
     }
@@ -206,19 +197,16 @@ static bool read_item(struct json_trajectory *hand, enum member member, uint32_t
 {
     struct json_number_token number = {0};
     const char *name = member_names[member];
-    if (!is_number(json_scan_peek(hand->scan))) {
+    if (!is_number(json_scan_peek(hand->scan)))
         return fault_value(hand, "must be a number", "/%s/%u", name, index);
-    }
-    if (!json_scan_number(hand->scan, &number)) {
+    if (!json_scan_number(hand->scan, &number))
         return false;
-    }
     bool keep = index < hand->shape.max_episode_steps;
     if (member == REWARDS) {
-        if (!isfinite(number.value)) {
+        if (!isfinite(number.value))
             fault(hand, "is beyond the range of a 32-bit float", "/rewards/%u", index);
-        } else if (keep) {
+        else if (keep)
             hand->rewards[index] = number.value;
-        }
         return true;
     }
     if (!number.integer || number.digits >= hand->shape.action_count) {
@@ -242,12 +230,11 @@ static bool read_list(struct json_trajectory *hand, enum member member, uint32_t
         return fault_value(hand, "must be an array of numbers", "/%s", name);
     }
     bool good;
-    if (open_array(scan, &good)) {
+    if (open_array(scan, &good))
         do {
             good = read_item(hand, member, *out_count);
             *out_count += *out_count <= most;
         } while (good && another(scan));
-    }
     if (good && *out_count > most) {
         hand->lists_faulty = true;
         fault(hand, "has more elements than the dataset's max_episode_steps", "/%s", name);
@@ -258,9 +245,8 @@ static bool read_list(struct json_trajectory *hand, enum member member, uint32_t
 static bool read_flag(struct json_trajectory *hand, enum member member, bool *out)
 {
     unsigned char c = json_scan_peek(hand->scan);
-    if (c == 't' || c == 'f') {
+    if (c == 't' || c == 'f')
         return json_scan_bool(hand->scan, out);
-    }
     return fault_value(hand, "must be true or false", "/%s", member_names[member]);
 }
 
@@ -288,11 +274,9 @@ static bool read_value(struct json_trajectory *hand, enum member member)
  */
 static const char *nearest_member(const char *name)
 {
-    for (unsigned i = 0; i < MEMBER_COUNT; i++) {
-        if (strncasecmp(name, member_names[i], 4) == 0) {
+    for (unsigned i = 0; i < MEMBER_COUNT; i++)
+        if (strncasecmp(name, member_names[i], 4) == 0)
             return member_names[i];
-        }
-    }
     return NULL;
 }
 
@@ -303,16 +287,13 @@ static bool read_member(struct json_trajectory *hand)
     size_t size;
     bool cut;
     if (!json_scan_string(scan, name, sizeof name, &size, &cut) ||
-        !json_scan_expect(scan, ':', "A ':' was expected after a name.")) {
+        !json_scan_expect(scan, ':', "A ':' was expected after a name."))
         return false;
-    }
     for (unsigned i = 0; i < MEMBER_COUNT; i++) {
-        if (strcmp(name, member_names[i]) != 0) {
+        if (strcmp(name, member_names[i]) != 0)
             continue;
-        }
-        if (hand->seen & 1U << i) {
+        if (hand->seen & 1U << i)
             return fault_value(hand, "is given twice", "/%s", name);
-        }
         hand->seen |= 1U << i;
         return read_value(hand, (enum member)i);
     }
@@ -329,15 +310,12 @@ static bool read_member(struct json_trajectory *hand)
 static void check_lengths(struct json_trajectory *hand)
 {
     char detail[120];
-    for (unsigned i = 0; i < MEMBER_COUNT; i++) {
-        if (!(hand->seen & 1U << i)) {
+    for (unsigned i = 0; i < MEMBER_COUNT; i++)
+        if (!(hand->seen & 1U << i))
             fault(hand, "is missing", "/%s", member_names[i]);
-        }
-    }
     unsigned lists = 1U << ACTIONS | 1U << REWARDS;
-    if (hand->lists_faulty || (hand->seen & lists) != lists) {
+    if (hand->lists_faulty || (hand->seen & lists) != lists)
         return;
-    }
     if (hand->actions_count == 0) {
         fault(hand, "must have at least one element", "/actions");
         return;
@@ -364,9 +342,8 @@ bool json_trajectory_read(struct json_trajectory *hand)
     hand->terminated = hand->truncated = false;
     hand->faulty = hand->rows_faulty = hand->lists_faulty = false;
     hand->start = scan->line;
-    if (json_scan_peek(scan) != '{') {
+    if (json_scan_peek(scan) != '{')
         return fault_value(hand, "must be an object", "%s", "");
-    }
     scan->at++;
     if (json_scan_peek(scan) == '}') {
         scan->at++;
@@ -374,17 +351,14 @@ bool json_trajectory_read(struct json_trajectory *hand)
         return true;
     }
     for (;;) {
-        if (!read_member(hand)) {
+        if (!read_member(hand))
             return false;
-        }
-        if (json_scan_peek(scan) != ',') {
+        if (json_scan_peek(scan) != ',')
             break;
-        }
         scan->at++;
     }
-    if (!json_scan_expect(scan, '}', "A ',' or '}' was expected.")) {
+    if (!json_scan_expect(scan, '}', "A ',' or '}' was expected."))
         return false;
-    }
     check_lengths(hand);
     return true;
 }

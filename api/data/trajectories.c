@@ -55,11 +55,9 @@ static enum problem check_type(struct call *call)
                                         "application/json"};
     const char *type = call_request_header(call, "Content-Type");
     size_t length = type == NULL ? 0 : strcspn(type, "; \t");
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (length == strlen(types[i]) && strncasecmp(type, types[i], length) == 0) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (length == strlen(types[i]) && strncasecmp(type, types[i], length) == 0)
             return PROBLEM_NONE;
-        }
-    }
     call_problem_member(call, "accepts", json_pack("[s, s]", types[0], types[2]));
     return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                         "Trajectories are taken as application/x-ndjson, one to a line, or as an "
@@ -69,9 +67,8 @@ static enum problem check_type(struct call *call)
 static enum problem check_encoding(struct call *call, enum inflate_encoding *out)
 {
     *out = inflate_encoding_find(call_request_header(call, "Content-Encoding"));
-    if (*out != INFLATE_UNKNOWN) {
+    if (*out != INFLATE_UNKNOWN)
         return PROBLEM_NONE;
-    }
     call_problem_member(call, "accepts", json_pack("[s, s, s]", "gzip", "zstd", "identity"));
     return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                         "A Content-Encoding of gzip, zstd or identity is understood.");
@@ -97,16 +94,14 @@ static enum problem begin(struct upload *upload)
     char id[ID_SIZE];
     enum db_status status =
         uploads_begin(call->db, upload->dataset.id, call->caller.id, call->now_ms, id, &verdict);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     if (verdict == DATASET_NOT_OPEN) {
         return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
                             "The dataset is sealed: nothing can be added.");
     }
-    if (verdict != DATASET_OK) {
+    if (verdict != DATASET_OK)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
-    }
     memcpy(upload->id, id, ID_SIZE);
     return PROBLEM_NONE;
 }
@@ -123,9 +118,8 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     upload->room = CHUNK_BYTES;
     upload->chunk = malloc(upload->room);
     upload->inflate = inflate_new(encoding, body, call->app->settings.max_upload_bytes);
-    if (upload->names == NULL || upload->chunk == NULL || upload->inflate == NULL) {
+    if (upload->names == NULL || upload->chunk == NULL || upload->inflate == NULL)
         return false;
-    }
     upload->stream = json_stream_new(&shape, inflate_reader(upload->inflate),
                                      (struct json_stream_faults){upload, report_fault});
     return upload->stream != NULL;
@@ -135,9 +129,8 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
 
 static enum problem flush(struct upload *upload)
 {
-    if (upload->used == 0) {
+    if (upload->used == 0)
         return PROBLEM_NONE;
-    }
     struct call *call = upload->call;
     enum db_status status =
         uploads_chunk(call->db, upload->id, upload->chunks, upload->chunk, upload->used);
@@ -158,15 +151,13 @@ static enum problem store(struct upload *upload, struct trajectory *trajectory, 
     size_t size = trajectory_record_size(trajectory->length, upload->dataset.state_dim);
     if (size > upload->room - upload->used) {
         enum problem problem = flush(upload);
-        if (problem != PROBLEM_NONE) {
+        if (problem != PROBLEM_NONE)
             return problem;
-        }
     }
     if (size > upload->room) { /* one longer than a chunk is a chunk of its own */
         unsigned char *larger = realloc(upload->chunk, size);
-        if (larger == NULL) {
+        if (larger == NULL)
             return PROBLEM_INTERNAL_ERROR;
-        }
         upload->chunk = larger;
         upload->room = size;
     }
@@ -220,34 +211,29 @@ static enum problem read_all(struct upload *upload)
         case JSON_STREAM_END:
             return call_error_count(call) > 0 ? PROBLEM_VALIDATION : flush(upload);
         }
-        if (problem != PROBLEM_NONE) {
+        if (problem != PROBLEM_NONE)
             return problem;
-        }
     }
 }
 
 enum problem api_trajectories_prepare(struct call *call)
 {
     struct upload *upload = arena_array(&call->arena, 1, sizeof *upload);
-    if (upload == NULL) {
+    if (upload == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     upload->call = call;
     enum inflate_encoding encoding;
     enum problem problem = dataset_of_call(call, &upload->dataset);
     if (problem != PROBLEM_NONE || (problem = check_type(call)) != PROBLEM_NONE ||
         (problem = check_encoding(call, &encoding)) != PROBLEM_NONE ||
-        (problem = begin(upload)) != PROBLEM_NONE) {
+        (problem = begin(upload)) != PROBLEM_NONE)
         return problem;
-    }
-    if (!call_defer(call, upload_end, upload) || !open_readers(upload, encoding)) {
+    if (!call_defer(call, upload_end, upload) || !open_readers(upload, encoding))
         return PROBLEM_INTERNAL_ERROR;
-    }
     call->plan = upload;
     problem = read_all(upload);
-    if (problem == PROBLEM_NONE && upload->trajectories == 0) {
+    if (problem == PROBLEM_NONE && upload->trajectories == 0)
         return call_invalid(call, "", "The upload holds no trajectory.");
-    }
     return problem;
 }
 
@@ -283,12 +269,10 @@ enum problem api_trajectories_upload(struct call *call)
     };
     struct upload_outcome outcome = {.verdict = DATASET_UNKNOWN};
     enum db_status status = uploads_commit(call->db, upload->id, &summary, &outcome);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    if (outcome.verdict != DATASET_OK) {
+    if (outcome.verdict != DATASET_OK)
         return refused(upload, &outcome);
-    }
     return call_reply_json(call, 201,
                            json_pack("{s:I, s:I, s:I}", "trajectories",
                                      (json_int_t)upload->trajectories, "transitions",

@@ -31,9 +31,8 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
                              (json_int_t)job->total_steps, "fraction",
                              json_number(steps > 0 ? step / steps : 0), "eta_seconds", eta,
                              "queue_place", place);
-    if (job->has_shown_return) {
+    if (job->has_shown_return)
         json_member_add(&json, "mean_return", json_number(job->shown_return));
-    }
     return json;
 }
 
@@ -41,9 +40,8 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
 static json_t *answers_json(const struct job_row *job, const struct job_plan *plan)
 {
     struct job_teacher_spent spent;
-    if (!job_teacher_spent_of(job->findings, &spent)) {
+    if (!job_teacher_spent_of(job->findings, &spent))
         return NULL;
-    }
     return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested", json_null(),
                      "reserved", budget_amount(0, 0), "spent",
                      budget_amount(spent.epsilon, spent.delta));
@@ -53,12 +51,10 @@ static json_t *answers_json(const struct job_row *job, const struct job_plan *pl
  * (where there is no account: those whose episodes are thought of). */
 static json_t *privacy_json(const struct job_row *job, const struct job_plan *plan)
 {
-    if (plan->request.mechanism == MECHANISM_NONE) {
+    if (plan->request.mechanism == MECHANISM_NONE)
         return json_null();
-    }
-    if (plan->teacher[0] != '\0') {
+    if (plan->teacher[0] != '\0')
         return answers_json(job, plan);
-    }
     bool over = job_is_over(job), holds = !over && job->account[0] != '\0';
     double held = !holds ? 0 : ledger_units_value(job->hold_units);
     double held_delta = !holds ? 0 : ledger_delta_value(job->hold_delta);
@@ -73,9 +69,8 @@ static json_t *privacy_json(const struct job_row *job, const struct job_plan *pl
 
 static json_t *evaluation_json(const struct job_row *job)
 {
-    if (!job->has_evaluation) {
+    if (!job->has_evaluation)
         return json_null();
-    }
     return json_pack("{s:o, s:o, s:I}", "mean_return", json_number(job->mean_return), "std_return",
                      json_number(job->std_return), "episodes", (json_int_t)job->episodes);
 }
@@ -83,9 +78,8 @@ static json_t *evaluation_json(const struct job_row *job)
 static json_t *error_json(const struct job_row *job)
 {
     enum problem problem = problem_find(job->problem_slug);
-    if (job->problem_slug[0] == '\0' || problem == PROBLEM_NONE) {
+    if (job->problem_slug[0] == '\0' || problem == PROBLEM_NONE)
         return json_null();
-    }
     const struct problem_info *info = problem_info(problem);
     char type[80];
     snprintf(type, sizeof type, "/problems/%s", info->slug);
@@ -139,9 +133,8 @@ static json_t *notes_json(const struct job_plan *plan)
 
 static json_t *findings_json(const struct job_row *job)
 {
-    if (job->findings[0] == '\0') {
+    if (job->findings[0] == '\0')
         return json_null();
-    }
     return json_load_stored(job->findings);
 }
 
@@ -169,9 +162,8 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
     bool starved = false;
-    if (!job_plan_read(job->plan, &plan, &starved)) {
+    if (!job_plan_read(job->plan, &plan, &starved))
         return starved ? NULL : outcome_json(job, queue_place, now_ms);
-    }
     bool played = plan.algorithm->plays_given;
     json_t *sweep = job_sweep_json(&plan);
     json_t *release =

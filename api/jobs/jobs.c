@@ -19,9 +19,8 @@
 enum problem api_jobs_prepare(struct call *call)
 {
     struct job_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL) {
+    if (wish == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     call->plan = wish;
     return job_wish_read(call, wish);
 }
@@ -30,16 +29,13 @@ enum problem api_jobs_prepare(struct call *call)
 static enum problem check_dataset(struct call *call, const struct job_wish *wish)
 {
     struct dataset_row now;
-    if (wish->dataset.id[0] == '\0') {
+    if (wish->dataset.id[0] == '\0')
         return PROBLEM_NONE; /* it learns without one */
-    }
     enum db_status status = datasets_find(call->db, wish->dataset.id, &now);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
-    if (status == DB_NONE || now.state == DATASET_DELETED) {
+    if (status == DB_NONE || now.state == DATASET_DELETED)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
-    }
     if (now.state != DATASET_SEALED) {
         return call_problem(call, PROBLEM_DATASET_NOT_SEALED,
                             "Seal the dataset first: POST /v1/datasets/%s:seal.", now.id);
@@ -59,21 +55,17 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     bool plays = wish->dataset.id[0] == '\0';
     if (wish->plan.request.mechanism == MECHANISM_NONE ||
         wish->plan.request.mechanism == MECHANISM_TEACHER_ANSWERS || /* each answer is paid for */
-        (!plays && wish->dataset.account[0] == '\0')) {
+        (!plays && wish->dataset.account[0] == '\0'))
         return PROBLEM_NONE;
-    }
     if (!ledger_units_up(privacy->epsilon, &job->hold_units) ||
-        !ledger_delta_up(privacy->delta, &job->hold_delta)) {
+        !ledger_delta_up(privacy->delta, &job->hold_delta))
         return call_problem(call, PROBLEM_INFEASIBLE, "The price is too large to be counted.");
-    }
-    if (plays) {
+    if (plays)
         return PROBLEM_NONE;
-    }
     memcpy(job->account, wish->dataset.account, ID_SIZE);
     char *event = job_plan_event(&wish->plan, privacy->steps, true);
-    if (event == NULL) {
+    if (event == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     const struct ledger_charge charge = {
         .prices = {{job->account, job->hold_units, job->hold_delta}},
         .count = 1,
@@ -84,9 +76,8 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     struct ledger_outcome outcome;
     enum db_status status = ledger_hold(call->db, &charge, &outcome);
     free(event);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
 }
 
@@ -95,18 +86,15 @@ static enum problem submit(struct call *call, const struct job_wish *wish, struc
     size_t size;
     job->request = json_text_write(call->body, false, &size);
     job->plan = job_plan_write(&wish->plan);
-    if (job->request == NULL || job->plan == NULL) {
+    if (job->request == NULL || job->plan == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     enum db_status status = jobs_submit(call->db, job);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     int64_t place = 0;
     status = jobs_queue_place(call->db, job->id, &place);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     call_location(call, "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
     return call_reply_json(call, 202, job_json(job, place, call->now_ms));
@@ -118,12 +106,10 @@ enum problem api_jobs_create(struct call *call)
     /* What is public by its nature has never seen anybody's data. */
     assert(!wish->plan.algorithm->result_is_public || wish->dataset.id[0] == '\0');
     enum problem problem = check_dataset(call, wish);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
-    if (!wish->feasible) {
+    if (!wish->feasible)
         return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
-    }
     if (job_release_drowns(&wish->plan)) {
         const struct job_plan *plan = &wish->plan;
         bool rewards = plan->request.protects_rewards;
@@ -150,9 +136,8 @@ enum problem api_jobs_create(struct call *call)
     snprintf(job.mechanism, sizeof job.mechanism, "%s",
              algorithm_mechanism_name(wish->plan.request.mechanism));
     problem = hold_price(call, wish, &job);
-    if (problem == PROBLEM_NONE) {
+    if (problem == PROBLEM_NONE)
         problem = submit(call, wish, &job);
-    }
     job_done(&job);
     return problem;
 }
@@ -168,16 +153,13 @@ enum problem job_of_call(struct call *call, struct job_row **out)
 {
     struct job_row *job = arena_array(&call->arena, 1, sizeof *job);
     *out = job;
-    if (job == NULL) {
+    if (job == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     enum db_status status = jobs_find(call->db, call_parameter(call, "id"), job);
-    if (status == DB_OK && !call_defer(call, free_job, job)) {
+    if (status == DB_OK && !call_defer(call, free_job, job))
         return PROBLEM_INTERNAL_ERROR;
-    }
-    if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0)) {
+    if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
-    }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
@@ -185,12 +167,10 @@ static enum problem reply_job(struct call *call, const struct job_row *job)
 {
     int64_t place = 0;
     enum db_status status = jobs_queue_place(call->db, job->id, &place);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    if (!job_is_over(job)) {
+    if (!job_is_over(job))
         call_header(call, "Retry-After", "1");
-    }
     return call_reply_json(call, 200, job_json(job, place, call->now_ms));
 }
 
@@ -205,9 +185,8 @@ static bool list_one(void *context, const struct job_row *job)
 {
     struct page *page = context;
     int64_t place = 0;
-    if (job->state == JOB_QUEUED) {
+    if (job->state == JOB_QUEUED)
         (void)jobs_queue_place(page->call->db, job->id, &place); /* 0 when it cannot be told */
-    }
     return page_add(page, job_json(job, place, page->call->now_ms), job->id);
 }
 
@@ -215,9 +194,8 @@ enum problem api_jobs_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum job_state state;
     const char *named = call_query(call, "state");
     if (named != NULL && !job_state_named(named, &state)) {
@@ -236,18 +214,16 @@ enum problem api_jobs_list(struct call *call)
 /* It never started: all that is held for it is free again. */
 static enum problem release_hold(struct call *call, const struct job_row *job)
 {
-    if (job->account[0] == '\0') {
+    if (job->account[0] == '\0')
         return PROBLEM_NONE;
-    }
     const struct ledger_charge charge = {.client = call->caller.id,
                                          .resource = job->id,
                                          .event = "{\"type\":\"NoOpDpEvent\"}",
                                          .now_ms = call->now_ms};
     struct ledger_outcome outcome;
     enum db_status status = ledger_settle(call->db, &charge, &outcome);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
 }
 
@@ -255,14 +231,12 @@ enum problem api_jobs_cancel(struct call *call)
 {
     struct job_row *job;
     enum problem problem = job_of_call(call, &job);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum job_cancel verdict = JOB_CANCEL_UNKNOWN;
     enum db_status status = jobs_cancel(call->db, job->id, call->now_ms, &verdict);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     switch (verdict) {
     case JOB_CANCEL_DONE:
         problem = release_hold(call, job);
@@ -275,9 +249,8 @@ enum problem api_jobs_cancel(struct call *call)
     case JOB_CANCEL_UNKNOWN:
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
     }
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     struct job_row *now;
     problem = job_of_call(call, &now);
     return problem == PROBLEM_NONE ? reply_job(call, now) : problem;

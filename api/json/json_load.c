@@ -63,9 +63,8 @@ static void *take_room(size_t size)
 static void *allocate(size_t size)
 {
     void *bytes = watch.failed ? NULL : allocate_with(size);
-    if (!watch.parses) {
+    if (!watch.parses)
         return bytes;
-    }
     if (bytes == NULL) {
         watch.failed = true;
         bytes = take_room(size);
@@ -86,9 +85,8 @@ static void release(void *bytes)
         watch.buffer_size = watch.last_size;
     }
     uintptr_t at = (uintptr_t)bytes, from = (uintptr_t)watch.room;
-    if (!watch.parses || at < from || at >= from + watch.room_size) {
+    if (!watch.parses || at < from || at >= from + watch.room_size)
         free(bytes);
-    }
 }
 
 static void wire(void)
@@ -107,9 +105,8 @@ void json_load_guard(void *(*with)(size_t size))
 static bool begin(const struct json_look *look)
 {
     size_t most = BUFFER_FIRST;
-    while (most < look->longest + 2) { /* the character behind, and a NUL */
+    while (most < look->longest + 2) /* the character behind, and a NUL */
         most *= 2;
-    }
     watch = (struct watch){.parses = true,
                            .buffer_most = most,
                            .room = small_room.bytes,
@@ -124,9 +121,8 @@ static bool begin(const struct json_look *look)
 
 static void end(void)
 {
-    if (watch.room != small_room.bytes) {
+    if (watch.room != small_room.bytes)
         free(watch.room);
-    }
     watch = (struct watch){0};
 }
 

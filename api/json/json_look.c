@@ -5,9 +5,8 @@
 /* The place behind the digits that begin at AT; AT itself where there are none. */
 static size_t past_digits(const char *bytes, size_t at, size_t end)
 {
-    while (at < end && bytes[at] >= '0' && bytes[at] <= '9') {
+    while (at < end && bytes[at] >= '0' && bytes[at] <= '9')
         at++;
-    }
     return at;
 }
 
@@ -16,14 +15,12 @@ static bool is_number(const char *bytes, size_t at, size_t end)
 {
     at += bytes[at] == '-';
     size_t whole = past_digits(bytes, at, end), from = whole;
-    if (whole == at || (bytes[at] == '0' && whole > at + 1)) {
+    if (whole == at || (bytes[at] == '0' && whole > at + 1))
         return false;
-    }
     if (whole < end && bytes[whole] == '.') {
         from = past_digits(bytes, whole + 1, end);
-        if (from == whole + 1) {
+        if (from == whole + 1)
             return false;
-        }
     }
     if (from < end && (bytes[from] == 'e' || bytes[from] == 'E')) {
         size_t digits = from + 1;
@@ -44,17 +41,15 @@ static bool in_run(char c)
 static void note(struct json_look *look, size_t from, size_t length, size_t size)
 {
     look->longest = length > look->longest ? length : look->longest;
-    if (length > JSON_NUMBER_MAX && look->odd_at == size) {
+    if (length > JSON_NUMBER_MAX && look->odd_at == size)
         look->odd_at = from;
-    }
 }
 
 static size_t past_run(struct json_look *look, const char *bytes, size_t from, size_t size)
 {
     size_t at = from + 1;
-    while (at < size && in_run(bytes[at])) {
+    while (at < size && in_run(bytes[at]))
         at++;
-    }
     note(look, from, at - from, size);
     look->odd_number = look->odd_at == from && is_number(bytes, from, at);
     return at;

@@ -21,15 +21,12 @@ static void library_decimal(double value, struct decimal *out)
     shortest_digits(value, text);
     const char *c = text;
     int count = 0;
-    for (; *c != 'e'; c++) {
-        if (*c != '.') {
+    for (; *c != 'e'; c++)
+        if (*c != '.')
             out->digits[count++] = *c;
-        }
-    }
     int exponent = 0;
-    for (const char *digit = c + 2; *digit != '\0'; digit++) {
+    for (const char *digit = c + 2; *digit != '\0'; digit++)
         exponent = 10 * exponent + (*digit - '0');
-    }
     out->count = count;
     out->point = (c[1] == '-' ? -exponent : exponent) + 1;
 }
@@ -37,11 +34,10 @@ static void library_decimal(double value, struct decimal *out)
 /* VALUE is positive, and not a whole number below SHORTEST_NEAR_BELOW. */
 static void shortest_decimal(double value, struct decimal *out)
 {
-    if (value >= SHORTEST_NEAR_FROM && value < SHORTEST_NEAR_BELOW) {
+    if (value >= SHORTEST_NEAR_FROM && value < SHORTEST_NEAR_BELOW)
         out->count = (int)shortest_digits_near(value, out->digits, &out->point);
-    } else {
+    else
         library_decimal(value, out);
-    }
 }
 
 /* "e-7", "e+21": EXPONENT of at most three digits. */
@@ -50,12 +46,10 @@ static char *put_exponent(char *to, int exponent)
     unsigned rest = exponent < 0 ? (unsigned)-exponent : (unsigned)exponent;
     *to++ = 'e';
     *to++ = exponent < 0 ? '-' : '+';
-    if (rest >= 100) {
+    if (rest >= 100)
         *to++ = (char)('0' + rest / 100);
-    }
-    if (rest >= 10) {
+    if (rest >= 10)
         *to++ = (char)('0' + rest / 10 % 10);
-    }
     *to++ = (char)('0' + rest % 10);
     return to;
 }
@@ -70,9 +64,8 @@ static size_t put_whole(uint64_t value, char *out)
         digits[count++] = (char)('0' + value % 10);
         value /= 10;
     } while (value > 0);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         out[i] = digits[count - 1 - i];
-    }
     out[count] = '\0';
     return count;
 }
@@ -120,9 +113,8 @@ size_t json_text_number(double value, char out[32])
         out[0] = '-';
         value = -value;
     }
-    if (value < SHORTEST_NEAR_BELOW && value == (double)(int64_t)value) {
+    if (value < SHORTEST_NEAR_BELOW && value == (double)(int64_t)value)
         return sign + put_whole((uint64_t)value, out + sign);
-    }
     struct decimal decimal;
     shortest_decimal(value, &decimal);
     size_t length = sign + layout(&decimal, out + sign);

@@ -24,9 +24,8 @@ struct level {
 /* The byte behind the string that begins at AT, or END. */
 static const char *past_string(const char *at, const char *end)
 {
-    for (at++; at < end && *at != '"'; at++) {
+    for (at++; at < end && *at != '"'; at++)
         at += *at == '\\';
-    }
     return at < end ? at + 1 : end;
 }
 
@@ -42,9 +41,8 @@ static bool append_name(const struct level *level, char *out, size_t *used)
         out[(*used)++] = '/';
         for (const char *c = text; *c != '\0'; c++) {
             bool escaped = *c == '~' || *c == '/';
-            if (escaped) {
+            if (escaped)
                 out[(*used)++] = '~';
-            }
             out[(*used)++] = !escaped ? *c : *c == '~' ? '0' : '1';
         }
         out[*used] = '\0';
@@ -59,14 +57,12 @@ static void write_pointer(const struct level *levels, unsigned depth, char *out)
     out[0] = '\0';
     for (unsigned i = 0; i < depth; i++) {
         if (levels[i].object) {
-            if (levels[i].name == NULL || !append_name(&levels[i], out, &used)) {
+            if (levels[i].name == NULL || !append_name(&levels[i], out, &used))
                 return;
-            }
             continue;
         }
-        if (used + 24 > JSON_PLACE_SIZE) {
+        if (used + 24 > JSON_PLACE_SIZE)
             return;
-        }
         used += (size_t)snprintf(out + used, JSON_PLACE_SIZE - used, "/%zu", levels[i].index);
     }
 }

@@ -13,9 +13,8 @@
 bool json_scan_open(struct json_scan *scan, struct byte_reader reader)
 {
     scan->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (scan->c_locale == (locale_t)0) {
+    if (scan->c_locale == (locale_t)0)
         return false;
-    }
     scan->reader = reader;
     scan->at = scan->end = scan->buffer;
     *scan->end = 0;
@@ -32,18 +31,16 @@ void json_scan_close(struct json_scan *scan)
 
 bool json_scan_fault(struct json_scan *scan, const char *fault)
 {
-    if (scan->fault == NULL) {
+    if (scan->fault == NULL)
         scan->fault = fault;
-    }
     return false;
 }
 
 size_t json_scan_fill(struct json_scan *scan, size_t wanted)
 {
     size_t left = (size_t)(scan->end - scan->at);
-    if (left >= wanted || scan->finished) {
+    if (left >= wanted || scan->finished)
         return left;
-    }
     memmove(scan->buffer, scan->at, left);
     scan->at = scan->buffer;
     while (left < wanted && !scan->finished) {
@@ -65,9 +62,8 @@ unsigned char json_scan_peek(struct json_scan *scan)
 {
     for (;;) {
         unsigned char c = *scan->at;
-        if (c > ' ') {
+        if (c > ' ')
             return c;
-        }
         if (c == '\n' && !scan->line_is_token) {
             scan->line++;
             scan->at++;
@@ -91,17 +87,15 @@ bool json_scan_begins(struct json_scan *scan, const char *bytes, size_t size)
 
 const char *json_scan_unexpected(struct json_scan *scan, const char *what)
 {
-    if (scan->at == scan->end && scan->finished) {
+    if (scan->at == scan->end && scan->finished)
         return "The text ends before the value is complete.";
-    }
     return *scan->at == '\n' ? "The line ends before the value is complete." : what;
 }
 
 bool json_scan_expect(struct json_scan *scan, char byte, const char *what)
 {
-    if (json_scan_peek(scan) != (unsigned char)byte) {
+    if (json_scan_peek(scan) != (unsigned char)byte)
         return json_scan_fault(scan, json_scan_unexpected(scan, what));
-    }
     scan->at++;
     return true;
 }
@@ -111,9 +105,8 @@ bool json_scan_expect(struct json_scan *scan, char byte, const char *what)
 static bool take_word(struct json_scan *scan, const char *word)
 {
     size_t length = strlen(word);
-    if (json_scan_fill(scan, length + 1) < length || memcmp(scan->at, word, length) != 0) {
+    if (json_scan_fill(scan, length + 1) < length || memcmp(scan->at, word, length) != 0)
         return json_scan_fault(scan, "This is no JSON value.");
-    }
     scan->at += length;
     return true;
 }
@@ -121,9 +114,8 @@ static bool take_word(struct json_scan *scan, const char *word)
 bool json_scan_bool(struct json_scan *scan, bool *out)
 {
     unsigned char c = json_scan_peek(scan);
-    if (c != 't' && c != 'f') {
+    if (c != 't' && c != 'f')
         return json_scan_fault(scan, json_scan_unexpected(scan, "true or false was expected."));
-    }
     *out = c == 't';
     return take_word(scan, c == 't' ? "true" : "false");
 }
@@ -154,25 +146,21 @@ static bool skip_members(struct json_scan *scan, unsigned depth, bool object)
         return true;
     }
     for (;;) {
-        if (object && !(skip_string(scan) &&
-                        json_scan_expect(scan, ':', "A ':' was expected after a name."))) {
+        if (object &&
+            !(skip_string(scan) && json_scan_expect(scan, ':', "A ':' was expected after a name.")))
             return false;
-        }
-        if (!json_scan_skip(scan, depth + 1)) {
+        if (!json_scan_skip(scan, depth + 1))
             return false;
-        }
-        if (json_scan_peek(scan) != ',') {
+        if (json_scan_peek(scan) != ',')
             return json_scan_expect(scan, close, "A ',' or the closing bracket was expected.");
-        }
         scan->at++;
     }
 }
 
 bool json_scan_skip(struct json_scan *scan, unsigned depth)
 {
-    if (depth > JSON_SCAN_DEPTH_MAX) {
+    if (depth > JSON_SCAN_DEPTH_MAX)
         return json_scan_fault(scan, "The value is nested too deeply.");
-    }
     struct json_number_token number;
     switch (json_scan_peek(scan)) {
     case '{':
@@ -206,8 +194,7 @@ bool json_scan_next_line(struct json_scan *scan)
             return true;
         }
         scan->at = scan->end;
-        if (json_scan_fill(scan, 1) == 0) {
+        if (json_scan_fill(scan, 1) == 0)
             return false;
-        }
     }
 }

@@ -46,16 +46,13 @@ static inline const unsigned char *take_digits(const unsigned char *p, struct de
 static const unsigned char *take_exponent(const unsigned char *p, struct decimal *d)
 {
     bool negative = *p == '-';
-    if (*p == '-' || *p == '+') {
+    if (*p == '-' || *p == '+')
         p++;
-    }
-    if (*p < '0' || *p > '9') {
+    if (*p < '0' || *p > '9')
         return NULL;
-    }
     long exponent = 0;
-    for (; *p >= '0' && *p <= '9'; p++) {
+    for (; *p >= '0' && *p <= '9'; p++)
         exponent = exponent < 100000 ? exponent * 10 + (*p - '0') : exponent;
-    }
     d->exponent += negative ? -exponent : exponent;
     return p;
 }
@@ -68,20 +65,18 @@ static const unsigned char *split(const unsigned char *p, struct decimal *d)
         d->negative = true;
         p++;
     }
-    if (*p == '0') {
+    if (*p == '0')
         p++;
-    } else if (*p >= '1' && *p <= '9') {
+    else if (*p >= '1' && *p <= '9')
         p = take_digits(p, d, 0);
-    } else {
+    else
         return NULL;
-    }
     if (*p == '.') {
         const unsigned char *first = p + 1;
         p = take_digits(first, d, 1);
         d->plain = false;
-        if (p == first) {
+        if (p == first)
             return NULL;
-        }
     }
     if (*p == 'e' || *p == 'E') {
         d->plain = false;
@@ -93,9 +88,8 @@ static const unsigned char *split(const unsigned char *p, struct decimal *d)
 /* The nearest float, when the quick way can be sure of it. */
 static inline bool quick_float(const struct decimal *d, float *out)
 {
-    if (d->cut || d->exponent < -POWER_MAX || d->exponent > POWER_MAX) {
+    if (d->cut || d->exponent < -POWER_MAX || d->exponent > POWER_MAX)
         return false;
-    }
     double value = (double)d->digits * powers_of_ten[POWER_MAX + d->exponent];
     const double slack = 0x1p-51;
     float low = (float)(value - value * slack), high = (float)(value + value * slack);
@@ -106,18 +100,15 @@ static inline bool quick_float(const struct decimal *d, float *out)
 bool json_scan_number(struct json_scan *scan, struct json_number_token *out)
 {
     unsigned char first = json_scan_peek(scan);
-    if (first != '-' && (first < '0' || first > '9')) {
+    if (first != '-' && (first < '0' || first > '9'))
         return json_scan_fault(scan, json_scan_unexpected(scan, "A number was expected."));
-    }
     json_scan_fill(scan, JSON_SCAN_TOKEN_MAX);
     struct decimal d;
     const unsigned char *end = split(scan->at, &d);
-    if (end == NULL) {
+    if (end == NULL)
         return json_scan_fault(scan, "This is not a number as JSON writes it.");
-    }
-    if (end - d.start >= JSON_SCAN_TOKEN_MAX) {
+    if (end - d.start >= JSON_SCAN_TOKEN_MAX)
         return json_scan_fault(scan, "The number has too many digits.");
-    }
     if (!quick_float(&d, &out->value)) {
         /* The byte after the number ends it for strtof as well: it cannot go on into it. */
         out->value = strtof_l((const char *)d.start, NULL, scan->c_locale);

@@ -12,14 +12,11 @@ static size_t utf8_length(const unsigned char *p, size_t left)
                : p[0] < 0xF0 ? 3
                : p[0] < 0xF5 ? 4
                              : 0;
-    if (n > left) {
+    if (n > left)
         return 0;
-    }
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xC0) != 0x80) {
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xC0) != 0x80)
             return 0;
-        }
-    }
     bool bad = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) ||
                (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F);
     return bad ? 0 : n;
@@ -59,9 +56,8 @@ static int32_t hex4(const unsigned char *p)
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                            : -1;
-        if (digit < 0) {
+        if (digit < 0)
             return -1;
-        }
         value = value * 16 + digit;
     }
     return value;
@@ -87,9 +83,8 @@ static size_t take_escape(struct json_scan *scan, unsigned char *out)
         code = pair ? 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00) : -1;
         size = 12;
     }
-    if (code <= 0 || (code >= 0xD800 && code <= 0xDFFF)) {
+    if (code <= 0 || (code >= 0xD800 && code <= 0xDFFF))
         return 0;
-    }
     scan->at += size;
     return utf8_write((uint32_t)code, out);
 }
@@ -101,9 +96,8 @@ static size_t take_character(struct json_scan *scan, unsigned char *out)
     unsigned char c = *scan->at;
     if (c == '\\') {
         size_t n = take_escape(scan, out);
-        if (n == 0) {
+        if (n == 0)
             json_scan_fault(scan, "A string has an escape that stands for no character.");
-        }
         return n;
     }
     if (left == 0 || c < ' ') {
@@ -124,20 +118,17 @@ static size_t take_character(struct json_scan *scan, unsigned char *out)
 bool json_scan_string(struct json_scan *scan, char *out, size_t size, size_t *out_size,
                       bool *out_cut)
 {
-    if (!json_scan_expect(scan, '"', "A string was expected.")) {
+    if (!json_scan_expect(scan, '"', "A string was expected."))
         return false;
-    }
     size_t length = 0;
     bool cut = false;
     while (*scan->at != '"') {
         unsigned char bytes[4];
-        if (scan->at == scan->end && json_scan_fill(scan, 1) > 0) {
+        if (scan->at == scan->end && json_scan_fill(scan, 1) > 0)
             continue;
-        }
         size_t n = take_character(scan, bytes);
-        if (n == 0) {
+        if (n == 0)
             return false;
-        }
         cut = cut || length + n >= size;
         if (!cut) {
             memcpy(out + length, bytes, n);
@@ -145,9 +136,8 @@ bool json_scan_string(struct json_scan *scan, char *out, size_t size, size_t *ou
         }
     }
     scan->at++;
-    if (size > 0) {
+    if (size > 0)
         out[length] = '\0';
-    }
     *out_size = length;
     *out_cut = cut;
     return true;

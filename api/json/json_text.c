@@ -34,26 +34,23 @@ static struct extent measure(const char *bytes, size_t size)
     for (size_t i = 0; i < size; i++) {
         char c = bytes[i];
         if (in_string) {
-            if (c == '\\') {
+            if (c == '\\')
                 i++;
-            } else if (c == '"') {
+            else if (c == '"')
                 in_string = false;
-            }
         } else if (c == '"') {
             in_string = true;
         } else if (c == ',') {
             extent.values++;
         } else if (c == '[' || c == '{') {
             extent.values += CONTAINER_VALUES;
-            if (++depth > extent.depth) {
+            if (++depth > extent.depth)
                 extent.depth = depth;
-            }
         } else if ((c == ']' || c == '}') && depth > 0) {
             depth--;
         }
-        if (extent.depth > JSON_DEPTH_MAX || extent.values > JSON_VALUES_MAX) {
+        if (extent.depth > JSON_DEPTH_MAX || extent.values > JSON_VALUES_MAX)
             break;
-        }
     }
     return extent;
 }
@@ -120,8 +117,7 @@ enum problem json_text_parse(const char *bytes, size_t size, json_t **out, struc
     enum problem problem = explain(&error, &what);
     snprintf(fault->detail, sizeof fault->detail, "Line %d, column %d: %s.", error.line,
              error.column, what);
-    if (problem == PROBLEM_VALIDATION && error.position > 0 && (size_t)error.position <= size) {
+    if (problem == PROBLEM_VALIDATION && error.position > 0 && (size_t)error.position <= size)
         json_place(bytes, (size_t)error.position, fault->pointer);
-    }
     return problem;
 }

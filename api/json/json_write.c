@@ -24,9 +24,8 @@ static bool reserve(struct text *text, size_t more)
     }
     if (text->capacity - text->size < more) {
         size_t capacity = text->capacity * 2;
-        if (capacity < text->size + more) {
+        if (capacity < text->size + more)
             capacity = text->size + more;
-        }
         char *bytes = realloc(text->bytes, capacity);
         if (bytes == NULL) {
             text->failed = true;
@@ -72,11 +71,10 @@ static size_t escape(const char *text, size_t size, char *out)
 
 static void put_string(struct text *text, const char *bytes, size_t size)
 {
-    if (size < SIZE_MAX / 8 && reserve(text, 6 * size + 2)) {
+    if (size < SIZE_MAX / 8 && reserve(text, 6 * size + 2))
         text->size += escape(bytes, size, text->bytes + text->size);
-    } else {
+    else
         text->failed = true;
-    }
 }
 
 static void put_value(struct text *text, const json_t *value, bool sorted);
@@ -112,9 +110,8 @@ static void put_sorted_members(struct text *text, const json_t *object)
     assert(i == count);
     qsort(names, count, sizeof *names, compare_names);
     for (i = 0; i < count; i++) {
-        if (i > 0) {
+        if (i > 0)
             put(text, ",", 1);
-        }
         put_member(text, names[i], json_object_get(object, names[i]), true);
     }
     free(names);
@@ -131,9 +128,8 @@ static void put_object(struct text *text, const json_t *object, bool sorted)
         json_t *member;
         json_object_foreach((json_t *)object, name, member)
         {
-            if (!first) {
+            if (!first)
                 put(text, ",", 1);
-            }
             first = false;
             put_member(text, name, member, false);
         }
@@ -151,9 +147,8 @@ static void put_value(struct text *text, const json_t *value, bool sorted)
     case JSON_ARRAY:
         put(text, "[", 1);
         for (size_t i = 0; i < json_array_size(value); i++) {
-            if (i > 0) {
+            if (i > 0)
                 put(text, ",", 1);
-            }
             put_value(text, json_array_get(value, i), sorted);
         }
         put(text, "]", 1);
@@ -183,9 +178,8 @@ static void put_value(struct text *text, const json_t *value, bool sorted)
 char *json_text_write(const json_t *value, bool sorted, size_t *out_size)
 {
     struct text text = {.bytes = malloc(512), .capacity = 512};
-    if (text.bytes == NULL) {
+    if (text.bytes == NULL)
         return NULL;
-    }
     put_value(&text, value, sorted);
     put(&text, "", 1);
     if (text.failed) {
@@ -199,9 +193,8 @@ char *json_text_write(const json_t *value, bool sorted, size_t *out_size)
 size_t json_text_string(const char *text, char *out, size_t size)
 {
     size_t length = strlen(text);
-    if (length > SIZE_MAX / 8 || size < 6 * length + 2) {
+    if (length > SIZE_MAX / 8 || size < 6 * length + 2)
         return 0;
-    }
     return escape(text, length, out);
 }
 
@@ -213,9 +206,8 @@ json_t *json_number(double value)
 json_t *json_time(int64_t ms)
 {
     const int64_t end = 253402300800000; /* the year 10000 */
-    if (ms <= 0 || ms >= end) {
+    if (ms <= 0 || ms >= end)
         return json_null();
-    }
     time_t seconds = (time_t)(ms / 1000);
     struct tm utc;
     char text[40];
@@ -251,11 +243,9 @@ void json_member_add(json_t **object, const char *name, json_t *value)
 json_t *json_texts(const char *const *texts, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        if (texts[i] != NULL) {
+    for (size_t i = 0; i < count; i++)
+        if (texts[i] != NULL)
             json_list_add(&list, json_string(texts[i]));
-        }
-    }
     return list;
 }
 
@@ -266,8 +256,7 @@ void json_members_add(json_t **object, json_t *more)
     keep_whole(object, more == NULL);
     json_object_foreach(more, name, value)
     {
-        if (*object != NULL && json_object_get(*object, name) == NULL) {
+        if (*object != NULL && json_object_get(*object, name) == NULL)
             json_member_add(object, name, json_incref(value));
-        }
     }
 }

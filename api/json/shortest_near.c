@@ -84,12 +84,10 @@ static uint64_t choose(const struct interval *in, bool *out_tens)
 {
     uint64_t below = (uint64_t)(in->middle >> in->shift), ten = below / 10 * 10;
     *out_tens = true;
-    if ((wide)ten << in->shift >= in->low) {
+    if ((wide)ten << in->shift >= in->low)
         return ten;
-    }
-    if ((wide)(ten + 10) << in->shift <= in->high) {
+    if ((wide)(ten + 10) << in->shift <= in->high)
         return ten + 10;
-    }
     *out_tens = false;
     wide rest = in->middle - ((wide)below << in->shift), half = (wide)1 << (in->shift - 1);
     bool up = rest > half || (rest == half && (below & 1) != 0) ||
@@ -129,11 +127,9 @@ unsigned shortest_digits_near(double value, char out[SHORTEST_NEAR_DIGITS], int 
     unsigned first = room[0] == '0', count = DIGITS - first;
     *out_point = (int)count - interval.point;
     memcpy(out, room + first, DIGITS);
-    while (tens && count > 8 && memcmp(out + count - 8, "00000000", 8) == 0) {
+    while (tens && count > 8 && memcmp(out + count - 8, "00000000", 8) == 0)
         count -= 8;
-    }
-    while (tens && out[count - 1] == '0') {
+    while (tens && out[count - 1] == '0')
         count--;
-    }
     return count;
 }

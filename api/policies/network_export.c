@@ -60,9 +60,8 @@ char *network_safetensors(const struct policy *policy, size_t *out_size)
     size_t padded = (length + 7) / 8 * 8;
     char *file = header == NULL ? NULL : malloc(8 + padded + numbers);
     if (file != NULL) {
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 8; i++)
             file[i] = (char)((uint64_t)padded >> 8 * i);
-        }
         memset(file + 8, ' ', padded);
         memcpy(file + 8, header, length);
         /* Parameters lie in the order of the tensors, little endian like the rest of the house. */
@@ -85,20 +84,17 @@ static const struct format {
 
 static const struct format *format_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (name == NULL || strcmp(formats[i].name, name) == 0) {
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (name == NULL || strcmp(formats[i].name, name) == 0)
             return &formats[i];
-        }
-    }
     return NULL;
 }
 
 enum problem network_reply(struct call *call, const struct policy *policy, const char *id)
 {
     const struct format *format = format_of(call_query(call, "format"));
-    if (format == NULL) {
+    if (format == NULL)
         return call_invalid_query(call, "format", "must be json, safetensors or onnx");
-    }
     if (format == formats && !accept_allows_json(call_request_header(call, "Accept"))) {
         return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
                             "The format json is application/json; format names others.");
@@ -110,12 +106,10 @@ enum problem network_reply(struct call *call, const struct policy *policy, const
     snprintf(tag, sizeof tag, "\"%s\"", name); /* with its quotes no other's beginning */
     call_header(call, "ETag", "%s", tag);
     call_header(call, "Cache-Control", "private, max-age=86400");
-    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, tag) != NULL)) {
+    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, tag) != NULL))
         return call_reply_empty(call, 304);
-    }
-    if (format != formats) {
+    if (format != formats)
         call_header(call, "Content-Disposition", "attachment; filename=%s", tag);
-    }
     size_t size = 0;
     char *file = format->write(policy, &size);
     return call_reply_bytes(call, 200, format->type, file, size);

@@ -28,9 +28,8 @@ static bool read_layer(struct call *call, const json_t *object, const char *poin
         field_array("weight", &out->weight, 1, MLP_MAX_WIDTH),
         field_array("bias", &out->bias, 1, MLP_MAX_WIDTH),
     };
-    if (!fields_read(call, object, pointer, fields, 2)) {
+    if (!fields_read(call, object, pointer, fields, 2))
         return false;
-    }
     if (json_array_size(out->weight) != json_array_size(out->bias)) {
         call_invalid(call, pointer, "must have as many rows in weight as numbers in bias");
         return false;
@@ -58,9 +57,8 @@ static bool read_shape(struct call *call, const json_t *layers, const char *poin
 static bool read_floats(struct call *call, const json_t *array, const char *pointer, float *out,
                         uint32_t count, double *scratch)
 {
-    if (fields_numbers(call, array, pointer, scratch, count, true) < 0) {
+    if (fields_numbers(call, array, pointer, scratch, count, true) < 0)
         return false;
-    }
     for (uint32_t i = 0; i < count; i++) {
         out[i] = (float)scratch[i];
         if (!isfinite(out[i])) {
@@ -122,16 +120,14 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
         field_array("layers", &list, 1, MLP_MAX_LAYERS),
         field_choice("output", &output, output_names),
     };
-    if (!fields_read(call, object, pointer, fields, 3)) {
+    if (!fields_read(call, object, pointer, fields, 3))
         return NULL;
-    }
     struct layer layers[MLP_MAX_LAYERS] = {{NULL, NULL}};
     struct mlp_shape shape = {.input = state_dim,
                               .layer_count = (uint32_t)json_array_size(list),
                               .activation = (enum mlp_activation)activation};
-    if (!read_shape(call, list, pointer, &shape, layers)) {
+    if (!read_shape(call, list, pointer, &shape, layers))
         return NULL;
-    }
     if (shape.width[shape.layer_count - 1] != action_count) {
         char at[POINTER_SIZE];
         snprintf(at, sizeof at, "%s/layers/%u/bias", pointer, shape.layer_count - 1);
@@ -142,9 +138,8 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
         call_invalid(call, pointer, "is no network of a size that is offered");
         return NULL;
     }
-    if (!rows_fit(call, &shape, layers, pointer)) {
+    if (!rows_fit(call, &shape, layers, pointer))
         return NULL;
-    }
     struct policy *policy = policy_new(&shape, (enum policy_output)output);
     if (policy != NULL && !read_parameters(call, layers, pointer, policy)) {
         policy_free(policy);
@@ -175,9 +170,8 @@ static char *write_layer(char *to, const struct policy *policy, uint32_t layer)
     const float *weight = policy->parameters + mlp_weight_offset(shape, layer);
     to += sprintf(to, "%s{\"weight\":[", layer > 0 ? "," : "");
     for (uint32_t row = 0; row < shape->width[layer]; row++) {
-        if (row > 0) {
+        if (row > 0)
             *to++ = ',';
-        }
         to = write_numbers(to, weight + (size_t)row * inputs, inputs);
     }
     to += sprintf(to, "],\"bias\":");
@@ -190,20 +184,17 @@ char *network_write(const struct policy *policy, size_t *out_size)
 {
     const struct mlp_shape *shape = &policy->shape;
     size_t rows = 0;
-    for (uint32_t l = 0; l < shape->layer_count; l++) {
+    for (uint32_t l = 0; l < shape->layer_count; l++)
         rows += shape->width[l];
-    }
     size_t room =
         mlp_parameter_count(shape) * NUMBER_ROOM + rows * 4 + (size_t)shape->layer_count * 40 + 128;
     char *text = malloc(room);
-    if (text == NULL) {
+    if (text == NULL)
         return NULL;
-    }
     char *to = text + sprintf(text, "{\"activation\":\"%s\",\"layers\":[",
                               activation_names[shape->activation]);
-    for (uint32_t l = 0; l < shape->layer_count; l++) {
+    for (uint32_t l = 0; l < shape->layer_count; l++)
         to = write_layer(to, policy, l);
-    }
     if (policy->output == POLICY_BCQ) {
         to += sprintf(to, "],\"output\":\"%s\",\"threshold\":%.9g}", two_heads,
                       (double)policy->threshold);

@@ -22,17 +22,15 @@ struct writer {
 
 static void put_byte(struct writer *w, unsigned byte)
 {
-    if (w->room != NULL) {
+    if (w->room != NULL)
         w->room[w->size] = (unsigned char)byte;
-    }
     w->size++;
 }
 
 static void put_varint(struct writer *w, uint64_t value)
 {
-    for (; value >= 128; value >>= 7) {
+    for (; value >= 128; value >>= 7)
         put_byte(w, (unsigned)(value & 127) | 128);
-    }
     put_byte(w, (unsigned)value);
 }
 
@@ -46,9 +44,8 @@ static void put_bytes(struct writer *w, unsigned field, const void *bytes, size_
 {
     put_varint(w, field << 3 | BYTES);
     put_varint(w, size);
-    if (w->room != NULL) {
+    if (w->room != NULL)
         memcpy(w->room + w->size, bytes, size);
-    }
     w->size += size;
 }
 
@@ -98,9 +95,8 @@ static void tensor(struct writer *w, const struct part *part)
     char name[32];
     snprintf(name, sizeof name, "layers.%u.%s", part->layer, part->bias ? "bias" : "weight");
     put_integer(w, 1, out); /* dims */
-    if (!part->bias) {
+    if (!part->bias)
         put_integer(w, 1, in);
-    }
     put_integer(w, 2, ONNX_FLOAT);
     put_text(w, 8, name);
     put_bytes(w, 9, part->policy->parameters + at, count * sizeof(float)); /* raw_data */
@@ -190,9 +186,8 @@ static void graph(struct writer *w, const struct part *part)
     for (one.layer = 0; one.layer < shape->layer_count; one.layer++) {
         one.last = one.layer + 1 == shape->layer_count;
         put_message(w, 1, layer_node, &one);
-        if (!one.last) {
+        if (!one.last)
             put_message(w, 1, activation_node, &one);
-        }
     }
     put_text(w, 2, "policy");
     for (one.layer = 0; one.layer < shape->layer_count; one.layer++) {
@@ -231,9 +226,8 @@ char *network_onnx(const struct policy *policy, size_t *out_size)
     model(&writer, &part);
     size_t size = writer.size;
     writer = (struct writer){malloc(size), 0};
-    if (writer.room == NULL) {
+    if (writer.room == NULL)
         return NULL;
-    }
     model(&writer, &part);
     assert(writer.size == size);
     *out_size = size;

@@ -22,9 +22,8 @@ static const char imported[] = "imported";
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out)
 {
     enum db_status status = policies_find(call->db, id, out);
-    if (status == DB_NONE || (status == DB_OK && strcmp(out->owner, call->caller.id) != 0)) {
+    if (status == DB_NONE || (status == DB_OK && strcmp(out->owner, call->caller.id) != 0))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
-    }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
@@ -33,9 +32,8 @@ enum db_status policy_load(struct db *db, const char *id, struct policy **out)
     void *bytes = NULL;
     size_t size = 0;
     enum db_status status = policies_bytes(db, id, &bytes, &size);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     *out = policy_from_bytes(bytes, size);
     free(bytes);
     return *out == NULL ? DB_FAILED : DB_OK;
@@ -53,9 +51,8 @@ enum problem policy_may_leave(struct call *call, const struct policy_row *row)
                             "Policies of shards were trained without noise: they answer as a "
                             "teacher of adjacency \"expert\", and do not leave the service.");
     }
-    if (!policy_is_secret(row)) {
+    if (!policy_is_secret(row))
         return PROBLEM_NONE;
-    }
     return call_problem(call, PROBLEM_NOT_RELEASED,
                         "The policy was trained without privacy on private data. It can answer as "
                         "a teacher; its weights and actions do not leave the service.");
@@ -70,13 +67,11 @@ static void free_policy(void *policy)
 static enum problem open_policy(struct call *call, struct policy_row *row, struct policy **out)
 {
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), row);
-    if (problem != PROBLEM_NONE || (problem = policy_may_leave(call, row)) != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE || (problem = policy_may_leave(call, row)) != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = policy_load(call->db, row->id, out);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     assert(*out != NULL);
     return call_defer(call, free_policy, *out) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
@@ -100,14 +95,12 @@ static enum problem store_import(struct call *call, const struct policy_row *row
 {
     unsigned char *bytes = NULL;
     size_t size = 0;
-    if (!policy_to_bytes(policy, &bytes, &size)) {
+    if (!policy_to_bytes(policy, &bytes, &size))
         return PROBLEM_INTERNAL_ERROR;
-    }
     enum db_status status = policies_insert(call->db, row, bytes, size, NULL);
     free(bytes);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     call_location(call, "/v1/policies/%s", row->id);
     return call_reply_json(call, 201, policy_json(row));
 }
@@ -121,18 +114,15 @@ enum problem api_policies_import(struct call *call)
         field_text("environment", &environment, 1, 31),
         field_object("network", &network),
     };
-    if (!fields_read(call, call->body, "", fields, 3)) {
+    if (!fields_read(call, call->body, "", fields, 3))
         return PROBLEM_VALIDATION;
-    }
     const struct env *env = worlds_find(call->app->settings.worlds, environment);
-    if (env == NULL) {
+    if (env == NULL)
         return call_invalid(call, "/environment", "is not known: see GET /v1/environments");
-    }
     struct policy *policy =
         network_read(call, network, "/network", env->state_dim, env->action_count);
-    if (policy == NULL) {
+    if (policy == NULL)
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
-    }
     struct policy_row row = {
         .state_dim = env->state_dim, .action_count = env->action_count, .created_ms = call->now_ms};
     id_new("pol_", row.id);
@@ -156,9 +146,8 @@ enum problem api_policies_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status =
         policies_list(call->db, call->caller.id, page.after, page.limit, list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
@@ -178,9 +167,8 @@ enum problem api_policies_weights(struct call *call)
     struct policy_row row;
     struct policy *policy = NULL;
     enum problem problem = open_policy(call, &row, &policy);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     return network_reply(call, policy, row.id);
 }
 
@@ -192,16 +180,13 @@ static bool add_answer(const struct policy *policy, const float *state, json_t *
     float outputs[MLP_MAX_WIDTH];
     uint32_t count = policy_action_count(policy);
     int action = policy_decide(policy, state, outputs);
-    if (action < 0) {
+    if (action < 0)
         return false;
-    }
-    if (json_array_append_new(actions, json_integer(action)) != 0) {
+    if (json_array_append_new(actions, json_integer(action)) != 0)
         return false;
-    }
     json_t *row = json_array();
-    for (uint32_t a = 0; a < count; a++) {
+    for (uint32_t a = 0; a < count; a++)
         json_list_add(&row, json_number((double)outputs[a]));
-    }
     return json_array_append_new(values, row) == 0;
 }
 
@@ -210,26 +195,22 @@ enum problem api_policies_actions(struct call *call)
     struct policy_row row;
     struct policy *policy = NULL;
     enum problem problem = open_policy(call, &row, &policy);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     json_t *array = NULL;
     const struct field fields[] = {field_any("states", &array)};
     float *states = NULL;
-    if (!fields_read(call, call->body, "", fields, 1)) {
+    if (!fields_read(call, call->body, "", fields, 1))
         return PROBLEM_VALIDATION;
-    }
     uint32_t count = states_read(call, array, "/states", row.state_dim,
                                  call->app->settings.max_states_per_query, &states);
-    if (count == 0) {
+    if (count == 0)
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
-    }
     json_t *actions = call_own(call, json_array()), *values = call_own(call, json_array());
     for (uint32_t i = 0; i < count; i++) {
         const float *state = states + (size_t)i * row.state_dim;
-        if (!add_answer(policy, state, actions, values)) {
+        if (!add_answer(policy, state, actions, values))
             return call_invalid(call, "/states", "the network has no finite value at state %u", i);
-        }
     }
     return call_reply_json(call, 200,
                            json_pack("{s:O, s:O}", "actions", actions, "values", values));
@@ -242,21 +223,18 @@ enum problem api_policies_certificate(struct call *call)
     enum db_status status = policies_find(call->db, id, &row);
     bool may =
         status == DB_OK && (call_is(call, ROLE_AUDITOR) || strcmp(row.owner, call->caller.id) == 0);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
-    if (!may) {
+    if (!may)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
-    }
     struct certificate_row certificate = {.text = NULL};
     status = certificates_find(call->db, row.id, &certificate);
     if (status == DB_NONE) {
         return call_problem(call, PROBLEM_NOT_FOUND,
                             "The policy has no certificate: nothing is guaranteed about it.");
     }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status);
-    }
     const char *known = call_request_header(call, "If-None-Match");
     call_header(call, "ETag", "\"%s\"", certificate.id);
     call_header(call, "Cache-Control", "private, max-age=86400");

@@ -41,20 +41,17 @@ struct q_passes *q_passes_new(void)
 
 static void empty(const struct app *app, struct place *place)
 {
-    if (place->pass.release != NULL) {
+    if (place->pass.release != NULL)
         q_shelf_return(app, place->pass.release);
-    }
     memset(place, 0, sizeof *place);
 }
 
 void q_passes_free(const struct app *app, struct q_passes *passes)
 {
-    if (passes == NULL) {
+    if (passes == NULL)
         return;
-    }
-    for (unsigned i = 0; i < PLACES; i++) {
+    for (unsigned i = 0; i < PLACES; i++)
         empty(app, &passes->places[i]);
-    }
     pthread_mutex_destroy(&passes->lock);
     free(passes);
 }
@@ -65,9 +62,8 @@ static bool key_of(const struct api_request *request, unsigned char key[32])
     const char *header = request->header(request->header_context, "Authorization");
     size_t length = header == NULL ? 0 : strlen(header), path = strlen(request->path);
     unsigned char text[HEADER_MOST + PATH_MOST];
-    if (length == 0 || length >= HEADER_MOST || path >= PATH_MOST) {
+    if (length == 0 || length >= HEADER_MOST || path >= PATH_MOST)
         return false;
-    }
     memcpy(text, header, length + 1); /* its end keeps the two apart */
     memcpy(text + length + 1, request->path, path);
     crypto_generichash(key, 32, text, length + 1 + path, NULL, 0);
@@ -86,9 +82,8 @@ void q_pass_put(struct call *call, const char *release_id)
     const struct q_release *release = NULL;
     unsigned char key[32];
     if (!key_of(call->request, key) ||
-        q_shelf_borrow(call->app, call->db, release_id, &release) != DB_OK) {
+        q_shelf_borrow(call->app, call->db, release_id, &release) != DB_OK)
         return;
-    }
     struct place *place = place_of(passes, key);
     pthread_mutex_lock(&passes->lock);
     empty(call->app, place);
@@ -102,16 +97,14 @@ const struct q_pass *q_pass_take(struct app *app, const struct api_request *requ
 {
     struct q_passes *passes = app->passes;
     unsigned char key[32];
-    if (!key_of(request, key)) {
+    if (!key_of(request, key))
         return NULL;
-    }
     struct place *place = place_of(passes, key);
     pthread_mutex_lock(&passes->lock);
     int64_t age = now_ms - place->made_ms;
     if (place->pass.release != NULL && age >= 0 && age < LIVES_MS &&
-        sodium_memcmp(place->key, key, sizeof key) == 0) {
+        sodium_memcmp(place->key, key, sizeof key) == 0)
         return &place->pass;
-    }
     pthread_mutex_unlock(&passes->lock);
     return NULL;
 }
@@ -125,8 +118,7 @@ void q_pass_end_all(struct app *app)
 {
     struct q_passes *passes = app->passes;
     pthread_mutex_lock(&passes->lock);
-    for (unsigned i = 0; i < PLACES; i++) {
+    for (unsigned i = 0; i < PLACES; i++)
         empty(app, &passes->places[i]);
-    }
     pthread_mutex_unlock(&passes->lock);
 }

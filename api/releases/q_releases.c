@@ -31,12 +31,10 @@ enum db_status q_release_store(const struct app *app, struct db *db, struct q_re
     enum db_status status = DB_FAILED;
     row->terms = json == NULL ? NULL : json_text_write(json, false, &size);
     json_decref(json);
-    if (row->terms == NULL || !q_release_to_bytes(release, &secret, &size)) {
+    if (row->terms == NULL || !q_release_to_bytes(release, &secret, &size))
         goto cleanup;
-    }
-    if (sealed_close(app, row->id, secret, size, &sealed, &sealed_size)) {
+    if (sealed_close(app, row->id, secret, size, &sealed, &sealed_size))
         status = q_releases_insert(db, row, sealed, sealed_size, certificate_text);
-    }
     sodium_memzero(secret, size);
     free(secret);
     free(sealed);
@@ -70,9 +68,8 @@ enum problem api_q_releases_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     enum db_status status =
         q_releases_list(call->db, owner, page.after, page.limit, list_one, &page);
@@ -95,9 +92,8 @@ enum problem q_release_of_owner(struct call *call, const char *id)
     enum db_status status = q_releases_find(call->db, id, &row);
     bool answers = status == DB_OK && row.ended_ms == 0 && strcmp(row.owner, call->caller.id) == 0;
     q_release_row_done(&row);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
     return answers ? PROBLEM_NONE : unknown(call);
 }
 
@@ -106,20 +102,16 @@ enum problem q_release_of_owner(struct call *call, const char *id)
 static enum problem release_of_call(struct call *call, struct q_release_row **out)
 {
     struct q_release_row *row = arena_array(&call->arena, 1, sizeof *row);
-    if (row == NULL) {
+    if (row == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     enum db_status status = q_releases_find(call->db, call_parameter(call, "id"), row);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? unknown(call) : call_db(call, status);
-    }
-    if (!call_defer(call, free_row, row)) {
+    if (!call_defer(call, free_row, row))
         return PROBLEM_INTERNAL_ERROR;
-    }
     bool owner = strcmp(row->owner, call->caller.id) == 0;
-    if (!owner && (call_is(call, ROLE_STEWARD) || row->ended_ms != 0)) {
+    if (!owner && (call_is(call, ROLE_STEWARD) || row->ended_ms != 0))
         return unknown(call);
-    }
     *out = row;
     return PROBLEM_NONE;
 }
@@ -128,9 +120,8 @@ enum problem api_q_releases_get(struct call *call)
 {
     struct q_release_row *row = NULL;
     enum problem problem = release_of_call(call, &row);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     assert(row != NULL);
     return call_reply_json(call, 200, release_json(row));
 }
@@ -141,9 +132,8 @@ enum problem api_q_releases_certificate(struct call *call)
     char id[ID_SIZE], owner[ID_SIZE], *text = NULL;
     if (!call_is(call, ROLE_AUDITOR)) {
         enum problem problem = release_of_call(call, &row);
-        if (problem != PROBLEM_NONE) {
+        if (problem != PROBLEM_NONE)
             return problem;
-        }
     }
     enum db_status status =
         q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
@@ -160,9 +150,8 @@ enum problem api_q_releases_end(struct call *call)
 {
     struct q_release_row *row = NULL;
     enum problem problem = release_of_call(call, &row);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = q_releases_end(call->db, row->id, call->now_ms);
     if (status != DB_OK) {
         return status == DB_NONE ? call_problem(call, PROBLEM_CONFLICT, "It has ended before.")
@@ -204,25 +193,21 @@ static enum problem borrow(struct question *q)
         return PROBLEM_NONE;
     }
     struct loan *loan = arena_array(&call->arena, 1, sizeof *loan);
-    if (loan == NULL) {
+    if (loan == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     if (call_is(call, ROLE_STEWARD)) { /* students may ask all: only stewards need a look */
         enum problem problem = release_of_call(call, &row);
-        if (problem != PROBLEM_NONE) {
+        if (problem != PROBLEM_NONE)
             return problem;
-        }
     }
     enum db_status status =
         q_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &q->release);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? unknown(call) : call_db(call, status);
-    }
     *loan = (struct loan){call->app, q->release};
     q->terms = q_release_terms(q->release);
-    if (call->route->flags & ROUTE_QUICK) {
+    if (call->route->flags & ROUTE_QUICK)
         q_pass_put(call, call_parameter(call, "id"));
-    }
     return call_defer(call, give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 
@@ -232,14 +217,12 @@ static enum problem read_states(struct question *q)
     json_t *list = NULL;
     const struct field fields[] = {
         field_array("states", &list, 1, call->app->settings.max_states_per_query)};
-    if (!fields_read(call, call->body, "", fields, 1)) {
+    if (!fields_read(call, call->body, "", fields, 1))
         return PROBLEM_VALIDATION;
-    }
     q->count = json_array_size(list);
     q->states = arena_array(&call->arena, q->count * q->terms->state_dim, sizeof *q->states);
-    if (q->states == NULL) {
+    if (q->states == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     for (size_t i = 0; i < q->count; i++) {
         char at[64];
         snprintf(at, sizeof at, "/states/%zu", i);
@@ -254,9 +237,8 @@ static bool answer(const struct question *q, size_t i, double *values)
 {
     uint32_t at = 0;
     const double *state = q->states + i * q->terms->state_dim;
-    if (q_release_values(q->release, state, values, &at) == Q_ANSWERED) {
+    if (q_release_values(q->release, state, values, &at) == Q_ANSWERED)
         return true;
-    }
     char pointer[80];
     snprintf(pointer, sizeof pointer, "/states/%zu/%u", i, at);
     call_invalid(q->call, pointer, "is outside of the declared bounds [%g, %g]", q->terms->low[at],
@@ -274,9 +256,8 @@ enum problem api_q_releases_weights(struct call *call)
 {
     struct question q = {.call = call};
     enum problem problem = borrow(&q);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const struct policy *network = q_release_network(q.release);
     if (network == NULL) {
         return call_problem(call, PROBLEM_CONFLICT,
@@ -302,29 +283,25 @@ enum problem api_q_releases_query(struct call *call)
 {
     struct question q = {.call = call};
     enum problem problem = ask(&q);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     json_t *all = call_own(call, json_array());
     for (size_t i = 0; i < q.count; i++) {
         double values[ENV_MAX_ACTIONS];
         if (answer(&q, i, values) &&
-            json_array_append_new(all, values_json(values, q.terms->action_count)) != 0) {
+            json_array_append_new(all, values_json(values, q.terms->action_count)) != 0)
             return PROBLEM_INTERNAL_ERROR;
-        }
     }
-    if (call_error_count(call) > 0) {
+    if (call_error_count(call) > 0)
         return PROBLEM_VALIDATION;
-    }
     return call_reply_json(call, 200, json_pack("{s:O}", "values", all));
 }
 
 static json_int_t best(const double *values, uint32_t count)
 {
     uint32_t action = 0;
-    for (uint32_t a = 1; a < count; a++) {
+    for (uint32_t a = 1; a < count; a++)
         action = values[a] > values[action] ? a : action;
-    }
     return action;
 }
 
@@ -332,22 +309,18 @@ enum problem api_q_releases_actions(struct call *call)
 {
     struct question q = {.call = call};
     enum problem problem = ask(&q);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     json_t *actions = call_own(call, json_array()), *all = call_own(call, json_array());
     for (size_t i = 0; i < q.count; i++) {
         double values[ENV_MAX_ACTIONS];
-        if (!answer(&q, i, values)) {
+        if (!answer(&q, i, values))
             continue;
-        }
         if (json_array_append_new(actions, json_integer(best(values, q.terms->action_count))) ||
-            json_array_append_new(all, values_json(values, q.terms->action_count))) {
+            json_array_append_new(all, values_json(values, q.terms->action_count)))
             return PROBLEM_INTERNAL_ERROR;
-        }
     }
-    if (call_error_count(call) > 0) {
+    if (call_error_count(call) > 0)
         return PROBLEM_VALIDATION;
-    }
     return call_reply_json(call, 200, json_pack("{s:O, s:O}", "actions", actions, "values", all));
 }

@@ -50,12 +50,10 @@ static void free_book(struct book *book)
 
 void q_shelf_free(struct q_shelf *shelf)
 {
-    if (shelf == NULL) {
+    if (shelf == NULL)
         return;
-    }
-    for (unsigned i = 0; i < PLACES; i++) {
+    for (unsigned i = 0; i < PLACES; i++)
         free_book(shelf->places[i]);
-    }
     pthread_mutex_destroy(&shelf->lock);
     free(shelf);
 }
@@ -72,9 +70,8 @@ static struct q_release *open_release(const struct app *app, const struct q_rele
     unsigned char *secret = good ? sealed_open(app, row->id, sealed, size, &length) : NULL;
     struct q_release *release =
         secret == NULL ? NULL : q_release_from_bytes(&terms, secret, length);
-    if (secret != NULL) {
+    if (secret != NULL)
         sodium_free(secret);
-    }
     return release;
 }
 
@@ -85,9 +82,8 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
     void *sealed = NULL;
     size_t size = 0;
     enum db_status status = q_releases_find(db, id, &row);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = q_releases_sealed(db, id, &sealed, &size);
-    }
     struct book *book = status == DB_OK ? calloc(1, sizeof *book) : NULL;
     if (book != NULL) {
         book->release = open_release(app, &row, sealed, size);
@@ -106,11 +102,9 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
 
 static struct book **find(struct q_shelf *shelf, const char *id)
 {
-    for (unsigned i = 0; i < PLACES; i++) {
-        if (shelf->places[i] != NULL && strcmp(shelf->places[i]->id, id) == 0) {
+    for (unsigned i = 0; i < PLACES; i++)
+        if (shelf->places[i] != NULL && strcmp(shelf->places[i]->id, id) == 0)
             return &shelf->places[i];
-        }
-    }
     return NULL;
 }
 
@@ -120,12 +114,10 @@ static struct book **make_room(struct q_shelf *shelf)
     struct book **oldest = NULL;
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
-        if (book == NULL) {
+        if (book == NULL)
             return &shelf->places[i];
-        }
-        if (book->borrowers == 0 && (oldest == NULL || book->used < (*oldest)->used)) {
+        if (book->borrowers == 0 && (oldest == NULL || book->used < (*oldest)->used))
             oldest = &shelf->places[i];
-        }
     }
     if (oldest != NULL) {
         free_book(*oldest);
@@ -139,9 +131,8 @@ enum db_status q_shelf_borrow(const struct app *app, struct db *db, const char *
 {
     struct q_shelf *shelf = app->q_releases;
     enum db_status status = q_releases_answers(db, id);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     pthread_mutex_lock(&shelf->lock);
     struct book **place = find(shelf, id), *book = place == NULL ? NULL : *place;
     if (book != NULL) {
@@ -151,9 +142,8 @@ enum db_status q_shelf_borrow(const struct app *app, struct db *db, const char *
     pthread_mutex_unlock(&shelf->lock);
     if (book == NULL) {
         status = read_book(app, db, id, &book);
-        if (status != DB_OK) {
+        if (status != DB_OK)
             return status;
-        }
         pthread_mutex_lock(&shelf->lock);
         place = find(shelf, id) == NULL ? make_room(shelf) : NULL; /* a twin was faster */
         book->shelved = place != NULL;
@@ -172,15 +162,12 @@ enum db_status q_shelf_borrow(const struct app *app, struct db *db, const char *
 
 static struct book *holder(struct q_shelf *shelf, const struct q_release *release)
 {
-    for (unsigned i = 0; i < PLACES; i++) {
-        if (shelf->places[i] != NULL && shelf->places[i]->release == release) {
+    for (unsigned i = 0; i < PLACES; i++)
+        if (shelf->places[i] != NULL && shelf->places[i]->release == release)
             return shelf->places[i];
-        }
-    }
     struct book *book = shelf->loose;
-    while (book != NULL && book->release != release) {
+    while (book != NULL && book->release != release)
         book = book->next;
-    }
     return book;
 }
 
@@ -188,9 +175,8 @@ static struct book *holder(struct q_shelf *shelf, const struct q_release *releas
 static void unlink_loose(struct q_shelf *shelf, struct book *book)
 {
     struct book **at = &shelf->loose;
-    while (*at != book) {
+    while (*at != book)
         at = &(*at)->next;
-    }
     *at = book->next;
 }
 
@@ -200,13 +186,11 @@ void q_shelf_return(const struct app *app, const struct q_release *release)
     pthread_mutex_lock(&shelf->lock);
     struct book *book = holder(shelf, release);
     bool last = --book->borrowers == 0 && !book->shelved;
-    if (last) {
+    if (last)
         unlink_loose(shelf, book);
-    }
     pthread_mutex_unlock(&shelf->lock);
-    if (last) {
+    if (last)
         free_book(book);
-    }
 }
 
 void q_shelf_drop(const struct app *app, const char *id)

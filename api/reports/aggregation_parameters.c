@@ -28,9 +28,8 @@ float *aggregation_load_parameters(struct call *call, const struct aggregation *
     float *out = NULL;
     if (*out_status == DB_OK && size == count * sizeof *out) {
         out = arena_array(&call->arena, count, sizeof *out);
-        if (out != NULL) {
+        if (out != NULL)
             memcpy(out, bytes, size);
-        }
     } else if (*out_status == DB_OK || *out_status == DB_NONE) {
         *out_status = DB_FAILED;
     }
@@ -58,9 +57,8 @@ static json_t *parameters_json(struct call *call, const struct aggregation *a,
     json_t *list = json_array();
     size_t count = actor_critic_count(&a->net);
     bool good = list != NULL;
-    for (size_t i = 0; good && i < count; i++) {
+    for (size_t i = 0; good && i < count; i++)
         good = json_array_append_new(list, json_real((double)parameters[i])) == 0;
-    }
     json_t *json =
         json_pack("{s:I, s:s, s:o, s:o}", "version", (json_int_t)a->row.version, "state",
                   a->row.open ? "open" : "closed", "parameters", list, "exploration",
@@ -78,9 +76,8 @@ enum problem api_aggregations_parameters(struct call *call)
 {
     struct aggregation a;
     enum problem problem = aggregation_of_call(call, &a);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const char *accept = call_request_header(call, "Accept");
     bool bytes = accept != NULL && accept_quality(accept, "application", "octet-stream") >
                                        accept_quality(accept, "application", "json");
@@ -90,25 +87,20 @@ enum problem api_aggregations_parameters(struct call *call)
     }
     enum db_status status = DB_OK;
     int64_t sent = 0;
-    if (call_is(call, ROLE_AGENT)) {
+    if (call_is(call, ROLE_AGENT))
         status = aggregations_agent(call->db, a.row.id, call->caller.id, &sent);
-    }
     float *parameters = status == DB_OK ? aggregation_load_parameters(call, &a, &status) : NULL;
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status);
-    }
-    if (parameters == NULL) {
+    if (parameters == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
-    if (!bytes) {
+    if (!bytes)
         return call_reply_json(call, 200, parameters_json(call, &a, parameters, sent));
-    }
     /* float32, little-endian: as they lie in memory, which is all that is built for. */
     size_t size = actor_critic_count(&a.net) * sizeof *parameters;
     char *copy = malloc(size);
-    if (copy != NULL) {
+    if (copy != NULL)
         memcpy(copy, parameters, size);
-    }
     return call_reply_bytes(call, 200, "application/octet-stream", copy, size);
 }

@@ -59,9 +59,8 @@ static json_t *mechanism_json(const struct aggregation *a)
                   json_number(a->row.clip), "norm", scheme->mechanism->norm, "epsilon_per_report",
                   json_number(ledger_units_value(a->row.price_units)), "report_length",
                   (json_int_t)scheme->report_length, "unbiased", (int)scheme->unbiased);
-    if (scheme->mechanism == &local_projected_sign) {
+    if (scheme->mechanism == &local_projected_sign)
         json_member_add(&json, "projection_clip", json_number(a->row.projection_clip));
-    }
     return json;
 }
 
@@ -109,12 +108,10 @@ enum problem aggregation_of_call(struct call *call, struct aggregation *out)
         aggregations_find(call->db, call_parameter(call, "id"), &out->row, numbers, sizeof numbers);
     bool may = status == DB_OK &&
                (!call_is(call, ROLE_STEWARD) || strcmp(out->row.owner, call->caller.id) == 0);
-    if (status == DB_NONE || (status == DB_OK && !may)) {
+    if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such aggregation.");
-    }
-    if (status == DB_OK && !open_row(out, numbers)) {
+    if (status == DB_OK && !open_row(out, numbers))
         status = DB_FAILED;
-    }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
@@ -175,20 +172,16 @@ static bool read_fields(struct call *call, struct wish *wish)
 static void check_dimensions(struct call *call, struct wish *wish)
 {
     if (wish->environment == NULL) {
-        if (wish->state_dim == 0) {
+        if (wish->state_dim == 0)
             call_invalid(call, "/state_dim", "is required when no environment is named");
-        }
-        if (wish->action_count == 0) {
+        if (wish->action_count == 0)
             call_invalid(call, "/action_count", "is required when no environment is named");
-        }
         return;
     }
-    if (wish->state_dim != 0) {
+    if (wish->state_dim != 0)
         call_invalid(call, "/state_dim", "comes with the environment: leave it out");
-    }
-    if (wish->action_count != 0) {
+    if (wish->action_count != 0)
         call_invalid(call, "/action_count", "comes with the environment: leave it out");
-    }
     const struct env *env = env_find(wish->environment);
     if (env == NULL) {
         call_invalid(call, "/environment", "is not known: see GET /v1/environments");
@@ -235,13 +228,11 @@ static void make_scheme(struct call *call, struct wish *wish)
 enum problem api_aggregations_prepare(struct call *call)
 {
     struct wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL) {
+    if (wish == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     call->plan = wish;
-    if (read_fields(call, wish)) {
+    if (read_fields(call, wish))
         check_dimensions(call, wish);
-    }
     if (call_error_count(call) == 0) {
         wish->made.net = (struct actor_critic){(uint32_t)wish->state_dim, (uint32_t)wish->hidden,
                                                (uint32_t)wish->action_count};
@@ -286,13 +277,11 @@ enum problem api_aggregations_create(struct call *call)
     struct aggregation *a = &wish->made;
     size_t count = actor_critic_count(&a->net);
     float *parameters = arena_array(&call->arena, count, sizeof *parameters);
-    if (parameters == NULL) {
+    if (parameters == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     uint64_t seed = (uint64_t)wish->seed;
-    if (wish->seed < 0) {
+    if (wish->seed < 0)
         randombytes_buf(&seed, sizeof seed);
-    }
     struct rng rng;
     rng_seed(&rng, seed, 0);
     actor_critic_initialize(&a->net, &rng, parameters);
@@ -301,9 +290,8 @@ enum problem api_aggregations_create(struct call *call)
     aggregation_scheme_write(&a->scheme, numbers);
     enum db_status status = aggregations_insert(call->db, &a->row, numbers, sizeof numbers,
                                                 parameters, count * sizeof *parameters);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     call_location(call, "/v1/aggregations/%s", a->row.id);
     return call_reply_json(call, 201, aggregation_json(a));
 }
@@ -316,9 +304,8 @@ static bool list_one(void *context, const struct aggregation_row *row)
     struct aggregation a = {0};
     double numbers[AGGREGATION_SCHEME_NUMBERS];
     if (aggregations_find(page->call->db, row->id, &a.row, numbers, sizeof numbers) != DB_OK ||
-        !open_row(&a, numbers)) {
+        !open_row(&a, numbers))
         return page_add(page, NULL, row->id);
-    }
     return page_add(page, aggregation_json(&a), row->id);
 }
 
@@ -326,9 +313,8 @@ enum problem api_aggregations_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     enum db_status status =
         aggregations_list(call->db, owner, page.after, page.limit, list_one, &page);
@@ -346,13 +332,11 @@ enum problem api_aggregations_close(struct call *call)
 {
     struct aggregation a;
     enum problem problem = aggregation_of_call(call, &a);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = aggregations_close(call->db, a.row.id);
-    if (status == DB_NONE) {
+    if (status == DB_NONE)
         return call_problem(call, PROBLEM_AGGREGATION_CLOSED, "It was closed before.");
-    }
     a.row.open = false;
     return status == DB_OK ? call_reply_json(call, 200, aggregation_json(&a))
                            : call_db(call, status);

@@ -59,9 +59,8 @@ static void read_bytes(struct submission *s, const char *text)
 {
     size_t room = local_report_room(&s->a.scheme), size = 0;
     unsigned char *bytes = arena_alloc(&s->call->arena, room);
-    if (bytes == NULL) {
+    if (bytes == NULL)
         return;
-    }
     bool good = sodium_base642bin(bytes, room, text, strlen(text), NULL, &size, NULL, BASE64) == 0;
     if (!good || local_report_unpack(&s->a.scheme, bytes, size, s->values) != LOCAL_OK) {
         call_invalid(s->call, "/report/bytes", "is not the base64 of a report of %zu integers",
@@ -93,21 +92,18 @@ static bool read_report(struct submission *s)
     s->estimate = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof(double));
     s->bytes = arena_alloc(&call->arena, room);
     if (s->values == NULL || s->estimate == NULL || s->bytes == NULL ||
-        !fields_read(call, s->report, "/report", fields, 2)) {
+        !fields_read(call, s->report, "/report", fields, 2))
         return false;
-    }
     if ((values == NULL) == (text == NULL)) {
         call_invalid(call, "/report", "must have either values or bytes");
         return false;
     }
-    if (values != NULL) {
+    if (values != NULL)
         read_values(s, values);
-    } else {
+    else
         read_bytes(s, text);
-    }
-    if (call_error_count(call) > 0) {
+    if (call_error_count(call) > 0)
         return false;
-    }
     if (!is_possible(s)) {
         call_invalid(call, "/report", "is not a possible output of %s",
                      s->a.scheme.mechanism->name);
@@ -139,25 +135,21 @@ static enum problem check(struct submission *s)
         field_integer("version", &s->version, 1, INT64_C(1) << 53),
         field_object("report", &s->report),
     };
-    if (!fields_read(call, call->body, "", fields, 2)) {
+    if (!fields_read(call, call->body, "", fields, 2))
         return PROBLEM_VALIDATION;
-    }
-    if (!s->a.row.open) {
+    if (!s->a.row.open)
         return call_problem(call, PROBLEM_AGGREGATION_CLOSED, "It takes no more reports.");
-    }
     enum db_status status = aggregations_agent(call->db, s->a.row.id, call->caller.id, &s->sent);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status);
-    }
     if (s->sent >= s->a.row.submissions_per_agent) {
         return call_problem(call, PROBLEM_ALREADY_REPORTED,
                             "All %lld reports of this agent were accepted before.",
                             (long long)s->a.row.submissions_per_agent);
     }
     enum problem problem = check_version(s);
-    if (problem == PROBLEM_NONE && !read_report(s)) {
+    if (problem == PROBLEM_NONE && !read_report(s))
         problem = call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
-    }
     return problem;
 }
 
@@ -169,9 +161,8 @@ static enum db_status standing(struct submission *s, struct ledger_account *out)
     struct call *call = s->call;
     const struct aggregation_row *row = &s->a.row;
     enum db_status status = ledger_find_for(call->db, LEDGER_CLIENT, row->id, call->caller.id, out);
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return status;
-    }
     const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
                                            .resource = row->id,
                                            .client = call->caller.id,
@@ -190,9 +181,8 @@ static enum problem pay(struct submission *s, struct ledger_account *out)
 {
     struct call *call = s->call;
     enum db_status status = standing(s, out);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status);
-    }
     char epsilon[32], event[EVENT_SIZE];
     json_text_number(ledger_units_value(s->a.row.price_units), epsilon);
     snprintf(event, sizeof event, "{\"type\":\"EpsilonDeltaDpEvent\",\"epsilon\":%s,\"delta\":0}",
@@ -205,12 +195,10 @@ static enum problem pay(struct submission *s, struct ledger_account *out)
                                          .now_ms = call->now_ms};
     struct ledger_outcome outcome;
     status = ledger_debit(call->db, &charge, &outcome);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    if (outcome.verdict != LEDGER_OK) {
+    if (outcome.verdict != LEDGER_OK)
         return budget_refused(call, &outcome);
-    }
     *out = outcome.parts[0].account;
     return PROBLEM_NONE;
 }
@@ -234,9 +222,8 @@ static bool gather(void *context, const char *client, int64_t number, const void
     aggregation_report_seed(g->a->row.id, client, number, seed);
     g->good = local_report_unpack(scheme, bytes, size, g->values) == LOCAL_OK &&
               scheme->mechanism->decode(scheme, seed, g->values, g->estimate) == LOCAL_OK;
-    for (uint32_t i = 0; g->good && i < scheme->parameters.dimension; i++) {
+    for (uint32_t i = 0; g->good && i < scheme->parameters.dimension; i++)
         g->sum[i] += g->estimate[i];
-    }
     g->reports++;
     return g->good;
 }
@@ -247,17 +234,14 @@ static enum db_status update(struct submission *s)
     struct call *call = s->call;
     struct gathering g = {.a = &s->a, .estimate = s->estimate, .values = s->values, .good = true};
     g.sum = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof *g.sum);
-    if (g.sum == NULL) {
+    if (g.sum == NULL)
         return DB_FAILED;
-    }
     enum db_status status = aggregations_waiting(call->db, s->a.row.id, gather, &g);
-    if (status != DB_OK || !g.good || g.reports == 0) {
+    if (status != DB_OK || !g.good || g.reports == 0)
         return status == DB_OK ? DB_FAILED : status;
-    }
     float *parameters = aggregation_load_parameters(call, &s->a, &status);
-    if (parameters == NULL) {
+    if (parameters == NULL)
         return status == DB_OK ? DB_FAILED : status;
-    }
     collection_update(&s->a.net, parameters, g.sum, g.reports, s->a.row.learning_rate);
     return aggregations_update(call->db, &s->a.row, parameters,
                                actor_critic_count(&s->a.net) * sizeof *parameters);
@@ -266,22 +250,19 @@ static enum db_status update(struct submission *s)
 enum problem api_aggregations_submit(struct call *call)
 {
     struct submission *s = arena_array(&call->arena, 1, sizeof *s);
-    if (s == NULL) {
+    if (s == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     s->call = call;
     struct ledger_account account;
     enum problem problem = aggregation_of_call(call, &s->a);
     if (problem != PROBLEM_NONE || (problem = check(s)) != PROBLEM_NONE ||
-        (problem = pay(s, &account)) != PROBLEM_NONE) {
+        (problem = pay(s, &account)) != PROBLEM_NONE)
         return problem;
-    }
     int64_t number = 0;
     enum db_status status = aggregations_accept(call->db, &s->a.row, call->caller.id, s->bytes,
                                                 s->size, call->now_ms, &number);
-    if (status == DB_OK && s->a.row.reports - s->a.row.applied >= s->a.row.buffer) {
+    if (status == DB_OK && s->a.row.reports - s->a.row.applied >= s->a.row.buffer)
         status = update(s);
-    }
     if (status != DB_OK) {
         /* DB_NONE: its reports were counted a moment ago in this very transaction. */
         return call_db(call, status == DB_NONE ? DB_RETRY : status);

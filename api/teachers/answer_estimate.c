@@ -17,9 +17,8 @@ static json_t *choice_json(const struct answer_choice *choice, json_t *mechanism
                            const struct answer_purpose *purpose)
 {
     int64_t queries = 0;
-    if (choice->possible) {
+    if (choice->possible)
         filter_best_order(release, purpose->epsilon, purpose->delta, &queries);
-    }
     json_t *error =
         choice->possible ? answer_error_json(&choice->uniform, &choice->peaked) : json_null();
     return json_pack("{s:o, s:b, s:I, s:o}", "mechanism", mechanism, "possible",

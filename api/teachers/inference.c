@@ -40,9 +40,8 @@ enum problem api_inference_ready(struct call *call)
 {
     const struct api_settings *settings = &call->app->settings;
     const char *why_not = "It is not ready.";
-    if (settings->ready != NULL && !settings->ready(settings->ready_context, &why_not)) {
+    if (settings->ready != NULL && !settings->ready(settings->ready_context, &why_not))
         return call_problem(call, PROBLEM_NOT_READY, "%s", why_not);
-    }
     return call_reply_json(call, 200, json_pack("{s:b}", "ready", 1));
 }
 
@@ -61,9 +60,8 @@ enum problem api_inference_model(struct call *call)
 {
     struct query *query = NULL;
     enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     const struct shelved_teacher *t = query->teacher;
     json_t *model =
         json_pack("{s:s, s:s, s:[{s:s, s:s, s:[i,i]}], s:[{s:s, s:s, s:[i,i]}]}", "name", t->row.id,
@@ -79,9 +77,8 @@ enum problem api_inference_model(struct call *call)
 static bool check_binary(struct call *call, const json_t *parameters, const char *pointer)
 {
     if (json_object_get(parameters, "binary_data_size") == NULL &&
-        !json_is_true(json_object_get(parameters, "binary_data"))) {
+        !json_is_true(json_object_get(parameters, "binary_data")))
         return true;
-    }
     call_invalid(call, pointer, "must not ask for binary tensors: " BINARY);
     return false;
 }
@@ -94,18 +91,15 @@ static bool flatten(const json_t *array, unsigned depth, float *out, size_t coun
     json_array_foreach(array, i, element)
     {
         if (json_is_array(element) && depth > 1) {
-            if (!flatten(element, depth - 1, out, count, used)) {
+            if (!flatten(element, depth - 1, out, count, used))
                 return false;
-            }
             continue;
         }
-        if (!json_is_number(element) || *used == count) {
+        if (!json_is_number(element) || *used == count)
             return false;
-        }
         out[*used] = (float)json_number_value(element);
-        if (!isfinite(out[(*used)++])) {
+        if (!isfinite(out[(*used)++]))
             return false;
-        }
     }
     return true;
 }
@@ -115,9 +109,8 @@ static bool read_shape(struct query *query, const json_t *shape)
     struct call *call = query->call;
     uint32_t dim = query->teacher->state_dim, most = query_states_max(query);
     double sides[RANK];
-    if (fields_numbers(call, shape, "/inputs/0/shape", sides, RANK, true) < 0) {
+    if (fields_numbers(call, shape, "/inputs/0/shape", sides, RANK, true) < 0)
         return false;
-    }
     if (!(sides[0] >= 1 && sides[0] <= most) || sides[0] != floor(sides[0]) || sides[1] != dim) {
         call_invalid(call, "/inputs/0/shape", "must be [n, %u] with n from 1 to %u", dim, most);
         return false;
@@ -140,21 +133,18 @@ static bool read_tensor(struct query *query, const json_t *input)
         field_optional(field_object("parameters", &parameters)),
     };
     if (!check_binary(call, json_object_get(input, "parameters"), "/inputs/0/parameters") ||
-        !fields_read(call, input, "/inputs/0", fields, sizeof fields / sizeof fields[0])) {
+        !fields_read(call, input, "/inputs/0", fields, sizeof fields / sizeof fields[0]))
         return false;
-    }
     if (strcmp(name, "state") != 0) {
         call_invalid(call, "/inputs/0/name", "must be \"state\"");
         return false;
     }
-    if (!read_shape(query, shape)) {
+    if (!read_shape(query, shape))
         return false;
-    }
     size_t count = (size_t)query->count * query->teacher->state_dim, used = 0;
     query->states = arena_array(&call->arena, count, sizeof(float));
-    if (query->states == NULL) {
+    if (query->states == NULL)
         return false;
-    }
     if (!flatten(data, RANK, query->states, count, &used) || used != count) {
         call_invalid(call, "/inputs/0/data",
                      "must be %zu numbers within the range of a 32-bit float, as its shape says",
@@ -175,9 +165,8 @@ static bool check_outputs(struct call *call, const json_t *outputs)
             call_invalid(call, "/outputs", "the one output is \"probabilities\"");
             return false;
         }
-        if (!check_binary(call, json_object_get(output, "parameters"), "/outputs")) {
+        if (!check_binary(call, json_object_get(output, "parameters"), "/outputs"))
             return false;
-        }
     }
     return true;
 }
@@ -191,16 +180,13 @@ static bool read_wishes(struct query *query, const json_t *parameters)
         field_optional(field_positive("max_epsilon", &query->max_epsilon, 1e9)),
         field_optional(field_bool("binary_data_output", &binary)),
     };
-    if (parameters == NULL) {
+    if (parameters == NULL)
         return true;
-    }
     if (!fields_read(query->call, parameters, "/parameters", fields,
-                     sizeof fields / sizeof fields[0])) {
+                     sizeof fields / sizeof fields[0]))
         return false;
-    }
-    if (binary) {
+    if (binary)
         call_invalid(query->call, "/parameters/binary_data_output", "must be false: " BINARY);
-    }
     return !binary;
 }
 
@@ -265,9 +251,8 @@ enum problem api_inference_ahead(struct call *call)
     struct query *query = NULL;
     const char *id = NULL;
     enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     return read_request(query, &id) ? query_plan_ahead(query) : PROBLEM_VALIDATION;
 }
 
@@ -277,17 +262,14 @@ enum problem api_inference_infer(struct call *call)
     struct query_answer answer;
     const char *id = NULL;
     enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
-    if (!read_request(query, &id)) {
+    if (!read_request(query, &id))
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
-    }
     if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
             PROBLEM_NONE ||
         (problem = query_set_price(query)) != PROBLEM_NONE ||
-        (problem = query_settle(query, &answer)) != PROBLEM_NONE) {
+        (problem = query_settle(query, &answer)) != PROBLEM_NONE)
         return problem;
-    }
     return call_reply_json(call, 200, message(query, &answer, id));
 }

@@ -28,9 +28,8 @@ static bool take_states(struct query *query)
     struct call *call = query->call;
     const struct state_scan *scanned = call->state;
     if (scanned == NULL || scanned->dim != query->teacher->state_dim ||
-        (scanned->batch && scanned->count > query_states_max(query))) {
+        (scanned->batch && scanned->count > query_states_max(query)))
         return false;
-    }
     size_t numbers = (size_t)scanned->count * scanned->dim;
     query->states = arena_alloc(&call->arena, numbers * sizeof(float));
     query->count = scanned->count;
@@ -49,12 +48,10 @@ static bool read_body(struct query *query, int *out_reuse)
     struct call *call = query->call;
     json_t *state = NULL, *states = NULL;
     *out_reuse = -1;
-    if (take_states(query)) {
+    if (take_states(query))
         return true;
-    }
-    if (call->body == NULL && call_parse_body(call) != PROBLEM_NONE) {
+    if (call->body == NULL && call_parse_body(call) != PROBLEM_NONE)
         return false;
-    }
     const struct field fields[] = {
         field_optional(field_any("state", &state)),
         field_optional(field_any("states", &states)),
@@ -62,18 +59,16 @@ static bool read_body(struct query *query, int *out_reuse)
         field_optional(field_positive("max_epsilon", &query->max_epsilon, 1e9)),
         field_optional(field_choice("reuse", out_reuse, reuses)),
     };
-    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
         return false;
-    }
     if ((state == NULL) == (states == NULL)) {
         call_invalid(call, "", "must have either state or states");
         return false;
     }
     uint32_t dim = query->teacher->state_dim;
     query->batch = states != NULL;
-    if (query->batch) {
+    if (query->batch)
         return query_read_states(query, states);
-    }
     query->count = 1;
     query->states = arena_array(&call->arena, dim, sizeof(float));
     return query->states != NULL && state_read(call, state, "/state", dim, query->states);
@@ -83,9 +78,8 @@ static enum problem answer(struct query *query)
 {
     struct query_answer given;
     enum problem problem = query_settle(query, &given);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     size_t size = 0;
     char *text = query_reply_write(&given, &size);
     return call_reply_bytes(query->call, 200, "application/json", text, size);
@@ -116,16 +110,13 @@ static enum problem reuse_or_answer(struct query *query)
     unsigned char hash[32];
     reuse_key(call, key, hash);
     enum db_status status = answers_find(call->db, call->caller.id, key, &stored);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         return call_reply_bytes(call, 200, "application/json", stored.body, stored.body_size);
-    }
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return call_db(call, status);
-    }
     enum problem problem = answer(query);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     memcpy(stored.fingerprint, hash, sizeof stored.fingerprint);
     stored.status = 200;
     snprintf(stored.content_type, sizeof stored.content_type, "application/json");
@@ -153,12 +144,10 @@ enum problem api_queries_ahead(struct call *call)
     struct query *query = NULL;
     int reuse = -1;
     enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
-    if (!read_body(query, &reuse)) {
+    if (!read_body(query, &reuse))
         return PROBLEM_VALIDATION;
-    }
     return reuse == 0 && is_stored(call) ? PROBLEM_NONE : query_plan_ahead(query);
 }
 
@@ -167,17 +156,14 @@ enum problem api_queries_ask(struct call *call)
     struct query *query = NULL;
     int reuse = -1;
     enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
-    if (!read_body(query, &reuse)) {
+    if (!read_body(query, &reuse))
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
-    }
     if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
             PROBLEM_NONE ||
-        (problem = query_set_price(query)) != PROBLEM_NONE) {
+        (problem = query_set_price(query)) != PROBLEM_NONE)
         return problem;
-    }
     return reuse == 0 ? reuse_or_answer(query) : answer(query);
 }
 
@@ -228,12 +214,10 @@ static enum problem read_wish(struct query *query, struct wish *out)
         field_optional(field_choice("accounting", &out->paper, accountings)),
         field_optional(field_object("budget", &out->budget)),
     };
-    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
         return PROBLEM_VALIDATION;
-    }
-    if (out->paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet) {
+    if (out->paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet)
         return call_invalid(call, "/accounting", "is known of dirichlet teachers alone");
-    }
     query->count = (uint32_t)out->count;
     return query_set_price(query);
 }
@@ -268,29 +252,24 @@ enum problem api_queries_estimate(struct call *call)
     struct query *query = NULL;
     struct wish wish;
     enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE || (problem = read_wish(query, &wish)) != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE || (problem = read_wish(query, &wish)) != PROBLEM_NONE)
         return problem;
-    }
     const struct teacher_row *row = &query->teacher->row;
     struct ledger_account cap;
     enum db_status status = ledger_find(call->db, row->account, &cap);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     bool client = row->has_client_budget;
     wish.epsilon = client ? row->client_epsilon : cap.epsilon;
     wish.delta = client ? row->client_delta : cap.delta;
-    if (wish.budget != NULL && !read_budget(call, wish.budget, &wish.epsilon, &wish.delta)) {
+    if (wish.budget != NULL && !read_budget(call, wish.budget, &wish.epsilon, &wish.delta))
         return PROBLEM_VALIDATION;
-    }
     struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
     bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&
                     filter_spend(&fresh, &query->cost) && filter_spend(&all, &query->cost);
-    if (row->dataset_account[0] != '\0') {
+    if (row->dataset_account[0] != '\0')
         status = dataset_pays(query, &cap, &feasible);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return call_reply_json(call, 200, estimate_json(query, &wish, feasible));
 }

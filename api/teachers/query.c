@@ -36,18 +36,15 @@ static enum problem find_teacher(struct query *query)
     struct call *call = query->call;
     enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db,
                                                  call_parameter(call, "id"), &query->teacher);
-    if (status == DB_OK && !call_defer(call, give_back, query)) {
+    if (status == DB_OK && !call_defer(call, give_back, query))
         return PROBLEM_INTERNAL_ERROR;
-    }
     bool may = false;
-    if (status == DB_OK && call_is(call, ROLE_STEWARD)) {
+    if (status == DB_OK && call_is(call, ROLE_STEWARD))
         may = strcmp(query->teacher->row.owner, call->caller.id) == 0;
-    } else if (status == DB_OK) {
+    else if (status == DB_OK)
         status = teacher_may_ask(call->db, &query->teacher->row, call->caller.id, &may);
-    }
-    if (status == DB_NONE || (status == DB_OK && !may)) {
+    if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
-    }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
@@ -57,13 +54,11 @@ static enum problem check_dataset(const struct query *query)
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
     struct dataset_row dataset;
-    if (t->row.shards == 0) {
+    if (t->row.shards == 0)
         return PROBLEM_NONE;
-    }
     enum db_status status = datasets_find(call->db, t->row.dataset, &dataset);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     if (dataset.state == DATASET_DELETED || t->ensemble == NULL) {
         /* A deletion by another process wiped nothing here. */
         teacher_shelf_forget(call->app->teachers, t->row.dataset);
@@ -77,9 +72,8 @@ static enum problem check_dataset(const struct query *query)
 enum problem query_start(struct call *call, struct query **out)
 {
     struct query *query = arena_array(&call->arena, 1, sizeof *query);
-    if (query == NULL) {
+    if (query == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     query->call = call;
     *out = query;
     enum problem problem = find_teacher(query);
@@ -141,15 +135,12 @@ enum problem query_set_price(struct query *query)
     double most = rollout_concentration(&t->row, query->standing.rollout, &query->floor),
            least = 1 / t->row.min_probability;
     double wished = query->wished_concentration;
-    if (query->floor) {
+    if (query->floor)
         return set_floor(query);
-    }
-    if (wished > 0 && most == 0) {
+    if (wished > 0 && most == 0)
         return call_invalid(call, "/concentration", "is not a setting of \"%s\"", t->row.mechanism);
-    }
-    if (wished > most) {
+    if (wished > most)
         return call_invalid(call, "/concentration", "must be at most %g, the teacher's now", most);
-    }
     if (wished > 0 && wished * t->row.min_probability < 1) {
         return call_invalid(call, "/concentration",
                             "must be at least %g: less would cost as much and say less", least);
@@ -160,9 +151,8 @@ enum problem query_set_price(struct query *query)
          !teacher_price(&t->teacher, query->concentration, t->row.renyi_order, t->row.delta_share,
                         &price)) ||
         !ledger_units_times(price.units, query->count, &query->cost.units) ||
-        !ledger_units_times(price.delta_units, query->count, &query->cost.delta_units)) {
+        !ledger_units_times(price.delta_units, query->count, &query->cost.delta_units))
         return call_invalid(call, "", "has a price that is too large to be counted");
-    }
     return PROBLEM_NONE;
 }
 
@@ -173,13 +163,11 @@ static enum problem check_cost(struct query *query)
 {
     struct call *call = query->call;
     struct ledger_account account;
-    if (query->max_epsilon <= 0) {
+    if (query->max_epsilon <= 0)
         return PROBLEM_NONE;
-    }
     enum db_status status = ledger_find(call->db, query->standing.account, &account);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     double cost = budget_epsilon_added(&account, account.spent_units, query->cost.units);
     if (cost > query->max_epsilon) {
         return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
@@ -228,18 +216,14 @@ static enum problem pay(struct query *query)
         .now_ms = call->now_ms};
     struct ledger_outcome outcome;
     enum db_status status = DB_OK;
-    if (query->teacher->row.dataset_account[0] != '\0') {
+    if (query->teacher->row.dataset_account[0] != '\0')
         status = dataset_price(query, &charge.prices[charge.count++]);
-    }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = ledger_debit(call->db, &charge, &outcome);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    if (outcome.verdict != LEDGER_OK) {
+    if (outcome.verdict != LEDGER_OK)
         return budget_refused(call, &outcome);
-    }
     query->account = outcome.parts[0].account;
     return PROBLEM_NONE;
 }
@@ -250,9 +234,8 @@ static enum problem pay(struct query *query)
 static bool look_up(const struct query *query, double *p)
 {
     const double *ahead = query_ahead_of(query);
-    if (ahead == NULL) {
+    if (ahead == NULL)
         return teacher_shelf_distributions(query->teacher, query->states, query->count, p);
-    }
     memcpy(p, ahead, (size_t)query->count * query->teacher->teacher.actions * sizeof *p);
     return true;
 }
@@ -270,12 +253,10 @@ static bool draw(struct query *query, double *answers)
         size_t at = (size_t)i * actions;
         good = teacher_answer_about(&t->teacher, query->concentration, noise, p + at, answers + at);
     }
-    if (p != NULL) {
+    if (p != NULL)
         sodium_memzero(p, size);
-    }
-    if (noise != NULL) {
+    if (noise != NULL)
         teacher_shelf_give_noise(shelf, noise);
-    }
     return good;
 }
 
@@ -283,9 +264,8 @@ static bool draw(struct query *query, double *answers)
 static enum problem answer_at_floor(struct query *query, double *answers)
 {
     uint32_t actions = query->teacher->teacher.actions;
-    for (uint32_t i = 0; i < query->count; i++) {
+    for (uint32_t i = 0; i < query->count; i++)
         answer_error_uniform(actions, answers + (size_t)i * actions);
-    }
     enum db_status status = ledger_find(query->call->db, query->standing.account, &query->account);
     return status == DB_OK ? PROBLEM_NONE
                            : call_db(query->call, status == DB_NONE ? DB_FAILED : status);
@@ -294,9 +274,8 @@ static enum problem answer_at_floor(struct query *query, double *answers)
 static enum problem pay_and_draw(struct query *query, double *answers)
 {
     enum problem problem = check_cost(query);
-    if (problem != PROBLEM_NONE || (problem = pay(query)) != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE || (problem = pay(query)) != PROBLEM_NONE)
         return problem;
-    }
     return draw(query, answers) ? PROBLEM_NONE
                                 : call_problem(query->call, PROBLEM_INTERNAL_ERROR,
                                                "No answer could be drawn. Nothing was charged.");
@@ -325,15 +304,13 @@ enum problem query_settle(struct query *query, struct query_answer *out)
     const struct shelved_teacher *t = query->teacher;
     uint32_t actions = t->teacher.actions;
     double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
-    if (answers == NULL) {
+    if (answers == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     teacher_shelf_query_id(call->app->teachers, query->id);
     enum problem problem =
         query->floor ? answer_at_floor(query, answers) : pay_and_draw(query, answers);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     *out = (struct query_answer){.id = query->id,
                                  .probabilities = answers,
                                  .actions = actions,

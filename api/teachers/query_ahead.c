@@ -56,14 +56,12 @@ enum problem query_plan_ahead(struct query *query)
     const struct shelved_teacher *t = query->teacher;
     size_t count = query->count, states = count * t->state_dim * sizeof(float),
            numbers = count * t->teacher.actions;
-    if (t->ensemble == NULL || !may_pay(query)) {
+    if (t->ensemble == NULL || !may_pay(query))
         return PROBLEM_NONE;
-    }
     size_t size = sizeof(struct api_ahead) + numbers * sizeof(double) + states;
     struct api_ahead *ahead = malloc(size);
-    if (ahead == NULL) {
+    if (ahead == NULL)
         return PROBLEM_NONE;
-    }
     memset(ahead, 0, sizeof *ahead);
     memcpy(ahead->teacher, t->row.id, sizeof ahead->teacher);
     ahead->by = t;
@@ -79,9 +77,8 @@ void query_run_ahead(struct call *call)
 {
     struct api_ahead *ahead = call->ahead;
     assert(!db_in_transaction(call->db));
-    if (ahead == NULL) {
+    if (ahead == NULL)
         return;
-    }
     const struct shelved_teacher *t = ahead->by;
     const double *end = ahead->numbers + (size_t)ahead->count * t->teacher.actions;
     ahead->by = NULL;
@@ -98,9 +95,8 @@ const double *query_ahead_of(const struct query *query)
     const struct shelved_teacher *t = query->teacher;
     size_t states = (size_t)query->count * t->state_dim * sizeof(float);
     if (ahead == NULL || ahead->count != query->count || ahead->state_bytes != states ||
-        strcmp(ahead->teacher, t->row.id) != 0) {
+        strcmp(ahead->teacher, t->row.id) != 0)
         return NULL;
-    }
     const double *end = ahead->numbers + (size_t)query->count * t->teacher.actions;
     return memcmp(end, query->states, states) == 0 ? ahead->numbers : NULL;
 }

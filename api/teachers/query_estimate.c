@@ -22,9 +22,8 @@ static json_t *alternative_json(const struct shelved_teacher *teacher,
 {
     struct teacher other;
     if (!teacher_gaussian_for(&teacher->teacher, teacher->row.renyi_order, teacher->row.delta_share,
-                              price, &other)) {
+                              price, &other))
         return json_null();
-    }
     return json_pack("{s:{s:s, s:o, s:o}, s:o}", "mechanism", "name", other.mechanism->name,
                      "sigma", json_number(other.gaussian.sigma), "temperature",
                      json_number(other.temperature), "expected_error", error_json(&other, 0));
@@ -35,9 +34,8 @@ bool query_estimate_errors(json_t *reply, const struct shelved_teacher *teacher,
 {
     bool good = json_object_set_new(reply, "expected_error",
                                     error_json(&teacher->teacher, concentration)) == 0;
-    if (good && teacher->teacher.mechanism == &teacher_dirichlet) {
+    if (good && teacher->teacher.mechanism == &teacher_dirichlet)
         good = json_object_set_new(reply, "alternative", alternative_json(teacher, price)) == 0;
-    }
     return good;
 }
 
@@ -52,9 +50,8 @@ bool query_estimate_mechanisms(json_t *reply, const struct shelved_teacher *teac
                                      .answers = (double)count,
                                      .epsilon = epsilon,
                                      .delta = delta};
-    if (!(purpose.min_probability > 0)) { /* a Gaussian teacher has none */
+    if (!(purpose.min_probability > 0)) /* a Gaussian teacher has none */
         purpose.min_probability = fmin(0.1, 0.5 / actions);
-    }
     return json_object_set_new(reply, "comparison", answer_estimate_json(&purpose)) == 0;
 }
 

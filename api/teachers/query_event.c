@@ -36,11 +36,10 @@ void query_event_write(const struct shelved_teacher *teacher, uint32_t count, do
                        char out[QUERY_EVENT_SIZE])
 {
     char leaf[LEAF_SIZE];
-    if (teacher->row.sigma > 0) {
+    if (teacher->row.sigma > 0)
         write_gaussian(teacher, leaf);
-    } else {
+    else
         write_dirichlet(teacher, concentration, leaf);
-    }
     if (count == 1) {
         snprintf(out, QUERY_EVENT_SIZE, "%s", leaf);
     } else {

@@ -117,9 +117,8 @@ void query_reply_settings(double concentration, double sigma, double error_radiu
 static void put_settings(struct text *text, const struct query_answer *answer)
 {
     char made[QUERY_SETTINGS_SIZE];
-    if (answer->settings == NULL) {
+    if (answer->settings == NULL)
         query_reply_settings(answer->concentration, answer->sigma, answer->error_radius, made);
-    }
     put(text, answer->settings == NULL ? made : answer->settings);
 }
 
@@ -128,9 +127,8 @@ char *query_reply_write(const struct query_answer *answer, size_t *out_size)
     size_t numbers = (size_t)answer->count * (answer->actions + 1);
     struct text text;
     text.start = text.at = malloc(numbers * NUMBER_ROOM + FIXED_ROOM);
-    if (text.start == NULL) {
+    if (text.start == NULL)
         return NULL;
-    }
     text.end = text.start + numbers * NUMBER_ROOM + FIXED_ROOM;
     put(&text, "{\"query\":\"");
     put(&text, answer->id);

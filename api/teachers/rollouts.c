@@ -10,12 +10,10 @@ double rollout_concentration(const struct teacher_row *row, int64_t rollout, boo
 {
     double k = row->concentration, least = k > 0 ? 1 / row->min_probability : 0;
     *out_floor = false;
-    while (rollout-- > 0 && row->vanishing < 1 && k > least) {
+    while (rollout-- > 0 && row->vanishing < 1 && k > least)
         k *= row->vanishing;
-    }
-    if (k >= least || k == row->concentration) {
+    if (k >= least || k == row->concentration)
         return k;
-    }
     *out_floor = strcmp(row->at_floor, "charge") != 0;
     return *out_floor ? 0 : least;
 }
@@ -36,15 +34,13 @@ enum problem api_rollouts_begin(struct call *call)
     struct teacher_client_row standing;
     enum problem problem = teacher_of_call(call, &row);
     if (problem != PROBLEM_NONE ||
-        (problem = teacher_standing_of_call(call, &row, &standing)) != PROBLEM_NONE) {
+        (problem = teacher_standing_of_call(call, &row, &standing)) != PROBLEM_NONE)
         return problem;
-    }
     int64_t rollout = 0;
     enum db_status status =
         teachers_client_next_rollout(call->db, row.id, call->caller.id, &rollout);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     bool floor = false;
     double concentration = rollout_concentration(&row, rollout, &floor);
     json_t *reply = json_pack("{s:I, s:o}", "rollout", (json_int_t)rollout, "at_floor",

@@ -34,9 +34,8 @@ static enum db_status open_account(struct call *call, const struct teacher_row *
                                            .event = event,
                                            .now_ms = call->now_ms};
     enum db_status status = ledger_open_account(call->db, &opening, out);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = teachers_client_insert(call->db, teacher->id, client, out->id, call->now_ms);
-    }
     /* Both were looked for before, in this transaction: neither can be there. */
     return status == DB_NONE ? DB_FAILED : status;
 }
@@ -46,13 +45,11 @@ enum db_status teacher_client_standing(struct call *call, const struct teacher_r
 {
     const char *client = call->caller.id;
     enum db_status status = teachers_client_find(call->db, teacher->id, client, out);
-    if (status != DB_NONE || !teacher->has_client_budget) {
+    if (status != DB_NONE || !teacher->has_client_budget)
         return status;
-    }
     struct filter limits;
-    if (!teacher_account(teacher, teacher->client_epsilon, teacher->client_delta, &limits)) {
+    if (!teacher_account(teacher, teacher->client_epsilon, teacher->client_delta, &limits))
         return DB_NONE;
-    }
     struct ledger_account account;
     status = open_account(call, teacher, client, teacher->client_epsilon, teacher->client_delta,
                           &limits, no_event, &account);
@@ -83,13 +80,11 @@ static enum problem check_client(struct call *call, const char *id)
 {
     struct client_row client;
     enum db_status status = clients_find(call->db, id, &client);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
     enum role role = status == DB_OK ? role_find(client.role) : ROLE_NONE;
-    if (status == DB_NONE || client.revoked_ms != 0 || !(role & (ROLE_STUDENT | ROLE_STEWARD))) {
+    if (status == DB_NONE || client.revoked_ms != 0 || !(role & (ROLE_STUDENT | ROLE_STEWARD)))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such student.");
-    }
     return PROBLEM_NONE;
 }
 
@@ -138,9 +133,8 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
                                            .now_ms = call->now_ms};
         status = ledger_set_limit(call->db, &limit, &outcome.verdict, &account);
     }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return outcome.verdict == LEDGER_OK ? reply_budget(call, 200, &account, revision)
                                         : budget_refused(call, &outcome);
 }
@@ -148,9 +142,8 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
 static enum problem grant_new(struct call *call, const struct teacher_row *teacher,
                               const char *client, const struct grant *grant)
 {
-    if (call_request_header(call, "If-Match") != NULL) {
+    if (call_request_header(call, "If-Match") != NULL)
         return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The client has no budget yet.");
-    }
     struct ledger_account account;
     enum db_status status = open_account(call, teacher, client, grant->epsilon, grant->delta,
                                          &grant->limits, grant->event, &account);
@@ -165,9 +158,8 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
         field_positive("delta", &out->delta, 1),
         field_optional(field_text("reason", &out->reason, 1, REASON_MAX)),
     };
-    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields)) {
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields))
         return false;
-    }
     if (out->delta >= 1) {
         call_invalid(call, "/delta", "must be below 1");
         return false;
@@ -191,9 +183,8 @@ static char *event_of(const struct grant *grant)
 {
     size_t size;
     json_t *json = json_pack("{s:s}", "type", "NoOpDpEvent");
-    if (grant->reason != NULL) {
+    if (grant->reason != NULL)
         json_member_add(&json, "reason", json_string(grant->reason));
-    }
     char *text = json == NULL ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return text;
@@ -210,21 +201,17 @@ enum problem api_teachers_put_budget(struct call *call)
     struct grant grant;
     const char *client = call_parameter(call, "client");
     enum problem problem = teacher_of_call(call, &teacher);
-    if (problem != PROBLEM_NONE || (problem = check_client(call, client)) != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE || (problem = check_client(call, client)) != PROBLEM_NONE)
         return problem;
-    }
-    if (!read_grant(call, &teacher, &grant)) {
+    if (!read_grant(call, &teacher, &grant))
         return PROBLEM_VALIDATION;
-    }
     grant.event = event_of(&grant);
-    if (grant.event == NULL || !call_defer(call, free_event, grant.event)) {
+    if (grant.event == NULL || !call_defer(call, free_event, grant.event))
         return PROBLEM_INTERNAL_ERROR;
-    }
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(call->db, teacher.id, client, &standing);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
     return status == DB_OK ? change(call, &standing, &grant)
                            : grant_new(call, &teacher, client, &grant);
 }
@@ -234,9 +221,8 @@ enum problem api_teachers_get_budget(struct call *call)
     struct teacher_row teacher;
     const char *client = call_parameter(call, "client");
     enum problem problem = teacher_of_call(call, &teacher);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     struct teacher_client_row standing;
     struct ledger_account account;
     bool may = call_is(call, ROLE_STEWARD) || strcmp(client, call->caller.id) == 0;
@@ -247,11 +233,9 @@ enum problem api_teachers_get_budget(struct call *call)
                             "There is no such budget. One under the teacher's default is opened by "
                             "the client's first query.");
     }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = ledger_find(call->db, standing.account, &account);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     return reply_budget(call, 200, &account, standing.revision);
 }

@@ -129,15 +129,12 @@ static bool read_members(struct call *call, struct members *members, struct teac
     row->vanishing = row->temperature = 1;
     snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
     snprintf(row->at_floor, sizeof row->at_floor, "%s", floors[0]);
-    if (members->mechanism != NULL) {
+    if (members->mechanism != NULL)
         read_mechanism(call, members->mechanism, row);
-    }
-    if (members->adjacency != NULL) {
+    if (members->adjacency != NULL)
         read_adjacency(call, members->adjacency, row);
-    }
-    if (members->budget != NULL) {
+    if (members->budget != NULL)
         read_budget(call, members->budget, "/budget", &out->epsilon, &out->delta);
-    }
     row->has_client_budget = members->client_budget != NULL;
     if (row->has_client_budget) {
         read_budget(call, members->client_budget, "/client_budget", &row->client_epsilon,
@@ -178,9 +175,8 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
         call_invalid(call, "/mechanism/concentration",
                      "must be at least 1 / min_probability: less would cost as much and say less");
     }
-    if (wish->coarse) {
+    if (wish->coarse)
         check_secret(call, row);
-    }
     return call_error_count(call) == 0;
 }
 
@@ -193,11 +189,10 @@ static void choose_accounting(struct teacher_wish *wish, const struct teacher *t
     double epsilon = client ? row->client_epsilon : wish->epsilon;
     double delta = client ? row->client_delta : wish->delta;
     const struct filter_release release = teacher->mechanism->release(teacher);
-    if (wish->basic) {
+    if (wish->basic)
         row->delta_share = filter_best_share(&release, epsilon, delta, NULL);
-    } else {
+    else
         row->renyi_order = filter_best_order(&release, epsilon, delta, NULL);
-    }
 }
 
 /* Each budget has to pay one answer at least. */
@@ -244,9 +239,8 @@ static enum problem check_dataset(struct call *call, struct teacher_wish *wish,
     struct teacher_row *row = &wish->row;
     struct ledger_account account;
     struct filter_price price;
-    if (row->dataset_account[0] == '\0') {
+    if (row->dataset_account[0] == '\0')
         return PROBLEM_NONE; /* public, and without a budget */
-    }
     bool counted =
         teacher_price(teacher, row->concentration, row->renyi_order, row->delta_share, &price);
     if (row->renyi_order > 1) {
@@ -255,9 +249,8 @@ static enum problem check_dataset(struct call *call, struct teacher_wish *wish,
                   ledger_delta_up(wish->delta, &row->first_delta);
     }
     enum db_status status = ledger_find(call->db, row->dataset_account, &account);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     int64_t left = account.limit_units - account.spent_units - account.held_units;
     int64_t left_delta = account.limit_delta - account.spent_delta - account.held_delta;
     if (!counted || row->first_units > left - price.units ||
@@ -278,15 +271,13 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
 {
     struct teacher_row *row = &wish->row;
     struct teacher teacher;
-    if (!teacher_settings(row, wish->actions, &teacher)) {
+    if (!teacher_settings(row, wish->actions, &teacher))
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The mechanism has no settings.");
-    }
     teacher.coarse = wish->coarse;
     const char *wrong =
         row->shards > 0 ? teacher_prepare_ensemble(&teacher) : teacher_prepare(&teacher, policy);
-    if (wrong != NULL) {
+    if (wrong != NULL)
         return call_invalid(call, "/mechanism", "cannot be certified: %s", wrong);
-    }
     row->lipschitz = teacher.lipschitz;
     row->sensitivity = teacher.sensitivity;
     choose_accounting(wish, &teacher);
@@ -315,13 +306,11 @@ static enum problem read_source(struct call *call, const struct policy_row *sour
     out->actions = source->action_count;
     out->row.shards = source->shards;
     out->coarse = !expert && policy_is_secret(source);
-    if (!expert) {
+    if (!expert)
         return PROBLEM_NONE;
-    }
     enum db_status status = datasets_find(call->db, source->dataset, &dataset);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     if (dataset.state == DATASET_DELETED) {
         return call_problem(call, PROBLEM_CONFLICT,
                             "The policy's dataset was deleted, and with it what was learned.");
@@ -335,31 +324,25 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
 {
     struct members members;
     *out = (struct teacher_wish){0};
-    if (!read_members(call, &members, out)) {
+    if (!read_members(call, &members, out))
         return PROBLEM_VALIDATION;
-    }
     struct policy_row source;
     enum problem problem = policy_of_owner(call, members.policy, &source);
     if (problem != PROBLEM_NONE) {
-        if (problem == PROBLEM_NOT_FOUND) {
+        if (problem == PROBLEM_NOT_FOUND)
             call_invalid(call, "/policy", "is not known");
-        }
         return problem;
     }
-    if ((problem = read_source(call, &source, out)) != PROBLEM_NONE) {
+    if ((problem = read_source(call, &source, out)) != PROBLEM_NONE)
         return problem;
-    }
-    if (!check_mechanism(call, out)) {
+    if (!check_mechanism(call, out))
         return PROBLEM_VALIDATION;
-    }
-    if (source.shards > 0) {
+    if (source.shards > 0)
         return certify(call, out, NULL);
-    }
     struct policy *policy = NULL;
     enum db_status status = policy_load(call->db, source.id, &policy);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     problem = certify(call, out, policy);
     policy_free(policy);
     return problem;

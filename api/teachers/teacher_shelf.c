@@ -54,9 +54,8 @@ struct teacher_shelf *teacher_shelf_new(const struct app *app)
         free(shelf);
         return NULL;
     }
-    if (shelf != NULL) {
+    if (shelf != NULL)
         shelf->app = app;
-    }
     return shelf;
 }
 
@@ -71,15 +70,12 @@ static void free_book(struct book *book)
 
 void teacher_shelf_free(struct teacher_shelf *shelf)
 {
-    if (shelf == NULL) {
+    if (shelf == NULL)
         return;
-    }
-    for (unsigned i = 0; i < PLACES; i++) {
+    for (unsigned i = 0; i < PLACES; i++)
         free_book(shelf->places[i]);
-    }
-    for (unsigned i = 0; i < shelf->noise_count; i++) {
+    for (unsigned i = 0; i < shelf->noise_count; i++)
         noise_source_free(shelf->noise[i]);
-    }
     pthread_mutex_destroy(&shelf->lock);
     free(shelf);
 }
@@ -116,12 +112,10 @@ static enum db_status read_ensemble(const struct app *app, struct db *db, struct
     void *bytes = NULL;
     size_t size = 0, length = 0;
     enum db_status status = policies_find(db, t->row.policy, &policy);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = policies_bytes(db, t->row.policy, &bytes, &size);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     *out_actions = policy.action_count;
     t->state_dim = policy.state_dim;
     if (size > 0) {
@@ -134,9 +128,8 @@ static enum db_status read_ensemble(const struct app *app, struct db *db, struct
         status = good ? DB_OK : DB_FAILED;
     }
     free(bytes);
-    if (status == DB_OK && t->ensemble != NULL) {
+    if (status == DB_OK && t->ensemble != NULL)
         t->work = mlp_parameter_count(&t->ensemble->shape) * t->ensemble->count;
-    }
     return status;
 }
 
@@ -156,9 +149,8 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
 {
     uint32_t actions = 0;
     struct book *book = calloc(1, sizeof *book);
-    if (book == NULL) {
+    if (book == NULL)
         return DB_FAILED;
-    }
     struct shelved_teacher *t = &book->teacher;
     enum db_status status = teachers_find(db, id, &t->row);
     if (status == DB_OK) {
@@ -178,9 +170,8 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
     }
     t->error_radius = teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
     query_event_write(t, 1, t->row.concentration, t->event);
-    if (isfinite(t->error_radius)) { /* else it cannot answer */
+    if (isfinite(t->error_radius)) /* else it cannot answer */
         query_reply_settings(t->row.concentration, t->row.sigma, t->error_radius, t->settings);
-    }
     book->bytes = t->work * sizeof(float);
     book->borrowers = 1;
     *out = book;
@@ -191,9 +182,8 @@ static struct book *find(struct teacher_shelf *shelf, const char *id)
 {
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
-        if (book != NULL && strcmp(book->teacher.row.id, id) == 0) {
+        if (book != NULL && strcmp(book->teacher.row.id, id) == 0)
             return book;
-        }
     }
     return NULL;
 }
@@ -201,11 +191,9 @@ static struct book *find(struct teacher_shelf *shelf, const char *id)
 /* Whether DATASET was deleted not long ago: whoever began to read before that may come only now. */
 static bool is_gone(const struct teacher_shelf *shelf, const char *dataset)
 {
-    for (unsigned i = 0; i < GONE_MAX && i < shelf->gone_count; i++) {
-        if (strcmp(shelf->gone[i], dataset) == 0) {
+    for (unsigned i = 0; i < GONE_MAX && i < shelf->gone_count; i++)
+        if (strcmp(shelf->gone[i], dataset) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -216,13 +204,11 @@ static bool drop_oldest(struct teacher_shelf *shelf)
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
         if (book != NULL && book->borrowers == 0 &&
-            (oldest == NULL || book->used < (*oldest)->used)) {
+            (oldest == NULL || book->used < (*oldest)->used))
             oldest = &shelf->places[i];
-        }
     }
-    if (oldest == NULL) {
+    if (oldest == NULL)
         return false;
-    }
     shelf->bytes -= (*oldest)->bytes;
     free_book(*oldest);
     *oldest = NULL;
@@ -234,15 +220,12 @@ static struct book **make_room(struct teacher_shelf *shelf, size_t bytes)
 {
     while (bytes <= BYTES_MAX) {
         struct book **place = NULL;
-        for (unsigned i = 0; i < PLACES && place == NULL; i++) {
+        for (unsigned i = 0; i < PLACES && place == NULL; i++)
             place = shelf->places[i] == NULL ? &shelf->places[i] : NULL;
-        }
-        if (place != NULL && shelf->bytes + bytes <= BYTES_MAX) {
+        if (place != NULL && shelf->bytes + bytes <= BYTES_MAX)
             return place;
-        }
-        if (!drop_oldest(shelf)) {
+        if (!drop_oldest(shelf))
             return NULL;
-        }
     }
     return NULL;
 }
@@ -259,9 +242,8 @@ enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, 
     pthread_mutex_unlock(&shelf->lock);
     if (book == NULL) {
         enum db_status status = read_book(shelf->app, db, id, &book);
-        if (status != DB_OK) {
+        if (status != DB_OK)
             return status;
-        }
         pthread_mutex_lock(&shelf->lock);
         const struct teacher_row *row = &book->teacher.row;
         bool wanted = find(shelf, id) == NULL /* else a twin was faster */ &&
@@ -285,29 +267,25 @@ void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teac
     pthread_mutex_lock(&shelf->lock);
     bool last = --book->borrowers == 0 && !book->shelved;
     pthread_mutex_unlock(&shelf->lock);
-    if (last) {
+    if (last)
         free_book(book);
-    }
 }
 
 void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset)
 {
     pthread_mutex_lock(&shelf->lock);
-    if (!is_gone(shelf, dataset)) {
+    if (!is_gone(shelf, dataset))
         snprintf(shelf->gone[shelf->gone_count++ % GONE_MAX], ID_SIZE, "%s", dataset);
-    }
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
         if (book == NULL || book->teacher.row.shards == 0 ||
-            strcmp(book->teacher.row.dataset, dataset) != 0) {
+            strcmp(book->teacher.row.dataset, dataset) != 0)
             continue;
-        }
         shelf->places[i] = NULL;
         shelf->bytes -= book->bytes;
         book->shelved = false;
-        if (book->borrowers == 0) {
+        if (book->borrowers == 0)
             free_book(book);
-        }
     }
     pthread_mutex_unlock(&shelf->lock);
 }
@@ -341,9 +319,8 @@ struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf)
 {
     struct noise_source *noise = NULL;
     pthread_mutex_lock(&shelf->lock);
-    if (shelf->noise_count > 0) {
+    if (shelf->noise_count > 0)
         noise = shelf->noise[--shelf->noise_count];
-    }
     pthread_mutex_unlock(&shelf->lock);
     return noise != NULL ? noise : noise_source_new("dirichlet");
 }
@@ -364,7 +341,6 @@ void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *
         kept = true;
     }
     pthread_mutex_unlock(&shelf->lock);
-    if (!kept) {
+    if (!kept)
         noise_source_free(noise);
-    }
 }

@@ -22,9 +22,8 @@ enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher,
                                bool *out_may)
 {
     *out_may = teacher->has_client_budget;
-    if (*out_may) {
+    if (*out_may)
         return DB_OK;
-    }
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(db, teacher->id, client, &standing);
     *out_may = status == DB_OK;
@@ -35,14 +34,12 @@ enum problem teacher_of_call(struct call *call, struct teacher_row *out)
 {
     enum db_status status = teachers_find(call->db, call_parameter(call, "id"), out);
     bool may = false;
-    if (status == DB_OK && call_is(call, ROLE_STEWARD)) {
+    if (status == DB_OK && call_is(call, ROLE_STEWARD))
         may = strcmp(out->owner, call->caller.id) == 0;
-    } else if (status == DB_OK) {
+    else if (status == DB_OK)
         status = teacher_may_ask(call->db, out, call->caller.id, &may);
-    }
-    if (status == DB_NONE || (status == DB_OK && !may)) {
+    if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
-    }
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
@@ -57,9 +54,8 @@ int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, do
                            const struct filter_price *price)
 {
     struct filter account;
-    if (!teacher_account(teacher, epsilon, delta, &account)) {
+    if (!teacher_account(teacher, epsilon, delta, &account))
         return 0;
-    }
     int64_t count = account.limit_units / price->units;
     int64_t by_delta = price->delta_units > 0 ? account.limit_delta / price->delta_units : count;
     return count < by_delta ? count : by_delta;
@@ -71,11 +67,10 @@ int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, do
 static json_t *cost_json(const struct teacher_row *row, const struct filter_price *price)
 {
     double delta = row->client_delta;
-    if (row->renyi_order == 0) {
+    if (row->renyi_order == 0)
         delta = ledger_delta_value(price->delta_units);
-    } else if (!row->has_client_budget) {
+    else if (!row->has_client_budget)
         return json_null(); /* the conversion to epsilon needs the delta of a budget */
-    }
     return budget_amount(filter_epsilon(row->renyi_order, price->units, delta), delta);
 }
 
@@ -135,9 +130,8 @@ static bool price_of(const struct teacher_row *row, uint32_t actions, struct fil
 enum problem api_teachers_prepare(struct call *call)
 {
     struct teacher_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL) {
+    if (wish == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     call->plan = wish;
     return teacher_wish_read(call, wish);
 }
@@ -163,9 +157,8 @@ enum problem api_teachers_create(struct call *call)
     struct filter limits;
     struct filter_price price;
     if (!teacher_account(&row, wish->epsilon, wish->delta, &limits) ||
-        !price_of(&row, wish->actions, &price)) { /* both were seen to work when it was read */
+        !price_of(&row, wish->actions, &price)) /* both were seen to work when it was read */
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The teacher has no price.");
-    }
     const struct ledger_opening opening = {.kind = LEDGER_TEACHER,
                                            .resource = row.id,
                                            .owner = row.owner,
@@ -183,9 +176,8 @@ enum problem api_teachers_create(struct call *call)
         memcpy(row.account, account.id, ID_SIZE);
         status = insert(call, &row, wish, &price);
     }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     call_location(call, "/v1/teachers/%s", row.id);
     return call_reply_json(call, 201, teacher_json(&row, &price, true, wish->coarse));
 }
@@ -198,9 +190,8 @@ static json_t *row_json(struct call *call, const struct teacher_row *row)
     struct policy_row policy;
     struct filter_price price;
     if (policies_find(call->db, row->policy, &policy) != DB_OK ||
-        !price_of(row, policy.action_count, &price)) {
+        !price_of(row, policy.action_count, &price))
         return NULL;
-    }
     bool owner = strcmp(row->owner, call->caller.id) == 0;
     bool secret = row->shards == 0 && policy_is_secret(&policy);
     return teacher_json(row, &price, owner, secret);
@@ -216,9 +207,8 @@ enum problem api_teachers_list(struct call *call)
 {
     struct page page;
     enum problem problem = page_read(call, &page);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     bool steward = call_is(call, ROLE_STEWARD);
     enum db_status status =
         teachers_list(call->db, steward ? call->caller.id : NULL, steward ? NULL : call->caller.id,
@@ -239,9 +229,8 @@ enum problem api_teachers_certificate(struct call *call)
     struct teacher_row row;
     char certificate[ID_SIZE], owner[ID_SIZE], *text = NULL;
     enum problem problem = PROBLEM_NONE;
-    if (!call_is(call, ROLE_AUDITOR) && (problem = teacher_of_call(call, &row)) != PROBLEM_NONE) {
+    if (!call_is(call, ROLE_AUDITOR) && (problem = teacher_of_call(call, &row)) != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = teachers_certificate(call->db, id, certificate, owner, &text);
     if (status == DB_NONE) {
         return call_problem(call, PROBLEM_NOT_FOUND,

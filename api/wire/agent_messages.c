@@ -44,9 +44,8 @@ static const char *make_scheme(const json_t *object, struct agent_terms *terms)
     const json_t *mechanism = json_object_get(object, "mechanism");
     const char *name = json_string_value(json_object_get(mechanism, "name"));
     const struct local_mechanism *known = name == NULL ? NULL : local_mechanism_find(name);
-    if (known == NULL) {
+    if (known == NULL)
         return "the aggregation's mechanism is not known here";
-    }
     double projection = number(mechanism, "projection_clip");
     const struct local_parameters parameters = {
         .dimension = (uint32_t)actor_critic_count(&terms->net),
@@ -70,18 +69,16 @@ static const char *read_terms(const json_t *object, struct agent_terms *out)
                                       .entropy_weight = number(object, "entropy_weight")};
     if (input < 0 || actions < 0 || hidden < 0 || out->submissions_per_agent < 0 ||
         !(out->epsilon > 0) || !(out->loss.discount >= 0 && out->loss.discount <= 1) ||
-        !isfinite(out->loss.value_weight) || !isfinite(out->loss.entropy_weight)) {
+        !isfinite(out->loss.value_weight) || !isfinite(out->loss.entropy_weight))
         return NOT_OURS;
-    }
     out->net = (struct actor_critic){(uint32_t)input, (uint32_t)hidden, (uint32_t)actions};
     snprintf(out->environment, sizeof out->environment, "%s",
              environment == NULL ? "" : environment);
     const char *problem = make_scheme(object, out);
     /* The reports together may not cost more than the aggregation says. */
     if (problem == NULL &&
-        !(out->scheme.epsilon * (double)out->submissions_per_agent <= out->epsilon * (1 + 1e-12))) {
+        !(out->scheme.epsilon * (double)out->submissions_per_agent <= out->epsilon * (1 + 1e-12)))
         problem = "the aggregation's reports cost more than the epsilon it names";
-    }
     return problem;
 }
 
@@ -97,15 +94,13 @@ const char *agent_terms_read(const char *body, size_t size, struct agent_terms *
 
 static bool read_weights(const json_t *list, size_t count, float *parameters)
 {
-    if (!json_is_array(list) || json_array_size(list) != count) {
+    if (!json_is_array(list) || json_array_size(list) != count)
         return false;
-    }
     for (size_t i = 0; i < count; i++) {
         const json_t *value = json_array_get(list, i);
         parameters[i] = (float)json_number_value(value);
-        if (!json_is_number(value) || !isfinite(parameters[i])) {
+        if (!json_is_number(value) || !isfinite(parameters[i]))
             return false;
-        }
     }
     return true;
 }

@@ -129,15 +129,14 @@ static void read_number(struct reader *reader, const json_t *value, const char *
     bool high = member->above_min ? x > member->min : x >= member->min;
     bool low = member->below_max ? x < member->max : x <= member->max;
     void *place = (char *)out + member->offset;
-    if (!high || !low || (member->type != MEMBER_REAL && x != floor(x))) {
+    if (!high || !low || (member->type != MEMBER_REAL && x != floor(x)))
         out_of_range(reader, pointer, member);
-    } else if (member->type == MEMBER_REAL) {
+    else if (member->type == MEMBER_REAL)
         *(double *)place = x;
-    } else if (member->type == MEMBER_COUNT) {
+    else if (member->type == MEMBER_COUNT)
         *(uint64_t *)place = (uint64_t)x;
-    } else {
+    else
         *(uint32_t *)place = (uint32_t)x;
-    }
 }
 
 static void read_event(struct reader *reader, const json_t *json, const char *pointer,
@@ -186,15 +185,14 @@ static void read_member(struct reader *reader, const json_t *value, const char *
 {
     char at[POINTER_SIZE];
     snprintf(at, sizeof at, "%s/%s", pointer, member->name);
-    if (value == NULL) {
+    if (value == NULL)
         fault(reader, at, NULL, "is required");
-    } else if (member->type == MEMBER_EVENT) {
+    else if (member->type == MEMBER_EVENT)
         read_child(reader, value, at, depth, out);
-    } else if (member->type == MEMBER_EVENTS) {
+    else if (member->type == MEMBER_EVENTS)
         read_events(reader, value, at, depth, out);
-    } else {
+    else
         read_number(reader, value, pointer, member, out);
-    }
 }
 
 static const struct type *find_type(struct reader *reader, const json_t *json, const char *pointer)
@@ -207,11 +205,9 @@ static const struct type *find_type(struct reader *reader, const json_t *json, c
         fault(reader, pointer, "type", "is required");
         return NULL;
     }
-    for (size_t i = 0; name != NULL && i < TYPE_COUNT; i++) {
-        if (strcmp(TYPES[i].name, name) == 0) {
+    for (size_t i = 0; name != NULL && i < TYPE_COUNT; i++)
+        if (strcmp(TYPES[i].name, name) == 0)
             return &TYPES[i];
-        }
-    }
     char detail[400] = "must be one of";
     size_t size = strlen(detail);
     for (size_t i = 0; i < TYPE_COUNT && size < sizeof detail; i++) {
@@ -225,16 +221,12 @@ static const struct type *find_type(struct reader *reader, const json_t *json, c
 static bool known(const struct type *type, const char *name)
 {
     static const char *const always[] = {"type", "class_name", "module_name"};
-    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
-        if (strcmp(name, always[i]) == 0) {
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        if (strcmp(name, always[i]) == 0)
             return true;
-        }
-    }
-    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name != NULL; i++) {
-        if (strcmp(name, type->member[i].name) == 0) {
+    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name != NULL; i++)
+        if (strcmp(name, type->member[i].name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -246,9 +238,8 @@ static void refuse_unknown(struct reader *reader, const json_t *json, const char
     json_object_foreach((json_t *)json, name, value)
     {
         char shown[65], detail[120];
-        if (known(type, name)) {
+        if (known(type, name))
             continue;
-        }
         /* A name that a pointer would have to escape, or a long one, is told of at the event. */
         bool plain = strlen(name) < sizeof shown && strpbrk(name, "~/") == NULL;
         snprintf(detail, sizeof detail, "is not a member of %s", type->name);
@@ -277,15 +268,13 @@ static void read_event(struct reader *reader, const json_t *json, const char *po
         return;
     }
     const struct type *type = find_type(reader, json, pointer);
-    if (type == NULL) {
+    if (type == NULL)
         return;
-    }
     out->kind = type->kind;
     if (type->kind == EVENT_MECHANISM) {
         out->mechanism.kind = type->mechanism;
-        if (type->mechanism == MECHANISM_SUBSAMPLED_GAUSSIAN) {
+        if (type->mechanism == MECHANISM_SUBSAMPLED_GAUSSIAN)
             out->mechanism.gaussian.sampling_rate = 1.0;
-        }
     }
     bool before = reader->good;
     reader->good = true;
@@ -297,9 +286,8 @@ static void read_event(struct reader *reader, const json_t *json, const char *po
     /* What no member alone shows. */
     const char *problem =
         reader->good && type->kind == EVENT_MECHANISM ? mechanism_problem(&out->mechanism) : NULL;
-    if (problem != NULL) {
+    if (problem != NULL)
         fault(reader, pointer, NULL, problem);
-    }
     reader->good = reader->good && before;
 }
 
@@ -314,9 +302,8 @@ bool event_json_read(const json_t *json, const char *pointer,
     } else {
         read_event(&reader, json, pointer, 1, out);
     }
-    if (!reader.good) {
+    if (!reader.good)
         event_clear(out);
-    }
     return reader.good;
 }
 
@@ -324,12 +311,10 @@ bool event_json_read(const json_t *json, const char *pointer,
 
 static const struct type *type_of(const struct event *event)
 {
-    for (size_t i = 0; i < TYPE_COUNT; i++) {
+    for (size_t i = 0; i < TYPE_COUNT; i++)
         if (TYPES[i].kind == event->kind &&
-            (event->kind != EVENT_MECHANISM || TYPES[i].mechanism == event->mechanism.kind)) {
+            (event->kind != EVENT_MECHANISM || TYPES[i].mechanism == event->mechanism.kind))
             return &TYPES[i];
-        }
-    }
     return NULL;
 }
 

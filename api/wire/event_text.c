@@ -10,9 +10,8 @@
 static void first_fault(void *context, const char *pointer, const char *detail)
 {
     char *text = context;
-    if (text[0] == '\0') {
+    if (text[0] == '\0')
         snprintf(text, EVENT_TEXT_FAULT_SIZE, "%s %s", pointer[0] == '\0' ? "it" : pointer, detail);
-    }
 }
 
 bool event_text_read(const char *bytes, size_t size, struct event *out,

@@ -36,19 +36,16 @@ enum inflate_encoding inflate_encoding_find(const char *header)
                  {"gzip", INFLATE_GZIP},
                  {"x-gzip", INFLATE_GZIP},
                  {"zstd", INFLATE_ZSTD}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (header == NULL || strcasecmp(header, names[i].name) == 0) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (header == NULL || strcasecmp(header, names[i].name) == 0)
             return names[i].encoding;
-        }
-    }
     return INFLATE_UNKNOWN;
 }
 
 static bool open_decoder(struct inflate *stream)
 {
-    if (stream->encoding == INFLATE_GZIP) {
+    if (stream->encoding == INFLATE_GZIP)
         return inflateInit2(&stream->gzip, 15 + 16) == Z_OK; /* 16: the gzip form only */
-    }
     if (stream->encoding == INFLATE_ZSTD) {
         stream->zstd = ZSTD_createDStream();
         return stream->zstd != NULL && !ZSTD_isError(ZSTD_DCtx_setParameter(
@@ -61,9 +58,8 @@ struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader r
                             uint64_t max_bytes)
 {
     struct inflate *stream = calloc(1, sizeof *stream);
-    if (stream == NULL) {
+    if (stream == NULL)
         return NULL;
-    }
     stream->encoding = encoding;
     stream->reader = reader;
     stream->max_bytes = max_bytes;
@@ -77,12 +73,10 @@ struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader r
 
 void inflate_free(struct inflate *stream)
 {
-    if (stream == NULL) {
+    if (stream == NULL)
         return;
-    }
-    if (stream->encoding == INFLATE_GZIP) {
+    if (stream->encoding == INFLATE_GZIP)
         inflateEnd(&stream->gzip);
-    }
     ZSTD_freeDStream(stream->zstd);
     free(stream);
 }
@@ -101,13 +95,11 @@ static long fail(struct inflate *stream, enum inflate_status status)
 /* Reads input when there is none: 1, 0 at its end, -1. */
 static int more_input(struct inflate *stream)
 {
-    if (stream->at < stream->end) {
+    if (stream->at < stream->end)
         return 1;
-    }
     long got = stream->reader.read(stream->reader.context, stream->input, INPUT_SIZE);
-    if (got <= 0) {
+    if (got <= 0)
         return got < 0 ? -1 : 0;
-    }
     stream->at = 0;
     stream->end = (size_t)got;
     stream->bytes_in += (uint64_t)got;
@@ -118,9 +110,8 @@ static int more_input(struct inflate *stream)
 static long gzip_round(struct inflate *stream, unsigned char *buffer, size_t size)
 {
     z_stream *z = &stream->gzip;
-    if (stream->between && inflateReset(z) != Z_OK) {
+    if (stream->between && inflateReset(z) != Z_OK)
         return fail(stream, INFLATE_CORRUPT);
-    }
     z->next_in = stream->input + stream->at;
     z->avail_in = (uInt)(stream->end - stream->at);
     z->next_out = buffer;
@@ -128,12 +119,10 @@ static long gzip_round(struct inflate *stream, unsigned char *buffer, size_t siz
     int outcome = inflate(z, Z_NO_FLUSH);
     stream->at = stream->end - z->avail_in;
     stream->between = outcome == Z_STREAM_END;
-    if (outcome == Z_MEM_ERROR) {
+    if (outcome == Z_MEM_ERROR)
         return fail(stream, INFLATE_NO_MEMORY);
-    }
-    if (outcome != Z_OK && outcome != Z_STREAM_END && outcome != Z_BUF_ERROR) {
+    if (outcome != Z_OK && outcome != Z_STREAM_END && outcome != Z_BUF_ERROR)
         return fail(stream, INFLATE_CORRUPT);
-    }
     return (long)(size - z->avail_out);
 }
 
@@ -143,9 +132,8 @@ static long zstd_round(struct inflate *stream, unsigned char *buffer, size_t siz
     ZSTD_outBuffer out = {buffer, size, 0};
     size_t hint = ZSTD_decompressStream(stream->zstd, &out, &in);
     stream->at = in.pos;
-    if (ZSTD_isError(hint)) {
+    if (ZSTD_isError(hint))
         return fail(stream, INFLATE_CORRUPT);
-    }
     stream->between = hint == 0;
     return (long)out.pos;
 }
@@ -155,18 +143,16 @@ static long count_output(struct inflate *stream, long got)
     stream->bytes_out += (uint64_t)got;
     bool bomb =
         stream->bytes_out > RATIO_FREE_BYTES && stream->bytes_out / RATIO_MAX > stream->bytes_in;
-    if (stream->bytes_out > stream->max_bytes || bomb) {
+    if (stream->bytes_out > stream->max_bytes || bomb)
         return fail(stream, INFLATE_TOO_LARGE);
-    }
     return got;
 }
 
 static long read_decoded(void *context, unsigned char *buffer, size_t size)
 {
     struct inflate *stream = context;
-    if (stream->status != INFLATE_OK) {
+    if (stream->status != INFLATE_OK)
         return -1;
-    }
     if (stream->encoding == INFLATE_IDENTITY) {
         long got = stream->reader.read(stream->reader.context, buffer, size);
         stream->bytes_in += got > 0 ? (uint64_t)got : 0;
@@ -174,21 +160,17 @@ static long read_decoded(void *context, unsigned char *buffer, size_t size)
     }
     for (;;) {
         int more = more_input(stream);
-        if (more < 0) {
+        if (more < 0)
             return fail(stream, INFLATE_GONE);
-        }
         bool ended = more == 0;
-        if (ended && (stream->between || stream->bytes_in == 0)) {
+        if (ended && (stream->between || stream->bytes_in == 0))
             return stream->between ? 0 : fail(stream, INFLATE_CORRUPT);
-        }
         long got = stream->encoding == INFLATE_GZIP ? gzip_round(stream, buffer, size)
                                                     : zstd_round(stream, buffer, size);
-        if (got != 0) {
+        if (got != 0)
             return got < 0 ? -1 : count_output(stream, got);
-        }
-        if (ended) {
+        if (ended)
             return stream->between ? 0 : fail(stream, INFLATE_CORRUPT);
-        }
     }
 }
 

@@ -175,10 +175,8 @@ const struct problem_info *problem_info(enum problem problem)
 
 enum problem problem_find(const char *slug)
 {
-    for (int problem = PROBLEM_NONE + 1; problem < PROBLEM_COUNT; problem++) {
-        if (strcmp(problems[problem].slug, slug) == 0) {
+    for (int problem = PROBLEM_NONE + 1; problem < PROBLEM_COUNT; problem++)
+        if (strcmp(problems[problem].slug, slug) == 0)
             return (enum problem)problem;
-        }
-    }
     return PROBLEM_NONE;
 }

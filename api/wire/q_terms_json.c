@@ -117,15 +117,13 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
                             .mu = real(json, "mu"),
                             .noise_to_range = real(json, "noise_to_range")};
     if (number < 0 || kind < 0 || outside == NULL || json_array_size(bounds) != out->state_dim ||
-        out->state_dim > ENV_MAX_STATE_DIM) {
+        out->state_dim > ENV_MAX_STATE_DIM)
         return false;
-    }
     out->form = (enum q_form)number;
     out->unit = (enum q_unit)kind;
     out->updates = 1;
-    if (kind == Q_UNIT_REWARD) {
+    if (kind == Q_UNIT_REWARD)
         read_reward(json, out);
-    }
     const char *released = json_string_value(json_object_get(json, "released"));
     out->advantages = released != NULL && strcmp(released, "advantages") == 0;
     out->clamps = strcmp(outside, "clamp") == 0;
@@ -137,9 +135,8 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
     out->value_limit = real(json, number == Q_FORM_FEATURES ? "radius" : "value_limit");
     out->knot_bits = whole(json, number == Q_FORM_GRID ? "nodes" : "knot_bits");
     out->seed = (uint64_t)json_integer_value(json_object_get(json, "seed"));
-    if (number == Q_FORM_PATH) {
+    if (number == Q_FORM_PATH)
         out->lipschitz = real(json, "lipschitz");
-    }
     const json_t *kernel = json_object_get(json, "kernel");
     out->beta = kernel == NULL ? 0 : real(kernel, "beta");
     return true;

@@ -55,10 +55,9 @@ static bool read_rows(const struct reader *r, const json_t *object, const char *
     if (!json_is_array(rows) || json_array_size(rows) < length)
         return wrong(r, "%s/%s must be an array with a row for each of %zu actions", place, name,
                      length);
-    for (size_t t = 0; t < length; t++) {
+    for (size_t t = 0; t < length; t++)
         if (!read_row(json_array_get(rows, t), width, out + t * width))
             return wrong(r, "%s/%s/%zu must be an array of %u numbers", place, name, t, width);
-    }
     return true;
 }
 

@@ -108,10 +108,9 @@ static const struct {
 static bool is_special(const struct env *env, const char *name, const json_t *value,
                        double *parameters)
 {
-    for (size_t i = 0; i < sizeof SPECIAL / sizeof *SPECIAL; i++) {
+    for (size_t i = 0; i < sizeof SPECIAL / sizeof *SPECIAL; i++)
         if (strcmp(SPECIAL[i].world, env->name) == 0)
             return SPECIAL[i].read(name, value, env, parameters);
-    }
     return false;
 }
 

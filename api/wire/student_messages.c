@@ -39,9 +39,8 @@ char *student_query_write(const float *states, uint32_t count, uint32_t dim, dou
     for (uint32_t i = 0; i < count && good; i++) {
         json_t *row = json_array();
         good = json_array_append_new(rows, row) == 0;
-        for (uint32_t d = 0; d < dim && good; d++) {
+        for (uint32_t d = 0; d < dim && good; d++)
             good = json_array_append_new(row, json_number(states[(size_t)i * dim + d])) == 0;
-        }
     }
     json_t *query = good ? json_pack("{s:O}", "states", rows) : NULL;
     if (query != NULL && concentration > 0 &&
@@ -65,20 +64,17 @@ static double amount(const json_t *object, const char *name)
 
 static bool read_rows(const json_t *rows, uint32_t count, uint32_t actions, double *out)
 {
-    if (json_array_size(rows) != count) {
+    if (json_array_size(rows) != count)
         return false;
-    }
     for (uint32_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
-        if (json_array_size(row) != actions) {
+        if (json_array_size(row) != actions)
             return false;
-        }
         for (uint32_t a = 0; a < actions; a++) {
             const json_t *value = json_array_get(row, a);
             double p = json_number_value(value);
-            if (!json_is_number(value) || !(p >= 0 && p <= 1)) {
+            if (!json_is_number(value) || !(p >= 0 && p <= 1))
                 return false;
-            }
             out[(size_t)i * actions + a] = p;
         }
     }

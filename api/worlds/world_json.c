@@ -56,9 +56,8 @@ bool world_facts_equal(const struct world_facts *a, const struct world_facts *b)
     bool equal = returns && a->state_dim == b->state_dim && a->action_count == b->action_count &&
                  a->max_episode_steps == b->max_episode_steps &&
                  a->parameter_count == b->parameter_count;
-    for (uint32_t i = 0; equal && i < a->parameter_count; i++) {
+    for (uint32_t i = 0; equal && i < a->parameter_count; i++)
         equal = equal_parameters(&a->parameters[i], &b->parameters[i]);
-    }
     return equal;
 }
 
@@ -133,20 +132,16 @@ static enum world_fault read_observation(const json_t *answer, unsigned state_di
                                          double *observation)
 {
     const json_t *array = json_object_get(answer, "observation");
-    if (!json_is_array(array)) {
+    if (!json_is_array(array))
         return WORLD_BAD_MEMBERS;
-    }
-    if (json_array_size(array) != state_dim) {
+    if (json_array_size(array) != state_dim)
         return WORLD_BAD_LENGTH;
-    }
     for (unsigned i = 0; i < state_dim; i++) {
         const json_t *number = json_array_get(array, i);
-        if (!json_is_number(number)) {
+        if (!json_is_number(number))
             return WORLD_BAD_MEMBERS;
-        }
-        if (!read_number(number, &observation[i])) {
+        if (!read_number(number, &observation[i]))
             return WORLD_BAD_NUMBER;
-        }
     }
     return WORLD_OK;
 }
@@ -170,9 +165,8 @@ static enum world_fault read_step(const json_t *answer, unsigned state_dim, doub
     const json_t *reward = json_object_get(answer, "reward");
     const json_t *terminated = json_object_get(answer, "terminated");
     *out = (struct env_outcome){.terminated = json_is_true(terminated)};
-    if (json_object_size(answer) != 3 || !json_is_number(reward) || !json_is_boolean(terminated)) {
+    if (json_object_size(answer) != 3 || !json_is_number(reward) || !json_is_boolean(terminated))
         return WORLD_BAD_MEMBERS;
-    }
     return read_number(reward, &out->reward) ? read_observation(answer, state_dim, observation)
                                              : WORLD_BAD_NUMBER;
 }
@@ -229,11 +223,9 @@ static bool read_text(struct reading *reading, const char *name, char *out, size
         snprintf(must, sizeof must, "must be a text of at most %zu bytes", size - 1);
         return wrong(reading, name, must);
     }
-    for (const char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
+    for (const char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
             return wrong(reading, name, "may not hold control characters");
-        }
-    }
     memcpy(out, text, strlen(text) + 1);
     return true;
 }
@@ -261,20 +253,17 @@ static bool all_known(const struct reading *reading)
 static bool read_parameter(const json_t *json, char *detail, struct world_parameter_facts *out)
 {
     struct reading reading = {.answer = json, .detail = detail};
-    if (!json_is_object(json)) {
+    if (!json_is_object(json))
         return wrong(&reading, "parameters", "must hold objects");
-    }
     if (!read_text(&reading, "name", out->name, sizeof out->name) ||
         !read_text(&reading, "unit", out->unit, sizeof out->unit) ||
         !read_text(&reading, "meaning", out->meaning, sizeof out->meaning) ||
         !read_real(&reading, "default", &out->value) ||
         !read_real(&reading, "minimum", &out->min) || !read_real(&reading, "maximum", &out->max) ||
-        !all_known(&reading)) {
+        !all_known(&reading))
         return false;
-    }
-    if (!plain_name(out->name)) {
+    if (!plain_name(out->name))
         return wrong(&reading, "name", "must be of a-z, 0-9 and _, and begin with a letter");
-    }
     return (out->min <= out->value && out->value <= out->max) ||
            wrong(&reading, "default", "must be from minimum to maximum");
 }
@@ -283,19 +272,15 @@ static bool read_parameters(struct reading *reading, struct world_facts *out)
 {
     const json_t *array = json_object_get(reading->answer, "parameters");
     reading->known += array != NULL;
-    if (array != NULL && (!json_is_array(array) || json_array_size(array) > ENV_MAX_PARAMETERS)) {
+    if (array != NULL && (!json_is_array(array) || json_array_size(array) > ENV_MAX_PARAMETERS))
         return wrong(reading, "parameters", "must be an array of at most 16");
-    }
     out->parameter_count = (uint32_t)json_array_size(array);
     for (uint32_t i = 0; i < out->parameter_count; i++) {
-        if (!read_parameter(json_array_get(array, i), reading->detail, &out->parameters[i])) {
+        if (!read_parameter(json_array_get(array, i), reading->detail, &out->parameters[i]))
             return false;
-        }
-        for (uint32_t k = 0; k < i; k++) {
-            if (strcmp(out->parameters[k].name, out->parameters[i].name) == 0) {
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(out->parameters[k].name, out->parameters[i].name) == 0)
                 return wrong(reading, "parameters", "names one of them twice");
-            }
-        }
     }
     return true;
 }
@@ -322,9 +307,8 @@ enum world_fault world_json_description(const char *line, size_t size, struct wo
     memset(out, 0, sizeof *out);
     detail[0] = '\0';
     enum world_fault status = parse(line, size, &answer);
-    if (status != WORLD_OK) {
+    if (status != WORLD_OK)
         return status;
-    }
     struct reading reading = {.answer = answer, .detail = detail};
     status = read_description(&reading, out) ? WORLD_OK : WORLD_BAD_MEMBERS;
     json_decref(answer);

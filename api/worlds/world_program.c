@@ -37,9 +37,8 @@ static void said(void *context, const char *line)
 {
     const struct world_use *use = context;
     const struct worlds_settings *settings = &use->program->settings;
-    if (settings->said != NULL) {
+    if (settings->said != NULL)
         settings->said(settings->context, use->program->name, line);
-    }
 }
 
 enum world_fault world_program_start(struct world_use *use, struct child **out,
@@ -59,9 +58,8 @@ enum world_fault world_program_start(struct world_use *use, struct child **out,
     size_t size = 0;
     detail[0] = '\0';
     enum child_status status = child_start(&child_settings, &child);
-    if (status == CHILD_OK) {
+    if (status == CHILD_OK)
         status = child_ask(child, question, world_json_ask_description(question), &answer, &size);
-    }
     enum world_fault fault = status == CHILD_OK
                                  ? world_json_description(answer, size, out_facts, detail)
                                  : world_fault_of_child(status);

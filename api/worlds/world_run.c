@@ -44,9 +44,8 @@ static int64_t monotonic_ms(void)
 static bool fail(struct world_run *run, enum world_fault fault)
 {
     assert(fault != WORLD_OK);
-    if (run->fault == WORLD_OK) {
+    if (run->fault == WORLD_OK)
         run->fault = fault;
-    }
     return false;
 }
 
@@ -54,17 +53,15 @@ static bool fail(struct world_run *run, enum world_fault fault)
 static bool go_on(void *context)
 {
     struct world_run *run = context;
-    if (monotonic_ms() >= run->deadline_ms) {
+    if (monotonic_ms() >= run->deadline_ms)
         return fail(run, WORLD_SLOW);
-    }
     return run->go_on == NULL || run->go_on(run->context);
 }
 
 static bool ask(struct world_run *run, size_t size, const char **answer, size_t *answer_size)
 {
-    if (run->fault != WORLD_OK) {
+    if (run->fault != WORLD_OK)
         return false;
-    }
     enum child_status status = child_ask(run->child, run->question, size, answer, answer_size);
     return status == CHILD_OK || fail(run, world_fault_of_child(status));
 }
@@ -75,13 +72,11 @@ static bool start(struct world_run *run)
 {
     struct world_facts *facts = malloc(sizeof *facts);
     char detail[160];
-    if (facts == NULL) {
+    if (facts == NULL)
         return fail(run, WORLD_NO_MEMORY);
-    }
     enum world_fault fault = world_program_start(&run->use, &run->child, facts, detail);
-    if (fault == WORLD_OK && !world_facts_equal(facts, &run->program->facts)) {
+    if (fault == WORLD_OK && !world_facts_equal(facts, &run->program->facts))
         fault = WORLD_CHANGED;
-    }
     free(facts);
     return fault == WORLD_OK || fail(run, fault);
 }
@@ -90,15 +85,12 @@ static bool open_instance(const struct env *env, void *state)
 {
     struct world_run *run = (struct world_run *)env;
     struct instance *instance = state;
-    if (run->fault != WORLD_OK || (run->child == NULL && !start(run))) {
+    if (run->fault != WORLD_OK || (run->child == NULL && !start(run)))
         return false;
-    }
-    if (run->open_count == 0) {
+    if (run->open_count == 0)
         run->next = 0;
-    }
-    if (run->next == INSTANCES_MAX) {
+    if (run->next == INSTANCES_MAX)
         return fail(run, WORLD_TOO_MANY);
-    }
     run->open_count++;
     *instance = (struct instance){.run = run, .number = run->next++};
     return true;
@@ -119,9 +111,8 @@ static bool reset(void *state, const double *parameters, struct rng *rng, double
     const char *answer = NULL;
     uint64_t seed = rng_next(rng) >> 11; /* JSON's integers are exact to 2^53 */
     size_t size = world_json_ask_reset(facts, instance->number, seed, parameters, run->question);
-    if (!ask(run, size, &answer, &size)) {
+    if (!ask(run, size, &answer, &size))
         return false;
-    }
     enum world_fault fault = world_json_observation(answer, size, facts->state_dim, observation);
     return fault == WORLD_OK || fail(run, fault);
 }
@@ -139,9 +130,8 @@ static struct env_outcome step(void *state, const double *parameters, unsigned a
     if (ask(run, size, &answer, &size)) {
         enum world_fault fault =
             world_json_step(answer, size, run->program->facts.state_dim, observation, &outcome);
-        if (fault == WORLD_OK) {
+        if (fault == WORLD_OK)
             return outcome;
-        }
         fail(run, fault);
     }
     return (struct env_outcome){.failed = true};
@@ -153,14 +143,12 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
                                  bool (*user_go_on)(void *context), void *context)
 {
     struct world_run *run = calloc(1, sizeof *run);
-    if (run == NULL) {
+    if (run == NULL)
         return NULL;
-    }
     run->world = world;
     run->program = worlds_program(worlds, world);
-    if (run->program == NULL) {
+    if (run->program == NULL)
         return run;
-    }
     const struct worlds_settings *settings = &run->program->settings;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     run->go_on = user_go_on;
@@ -183,9 +171,8 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
 
 void world_run_close(struct world_run *run)
 {
-    if (run == NULL) {
+    if (run == NULL)
         return;
-    }
     assert(run->open_count == 0);
     child_end(run->child);
     free(run);

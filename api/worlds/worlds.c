@@ -26,9 +26,8 @@ const struct env *worlds_at(const struct worlds *worlds, unsigned index)
 {
     unsigned built_in;
     const struct env *const *all = env_all(&built_in);
-    if (index < built_in) {
+    if (index < built_in)
         return all[index];
-    }
     index -= built_in;
     return worlds != NULL && index < worlds->count ? &worlds->programs[index]->env : NULL;
 }
@@ -36,21 +35,17 @@ const struct env *worlds_at(const struct worlds *worlds, unsigned index)
 const struct env *worlds_find(const struct worlds *worlds, const char *name)
 {
     const struct env *env = NULL;
-    for (unsigned i = 0; (env = worlds_at(worlds, i)) != NULL; i++) {
-        if (strcmp(env->name, name) == 0) {
+    for (unsigned i = 0; (env = worlds_at(worlds, i)) != NULL; i++)
+        if (strcmp(env->name, name) == 0)
             return env;
-        }
-    }
     return NULL;
 }
 
 const struct world_program *worlds_program(const struct worlds *worlds, const struct env *world)
 {
-    for (unsigned i = 0; worlds != NULL && i < worlds->count; i++) {
-        if (&worlds->programs[i]->env == world) {
+    for (unsigned i = 0; worlds != NULL && i < worlds->count; i++)
+        if (&worlds->programs[i]->env == world)
             return worlds->programs[i];
-        }
-    }
     return NULL;
 }
 
@@ -66,12 +61,10 @@ static void free_program(struct world_program *program)
 
 void worlds_close(struct worlds *worlds)
 {
-    if (worlds == NULL) {
+    if (worlds == NULL)
         return;
-    }
-    for (unsigned i = 0; i < worlds->count; i++) {
+    for (unsigned i = 0; i < worlds->count; i++)
         free_program(worlds->programs[i]);
-    }
     free(worlds);
 }
 
@@ -116,9 +109,8 @@ static bool read_line(const struct worlds *worlds, const char *line, size_t size
                  (int)(size < 200 ? size : 200), line);
         return false;
     }
-    if (length < WORLD_NAME_SIZE) {
+    if (length < WORLD_NAME_SIZE)
         memcpy(program->name, line, length);
-    }
     bool plain = program->name[0] >= 'a' && program->name[0] <= 'z' &&
                  strspn(program->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
     if (!plain) {
@@ -133,9 +125,8 @@ static bool read_line(const struct worlds *worlds, const char *line, size_t size
         return false;
     }
     program->command = strndup(equals + 1, size - length - 1);
-    if (program->command == NULL) {
+    if (program->command == NULL)
         snprintf(trouble.text, trouble.size, "memory is short");
-    }
     return program->command != NULL;
 }
 

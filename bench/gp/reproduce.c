@@ -76,14 +76,13 @@ int main(int argc, char **argv)
 {
     const char *results = NULL, *report = NULL;
     unsigned seeds = 10;
-    for (int i = 1; i + 1 < argc; i += 2) {
+    for (int i = 1; i + 1 < argc; i += 2)
         if (strcmp(argv[i], "--results") == 0)
             results = argv[i + 1];
         else if (strcmp(argv[i], "--report") == 0)
             report = argv[i + 1];
         else if (strcmp(argv[i], "--seeds") == 0)
             seeds = (unsigned)strtoul(argv[i + 1], NULL, 10);
-    }
     if (!results) {
         fprintf(stderr, "reproduce_gp --results FILE [--seeds N | --report DIR]\n");
         return 2;

@@ -149,10 +149,9 @@ static void distribution_at(const struct advisor *a, const float *state, double 
     memset(p, 0, m * sizeof *p);
     for (uint32_t i = 0; i < a->source.count; i++) {
         const struct policy *policy = a->source.policies[i];
-        if (!policy || !policy_probabilities(policy, state, a->source.temperature, one)) {
+        if (!policy || !policy_probabilities(policy, state, a->source.temperature, one))
             for (uint32_t b = 0; b < m; b++)
                 one[b] = 1.0 / m;
-        }
         for (uint32_t b = 0; b < m; b++)
             p[b] = fmin(p[b] + one[b] / a->source.count, 1.0); /* sums round */
     }

@@ -17,10 +17,9 @@ static const struct {
 
 uint64_t life_transitions(const char *world)
 {
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
         if (strcmp(lengths[i].world, world) == 0)
             return lengths[i].transitions;
-    }
     return 100000;
 }
 

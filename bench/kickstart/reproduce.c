@@ -67,10 +67,9 @@ static bool read_options(int argc, char **argv, struct options *o)
 static bool listed(const char *list, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
         if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
             return true;
-    }
     return list == NULL;
 }
 
@@ -84,10 +83,9 @@ static bool wanted(const struct options *o, const struct results *done, const ch
 static bool needs_ensembles(const struct options *o, const struct results *done, const char *world)
 {
     for (unsigned v = 0; v < variant_count; v++) {
-        for (uint64_t seed = o->first; seed < o->first + o->seeds; seed++) {
+        for (uint64_t seed = o->first; seed < o->first + o->seeds; seed++)
             if (variants[v].shards > 1 && wanted(o, done, world, &variants[v], seed))
                 return true;
-        }
     }
     return false;
 }

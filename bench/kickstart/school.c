@@ -128,9 +128,8 @@ void school_free(struct school *school)
 
 const struct school_ensemble *school_ensemble_of(const struct school *school, uint32_t shards)
 {
-    for (unsigned e = 0; school->has_ensembles && e < SCHOOL_SHARDS; e++) {
+    for (unsigned e = 0; school->has_ensembles && e < SCHOOL_SHARDS; e++)
         if (school->ensembles[e].count == shards)
             return &school->ensembles[e];
-    }
     return NULL;
 }

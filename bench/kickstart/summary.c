@@ -5,10 +5,9 @@
 
 static bool seen(const struct result *const *runs, size_t count, uint64_t seed)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (runs[i]->seed == seed)
             return true;
-    }
     return false;
 }
 

@@ -51,9 +51,8 @@ const unsigned variant_count = sizeof variants / sizeof variants[0];
 
 const struct variant *variant_find(const char *name)
 {
-    for (unsigned i = 0; i < variant_count; i++) {
+    for (unsigned i = 0; i < variant_count; i++)
         if (strcmp(variants[i].name, name) == 0)
             return &variants[i];
-    }
     return NULL;
 }

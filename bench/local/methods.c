@@ -45,10 +45,9 @@ const unsigned method_count = sizeof methods / sizeof methods[0];
 
 const struct method *method_find(const char *name)
 {
-    for (unsigned i = 0; i < method_count; i++) {
+    for (unsigned i = 0; i < method_count; i++)
         if (strcmp(methods[i].name, name) == 0)
             return &methods[i];
-    }
     return NULL;
 }
 
@@ -67,10 +66,9 @@ static int randomiser_index(const char *name)
     const struct algorithm *algorithm = &pgc_a3c_algorithm;
     int at = parameters_index(algorithm->parameters, algorithm->parameter_count, "randomiser");
     const char *const *words = at < 0 ? NULL : algorithm->parameters[at].choices;
-    for (int i = 0; words && words[i]; i++) {
+    for (int i = 0; words && words[i]; i++)
         if (strcmp(words[i], name) == 0)
             return i;
-    }
     return -1;
 }
 

@@ -41,10 +41,9 @@ static const char usage[] =
 static bool among(const char *words, const char *name)
 {
     size_t length = strlen(name);
-    for (const char *at = words; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    for (const char *at = words; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
         if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
             return true;
-    }
     return words == NULL;
 }
 
@@ -57,11 +56,10 @@ static bool number(const char *text, double low, double high, double *out)
 
 static bool read_settings(char *text, struct options *o)
 {
-    for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
+    for (char *word = strtok(text, ","); word; word = strtok(NULL, ","))
         if (o->setting_count == SETTINGS ||
             !number(word, 0.0, 1000.0, &o->settings[o->setting_count++]))
             return false;
-    }
     return o->setting_count > 0;
 }
 
@@ -101,10 +99,9 @@ static bool read_options(int argc, char **argv, struct options *o)
         {"submissions", required_argument, NULL, 'n'}, {"results", required_argument, NULL, 'r'},
         {"report", required_argument, NULL, 'o'},      {0}};
     int which;
-    while ((which = getopt_long(argc, argv, "", known, NULL)) != -1) {
+    while ((which = getopt_long(argc, argv, "", known, NULL)) != -1)
         if (!read_option(which, optarg, o))
             return false;
-    }
     return optind == argc;
 }
 

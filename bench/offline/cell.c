@@ -33,10 +33,9 @@ const unsigned cell_method_count = sizeof cell_methods / sizeof cell_methods[0];
 
 const struct cell_method *cell_method_find(const char *name)
 {
-    for (unsigned i = 0; i < cell_method_count; i++) {
+    for (unsigned i = 0; i < cell_method_count; i++)
         if (strcmp(cell_methods[i].name, name) == 0)
             return &cell_methods[i];
-    }
     return NULL;
 }
 
@@ -147,19 +146,17 @@ static bool make_request(const struct cell *cell, struct algorithm_request *out)
     out->choice = (struct choice){.episodes = CANDIDATE_EPISODES, .max_steps = p->evaluation_steps};
     struct cell_setting tuned[CELL_SETTINGS];
     unsigned tuned_count = tuned_settings(cell, tuned);
-    for (unsigned i = 0; i < tuned_count; i++) {
+    for (unsigned i = 0; i < tuned_count; i++)
         if (!set_one(cell, &tuned[i], out))
             return false;
-    }
     if (cell->steps > 0) {
         const struct cell_setting steps = {"steps", (double)cell->steps};
         if (!set_one(cell, &steps, out))
             return false;
     }
-    for (unsigned i = 0; i < cell->setting_count; i++) {
+    for (unsigned i = 0; i < cell->setting_count; i++)
         if (!set_one(cell, &cell->settings[i], out))
             return false;
-    }
     return true;
 }
 

@@ -24,10 +24,9 @@ static uint32_t evaluation_steps(const struct env *env)
         const char *world;
         uint32_t steps;
     } caps[] = {{"cartpole", 1000}, {"acrobot", 200}, {"hiv", 50}};
-    for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
+    for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++)
         if (strcmp(caps[i].world, env->name) == 0)
             return caps[i].steps;
-    }
     return env->max_episode_steps;
 }
 

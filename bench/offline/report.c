@@ -334,10 +334,9 @@ bool report_write(const char *path, const char *directory)
                      "from offline.tsv; [offline.md](offline.md) says what the numbers are.\n\n");
     if (good)
         write_duels(out, &all);
-    for (int w = 0; good && w < 4; w++) {
+    for (int w = 0; good && w < 4; w++)
         for (int a = 0; good && a < 2; a++)
             good = write_all(out, &all, worlds[w], algorithms[a], directory);
-    }
     if (out && fclose(out) != 0)
         good = false;
     if (!good)

@@ -134,10 +134,9 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"import", no_argument, NULL, 'i'},
                                           {0}};
     int which;
-    while ((which = getopt_long(argc, argv, "", known, NULL)) != -1) {
+    while ((which = getopt_long(argc, argv, "", known, NULL)) != -1)
         if (!read_option(which, optarg, o))
             return false;
-    }
     return optind == argc;
 }
 

@@ -85,14 +85,13 @@ static bool find_frame(const struct plot *plot, struct axis *x, struct axis *y)
 
 static void write_text(FILE *out, const char *text)
 {
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text == '<')
             fputs("&lt;", out);
         else if (*text == '&')
             fputs("&amp;", out);
         else
             fputc(*text, out);
-    }
 }
 
 static void write_tick(FILE *out, const struct axis *axis, double value, bool horizontal)

@@ -17,9 +17,8 @@ size_t answer_block_room(const char *client, const char *key, const struct answe
 
 static unsigned char *put_number(unsigned char *at, uint64_t value, unsigned bytes)
 {
-    for (unsigned i = 0; i < bytes; i++) {
+    for (unsigned i = 0; i < bytes; i++)
         *at++ = (unsigned char)(value >> (8 * i));
-    }
     return at;
 }
 
@@ -54,18 +53,16 @@ unsigned char *answer_block_add(unsigned char *at, const char *client, const cha
     at = put_text(at, key);
     at = put_text(at, answer->content_type);
     at = put_text(at, answer->location);
-    if (answer->body_size > 0) {
+    if (answer->body_size > 0)
         memcpy(at, answer->body, answer->body_size);
-    }
     return at + answer->body_size;
 }
 
 static uint64_t get_number(const unsigned char *at, unsigned bytes)
 {
     uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++) {
+    for (unsigned i = 0; i < bytes; i++)
         value |= (uint64_t)at[i] << (8 * i);
-    }
     return value;
 }
 
@@ -73,9 +70,8 @@ bool answer_walk_begin(struct answer_walk *walk, const void *block, size_t size)
 {
     walk->at = block;
     walk->end = walk->at + size;
-    if (size < ANSWER_BLOCK_START || *walk->at != FORM) {
+    if (size < ANSWER_BLOCK_START || *walk->at != FORM)
         return false;
-    }
     walk->at += ANSWER_BLOCK_START;
     return true;
 }
@@ -83,14 +79,12 @@ bool answer_walk_begin(struct answer_walk *walk, const void *block, size_t size)
 static bool get_text(const unsigned char **at, const unsigned char *end, const char **out,
                      size_t *out_size)
 {
-    if (end - *at < 2) {
+    if (end - *at < 2)
         return false;
-    }
     *out_size = (size_t)get_number(*at, 2);
     *at += 2;
-    if ((size_t)(end - *at) < *out_size) {
+    if ((size_t)(end - *at) < *out_size)
         return false;
-    }
     *out = (const char *)*at;
     *at += *out_size;
     return true;
@@ -99,16 +93,13 @@ static bool get_text(const unsigned char **at, const unsigned char *end, const c
 enum answer_step answer_walk_next(struct answer_walk *walk, struct answer_entry *out)
 {
     const unsigned char *at = walk->at;
-    if (at == walk->end) {
+    if (at == walk->end)
         return ANSWER_END;
-    }
-    if (walk->end - at < FIXED_BYTES) {
+    if (walk->end - at < FIXED_BYTES)
         return ANSWER_BROKEN;
-    }
     size_t size = (size_t)get_number(at, 4);
-    if ((size_t)(walk->end - at) - 4 < size || size < FIXED_BYTES - 4) {
+    if ((size_t)(walk->end - at) - 4 < size || size < FIXED_BYTES - 4)
         return ANSWER_BROKEN;
-    }
     const unsigned char *end = at + 4 + size;
     out->created_ms = (int64_t)get_number(at + 4, 8);
     out->status = (int)get_number(at + 12, 2);
@@ -117,9 +108,8 @@ enum answer_step answer_walk_next(struct answer_walk *walk, struct answer_entry 
     if (!get_text(&at, end, &out->client, &out->client_size) ||
         !get_text(&at, end, &out->key, &out->key_size) ||
         !get_text(&at, end, &out->content_type, &out->content_type_size) ||
-        !get_text(&at, end, &out->location, &out->location_size)) {
+        !get_text(&at, end, &out->location, &out->location_size))
         return ANSWER_BROKEN;
-    }
     out->body = (const char *)at;
     out->body_size = (size_t)(end - at);
     walk->at = end;

@@ -43,26 +43,23 @@ static void begin(struct answer_filter *filter, size_t count)
 
 bool answer_filter_wants(struct answer_filter *filter, int64_t *out_from)
 {
-    if (filter->count == 0) {
+    if (filter->count == 0)
         begin(filter, FIRST_WORDS);
-    } else if (filter->hashes > FULL * filter->count) {
+    else if (filter->hashes > FULL * filter->count)
         begin(filter, 2 * filter->count);
-    }
     *out_from = filter->from;
     return filter->count > 0 && !filter->complete;
 }
 
 void answer_filter_show(struct answer_filter *filter, const int64_t *hashes, size_t count, bool end)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         answer_filter_add(filter, hashes[i]);
-    }
     bool last = count > 0 && hashes[count - 1] == INT64_MAX;
-    if (end || last) {
+    if (end || last)
         filter->complete = true;
-    } else if (count > 0) {
+    else if (count > 0)
         filter->from = hashes[count - 1] + 1;
-    }
 }
 
 void answer_filter_clear(struct answer_filter *filter)

@@ -30,18 +30,16 @@ struct answer_index *answer_index_new(void)
         free(index);
         return NULL;
     }
-    if (index != NULL) {
+    if (index != NULL)
         index->reached = -1;
-    }
     return index;
 }
 
 void answer_index_free(void *pointer)
 {
     struct answer_index *index = pointer;
-    if (index == NULL) {
+    if (index == NULL)
         return;
-    }
     pthread_mutex_destroy(&index->lock);
     free(index->table);
     free(index->sorted);
@@ -90,11 +88,9 @@ static size_t home(const struct answer_index *index, int64_t hash)
 static bool put(struct answer_index *index, struct answer_place place)
 {
     size_t at = home(index, place.hash);
-    for (; index->table[at].block != 0; at = (at + 1) & (index->room - 1)) {
-        if (index->table[at].hash == place.hash && index->table[at].block == place.block) {
+    for (; index->table[at].block != 0; at = (at + 1) & (index->room - 1))
+        if (index->table[at].hash == place.hash && index->table[at].block == place.block)
             return false;
-        }
-    }
     index->table[at] = place;
     return true;
 }
@@ -104,16 +100,13 @@ static bool grow(struct answer_index *index)
     struct answer_place *old = index->table;
     size_t count = index->room, room = count == 0 ? FIRST_ROOM : 2 * count;
     struct answer_place *table = calloc(room, sizeof *table);
-    if (table == NULL) {
+    if (table == NULL)
         return false;
-    }
     index->table = table;
     index->room = room;
-    for (size_t i = 0; i < count; i++) {
-        if (old[i].block != 0) {
+    for (size_t i = 0; i < count; i++)
+        if (old[i].block != 0)
             put(index, old[i]);
-        }
-    }
     free(old);
     return true;
 }
@@ -123,9 +116,8 @@ bool answer_index_add(struct answer_index *index, struct answer_place place)
     assert(place.block > 0);
     pthread_mutex_lock(&index->lock);
     bool room = 2 * (index->count + 1) <= index->room || grow(index);
-    if (room) {
+    if (room)
         index->count += put(index, place);
-    }
     pthread_mutex_unlock(&index->lock);
     return room;
 }
@@ -135,9 +127,8 @@ bool answer_index_add(struct answer_index *index, struct answer_place place)
 static int in_order(const void *a, const void *b)
 {
     const struct answer_place *x = a, *y = b;
-    if (x->hash != y->hash) {
+    if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
-    }
     return (x->block > y->block) - (x->block < y->block);
 }
 
@@ -147,11 +138,10 @@ static size_t first_of(const struct answer_index *index, int64_t hash)
     size_t low = 0, high = index->sorted_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (index->sorted[middle].hash < hash) {
+        if (index->sorted[middle].hash < hash)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
@@ -161,17 +151,13 @@ size_t answer_index_find(struct answer_index *index, int64_t hash, int64_t *out,
     size_t count = 0;
     pthread_mutex_lock(&index->lock);
     for (size_t at = index->room == 0 ? 0 : home(index, hash);
-         index->room > 0 && index->table[at].block != 0; at = (at + 1) & (index->room - 1)) {
-        if (index->table[at].hash == hash && count++ < most) {
+         index->room > 0 && index->table[at].block != 0; at = (at + 1) & (index->room - 1))
+        if (index->table[at].hash == hash && count++ < most)
             out[count - 1] = index->table[at].block;
-        }
-    }
     for (size_t i = first_of(index, hash); i < index->sorted_count && index->sorted[i].hash == hash;
-         i++) {
-        if (count++ < most) {
+         i++)
+        if (count++ < most)
             out[count - 1] = index->sorted[i].block;
-        }
-    }
     pthread_mutex_unlock(&index->lock);
     return count;
 }
@@ -189,11 +175,9 @@ static void turn(struct answer_index *index)
         return;
     }
     size_t count = 0;
-    for (size_t i = 0; i < index->room; i++) {
-        if (index->table[i].block != 0) {
+    for (size_t i = 0; i < index->room; i++)
+        if (index->table[i].block != 0)
             sorted[count++] = index->table[i];
-        }
-    }
     qsort(sorted, count, sizeof *sorted, in_order);
     free(index->table);
     index->table = table;
@@ -208,14 +192,12 @@ size_t answer_index_next(struct answer_index *index, struct answer_place *out, s
                          int64_t *out_filed)
 {
     pthread_mutex_lock(&index->lock);
-    if (index->sorted == NULL && index->count >= ANSWER_INDEX_FILED) {
+    if (index->sorted == NULL && index->count >= ANSWER_INDEX_FILED)
         turn(index);
-    }
     size_t left = index->sorted_count - index->done;
     size_t count = left < most ? left : most;
-    if (index->sorted != NULL && count > 0) {
+    if (index->sorted != NULL && count > 0)
         memcpy(out, index->sorted + index->done, count * sizeof *out);
-    }
     *out_filed = count > 0 && count == left ? index->sorted_reached : 0;
     pthread_mutex_unlock(&index->lock);
     return count;
@@ -225,9 +207,8 @@ void answer_index_filed(struct answer_index *index, size_t count)
 {
     pthread_mutex_lock(&index->lock);
     assert(count <= index->sorted_count - index->done);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         answer_filter_add(&index->filter, index->sorted[index->done + i].hash);
-    }
     index->done += count;
     if (index->done == index->sorted_count) {
         free(index->sorted);

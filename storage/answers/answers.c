@@ -75,11 +75,9 @@ static const struct db_keeper keeper = {.place = DB_KEEP_ANSWERS,
 
 static enum db_status search_waiting(struct answer_search *search, const struct waiting *waiting)
 {
-    for (unsigned i = 0; waiting != NULL && i < waiting->count; i++) {
-        if (waiting->hashes[i] == search->hash) {
+    for (unsigned i = 0; waiting != NULL && i < waiting->count; i++)
+        if (waiting->hashes[i] == search->hash)
             return answer_search_block(search, waiting->bytes, waiting->size);
-        }
-    }
     return DB_OK;
 }
 
@@ -117,29 +115,25 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
     struct waiting *waiting = db_kept(db, &keeper);
     struct answer_index *index = db_shared(db, &sharer);
     out->body = NULL;
-    if (index == NULL) {
+    if (index == NULL)
         return DB_FAILED;
-    }
     search.hash = answer_hash(client, search.client_size, key, search.key_size);
     enum db_status status = search_waiting(&search, waiting);
     bool synced = waiting != NULL && waiting->synced;
     if (status == DB_OK && !search.found && !synced) {
         bool clean = db_unchanged(db);
         status = answer_search_newest(&search, index);
-        if (waiting != NULL) {
+        if (waiting != NULL)
             waiting->synced = clean && status == DB_OK;
-        }
     }
-    if (status == DB_OK && !search.found) {
+    if (status == DB_OK && !search.found)
         status = answer_search_filed(&search, index);
-    }
     if (status != DB_OK) {
         answer_done(out);
         return status;
     }
-    if (waiting != NULL && !search.found) {
+    if (waiting != NULL && !search.found)
         remember_absent(&waiting->absent, &search);
-    }
     return search.found ? DB_OK : DB_NONE;
 }
 
@@ -182,19 +176,16 @@ static enum db_status store_alone(struct db *db, int64_t hash, const char *clien
     size_t size = ANSWER_BLOCK_START + answer_block_room(client, key, answer);
     unsigned char *bytes = malloc(size);
     struct answer_place place = {.hash = hash};
-    if (bytes == NULL) {
+    if (bytes == NULL)
         return DB_FAILED;
-    }
     answer_block_add(answer_block_begin(bytes), client, key, answer);
     enum db_status status = next_block(db, &place.block);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = insert_block(db, place.block, bytes, size);
-    }
     free(bytes);
     struct answer_index *index = db_shared(db, &sharer);
-    if (status != DB_OK || index == NULL) {
+    if (status != DB_OK || index == NULL)
         return status == DB_OK ? DB_FAILED : status;
-    }
     answer_index_placed(index, hash);
     return insert_place(db, place);
 }
@@ -204,9 +195,8 @@ static enum db_status look_again(struct db *db, const char *client, const char *
 {
     struct answer_row taken;
     enum db_status status = answers_find(db, client, key, &taken);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         answer_done(&taken);
-    }
     return status;
 }
 
@@ -217,20 +207,17 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
     struct waiting *waiting = db_kept(db, &keeper);
     const struct absent *absent = find_absent(waiting, client, key);
     enum db_status status = absent != NULL ? DB_NONE : look_again(db, client, key);
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return status == DB_OK ? DB_NONE : status;
-    }
     int64_t hash =
         absent != NULL ? absent->hash : answer_hash(client, strlen(client), key, strlen(key));
-    if (waiting != NULL) {
+    if (waiting != NULL)
         waiting->absent.known = false;
-    }
     size_t room = answer_block_room(client, key, answer);
     if (waiting == NULL || waiting->count == BATCH_ANSWERS ||
         room > BATCH_BYTES - ANSWER_BLOCK_START - waiting->size) {
-        if (waiting != NULL) {
+        if (waiting != NULL)
             waiting->alone = true;
-        }
         return store_alone(db, hash, client, key, answer);
     }
     unsigned char *at = waiting->bytes + waiting->size;
@@ -250,9 +237,8 @@ static enum db_status file_places(struct db *db, struct waiting *waiting,
     int64_t upto = 0;
     size_t count = answer_index_next(index, waiting->filing, 2 * (size_t)waiting->count, &upto);
     enum db_status status = DB_OK;
-    for (size_t i = 0; i < count && status == DB_OK; i++) {
+    for (size_t i = 0; i < count && status == DB_OK; i++)
         status = insert_place(db, waiting->filing[i]);
-    }
     waiting->filed = count;
     struct db_value values[] = {db_integer(upto)};
     return status != DB_OK || upto == 0
@@ -278,16 +264,14 @@ static enum db_status show_places(struct db *db, struct answer_index *index)
 {
     struct shown shown = {.count = 0};
     int64_t from = 0;
-    if (!answer_index_wants(index, &from)) {
+    if (!answer_index_wants(index, &from))
         return DB_OK;
-    }
     struct db_value values[] = {db_integer(from), db_integer(SHOWN_PLACES)};
     enum db_status status =
         db_run(db, "SELECT hash FROM answer_places WHERE hash >= $1 ORDER BY hash LIMIT $2", values,
                2, see_hash, &shown);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         answer_index_show(index, shown.hashes, shown.count, shown.count < SHOWN_PLACES);
-    }
     return status;
 }
 
@@ -296,23 +280,18 @@ static enum db_status write_waiting(struct db *db, void *kept)
     struct waiting *waiting = kept;
     struct answer_index *index = db_shared(db, &sharer);
     enum db_status status = DB_OK;
-    if (waiting->count == 0) {
+    if (waiting->count == 0)
         return DB_OK;
-    }
-    if (index == NULL) {
+    if (index == NULL)
         return DB_FAILED;
-    }
-    if (waiting->synced && !waiting->alone) {
+    if (waiting->synced && !waiting->alone)
         waiting->block = answer_index_reached(index) + 1;
-    } else {
+    else
         status = next_block(db, &waiting->block);
-    }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = insert_block(db, waiting->block, waiting->bytes, waiting->size);
-    }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = file_places(db, waiting, index);
-    }
     return status == DB_OK ? show_places(db, index) : status;
 }
 
@@ -327,14 +306,12 @@ static void empty(struct waiting *waiting)
 /* Whether the index now has the answers of this batch, all that was committed since the last. */
 static bool add_answers(const struct waiting *waiting, struct answer_index *index)
 {
-    if (waiting->alone || answer_index_reached(index) != waiting->block - 1) {
+    if (waiting->alone || answer_index_reached(index) != waiting->block - 1)
         return false; /* blocks in between have to be read: by the next sync */
-    }
     for (unsigned i = 0; i < waiting->count; i++) {
         struct answer_place place = {waiting->hashes[i], waiting->block};
-        if (!answer_index_add(index, place)) {
+        if (!answer_index_add(index, place))
             return false;
-        }
     }
     answer_index_reach(index, waiting->block);
     return true;

@@ -45,14 +45,12 @@ static uint64_t changes(const struct db *db)
 static enum db_status begin(struct db *db, bool will_write)
 {
     assert(db->mode == IDLE);
-    if (will_write) {
+    if (will_write)
         gate_enter(&db->store->gate);
-    }
     enum db_status status = db->driver->begin(db->connection, will_write, &db->fault);
     if (status != DB_OK) {
-        if (will_write) {
+        if (will_write)
             gate_leave(&db->store->gate);
-        }
         return status == DB_NONE ? DB_FAILED : status;
     }
     db->mode = will_write ? WRITING : READING;
@@ -63,9 +61,8 @@ static enum db_status begin(struct db *db, bool will_write)
 
 void *db_kept(struct db *db, const struct db_keeper *keeper)
 {
-    if (!db->hopeful || db->lost != DB_OK) {
+    if (!db->hopeful || db->lost != DB_OK)
         return NULL;
-    }
     assert(keeper->place < DB_KEEPS);
     if (db->kept[keeper->place].rows == NULL) {
         db->kept[keeper->place].rows = calloc(1, keeper->size);
@@ -101,28 +98,23 @@ static enum db_status write_kept(struct db *db)
 
 static void forget_kept(struct db *db)
 {
-    for (unsigned i = 0; i < DB_KEEPS; i++) {
-        if (db->kept[i].rows != NULL) {
+    for (unsigned i = 0; i < DB_KEEPS; i++)
+        if (db->kept[i].rows != NULL)
             db->kept[i].keeper->forget(db, db->kept[i].rows);
-        }
-    }
     db->keeps = false;
 }
 
 /* After the commit of a hopeful batch. */
 static void keep_on(struct db *db)
 {
-    for (unsigned i = 0; i < DB_KEEPS; i++) {
-        if (db->kept[i].rows != NULL) {
+    for (unsigned i = 0; i < DB_KEEPS; i++)
+        if (db->kept[i].rows != NULL)
             db->kept[i].keeper->committed(db, db->kept[i].rows);
-        }
-    }
     db->keeps = db->driver->version != NULL;
-    if (db->keeps) {
+    if (db->keeps)
         db->kept_at = db->driver->version(db->connection);
-    } else {
+    else
         forget_kept(db);
-    }
 }
 
 static enum db_status finish(struct db *db, bool commit)
@@ -136,17 +128,15 @@ static enum db_status finish(struct db *db, bool commit)
         db->driver->rollback(db->connection);
     }
     enum mode mode = db->mode;
-    if (mode == WRITING && commit && status == DB_OK && db->hopeful) {
+    if (mode == WRITING && commit && status == DB_OK && db->hopeful)
         keep_on(db);
-    } else if (mode == WRITING) {
+    else if (mode == WRITING)
         forget_kept(db);
-    }
     db->mode = IDLE;
     db->lost = DB_OK;
     db->hopeful = false;
-    if (mode == WRITING) {
+    if (mode == WRITING)
         gate_leave(&db->store->gate);
-    }
     return status;
 }
 
@@ -155,15 +145,13 @@ static enum db_status transact_outer(struct db *db, db_work_fn *work, void *cont
     enum db_status status = DB_RETRY;
     for (int attempt = 0; attempt < TRANSACT_TRIES && status == DB_RETRY; attempt++) {
         status = begin(db, true);
-        if (status != DB_OK) {
+        if (status != DB_OK)
             continue;
-        }
         status = work(db, context);
         enum db_status end = finish(db, status == DB_OK);
         /* A transaction that was lost on the way kept nothing, whatever WORK made of it. */
-        if (end != DB_OK) {
+        if (end != DB_OK)
             status = end;
-        }
     }
     return status;
 }
@@ -171,13 +159,11 @@ static enum db_status transact_outer(struct db *db, db_work_fn *work, void *cont
 /* Leaves the innermost savepoint; when even that fails, nothing of the transaction may stay. */
 static void undo_step(struct db *db)
 {
-    if (db->lost != DB_OK) {
+    if (db->lost != DB_OK)
         return;
-    }
     enum db_status status = db_run(db, "ROLLBACK TO SAVEPOINT step", NULL, 0, NULL, NULL);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = db_run(db, "RELEASE SAVEPOINT step", NULL, 0, NULL, NULL);
-    }
     if (status != DB_OK && db->lost == DB_OK) {
         db->driver->rollback(db->connection);
         db->lost = status;
@@ -187,9 +173,8 @@ static void undo_step(struct db *db)
 static enum db_status transact_hopeful(struct db *db, db_work_fn *work, void *context)
 {
     uint64_t before = changes(db);
-    if (db->lost != DB_OK) {
+    if (db->lost != DB_OK)
         return db->lost;
-    }
     enum db_status status = work(db, context);
     if (db->lost == DB_OK && status != DB_OK && changes(db) != before) {
         (void)fail(db, "a request failed half way; its batch is run again with savepoints");
@@ -202,23 +187,18 @@ static enum db_status transact_hopeful(struct db *db, db_work_fn *work, void *co
 
 static enum db_status transact_inner(struct db *db, db_work_fn *work, void *context)
 {
-    if (db->hopeful) {
+    if (db->hopeful)
         return transact_hopeful(db, work, context);
-    }
     enum db_status status = db_run(db, "SAVEPOINT step", NULL, 0, NULL, NULL);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     status = work(db, context);
-    if (db->lost != DB_OK) {
+    if (db->lost != DB_OK)
         return db->lost;
-    }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = db_run(db, "RELEASE SAVEPOINT step", NULL, 0, NULL, NULL);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         undo_step(db);
-    }
     return db->lost != DB_OK ? db->lost : status;
 }
 
@@ -236,13 +216,11 @@ enum db_status db_transact(struct db *db, db_work_fn *work, void *context)
 
 enum db_status db_view(struct db *db, db_work_fn *work, void *context)
 {
-    if (db->mode != IDLE) {
+    if (db->mode != IDLE)
         return work(db, context);
-    }
     enum db_status status = begin(db, false);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     status = work(db, context);
     enum db_status end = finish(db, false);
     return end != DB_OK ? end : status;
@@ -254,9 +232,8 @@ enum db_status db_begin_batch(struct db *db, bool will_write)
     if (status == DB_OK && will_write) {
         db->hopeful = db->careful == 0;
         db->careful -= db->careful > 0;
-        if (db->keeps && db->driver->version(db->connection) != db->kept_at) {
+        if (db->keeps && db->driver->version(db->connection) != db->kept_at)
             forget_kept(db);
-        }
     }
     return status;
 }
@@ -268,9 +245,8 @@ enum db_status db_commit_batch(struct db *db)
 
 void db_rollback_batch(struct db *db)
 {
-    if (db->mode != IDLE) {
+    if (db->mode != IDLE)
         (void)finish(db, false);
-    }
 }
 
 /* ---- the log */
@@ -278,9 +254,8 @@ void db_rollback_batch(struct db *db)
 bool db_leave_log(struct db *db)
 {
     assert(db->mode == IDLE);
-    if (db->driver->leave_log == NULL) {
+    if (db->driver->leave_log == NULL)
         return false;
-    }
     db->driver->leave_log(db->connection);
     return true;
 }
@@ -295,8 +270,7 @@ enum db_status db_checkpoint(struct db *db, size_t *out_left)
     size_t left = 0;
     assert(db->mode == IDLE && db->driver->checkpoint != NULL);
     enum db_status status = db->driver->checkpoint(db->connection, &left, &db->fault);
-    if (out_left != NULL) {
+    if (out_left != NULL)
         *out_left = left;
-    }
     return status;
 }

@@ -11,9 +11,8 @@
 struct db_store *db_store_new(const struct db_driver *driver, const struct db_settings *settings)
 {
     struct db_store *store = calloc(1, sizeof *store);
-    if (store == NULL) {
+    if (store == NULL)
         return NULL;
-    }
     store->driver = driver;
     store->settings = *settings;
     store->location = strdup(settings->location);
@@ -29,14 +28,11 @@ struct db_store *db_store_new(const struct db_driver *driver, const struct db_se
 
 void db_store_free(struct db_store *store)
 {
-    if (store == NULL) {
+    if (store == NULL)
         return;
-    }
-    for (unsigned i = 0; i < DB_SHARES; i++) {
-        if (store->shared[i].what != NULL) {
+    for (unsigned i = 0; i < DB_SHARES; i++)
+        if (store->shared[i].what != NULL)
             store->shared[i].sharer->free(store->shared[i].what);
-        }
-    }
     pthread_mutex_destroy(&store->lock);
     gate_destroy(&store->gate);
     free(store->location);
@@ -79,14 +75,12 @@ enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ER
 
 void db_close(struct db *db)
 {
-    if (db == NULL) {
+    if (db == NULL)
         return;
-    }
     db_rollback_batch(db);
     db->driver->close(db->connection);
-    for (unsigned i = 0; i < DB_KEEPS; i++) {
+    for (unsigned i = 0; i < DB_KEEPS; i++)
         free(db->kept[i].rows);
-    }
     free(db);
 }
 
@@ -111,9 +105,8 @@ enum db_status db_run(struct db *db, const char *sql, const struct db_value *val
                       db_row_fn *each, void *context)
 {
     assert(count <= DB_VALUES_MAX);
-    if (db->lost != DB_OK) {
+    if (db->lost != DB_OK)
         return db->lost;
-    }
     enum db_status status =
         db->driver->run(db->connection, sql, values, count, each, context, &db->fault);
     if (status != DB_OK && db->mode != IDLE && !db->driver->in_transaction(db->connection)) {
@@ -172,8 +165,7 @@ enum db_status db_change(struct db *db, const char *sql, const struct db_value *
                          unsigned count, db_row_fn *each, void *context)
 {
     struct change change = {sql, values, count, each, context};
-    if (db->mode == WRITING) {
+    if (db->mode == WRITING)
         return do_change(db, &change);
-    }
     return db_transact(db, do_change, &change);
 }

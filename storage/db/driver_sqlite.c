@@ -44,9 +44,8 @@ struct connection {
 
 static enum db_status outcome(int code)
 {
-    if (code == SQLITE_IOERR_SHMSIZE) {
+    if (code == SQLITE_IOERR_SHMSIZE)
         return DB_FULL; /* the log's index could not grow */
-    }
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_DONE:
@@ -85,9 +84,8 @@ static int checkpoint(struct connection *connection, int *out_log, int *out_done
 {
     int code = sqlite3_wal_checkpoint_v2(connection->handle, "main", SQLITE_CHECKPOINT_PASSIVE,
                                          out_log, out_done);
-    if ((code & 0xff) == SQLITE_IOERR) {
+    if ((code & 0xff) == SQLITE_IOERR)
         connection->broken = true;
-    }
     return code;
 }
 
@@ -97,9 +95,8 @@ static int after_commit(void *context, sqlite3 *handle, const char *name, int pa
     (void)handle;
     (void)name;
     connection->log_pages = (size_t)pages;
-    if (pages >= (connection->leaves_log ? NEGLECTED_PAGES : CHECKPOINT_PAGES)) {
+    if (pages >= (connection->leaves_log ? NEGLECTED_PAGES : CHECKPOINT_PAGES))
         (void)checkpoint(connection, NULL, NULL);
-    }
     return SQLITE_OK;
 }
 
@@ -121,9 +118,8 @@ static bool configure(struct connection *connection, const struct db_settings *s
     if (sqlite_ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
         (application == 0 &&
          !sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID)) ||
-        !sqlite_use_log(handle)) {
+        !sqlite_use_log(handle))
         return false;
-    }
     bool ok = sqlite_pragma(handle, "PRAGMA synchronous=%lld", settings->not_durable ? 0 : 2) &&
               sqlite_pragma(handle, "PRAGMA foreign_keys=%lld", 1) &&
               sqlite_pragma(handle, "PRAGMA secure_delete=%lld", 1) &&
@@ -131,9 +127,8 @@ static bool configure(struct connection *connection, const struct db_settings *s
               sqlite_pragma(handle, "PRAGMA temp_store=%lld", 2) &&
               sqlite_pragma(handle, "PRAGMA cache_size=-%lld", cache) &&
               sqlite_pragma(handle, "PRAGMA journal_size_limit=%lld", LOG_KEPT_BYTES);
-    if (ok && settings->max_pages > 0) {
+    if (ok && settings->max_pages > 0)
         ok = sqlite_pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
-    }
     sqlite3_wal_hook(handle, after_commit, connection);
     sqlite3_rollback_hook(handle, after_rollback, handle);
     return ok;
@@ -142,9 +137,8 @@ static bool configure(struct connection *connection, const struct db_settings *s
 static void driver_close(void *pointer)
 {
     struct connection *connection = pointer;
-    for (unsigned i = 0; i < STATEMENTS; i++) {
+    for (unsigned i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(connection->statements[i].stmt);
-    }
     int code = sqlite3_close(connection->handle);
     assert(code == SQLITE_OK);
     (void)code;
@@ -156,24 +150,20 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
 {
     bool empty = false;
     enum db_status status = sqlite_file_find(settings->location, &empty, fault);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     struct connection *connection = calloc(1, sizeof *connection);
-    if (connection == NULL) {
+    if (connection == NULL)
         return sqlite_file_refuse(fault, settings->location, "out of memory");
-    }
     /* Counting every allocation under one lock is a twentieth of a query. Refused, which is fine,
      * once the process has opened a database. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(settings->location, &connection->handle, flags, log_gather_name());
-    if (code == SQLITE_OK && !empty) {
+    if (code == SQLITE_OK && !empty)
         status = sqlite_file_inspect(connection->handle, settings->location, fault);
-    }
-    if (status == DB_OK && (code != SQLITE_OK || !configure(connection, settings))) {
+    if (status == DB_OK && (code != SQLITE_OK || !configure(connection, settings)))
         status = explain(connection, "cannot open the database", fault);
-    }
     if (status != DB_OK) {
         driver_close(connection);
         return status;
@@ -206,22 +196,19 @@ static struct statement *statement_of(struct connection *connection, const char 
     struct statement *slot = NULL;
     for (unsigned probe = 0; probe < STATEMENT_PROBES; probe++) {
         struct statement *candidate = &connection->statements[(hash + probe) & (STATEMENTS - 1)];
-        if (candidate->sql == sql && strcmp(sqlite3_sql(candidate->stmt), sql) == 0) {
+        if (candidate->sql == sql && strcmp(sqlite3_sql(candidate->stmt), sql) == 0)
             return candidate;
-        }
         bool idle = candidate->stmt == NULL || !sqlite3_stmt_busy(candidate->stmt);
         if (idle && (slot == NULL || candidate->stmt == NULL || candidate->sql == sql) &&
-            (slot == NULL || slot->stmt != NULL)) {
+            (slot == NULL || slot->stmt != NULL))
             slot = candidate;
-        }
     }
     assert(slot != NULL);
     sqlite3_finalize(slot->stmt);
     *slot = (struct statement){0};
     if (sqlite3_prepare_v3(connection->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->stmt,
-                           NULL) != SQLITE_OK) {
+                           NULL) != SQLITE_OK)
         return NULL;
-    }
     slot->sql = sql;
     number_parameters(slot);
     return slot;
@@ -233,9 +220,8 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
 {
     struct connection *connection = pointer;
     struct statement *statement = statement_of(connection, sql);
-    if (statement == NULL) {
+    if (statement == NULL)
         return explain(connection, "prepare", fault);
-    }
     sqlite3_stmt *stmt = statement->stmt;
     assert(!sqlite3_stmt_busy(stmt));
     int code = SQLITE_OK;
@@ -252,9 +238,8 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
             return status;
         }
     }
-    if (code != SQLITE_DONE) {
+    if (code != SQLITE_DONE)
         status = explain(connection, "run", fault);
-    }
     sqlite3_reset(stmt);
     fault->broken = fault->broken || connection->broken;
     return status;
@@ -289,9 +274,8 @@ static bool driver_in_transaction(void *pointer)
 static void driver_rollback(void *pointer)
 {
     struct db_fault ignored = {0};
-    if (driver_in_transaction(pointer)) {
+    if (driver_in_transaction(pointer))
         driver_run(pointer, "ROLLBACK", NULL, 0, NULL, NULL, &ignored);
-    }
 }
 
 static enum db_status driver_commit(void *pointer, struct db_fault *fault)
@@ -300,9 +284,8 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
     struct statement *statement = statement_of(connection, "COMMIT");
     if (statement == NULL || sqlite3_step(statement->stmt) != SQLITE_DONE) {
         enum db_status status = explain(connection, "commit", fault);
-        if (statement != NULL) {
+        if (statement != NULL)
             sqlite3_reset(statement->stmt);
-        }
         driver_rollback(connection);
         return status;
     }

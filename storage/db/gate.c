@@ -39,9 +39,8 @@ void gate_enter(struct gate *gate)
         gate->last->next = &self;
     }
     gate->last = &self; // cppcheck-suppress autoVariables
-    while (!self.granted) {
+    while (!self.granted)
         pthread_cond_wait(&self.turn, &gate->mutex);
-    }
     pthread_mutex_unlock(&gate->mutex);
     pthread_cond_destroy(&self.turn);
 }
@@ -55,9 +54,8 @@ void gate_leave(struct gate *gate)
         gate->taken = false;
     } else {
         gate->first = next->next;
-        if (gate->first == NULL) {
+        if (gate->first == NULL)
             gate->last = NULL;
-        }
         next->granted = true;
         pthread_cond_signal(&next->turn);
     }

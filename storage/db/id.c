@@ -16,9 +16,8 @@ static void spell(const char *prefix, const unsigned char random[ID_RANDOM], cha
     size_t length = strlen(prefix);
     assert(length + ID_RANDOM < ID_SIZE);
     memcpy(out, prefix, length);
-    for (unsigned i = 0; i < ID_RANDOM; i++) {
+    for (unsigned i = 0; i < ID_RANDOM; i++)
         out[length + i] = alphabet[random[i] & 31];
-    }
     out[length + ID_RANDOM] = '\0';
 }
 
@@ -43,8 +42,7 @@ void id_take(struct id_stock *stock, const char *prefix, char out[ID_SIZE])
 bool id_valid(const char *prefix, const char *text)
 {
     size_t length = strlen(prefix);
-    if (strncmp(text, prefix, length) != 0 || strlen(text) != length + ID_RANDOM) {
+    if (strncmp(text, prefix, length) != 0 || strlen(text) != length + ID_RANDOM)
         return false;
-    }
     return strspn(text + length, alphabet) == ID_RANDOM;
 }

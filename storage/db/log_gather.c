@@ -41,9 +41,8 @@ static struct log_file *log_of(sqlite3_file *file)
 
 static int push_out(struct log_file *log)
 {
-    if (log->used == 0) {
+    if (log->used == 0)
         return SQLITE_OK;
-    }
     int code = log->real->pMethods->xWrite(log->real, log->buffer, log->used, log->start);
     log->used = 0;
     if (code != SQLITE_OK) {
@@ -74,32 +73,25 @@ static bool can_gather(const struct log_file *log, int size, sqlite3_int64 offse
 static int log_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset)
 {
     struct log_file *log = log_of(file);
-    if (log->lost != SQLITE_OK && offset > log->start) {
+    if (log->lost != SQLITE_OK && offset > log->start)
         return log->lost;
-    }
     log->lost = SQLITE_OK;
-    if (offset == 0) {
-        log->top = 0; /* the log begins anew */
-    }
-    if (size == FRAME_HEADER) { /* gathered or not: its page may be */
+    if (offset == 0)
+        log->top = 0;         /* the log begins anew */
+    if (size == FRAME_HEADER) /* gathered or not: its page may be */
         log->ends_commit = ends_commit(bytes);
-    }
     bool append = offset >= log->top;
     if (!can_gather(log, size, offset)) {
         int code = push_out(log);
-        if (code != SQLITE_OK) {
+        if (code != SQLITE_OK)
             return code;
-        }
     }
-    if (append) {
+    if (append)
         log->top = offset + size;
-    }
-    if (!append || log->buffer == NULL || size > BUFFER_BYTES) {
+    if (!append || log->buffer == NULL || size > BUFFER_BYTES)
         return log->real->pMethods->xWrite(log->real, bytes, size, offset);
-    }
-    if (log->used == 0) {
+    if (log->used == 0)
         log->start = offset;
-    }
     memcpy(log->buffer + log->used, bytes, (size_t)size);
     log->used += size;
     return log->ends_commit && size != FRAME_HEADER ? push_out(log) : SQLITE_OK;
@@ -200,15 +192,13 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
                      int *out_flags)
 {
     sqlite3_vfs *below = vfs->pAppData;
-    if ((flags & SQLITE_OPEN_WAL) == 0) {
+    if ((flags & SQLITE_OPEN_WAL) == 0)
         return below->xOpen(below, name, file, flags, out_flags);
-    }
     struct log_file *log = log_of(file);
     *log = (struct log_file){.real = (sqlite3_file *)(void *)(log + 1)};
     int code = below->xOpen(below, name, log->real, flags, out_flags);
-    if (log->real->pMethods == NULL) {
+    if (log->real->pMethods == NULL)
         return code;
-    }
     log->buffer = malloc(BUFFER_BYTES); /* without it every write goes straight through */
     log->base.pMethods = &log_methods;
     return code;
@@ -220,9 +210,8 @@ static bool known;
 static void make_known(void)
 {
     sqlite3_vfs *below = sqlite3_vfs_find(NULL);
-    if (below == NULL) {
+    if (below == NULL)
         return;
-    }
     layer = *below;
     layer.pNext = NULL;
     layer.zName = NAME;
@@ -236,13 +225,11 @@ void log_gather_rolled_back(sqlite3 *handle)
 {
     sqlite3_file *file = NULL;
     int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&file);
-    if (code != SQLITE_OK || file == NULL || file->pMethods != &log_methods) {
+    if (code != SQLITE_OK || file == NULL || file->pMethods != &log_methods)
         return;
-    }
     struct log_file *log = log_of(file);
-    if (log->used > 0) {
+    if (log->used > 0)
         log->top = log->start;
-    }
     log->used = 0;
     log->lost = SQLITE_OK;
 }

@@ -20,9 +20,8 @@ bool row_memo_find(struct db *db, const struct db_keeper *keeper, size_t size, r
 void row_memo_put(struct db *db, const struct db_keeper *keeper, size_t size, const void *row)
 {
     struct row_memo *memo = db_kept(db, keeper);
-    if (memo == NULL) {
+    if (memo == NULL)
         return;
-    }
     memcpy(memo->rows + memo->next * size, row, size);
     memo->next = (memo->next + 1) % ROW_MEMO_ROWS;
     memo->count += memo->count < ROW_MEMO_ROWS;
@@ -31,9 +30,8 @@ void row_memo_put(struct db *db, const struct db_keeper *keeper, size_t size, co
 void row_memo_drop(struct db *db, const struct db_keeper *keeper)
 {
     struct row_memo *memo = db_kept(db, keeper);
-    if (memo != NULL) {
+    if (memo != NULL)
         row_memo_forget(db, memo);
-    }
 }
 
 /* They still are what the table says: who changes it drops them first. */

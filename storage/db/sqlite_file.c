@@ -25,16 +25,13 @@ enum db_status sqlite_file_find(const char *path, bool *out_empty, struct db_fau
         *out_empty = info.st_size == 0;
         return S_ISREG(info.st_mode) ? DB_OK : sqlite_file_refuse(fault, path, "is not a file");
     }
-    if (errno != ENOENT) {
+    if (errno != ENOENT)
         return sqlite_file_refuse(fault, path, strerror(errno));
-    }
     int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0 && errno != EEXIST) {
+    if (fd < 0 && errno != EEXIST)
         return sqlite_file_refuse(fault, path, strerror(errno));
-    }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     *out_empty = true;
     return DB_OK;
 }
@@ -57,16 +54,13 @@ enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_
     unsigned char header[HEADER_BYTES];
     sqlite3_file *file = NULL;
     int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (code != SQLITE_OK || file == NULL || file->pMethods == NULL) {
+    if (code != SQLITE_OK || file == NULL || file->pMethods == NULL)
         return sqlite_file_refuse(fault, path, "cannot be read");
-    }
     code = file->pMethods->xRead(file, header, sizeof header, 0);
-    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) {
+    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)
         return sqlite_file_refuse(fault, path, sqlite3_errstr(code));
-    }
-    if (code != SQLITE_OK || memcmp(header, "SQLite format 3", 16) != 0) {
+    if (code != SQLITE_OK || memcmp(header, "SQLite format 3", 16) != 0)
         return sqlite_file_refuse(fault, path, "is not a database; it was left as it is");
-    }
     const unsigned char *number = header + HEADER_APPLICATION;
     uint32_t application = (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 |
                            (uint32_t)number[2] << 8 | number[3];

@@ -50,8 +50,7 @@ enum db_status sqlite_show_row(sqlite3_stmt *stmt, db_row_fn *each, void *contex
     struct db_value values[DB_COLUMNS_MAX];
     int count = sqlite3_column_count(stmt);
     assert(count <= DB_COLUMNS_MAX);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         values[i] = read_one(stmt, i);
-    }
     return each(context, &(struct db_row){.values = values, .count = (unsigned)count});
 }

@@ -52,9 +52,8 @@ bool db_row_is_null(const struct db_row *row, unsigned index)
 int64_t db_row_integer(const struct db_row *row, unsigned index)
 {
     const struct db_value *value = column(row, index);
-    if (value->type == DB_NULL) {
+    if (value->type == DB_NULL)
         return 0;
-    }
     assert(value->type == DB_INTEGER);
     return value->integer;
 }
@@ -62,9 +61,8 @@ int64_t db_row_integer(const struct db_row *row, unsigned index)
 double db_row_real(const struct db_row *row, unsigned index)
 {
     const struct db_value *value = column(row, index);
-    if (value->type == DB_INTEGER) {
+    if (value->type == DB_INTEGER)
         return (double)value->integer;
-    }
     assert(value->type == DB_REAL || value->type == DB_NULL);
     return value->type == DB_NULL ? 0 : value->real;
 }
@@ -89,12 +87,10 @@ bool db_row_copy(const struct db_row *row, unsigned index, char *out, size_t siz
     const struct db_value *value = column(row, index);
     assert(size > 0 && (value->type == DB_TEXT || value->type == DB_NULL));
     out[0] = '\0';
-    if (value->type == DB_NULL) {
+    if (value->type == DB_NULL)
         return true;
-    }
-    if (value->size >= size) {
+    if (value->size >= size)
         return false;
-    }
     memcpy(out, value->data, value->size);
     out[value->size] = '\0';
     return true;

@@ -24,13 +24,11 @@ static bool as_decimal(double value, int64_t *out_digits, int *out_exponent)
 {
     char text[DECIMAL_TEXT];
     snprintf(text, sizeof text, "%.*e", DECIMAL_AFTER, value);
-    if (strtod(text, NULL) != value) {
+    if (strtod(text, NULL) != value)
         return false;
-    }
     int64_t digits = text[0] - '0';
-    for (unsigned i = 2; i < 2 + DECIMAL_AFTER; i++) { /* text[1] is the point */
+    for (unsigned i = 2; i < 2 + DECIMAL_AFTER; i++) /* text[1] is the point */
         digits = digits * 10 + (text[i] - '0');
-    }
     *out_digits = digits;
     *out_exponent = (int)strtol(text + 3 + DECIMAL_AFTER, NULL, 10) - DECIMAL_AFTER;
     return true;
@@ -41,9 +39,8 @@ static bool round_decimal(int64_t digits, int exponent, bool up, int64_t *out)
 {
     bool rest = false;
     for (; exponent > 0 && digits > 0; exponent--) {
-        if (digits > LEDGER_UNITS_MAX / 10) {
+        if (digits > LEDGER_UNITS_MAX / 10)
             return false;
-        }
         digits *= 10;
     }
     for (; exponent < 0 && digits > 0; exponent++) {
@@ -51,9 +48,8 @@ static bool round_decimal(int64_t digits, int exponent, bool up, int64_t *out)
         digits /= 10;
     }
     digits += rest && up;
-    if (digits > LEDGER_UNITS_MAX) {
+    if (digits > LEDGER_UNITS_MAX)
         return false;
-    }
     *out = digits;
     return true;
 }
@@ -79,9 +75,8 @@ static bool round_binary(double value, double scale, bool up, int64_t *out)
         low = 0;
     }
     units += up && rest + low > 0;
-    if (units > LEDGER_UNITS_MAX) {
+    if (units > LEDGER_UNITS_MAX)
         return false;
-    }
     *out = units;
     return true;
 }
@@ -90,12 +85,10 @@ static bool round_units(double value, double scale, int scale_digits, bool up, i
 {
     int64_t digits;
     int exponent;
-    if (!(value >= 0) || value * scale > (double)LEDGER_UNITS_MAX) {
+    if (!(value >= 0) || value * scale > (double)LEDGER_UNITS_MAX)
         return false;
-    }
-    if (as_decimal(value, &digits, &exponent)) {
+    if (as_decimal(value, &digits, &exponent))
         return round_decimal(digits, exponent + scale_digits, up, out);
-    }
     return round_binary(value, scale, up, out);
 }
 
@@ -123,9 +116,8 @@ bool ledger_units_times(int64_t units, int64_t count, int64_t *out)
 {
     int64_t product;
     assert(units >= 0 && count >= 0);
-    if (__builtin_mul_overflow(units, count, &product) || product > LEDGER_UNITS_MAX) {
+    if (__builtin_mul_overflow(units, count, &product) || product > LEDGER_UNITS_MAX)
         return false;
-    }
     *out = product;
     return true;
 }

@@ -21,9 +21,8 @@ bool ledger_account_read(const struct db_row *row, struct ledger_account *out)
 {
     const char *kind = db_row_text(row, 1);
     unsigned k = 0;
-    while (k <= LEDGER_CLIENT && strcmp(kind, kind_names[k]) != 0) {
+    while (k <= LEDGER_CLIENT && strcmp(kind, kind_names[k]) != 0)
         k++;
-    }
     *out = (struct ledger_account){
         .kind = (enum ledger_kind)k,
         .renyi_order = db_row_real(row, 6),
@@ -41,9 +40,8 @@ bool ledger_account_read(const struct db_row *row, struct ledger_account *out)
     };
     size_t size = 0;
     const void *head = db_row_bytes(row, 16, &size);
-    if (k > LEDGER_CLIENT || size != LEDGER_HASH_SIZE) {
+    if (k > LEDGER_CLIENT || size != LEDGER_HASH_SIZE)
         return false;
-    }
     memcpy(out->head, head, LEDGER_HASH_SIZE);
     return db_row_copy(row, 0, out->id, sizeof out->id) &&
            db_row_copy(row, 2, out->resource, sizeof out->resource) &&
@@ -59,16 +57,14 @@ static enum db_status see_account(void *context, const struct db_row *row)
 
 enum db_status ledger_find(struct db *db, const char *id, struct ledger_account *out)
 {
-    if (ledger_desk_find(db, id, out)) {
+    if (ledger_desk_find(db, id, out))
         return DB_OK;
-    }
     struct db_value values[] = {db_text(id)};
     enum db_status status =
         db_one(db, "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts WHERE id = $1", values,
                1, see_account, out);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         ledger_desk_put(db, out);
-    }
     return status;
 }
 
@@ -78,9 +74,8 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
     struct db_value values[] = {db_text(ledger_kind_name(kind)), db_text(resource),
                                 db_text(client == NULL ? "" : client)};
     enum db_status written = ledger_desk_write(db);
-    if (written != DB_OK) {
+    if (written != DB_OK)
         return written;
-    }
     return db_one(db,
                   "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
                   "WHERE kind = $1 AND resource = $2 AND client = $3",
@@ -96,9 +91,8 @@ static enum db_status show_account(void *context, const struct db_row *row)
 {
     const struct account_list *list = context;
     struct ledger_account account;
-    if (!ledger_account_read(row, &account)) {
+    if (!ledger_account_read(row, &account))
         return DB_FAILED;
-    }
     return list->each(list->context, &account) ? DB_OK : DB_NONE;
 }
 
@@ -108,9 +102,8 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
                            unsigned limit, ledger_account_fn *each, void *context)
 {
     enum db_status written = ledger_desk_write(db);
-    if (written != DB_OK) {
+    if (written != DB_OK)
         return written;
-    }
     struct account_list list = {each, context};
     struct db_value values[] = {db_text(owner == NULL ? "" : owner),
                                 db_text(client == NULL ? "" : client),
@@ -133,9 +126,8 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
 static bool copy_text(char *out, size_t size, const char *text)
 {
     size_t length = text == NULL ? 0 : strlen(text);
-    if (length >= size) {
+    if (length >= size)
         return false;
-    }
     memcpy(out, length == 0 ? "" : text, length);
     out[length] = '\0';
     return true;
@@ -189,9 +181,8 @@ static enum db_status open_account(struct db *db, void *context)
     (void)copied;
     ledger_genesis(a, a->head);
     enum db_status status = insert_account(db, a);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     struct ledger_entry entry = {.time_ms = o->now_ms,
                                  .kind = LEDGER_ENTRY_OPEN,
                                  .limit_units = o->limit_units,
@@ -256,12 +247,10 @@ enum db_status ledger_set_limit(struct db *db, const struct ledger_limit *limit,
     assert(limit->limit_delta >= 0 && limit->limit_delta <= LEDGER_UNITS_MAX);
     struct limit_work work = {.limit = limit};
     enum db_status status = db_transact(db, change_limit, &work);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     *out_verdict = work.verdict;
-    if (out != NULL && work.verdict != LEDGER_NO_ACCOUNT) {
+    if (out != NULL && work.verdict != LEDGER_NO_ACCOUNT)
         *out = work.account;
-    }
     return DB_OK;
 }

@@ -22,9 +22,8 @@ static const size_t texts_most[LEDGER_TEXTS] = {ID_SIZE - 1, ID_SIZE - 1, LEDGER
 static bool fits(unsigned i, const char *text, size_t size)
 {
     unsigned char control = 0;
-    for (size_t c = 0; c < size; c++) {
+    for (size_t c = 0; c < size; c++)
         control |= (unsigned char)text[c] < ' ';
-    }
     return size <= texts_most[i] && control == 0;
 }
 
@@ -52,9 +51,8 @@ static char *put_ditto(char *at)
 /* BEFORE: the field above, or NULL. */
 static char *put_integer(char *at, int64_t value, const int64_t *before)
 {
-    if (before != NULL && *before == value) {
+    if (before != NULL && *before == value)
         return put_ditto(at);
-    }
     char digits[24];
     unsigned count = 0;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -62,24 +60,20 @@ static char *put_integer(char *at, int64_t value, const int64_t *before)
         digits[count++] = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest > 0);
-    if (value < 0) {
+    if (value < 0)
         *at++ = '-';
-    }
-    while (count > 0) {
+    while (count > 0)
         *at++ = digits[--count];
-    }
     *at = '\t';
     return at + 1;
 }
 
 static char *put_real(char *at, double value, const double *before)
 {
-    if (before != NULL && *before == value) {
+    if (before != NULL && *before == value)
         return put_ditto(at);
-    }
-    if (value == 0) {
+    if (value == 0)
         return put_text(at, "0", 1, '\t');
-    }
     return at + snprintf(at, NUMBER_ROOM, "%.17g\t", value);
 }
 
@@ -149,9 +143,8 @@ bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *ent
         sizes[i] = strlen(texts[i]);
         most += sizes[i];
     }
-    if (most >= sizeof block->lines - block->size) {
+    if (most >= sizeof block->lines - block->size)
         return false;
-    }
     if (block->count == 0) {
         block->first = entry->sequence;
         memcpy(block->previous_hash, entry->previous_hash, LEDGER_HASH_SIZE);
@@ -159,9 +152,8 @@ bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *ent
     assert(entry->sequence == block->first + block->count);
     char *at = block->lines + block->size;
     at = put_numbers(at, entry, block->count > 0 ? &block->last : NULL);
-    for (unsigned i = 0; i < LEDGER_TEXTS; i++) {
+    for (unsigned i = 0; i < LEDGER_TEXTS; i++)
         at = put_known(block, at, i, texts[i], sizes[i], i + 1 < LEDGER_TEXTS ? '\t' : '\n');
-    }
     *at = '\0';
     block->size = (size_t)(at - block->lines);
     block->last = *entry;
@@ -171,9 +163,8 @@ bool ledger_block_add(struct ledger_block *block, const struct ledger_entry *ent
 
 enum db_status ledger_block_write(struct db *db, int64_t account_number, struct ledger_block *block)
 {
-    if (block->count == 0) {
+    if (block->count == 0)
         return DB_OK;
-    }
     struct db_value values[] = {
         db_integer(account_number), db_integer(block->first),
         db_integer(block->count),   db_bytes(block->previous_hash, LEDGER_HASH_SIZE),
@@ -195,9 +186,8 @@ bool ledger_block_open(struct ledger_block_reader *reader, const struct db_row *
 {
     size_t size = 0;
     const void *hash = db_row_bytes(row, 2, &size);
-    if (size != LEDGER_HASH_SIZE) {
+    if (size != LEDGER_HASH_SIZE)
         return false;
-    }
     *reader = (struct ledger_block_reader){.account = account, .left = db_row_integer(row, 1)};
     reader->entry.sequence = db_row_integer(row, 0) - 1;
     memcpy(reader->entry.hash, hash, LEDGER_HASH_SIZE);
@@ -211,9 +201,8 @@ static char *cut(char **at, char end)
 {
     char *field = *at;
     char *stop = field == NULL ? NULL : strchr(field, end);
-    if (stop == NULL) {
+    if (stop == NULL)
         return NULL;
-    }
     *stop = '\0';
     *at = stop + 1;
     return field;
@@ -227,12 +216,10 @@ static bool is_ditto(const struct ledger_block_reader *reader, const char *field
 static bool cut_integer(struct ledger_block_reader *reader, char **at, int64_t *out)
 {
     char *field = cut(at, '\t'), *end = NULL;
-    if (field == NULL || *field == '\0') {
+    if (field == NULL || *field == '\0')
         return false;
-    }
-    if (is_ditto(reader, field)) {
+    if (is_ditto(reader, field))
         return true; /* it still stands in the entry, and so below */
-    }
     *out = strtoll(field, &end, 10);
     return *end == '\0';
 }
@@ -240,12 +227,10 @@ static bool cut_integer(struct ledger_block_reader *reader, char **at, int64_t *
 static bool cut_real(struct ledger_block_reader *reader, char **at, double *out)
 {
     char *field = cut(at, '\t'), *end = NULL;
-    if (field == NULL || *field == '\0') {
+    if (field == NULL || *field == '\0')
         return false;
-    }
-    if (is_ditto(reader, field)) {
+    if (is_ditto(reader, field))
         return true;
-    }
     *out = strtod(field, &end);
     return *end == '\0';
 }
@@ -253,12 +238,10 @@ static bool cut_real(struct ledger_block_reader *reader, char **at, double *out)
 static bool keep_text(struct ledger_block_reader *reader, const char *field, char *out, size_t room)
 {
     size_t size = field == NULL ? room : strlen(field);
-    if (size >= room) {
+    if (size >= room)
         return false;
-    }
-    if (!is_ditto(reader, field)) {
+    if (!is_ditto(reader, field))
         memcpy(out, field, size + 1);
-    }
     return true;
 }
 
@@ -275,9 +258,8 @@ static bool read_line(struct ledger_block_reader *reader)
         !cut_integer(reader, &at, &entry->limit_delta) ||
         !cut_integer(reader, &at, &entry->spent_delta) ||
         !cut_integer(reader, &at, &entry->held_delta) || !cut_real(reader, &at, &entry->epsilon) ||
-        !cut_real(reader, &at, &entry->delta)) {
+        !cut_real(reader, &at, &entry->delta))
         return false;
-    }
     bool good = keep_text(reader, cut(&at, '\t'), reader->client, sizeof reader->client) &&
                 keep_text(reader, cut(&at, '\t'), reader->resource, sizeof reader->resource) &&
                 strchr(at, '\t') == NULL &&
@@ -292,13 +274,11 @@ static bool read_line(struct ledger_block_reader *reader)
 enum ledger_block_next ledger_block_next(struct ledger_block_reader *reader)
 {
     struct ledger_entry *entry = &reader->entry;
-    if (reader->left == 0) {
+    if (reader->left == 0)
         return reader->at == reader->end ? LEDGER_BLOCK_END : LEDGER_BLOCK_BROKEN;
-    }
     const char *stop = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
-    if (stop == NULL || (size_t)(stop - reader->at) >= sizeof reader->text) {
+    if (stop == NULL || (size_t)(stop - reader->at) >= sizeof reader->text)
         return LEDGER_BLOCK_BROKEN;
-    }
     memcpy(reader->text, reader->at, (size_t)(stop - reader->at));
     reader->text[stop - reader->at] = '\0';
     reader->at = stop + 1;
@@ -306,9 +286,8 @@ enum ledger_block_next ledger_block_next(struct ledger_block_reader *reader)
     entry->account = reader->account;
     entry->sequence++;
     memcpy(entry->previous_hash, entry->hash, LEDGER_HASH_SIZE);
-    if (!read_line(reader)) {
+    if (!read_line(reader))
         return LEDGER_BLOCK_BROKEN;
-    }
     ledger_entry_hash(entry, entry->hash);
     return LEDGER_BLOCK_ENTRY;
 }

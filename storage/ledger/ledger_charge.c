@@ -15,9 +15,8 @@ static void assert_valid(const struct ledger_charge *charge)
         const struct ledger_price *p = &charge->prices[i];
         assert(p->units >= 0 && p->units <= LEDGER_UNITS_MAX);
         assert(p->delta_units >= 0 && p->delta_units <= LEDGER_UNITS_MAX);
-        for (unsigned j = 0; j < i; j++) {
+        for (unsigned j = 0; j < i; j++)
             assert(strcmp(charge->prices[j].account, p->account) != 0);
-        }
     }
 }
 
@@ -26,13 +25,11 @@ static enum ledger_verdict weigh_part(const struct ledger_part *part)
 {
     const struct ledger_account *a = &part->account;
     if (a->spent_units + part->requested_units > a->limit_units ||
-        a->spent_delta + part->requested_delta > a->limit_delta) {
+        a->spent_delta + part->requested_delta > a->limit_delta)
         return LEDGER_EXHAUSTED;
-    }
     if (a->spent_units + a->held_units + part->requested_units > a->limit_units ||
-        a->spent_delta + a->held_delta + part->requested_delta > a->limit_delta) {
+        a->spent_delta + a->held_delta + part->requested_delta > a->limit_delta)
         return LEDGER_RESERVED;
-    }
     return LEDGER_OK;
 }
 
@@ -53,9 +50,8 @@ enum db_status ledger_weigh(struct db *db, const struct ledger_charge *charge,
         part->requested_delta = charge->prices[i].delta_units;
         enum ledger_verdict verdict = weigh_part(part);
         part->violated = verdict != LEDGER_OK;
-        if (verdict == LEDGER_EXHAUSTED || out->verdict == LEDGER_OK) {
+        if (verdict == LEDGER_EXHAUSTED || out->verdict == LEDGER_OK)
             out->verdict = verdict;
-        }
     }
     out->count = charge->count;
     return DB_OK;

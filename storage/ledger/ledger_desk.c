@@ -31,16 +31,13 @@ static enum db_status write_all(struct db *db, void *kept)
     struct desk *desk = kept;
     for (unsigned i = 0; i < desk->count; i++) {
         struct kept_account *account = &desk->accounts[i];
-        if (!account->moved) {
+        if (!account->moved)
             continue;
-        }
         enum db_status status = ledger_block_write(db, account->now.number, &account->block);
-        if (status == DB_OK) {
+        if (status == DB_OK)
             status = ledger_move_row(db, &account->row, &account->now);
-        }
-        if (status != DB_OK) {
+        if (status != DB_OK)
             return status == DB_NONE ? DB_RETRY : status;
-        }
         account->row = account->now;
         account->moved = false;
     }
@@ -57,9 +54,8 @@ static void forget(struct db *db, void *kept)
 static void committed(struct db *db, void *kept)
 {
     struct desk *desk = kept;
-    if (desk->count == DESK_ACCOUNTS) {
+    if (desk->count == DESK_ACCOUNTS)
         forget(db, kept);
-    }
 }
 
 static const struct db_keeper keeper = {.place = DB_KEEP_ACCOUNTS,
@@ -70,11 +66,9 @@ static const struct db_keeper keeper = {.place = DB_KEEP_ACCOUNTS,
 
 static struct kept_account *find(struct desk *desk, const char *id)
 {
-    for (unsigned i = 0; i < desk->count; i++) {
-        if (strcmp(desk->accounts[i].now.id, id) == 0) {
+    for (unsigned i = 0; i < desk->count; i++)
+        if (strcmp(desk->accounts[i].now.id, id) == 0)
             return &desk->accounts[i];
-        }
-    }
     return NULL;
 }
 
@@ -82,9 +76,8 @@ bool ledger_desk_find(struct db *db, const char *id, struct ledger_account *out)
 {
     struct desk *desk = db_kept(db, &keeper);
     struct kept_account *account = desk == NULL ? NULL : find(desk, id);
-    if (account == NULL) {
+    if (account == NULL)
         return false;
-    }
     *out = account->now;
     return true;
 }
@@ -92,9 +85,8 @@ bool ledger_desk_find(struct db *db, const char *id, struct ledger_account *out)
 void ledger_desk_put(struct db *db, const struct ledger_account *account)
 {
     struct desk *desk = db_kept(db, &keeper);
-    if (desk == NULL || desk->count == DESK_ACCOUNTS) {
+    if (desk == NULL || desk->count == DESK_ACCOUNTS)
         return;
-    }
     assert(find(desk, account->id) == NULL);
     struct kept_account *kept = &desk->accounts[desk->count++];
     kept->row = kept->now = *account;
@@ -109,9 +101,8 @@ bool ledger_desk_post(struct db *db, const struct ledger_account *before,
 {
     struct desk *desk = db_kept(db, &keeper);
     struct kept_account *account = desk == NULL ? NULL : find(desk, before->id);
-    if (account == NULL) {
+    if (account == NULL)
         return false;
-    }
     assert(account->now.entries == before->entries);
     *out_status = DB_OK;
     if (!ledger_block_add(&account->block, entry)) {

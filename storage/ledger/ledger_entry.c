@@ -74,9 +74,8 @@ static void finish(struct bytes *bytes, unsigned char out[LEDGER_HASH_SIZE])
 static void add_integer(struct bytes *bytes, int64_t value)
 {
     unsigned char little[8];
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 8; i++)
         little[i] = (unsigned char)((uint64_t)value >> (8 * i));
-    }
     add_bytes(bytes, little, sizeof little);
 }
 
@@ -150,14 +149,11 @@ bool ledger_apply(struct ledger_account *account, const struct ledger_entry *ent
         !add(&after.spent_units, entry->spent_units) ||
         !add(&after.held_units, entry->held_units) ||
         !add(&after.limit_delta, entry->limit_delta) ||
-        !add(&after.spent_delta, entry->spent_delta) ||
-        !add(&after.held_delta, entry->held_delta)) {
+        !add(&after.spent_delta, entry->spent_delta) || !add(&after.held_delta, entry->held_delta))
         return false;
-    }
     if (after.spent_units + after.held_units > after.limit_units ||
-        after.spent_delta + after.held_delta > after.limit_delta) {
+        after.spent_delta + after.held_delta > after.limit_delta)
         return false;
-    }
     *account = after;
     return true;
 }
@@ -199,17 +195,15 @@ static enum db_status post_row(struct db *db, const struct ledger_account *accou
                                const struct ledger_account *after, const struct ledger_entry *entry)
 {
     struct ledger_block *block = calloc(1, sizeof *block);
-    if (block == NULL) {
+    if (block == NULL)
         return DB_FAILED;
-    }
     bool fits = ledger_block_add(block, entry);
     assert(fits);
     (void)fits;
     enum db_status status = ledger_block_write(db, account->number, block);
     free(block);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     status = ledger_move_row(db, account, after);
     return status == DB_NONE ? DB_RETRY : status;
 }
@@ -232,9 +226,8 @@ enum db_status ledger_post(struct db *db, struct ledger_account *account,
         after.delta = entry->delta;
     }
     enum db_status status = DB_NONE;
-    if (!ledger_desk_post(db, account, &after, entry, &status)) {
+    if (!ledger_desk_post(db, account, &after, entry, &status))
         status = post_row(db, account, &after, entry);
-    }
     if (status == DB_OK) {
         *account = after;
         entry->account = account->id;
@@ -256,17 +249,14 @@ static enum db_status see_block(void *context, const struct db_row *row)
 {
     struct entry_list *list = context;
     struct ledger_block_reader reader;
-    if (!ledger_block_open(&reader, row, list->account)) {
+    if (!ledger_block_open(&reader, row, list->account))
         return DB_FAILED;
-    }
     enum ledger_block_next next;
     while ((next = ledger_block_next(&reader)) == LEDGER_BLOCK_ENTRY) {
-        if (reader.entry.sequence <= list->after) {
+        if (reader.entry.sequence <= list->after)
             continue;
-        }
-        if (!list->each(list->context, &reader.entry) || --list->left == 0) {
+        if (!list->each(list->context, &reader.entry) || --list->left == 0)
             return DB_NONE;
-        }
     }
     return next == LEDGER_BLOCK_END ? DB_OK : DB_FAILED;
 }
@@ -277,9 +267,8 @@ enum db_status ledger_entries(struct db *db, const char *account, int64_t sequen
     struct entry_list list = {account, sequence, limit, each, context};
     struct db_value values[] = {db_text(account), db_integer(sequence)};
     enum db_status status = limit == 0 ? DB_OK : ledger_desk_write(db);
-    if (status != DB_OK || limit == 0) {
+    if (status != DB_OK || limit == 0)
         return status;
-    }
     /* Blocks never overlap, so the one that holds the next entry is the last that begins there or
      * before. */
     return listing_end(

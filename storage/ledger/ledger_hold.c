@@ -29,9 +29,8 @@ static enum db_status hold_part(struct db *db, const struct ledger_charge *charg
                                  .resource = charge->resource,
                                  .event = charge->event};
     enum db_status status = ledger_post(db, &part->account, &entry);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     struct db_value values[] = {db_text(charge->resource), db_text(part->account.id),
                                 db_integer(part->requested_units),
                                 db_integer(part->requested_delta)};
@@ -47,15 +46,12 @@ enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
     assert(db_in_transaction(db) && charge->count > 0);
     bool exists = false;
     enum db_status status = hold_exists(db, charge->resource, &exists);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = ledger_weigh(db, charge, out);
-    }
-    if (status == DB_OK && exists) {
+    if (status == DB_OK && exists)
         out->verdict = LEDGER_HOLD_TAKEN;
-    }
-    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++) {
+    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++)
         status = hold_part(db, charge, &out->parts[i]);
-    }
     return status;
 }
 
@@ -74,9 +70,8 @@ struct held_list {
 static enum db_status see_held(void *context, const struct db_row *row)
 {
     struct held_list *list = context;
-    if (list->count == LEDGER_CHARGE_MAX) {
+    if (list->count == LEDGER_CHARGE_MAX)
         return DB_FAILED;
-    }
     struct held *held = &list->held[list->count++];
     held->units = db_row_integer(row, 1);
     held->delta_units = db_row_integer(row, 2);
@@ -116,9 +111,8 @@ enum db_status ledger_hold_find(struct db *db, const char *hold, struct ledger_o
 static enum ledger_verdict match_prices(const struct ledger_charge *charge,
                                         const struct held_list *list, struct ledger_outcome *out)
 {
-    if (list->count == 0) {
+    if (list->count == 0)
         return LEDGER_NO_HOLD;
-    }
     unsigned matched = 0;
     enum ledger_verdict verdict = LEDGER_OK;
     for (unsigned i = 0; i < list->count; i++) {
@@ -134,9 +128,8 @@ static enum ledger_verdict match_prices(const struct ledger_charge *charge,
         }
         part->violated = part->requested_units > list->held[i].units ||
                          part->requested_delta > list->held[i].delta_units;
-        if (part->violated) {
+        if (part->violated)
             verdict = LEDGER_OVER_HOLD;
-        }
     }
     return matched == charge->count ? verdict : LEDGER_NO_ACCOUNT;
 }
@@ -154,9 +147,8 @@ static enum db_status settle_part(struct db *db, const struct ledger_charge *cha
                                  .resource = charge->resource,
                                  .event = charge->event};
     enum db_status status = ledger_post(db, &part->account, &entry);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     struct db_value values[] = {db_text(charge->resource), db_text(held->account)};
     status = db_one(db,
                     "UPDATE ledger_holds SET ended = 1 WHERE hold = $1 AND account = $2 "
@@ -171,16 +163,13 @@ enum db_status ledger_settle(struct db *db, const struct ledger_charge *charge,
     assert(db_in_transaction(db) && charge->count <= LEDGER_CHARGE_MAX);
     struct held_list list;
     enum db_status status = read_hold(db, charge->resource, &list);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     out->verdict = match_prices(charge, &list, out);
     out->count = out->verdict == LEDGER_NO_ACCOUNT ? 0 : list.count;
-    for (unsigned i = 0; status == DB_OK && i < out->count; i++) {
+    for (unsigned i = 0; status == DB_OK && i < out->count; i++)
         status = ledger_find(db, list.held[i].account, &out->parts[i].account);
-    }
-    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++) {
+    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++)
         status = settle_part(db, charge, &list.held[i], &out->parts[i]);
-    }
     return status == DB_NONE ? DB_FAILED : status;
 }

@@ -55,11 +55,9 @@ struct input {
 static const char *find_header(void *context, const char *name)
 {
     const struct input *input = context;
-    for (int i = 0; i < input->header_count; i++) {
-        if (strcasecmp(input->names[i], name) == 0) {
+    for (int i = 0; i < input->header_count; i++)
+        if (strcasecmp(input->names[i], name) == 0)
             return input->values[i];
-        }
-    }
     return strcasecmp(name, "Authorization") == 0 ? input->authorization : NULL;
 }
 
@@ -67,9 +65,8 @@ static long read_body(void *context, unsigned char *buffer, size_t size)
 {
     struct input *input = context;
     size_t left = input->body_size - input->read;
-    if (left == 0) {
+    if (left == 0)
         return 0;
-    }
     size = size < 37 ? size : 37; /* short reads */
     size = left < size ? left : size;
     memcpy(buffer, input->body + input->read, size);
@@ -81,14 +78,12 @@ static long read_body(void *context, unsigned char *buffer, size_t size)
 static char *next_line(char **at)
 {
     char *line = *at;
-    if (line == NULL) {
+    if (line == NULL)
         return NULL;
-    }
     char *end = strchr(line, '\n');
     *at = end == NULL ? NULL : end + 1;
-    if (end != NULL) {
+    if (end != NULL)
         *end = '\0';
-    }
     return line;
 }
 
@@ -132,9 +127,8 @@ static void serve(struct input *input, const char *method, const char *given)
         }
     }
     char *query = strchr(target, '?');
-    if (query != NULL) {
+    if (query != NULL)
         *query++ = '\0';
-    }
     struct api_request request = {.method = method,
                                   .path = target,
                                   .query = query == NULL ? "" : query,
@@ -201,9 +195,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc;
     (void)argv;
     char directory[] = "/tmp/tacet-fuzz-XXXXXX", path[64], error[DB_ERROR_SIZE];
-    if (mkdtemp(directory) == NULL) {
+    if (mkdtemp(directory) == NULL)
         abort();
-    }
     snprintf(path, sizeof path, "%s/tacet.db", directory);
     struct db_settings database = {.location = path, .not_durable = true, .max_pages = 50000};
     struct api_settings settings = {.now_ms = now,
@@ -216,14 +209,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                                     .version = "fuzz"};
     service.store = db_store_new(&db_driver_sqlite, &database);
     if (service.store == NULL || db_open(service.store, &service.db, error) != DB_OK ||
-        migrate(service.db, error) != DB_OK || (service.app = api_open(&settings)) == NULL) {
+        migrate(service.db, error) != DB_OK || (service.app = api_open(&settings)) == NULL)
         abort();
-    }
     for (int i = 0; i < ROLES; i++) {
         char token[160];
-        if (api_client_create(service.app, service.db, roles[i], roles[i], token) != NULL) {
+        if (api_client_create(service.app, service.db, roles[i], roles[i], token) != NULL)
             abort();
-        }
         snprintf(service.authorization[i], sizeof service.authorization[i], "Bearer %s", token);
     }
     make_things();
@@ -233,9 +224,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {.text = malloc(size + 1)};
-    if (input.text == NULL) {
+    if (input.text == NULL)
         return 0;
-    }
     memcpy(input.text, data, size);
     input.text[size] = '\0';
     char *at = input.text, *rest = NULL;

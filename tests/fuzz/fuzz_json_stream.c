@@ -39,9 +39,8 @@ static long read_source(void *context, unsigned char *buffer, size_t size)
     size_t left = source->size - source->at;
     size = size < left ? size : left;
     size = source->step != 0 && source->step < size ? source->step : size;
-    if (size > 0) {
+    if (size > 0)
         memcpy(buffer, source->data + source->at, size);
-    }
     source->at += size;
     return (long)size;
 }
@@ -49,9 +48,8 @@ static long read_source(void *context, unsigned char *buffer, size_t size)
 static void add(struct reading *reading, const void *bytes, size_t size)
 {
     const unsigned char *p = bytes;
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         reading->sum = (reading->sum ^ p[i]) * UINT64_C(0x100000001b3);
-    }
 }
 
 static void report(void *context, uint64_t line, const char *pointer, const char *detail)
@@ -67,12 +65,10 @@ static void check(struct reading *reading, const struct trajectory *t, const cha
 {
     assert(t->length >= 1 && t->length <= shape.max_episode_steps);
     assert(expert_name_problem(expert, strlen(expert)) == NULL);
-    for (size_t i = 0; i < ((size_t)t->length + 1) * shape.state_dim; i++) {
+    for (size_t i = 0; i < ((size_t)t->length + 1) * shape.state_dim; i++)
         assert(isfinite(t->states[i]));
-    }
-    for (uint32_t i = 0; i < t->length; i++) {
+    for (uint32_t i = 0; i < t->length; i++)
         assert(t->actions[i] < shape.action_count && isfinite(t->rewards[i]));
-    }
     add(reading, expert, strlen(expert));
     add(reading, t->states, ((size_t)t->length + 1) * shape.state_dim * sizeof(float));
     add(reading, t->actions, t->length * sizeof(uint16_t));
@@ -117,18 +113,16 @@ static struct reading read_encoded(struct source source, enum inflate_encoding e
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size == 0) {
+    if (size == 0)
         return 0;
-    }
     enum inflate_encoding encoding = (enum inflate_encoding)(data[0] % 3);
     size_t step = 1 + data[0] / 3U;
     const uint8_t *body = data + 1;
     size--;
     struct reading whole = read_encoded((struct source){body, size, 0, 0}, encoding);
     struct reading pieces = read_encoded((struct source){body, size, 0, step}, encoding);
-    if (!whole.gone) {
+    if (!whole.gone)
         assert(!pieces.gone && whole.good == pieces.good && whole.sum == pieces.sum);
-    }
     if (encoding == INFLATE_IDENTITY && whole.faults == 0 && whole.good == 1) {
         json_t *json = json_loadb((const char *)body, size,
                                   JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);

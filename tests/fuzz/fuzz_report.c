@@ -25,26 +25,22 @@ static void read_report(const struct local_mechanism *mechanism, const uint8_t *
     const char *problem = local_scheme_make(mechanism, &parameters, &scheme);
     assert(problem == NULL && local_report_room(&scheme) <= sizeof again);
     (void)problem;
-    if (local_report_unpack(&scheme, bytes, size, values) != LOCAL_OK) {
+    if (local_report_unpack(&scheme, bytes, size, values) != LOCAL_OK)
         return;
-    }
     size_t packed = local_report_pack(&scheme, values, again);
     assert(packed == size && memcmp(again, bytes, size) == 0);
     (void)packed;
-    if (mechanism->decode(&scheme, seed, values, estimate) == LOCAL_OK) {
-        for (int i = 0; i < DIMENSION; i++) {
+    if (mechanism->decode(&scheme, seed, values, estimate) == LOCAL_OK)
+        for (int i = 0; i < DIMENSION; i++)
             assert(isfinite(estimate[i]));
-        }
-    }
 }
 
 static void read_answers(const char *text, size_t size)
 {
     struct agent_terms terms;
     (void)agent_version_read(text, size);
-    if (agent_terms_read(text, size, &terms) != NULL) {
+    if (agent_terms_read(text, size, &terms) != NULL)
         return;
-    }
     assert(terms.net.input >= 1 && terms.net.hidden >= 1 && terms.net.actions >= 2);
     assert(terms.scheme.epsilon * (double)terms.submissions_per_agent <=
            terms.epsilon * (1 + 1e-9));
@@ -53,23 +49,20 @@ static void read_answers(const char *text, size_t size)
     struct agent_parameters at;
     if (parameters != NULL && agent_parameters_read(text, size, &terms, &at, parameters) == NULL) {
         assert(at.exploration >= 0 && at.exploration <= 1 && at.version >= 1);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             assert(isfinite(parameters[i]));
-        }
     }
     free(parameters);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size == 0) {
+    if (size == 0)
         return 0;
-    }
     const struct local_mechanism *mechanism = local_mechanism_at(data[0] % 8);
-    if (mechanism != NULL) {
+    if (mechanism != NULL)
         read_report(mechanism, data + 1, size - 1);
-    } else {
+    else
         read_answers((const char *)data + 1, size - 1);
-    }
     return 0;
 }

@@ -13,9 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_numbers(const double *numbers, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         assert(isfinite(numbers[i]) && fabs(numbers[i]) <= (double)FLT_MAX);
-    }
 }
 
 static void check_description(const char *line, size_t size)
@@ -27,9 +26,8 @@ static void check_description(const char *line, size_t size)
     assert(fault == world_json_description(line, size, &again, detail));
     assert(strlen(detail) < sizeof detail && strlen(world_fault_text(fault)) > 0);
     assert((fault == WORLD_BAD_MEMBERS) == (detail[0] != '\0'));
-    if (fault != WORLD_OK) {
+    if (fault != WORLD_OK)
         return;
-    }
     assert(world_facts_equal(&facts, &again));
     assert(facts.state_dim >= 1 && facts.state_dim <= ENV_MAX_STATE_DIM);
     assert(facts.action_count >= 2 && facts.action_count <= ENV_MAX_ACTIONS);
@@ -47,9 +45,8 @@ static void check_description(const char *line, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size == 0) {
+    if (size == 0)
         return 0;
-    }
     const char *line = (const char *)data + 1;
     unsigned state_dim = 1 + data[0] / 3U % ENV_MAX_STATE_DIM;
     double seen[ENV_MAX_STATE_DIM];
@@ -60,9 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_description(line, size);
         break;
     case 1:
-        if (world_json_observation(line, size, state_dim, seen) == WORLD_OK) {
+        if (world_json_observation(line, size, state_dim, seen) == WORLD_OK)
             check_numbers(seen, state_dim);
-        }
         break;
     default:
         if (world_json_step(line, size, state_dim, seen, &outcome) == WORLD_OK) {

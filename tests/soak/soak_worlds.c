@@ -43,10 +43,9 @@ static void draw_physics(struct soak *soak, double *parameters)
 
 static bool is_sound(const struct env *env, const double *observation, double reward)
 {
-    for (unsigned i = 0; i < env->state_dim; i++) {
+    for (unsigned i = 0; i < env->state_dim; i++)
         if (!isfinite(observation[i]))
             return false;
-    }
     return isfinite(reward);
 }
 
@@ -126,10 +125,9 @@ static bool soak_world(const struct env *env, uint64_t steps, uint64_t seed)
 
 static bool is_named(const char *name, int argc, char **argv)
 {
-    for (int i = 3; i < argc; i++) {
+    for (int i = 3; i < argc; i++)
         if (strcmp(argv[i], name) == 0)
             return true;
-    }
     return argc <= 3;
 }
 
@@ -151,9 +149,8 @@ int main(int argc, char **argv)
     unsigned count;
     const struct env *const *all = env_all(&count);
     bool good = true;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         if (is_named(all[i]->name, argc, argv))
             good = soak_world(all[i], steps, seed) && good;
-    }
     return good ? 0 : 1;
 }

@@ -23,25 +23,22 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
         field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
         field_optional(field_integer("max_episode_steps", &steps, 1, STEPS_MAX)),
     };
-    if (object == NULL) {
+    if (object == NULL)
         return;
-    }
     if (!out->algorithm->may_choose) {
         call_invalid(call, "/choose", "has no meaning with this algorithm");
         return;
     }
     if (!fields_read(call, object, "/choose", fields, 4) ||
-        !environment_choice_read(call, "/choose/environment", environment, &place)) {
+        !environment_choice_read(call, "/choose/environment", environment, &place))
         return;
-    }
     if (worlds_program(call->app->settings.worlds, place.env) != NULL) {
         call_invalid(call, "/choose/environment",
                      "must be built in: a program would see weights that a crash takes back");
         return;
     }
-    if (steps == 0) {
+    if (steps == 0)
         steps = place.env->max_episode_steps < STEPS_MAX ? place.env->max_episode_steps : STEPS_MAX;
-    }
     job_world_set(&out->choose, &place);
     out->request.choice = (struct choice){.candidates = (uint32_t)candidates,
                                           .episodes = (uint32_t)episodes,
@@ -53,9 +50,8 @@ enum problem job_choose_fit(struct call *call, const struct job_plan *plan)
     const struct env *env = worlds_find(call->app->settings.worlds, plan->choose.name);
     const struct algorithm_request *request = &plan->request;
     if (env == NULL ||
-        (env->state_dim == request->state_dim && env->action_count == request->action_count)) {
+        (env->state_dim == request->state_dim && env->action_count == request->action_count))
         return PROBLEM_NONE;
-    }
     return call_invalid(call, "/choose/environment",
                         "has states of %u numbers and %u actions; the dataset has %u and %u",
                         env->state_dim, env->action_count, request->state_dim,
@@ -66,9 +62,8 @@ json_t *job_choose_json(const struct job_plan *plan)
 {
     const struct choice *choice = &plan->request.choice;
     json_t *json = json_object();
-    if (choice->candidates == 0) {
+    if (choice->candidates == 0)
         return json;
-    }
     if (!job_world_write(&plan->choose, json) ||
         json_object_set_new(json, "candidates", json_integer(choice->candidates)) != 0 ||
         json_object_set_new(json, "episodes", json_integer(choice->episodes)) != 0 ||
@@ -103,14 +98,12 @@ bool job_choose_place(const struct app *app, const struct job_plan *plan, double
                       struct choice_place *out)
 {
     *out = (struct choice_place){0};
-    if (plan->request.choice.candidates == 0) {
+    if (plan->request.choice.candidates == 0)
         return true;
-    }
     const struct env *world = worlds_find(app->settings.worlds, plan->choose.name);
     if (world == NULL || worlds_program(app->settings.worlds, world) != NULL ||
-        !job_world_physics(&plan->choose, world, physics)) {
+        !job_world_physics(&plan->choose, world, physics))
         return false;
-    }
     *out = (struct choice_place){.world = world, .physics = physics};
     return true;
 }

@@ -24,9 +24,8 @@ static bool can_pay(const struct ledger_account *account, const struct dp_sgd_pl
 
 static json_t *time_json(const struct job_time *time)
 {
-    if (time->unknown != NULL) {
+    if (time->unknown != NULL)
         return json_null();
-    }
     return json_pack("{s:o, s:s}", "seconds", json_number(round(time->seconds * 100) / 100),
                      "basis",
                      "seconds of one core of a machine like that of docs/performance.md, without "
@@ -61,9 +60,8 @@ static json_t *plan_json(const struct job_wish *wish, const struct ledger_accoun
  */
 static const char *why_not(const struct job_wish *wish, const json_t *plan, bool drowns, bool pays)
 {
-    if (!wish->feasible) {
+    if (!wish->feasible)
         return wish->why_not;
-    }
     if (wish->plan.shards > 0 && json_array_size(json_object_get(plan, "teaching")) == 0) {
         return "it can be trained, but the dataset's budget is spent: no answer of a teacher could "
                "be paid";
@@ -83,9 +81,8 @@ enum problem api_jobs_estimate(struct call *call)
     bool private = wish->plan.request.mechanism != MECHANISM_NONE;
     struct job_time time;
     enum db_status timed = job_time_estimate(call, wish, &time);
-    if (timed != DB_OK) {
+    if (timed != DB_OK)
         return call_db(call, timed == DB_NONE ? DB_FAILED : timed);
-    }
     bool pays = true, sharded = wish->plan.shards > 0;
     struct ledger_account account = {.epsilon = 0};
     json_t *accounts = json_array();

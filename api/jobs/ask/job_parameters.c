@@ -68,9 +68,8 @@ static void read_q_learner(struct call *call, const char *place, const struct pa
         int more = snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "", one);
         size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
     }
-    if (name == NULL) {
+    if (name == NULL)
         return;
-    }
     list[size] = '\0';
     const struct algorithm *other = algorithm_find(name);
     snprintf(pointer, sizeof pointer, "%s/%s", place, spec->name);
@@ -86,25 +85,22 @@ void job_parameters_read(struct call *call, const char *place, const struct algo
                          const char *world, const json_t *object, struct parameter_values *out)
 {
     algorithm_defaults(algorithm, world, out);
-    if (object == NULL) {
+    if (object == NULL)
         return;
-    }
     struct slot slots[PARAMETERS_MAX] = {{0}};
     struct field fields[PARAMETERS_MAX];
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
         fields[i] =
             field_optional(parameter_field(&algorithm->parameters[i], &out->value[i], &slots[i]));
     }
-    if (!fields_read(call, object, place, fields, algorithm->parameter_count)) {
+    if (!fields_read(call, object, place, fields, algorithm->parameter_count))
         return;
-    }
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
         const struct parameter_spec *spec = &algorithm->parameters[i];
         struct parameter_value *value = &out->value[i];
         if (parameters_most(spec->type) > 1) {
-            if (slots[i].list != NULL) {
+            if (slots[i].list != NULL)
                 read_list(call, place, spec, slots[i].list, value);
-            }
         } else if (spec->type == PARAMETER_Q_LEARNER) {
             read_q_learner(call, place, spec, slots[i].name, value);
         } else if (spec->type == PARAMETER_REAL) {

@@ -25,9 +25,8 @@ bool job_plan_releases(const struct job_plan *plan)
 bool job_plan_statement(const struct job_plan *plan, struct statement *out)
 {
     *out = (struct statement){0};
-    if (plan->algorithm->describe == NULL || plan->request.mechanism == MECHANISM_NONE) {
+    if (plan->algorithm->describe == NULL || plan->request.mechanism == MECHANISM_NONE)
         return false;
-    }
     plan->algorithm->describe(&plan->request, &plan->plan, plan->learn.name, out);
     return true;
 }
@@ -35,12 +34,10 @@ bool job_plan_statement(const struct job_plan *plan, struct statement *out)
 const char *job_plan_unit(const struct job_plan *plan)
 {
     struct statement statement;
-    if (job_plan_statement(plan, &statement)) {
+    if (job_plan_statement(plan, &statement))
         return statement.unit;
-    }
-    if (plan->request.protects_rewards) {
+    if (plan->request.protects_rewards)
         return "reward";
-    }
     const struct stage_request *stage = &plan->request.stage;
     bool logged = stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
     return logged ? "policy of an expert" : plan->algorithm->privacy_unit;
@@ -62,13 +59,11 @@ static json_t *steps_json(const struct dp_sgd_plan *p)
 
 static json_t *figure_json(const struct statement_figure *figure)
 {
-    if (figure->count == 0) {
+    if (figure->count == 0)
         return json_number(figure->value[0]);
-    }
     json_t *list = json_array();
-    for (unsigned i = 0; i < figure->count; i++) {
+    for (unsigned i = 0; i < figure->count; i++)
         json_list_add(&list, json_number(figure->value[i]));
-    }
     return list;
 }
 
@@ -88,9 +83,8 @@ static json_t *tries_privacy(const struct job_plan *plan)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
     json_t *tries = json_array();
-    for (uint32_t t = 0; t < plan->try_count; t++) {
+    for (uint32_t t = 0; t < plan->try_count; t++)
         json_list_add(&tries, job_plan_privacy(&plan->tries[t]));
-    }
     return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "steps", (json_int_t)p->steps, "delta",
                      json_number(p->delta), "epsilon", json_number(p->epsilon), "epsilon_lower",
                      json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
@@ -99,9 +93,8 @@ static json_t *tries_privacy(const struct job_plan *plan)
 
 json_t *job_plan_privacy(const struct job_plan *plan)
 {
-    if (plan->try_count > 0) {
+    if (plan->try_count > 0)
         return tries_privacy(plan);
-    }
     json_t *json = steps_json(&plan->plan.privacy);
     json_t *stage = job_stage_json(plan), *figures = figures_json(plan);
     if (json == NULL || stage == NULL || figures == NULL || json_object_update(json, stage) != 0 ||
@@ -158,9 +151,8 @@ static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
 static json_t *shape_json(const struct mlp_shape *shape)
 {
     json_t *widths = json_array();
-    for (uint32_t l = 0; l < shape->layer_count; l++) {
+    for (uint32_t l = 0; l < shape->layer_count; l++)
         json_list_add(&widths, json_integer(shape->width[l]));
-    }
     return json_pack("{s:I, s:o, s:i}", "input", (json_int_t)shape->input, "widths", widths,
                      "activation", (int)shape->activation);
 }
@@ -225,9 +217,8 @@ static json_t *evaluate_json(const struct job_plan *plan)
 static json_t *plan_json(const struct job_plan *plan)
 {
     json_t *tries = json_array();
-    for (uint32_t t = 0; t < plan->try_count; t++) {
+    for (uint32_t t = 0; t < plan->try_count; t++)
         json_list_add(&tries, plan_json(&plan->tries[t]));
-    }
     return json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:s, s:s, "
         "s:o, s:o}",
@@ -264,22 +255,18 @@ static bool read_one(const json_t *json, struct job_plan *out)
     *out = (struct job_plan){0};
     out->algorithm = algorithm == NULL ? NULL : algorithm_find(algorithm);
     int index = mechanism == NULL ? -1 : algorithm_mechanism_find(mechanism);
-    if (out->algorithm == NULL || index < 0) {
+    if (out->algorithm == NULL || index < 0)
         return false;
-    }
     out->request.mechanism = (enum algorithm_mechanism)index;
     request_read(json_object_get(json, "request"), &out->request);
     privacy_read(json_object_get(json, "privacy"), &out->plan.privacy);
-    if (!job_stage_parse(json_object_get(json, "privacy"), out)) {
+    if (!job_stage_parse(json_object_get(json, "privacy"), out))
         return false;
-    }
     const json_t *release = json_object_get(json_object_get(json, "privacy"), "release");
-    if (out->algorithm->gives_q_release && !q_terms_read(release, &out->plan.release)) {
+    if (out->algorithm->gives_q_release && !q_terms_read(release, &out->plan.release))
         return false;
-    }
-    if (!job_teacher_parse(json_object_get(json, "teacher"), out)) {
+    if (!job_teacher_parse(json_object_get(json, "teacher"), out))
         return false;
-    }
     out->plan.total_steps = count_of(json, "total_steps");
     out->dataset_public = json_is_true(json_object_get(json, "public"));
     out->experts_declared = json_is_true(json_object_get(json, "experts_declared"));
@@ -293,12 +280,10 @@ static bool read_one(const json_t *json, struct job_plan *out)
     out->judge_discount = json_number_value(json_object_get(json, "judge_discount"));
     if (!job_world_read(evaluate, &out->evaluate) ||
         !job_world_read(json_object_get(json, "learn"), &out->learn) ||
-        !job_choose_parse(json_object_get(json, "choose"), out)) {
+        !job_choose_parse(json_object_get(json, "choose"), out))
         return false;
-    }
-    if (!shape_read(json_object_get(json, "shape"), &out->plan.shape)) {
+    if (!shape_read(json_object_get(json, "shape"), &out->plan.shape))
         return false;
-    }
     out->plan.parameter_count = mlp_parameter_count(&out->plan.shape);
     out->unfit = job_plan_parameters_read(out->algorithm, json_object_get(json, "parameters"),
                                           &out->request.parameters);
@@ -309,17 +294,14 @@ static bool read_one(const json_t *json, struct job_plan *out)
 static bool read_tries(const json_t *array, struct job_plan *out)
 {
     size_t count = json_array_size(array);
-    if (count == 0) {
+    if (count == 0)
         return true;
-    }
-    if (count > JOB_SWEEP_MAX) {
+    if (count > JOB_SWEEP_MAX)
         return false;
-    }
     out->try_count = (uint32_t)count;
     out->tries = calloc(count, sizeof *out->tries);
-    if (out->tries == NULL) {
+    if (out->tries == NULL)
         return false;
-    }
     bool good = true;
     for (size_t t = 0; good && t < count; t++) {
         good = read_one(json_array_get(array, t), &out->tries[t]);
@@ -333,17 +315,15 @@ static bool starved(const struct job_plan *plan)
 {
     bool any = job_stage_grid_starved(&plan->request.stage.grid) ||
                (plan->try_count > 0 && plan->tries == NULL);
-    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++) {
+    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++)
         any = any || job_stage_grid_starved(&plan->tries[t].request.stage.grid);
-    }
     return any;
 }
 
 void job_plan_clear(struct job_plan *plan)
 {
-    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++) {
+    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++)
         job_stage_grid_clear(&plan->tries[t].request.stage.grid);
-    }
     job_stage_grid_clear(&plan->request.stage.grid);
     free(plan->tries);
     plan->tries = NULL;
@@ -357,12 +337,10 @@ bool job_plan_read(const char *text, struct job_plan *out, bool *out_starved)
     bool good =
         json != NULL && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
     bool no_room = unparsed || (json != NULL && !good && starved(out));
-    if (json != NULL && !good) {
+    if (json != NULL && !good)
         job_plan_clear(out);
-    }
-    if (out_starved != NULL) {
+    if (out_starved != NULL)
         *out_starved = no_room;
-    }
     json_decref(json);
     return good;
 }

@@ -28,9 +28,8 @@ static json_t *event_of(const struct job_plan *plan, uint64_t steps, bool before
         parts[count++] = (struct event){
             .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
     }
-    if (table.times > 0) {
+    if (table.times > 0)
         parts[count++] = (struct event){.kind = EVENT_MECHANISM, .mechanism = table.mechanism};
-    }
     struct event nothing = {.kind = EVENT_NO_OP};
     struct event all = {.kind = EVENT_COMPOSED, .child = parts, .child_count = count};
     return event_json(count > 1 ? &all : count > 0 ? parts : &nothing);

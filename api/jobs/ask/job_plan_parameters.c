@@ -59,9 +59,8 @@ static bool value_read(const struct parameter_spec *spec, const json_t *json,
     }
     if (parameters_most(spec->type) > 1) {
         size_t count = json_array_size(json);
-        for (size_t i = 0; i < count && count <= parameters_most(spec->type); i++) {
+        for (size_t i = 0; i < count && count <= parameters_most(spec->type); i++)
             out->number[i] = json_number_value(json_array_get(json, i));
-        }
         out->count = (unsigned)count;
     } else {
         out->number[0] = json_number_value(json);
@@ -77,11 +76,10 @@ const char *job_plan_parameters_read(const struct algorithm *algorithm, const js
         const struct parameter_spec *spec = &algorithm->parameters[i];
         const json_t *value = json_object_get(json, spec->name);
         const struct parameter_value *before = algorithm_before(algorithm, i);
-        if (value == NULL && before != NULL) {
+        if (value == NULL && before != NULL)
             out->value[i] = *before;
-        } else if (!value_read(spec, value, &out->value[i])) {
+        else if (!value_read(spec, value, &out->value[i]))
             return spec->name;
-        }
     }
     return NULL;
 }

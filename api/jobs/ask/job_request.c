@@ -54,26 +54,22 @@ static void read_privacy(struct call *call, const json_t *object, bool logged,
         return;
     }
     if (object == NULL) {
-        if (!field_sent(call->body, "privacy")) {
+        if (!field_sent(call->body, "privacy"))
             call_invalid(call, "/privacy", "is required with this mechanism");
-        }
         return;
     }
-    if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS) {
+    if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS)
         job_release_read(call, object, logged, out);
-    } else {
+    else
         job_stage_read(call, object, out);
-    }
-    if (out->delta >= 1) {
+    if (out->delta >= 1)
         call_invalid(call, "/privacy/delta", "must be below 1");
-    }
 }
 
 static void read_evaluate(struct call *call, const json_t *object, struct job_plan *out)
 {
-    if (object == NULL) {
+    if (object == NULL)
         return;
-    }
     json_t *environment = NULL;
     struct environment_choice choice;
     int64_t episodes = EPISODES, steps = 0;
@@ -82,18 +78,15 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
         field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
         field_optional(field_integer("max_episode_steps", &steps, 1, EPISODE_STEPS)),
     };
-    if (!fields_read(call, object, "/evaluate", fields, 3)) {
+    if (!fields_read(call, object, "/evaluate", fields, 3))
         return;
-    }
-    if (!environment_choice_read(call, "/evaluate/environment", environment, &choice)) {
+    if (!environment_choice_read(call, "/evaluate/environment", environment, &choice))
         return;
-    }
     const struct env *world = choice.env;
     job_world_set(&out->evaluate, &choice);
     out->episodes = (uint32_t)episodes;
-    if (steps == 0) {
+    if (steps == 0)
         steps = world->max_episode_steps < EPISODE_STEPS ? world->max_episode_steps : EPISODE_STEPS;
-    }
     out->max_episode_steps = (uint32_t)steps;
 }
 
@@ -167,12 +160,10 @@ static void read_source(struct call *call, const struct members *members, struct
                          ? "has a meaning with privacy/unit \"reward\" alone"
                          : "has no meaning with this algorithm, which plays nowhere");
     }
-    if (algorithm->gives_findings && members->evaluate != NULL) {
+    if (algorithm->gives_findings && members->evaluate != NULL)
         call_invalid(call, "/evaluate", "has no meaning with this algorithm: it gives no policy");
-    }
-    if (algorithm->needs_world && !named) {
+    if (algorithm->needs_world && !named)
         call_invalid(call, "/environment", "is required by this algorithm");
-    }
     if (plays && named &&
         environment_choice_read(call, "/environment", members->environment, &choice)) {
         job_world_set(&out->learn, &choice);
@@ -205,9 +196,8 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_integer("shards", &members->shards, ENSEMBLE_SHARDS_MIN, SHARDS_MAX)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
-    if (members->algorithm == NULL) {
+    if (members->algorithm == NULL)
         return false;
-    }
     out->algorithm = algorithm_find(members->algorithm);
     if (out->algorithm == NULL) {
         unknown_algorithm(call);
@@ -217,9 +207,8 @@ static bool read_members(struct call *call, struct members *members, struct job_
                                 ? "none"
                                 : members->mechanism;
     bool known = read_mechanism(call, mechanism, out);
-    if (known) {
+    if (known)
         read_privacy(call, members->privacy, members->dataset != NULL, &out->request);
-    }
     read_source(call, members, out);
     members->play.evaluates = members->evaluate != NULL;
     members->play.judges = members->judge != NULL;
@@ -229,12 +218,10 @@ static bool read_members(struct call *call, struct members *members, struct job_
                         members->parameters, &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
     job_choose_read(call, members->choose, out);
-    if (members->judge != NULL) {
+    if (members->judge != NULL)
         job_judge_read(call, members->judge, &members->judge_dataset);
-    }
-    if (known) {
+    if (known)
         job_shards_read(call, call->body, members->shards, out);
-    }
     if (members->sweep != NULL && known && out->request.mechanism == MECHANISM_TEACHER_ANSWERS) {
         call_invalid(call, "/sweep",
                      "has no meaning where a teacher is asked: every try would have to pay for its "
@@ -251,16 +238,14 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
 {
     enum problem problem = dataset_of_owner(call, id, &out->dataset);
     if (problem != PROBLEM_NONE) {
-        if (problem == PROBLEM_NOT_FOUND) {
+        if (problem == PROBLEM_NOT_FOUND)
             call_invalid(call, "/dataset", "is not known");
-        }
         return problem;
     }
     const struct dataset_row *dataset = &out->dataset;
     struct job_plan *plan = &out->plan;
-    if (dataset->experts == 0 || dataset->transitions == 0) {
+    if (dataset->experts == 0 || dataset->transitions == 0)
         return call_problem(call, PROBLEM_DATASET_EMPTY, "The dataset holds no trajectory.");
-    }
     plan->dataset_public = dataset->is_public;
     plan->experts_declared = dataset->nominal_experts > 0;
     plan->request.discount = dataset->discount;
@@ -277,9 +262,8 @@ static enum problem check_evaluation(struct call *call, const struct job_plan *p
     const struct env *env = worlds_find(call->app->settings.worlds, plan->evaluate.name);
     const struct algorithm_request *request = &plan->request;
     if (env == NULL ||
-        (env->state_dim == request->state_dim && env->action_count == request->action_count)) {
+        (env->state_dim == request->state_dim && env->action_count == request->action_count))
         return PROBLEM_NONE;
-    }
     return call_invalid(call, "/evaluate/environment",
                         "has states of %u numbers and %u actions; the %s has %u and %u",
                         env->state_dim, env->action_count,
@@ -301,9 +285,8 @@ static enum problem refuse_parameters(struct call *call, const struct job_plan *
     bool of_one = strncmp(rest, "must ", 5) == 0 || strncmp(rest, "is ", 3) == 0 ||
                   strncmp(rest, "are ", 4) == 0;
     if (plan->try_count > 0 || !of_one ||
-        parameters_index(algorithm->parameters, algorithm->parameter_count, name) < 0) {
+        parameters_index(algorithm->parameters, algorithm->parameter_count, name) < 0)
         return call_invalid(call, "/parameters", "%s", message);
-    }
     char pointer[96];
     snprintf(pointer, sizeof pointer, "/parameters/%s", name);
     return call_invalid(call, pointer, "%s", rest);
@@ -315,39 +298,31 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     struct job_sweep sweep = {0};
     *out = (struct job_wish){0};
     struct job_plan *plan = &out->plan;
-    if (!read_members(call, &members, plan, &sweep)) {
+    if (!read_members(call, &members, plan, &sweep))
         return PROBLEM_VALIDATION;
-    }
     if (members.dataset != NULL) {
         enum problem problem = read_dataset(call, members.dataset, out);
-        if (problem != PROBLEM_NONE) {
+        if (problem != PROBLEM_NONE)
             return problem;
-        }
         problem = job_stage_fit(call, &out->dataset, plan);
-        if (problem != PROBLEM_NONE) {
+        if (problem != PROBLEM_NONE)
             return problem;
-        }
         /* Faultless by now; the world, which the dataset names, may have defaults of its own. */
         job_parameters_read(call, "/parameters", plan->algorithm, out->dataset.environment,
                             members.parameters, &plan->request.parameters);
     }
     enum problem unfit =
         plan->algorithm->plays_given ? job_play_fit(call, &members.play, plan) : PROBLEM_NONE;
-    if (unfit == PROBLEM_NONE) {
+    if (unfit == PROBLEM_NONE)
         unfit = job_teacher_fit(call, members.teacher, members.client, plan);
-    }
-    if (unfit == PROBLEM_NONE) {
+    if (unfit == PROBLEM_NONE)
         unfit = check_evaluation(call, plan);
-    }
-    if (unfit == PROBLEM_NONE) {
+    if (unfit == PROBLEM_NONE)
         unfit = job_choose_fit(call, plan);
-    }
-    if (unfit == PROBLEM_NONE && members.judge_dataset != NULL) {
+    if (unfit == PROBLEM_NONE && members.judge_dataset != NULL)
         unfit = job_judge_fit(call, members.judge_dataset, plan);
-    }
-    if (unfit != PROBLEM_NONE) {
+    if (unfit != PROBLEM_NONE)
         return unfit;
-    }
     /* A public coin; JSON's integers are exact to 2^53. */
     randombytes_buf(&plan->request.seed, sizeof plan->request.seed);
     plan->request.seed >>= 11;

@@ -21,16 +21,14 @@ void job_skill_read(struct call *call, const json_t *object, struct skill_scale 
     bool read = fields_read(call, object, "/privacy/consensus/skill", fields,
                             sizeof fields / sizeof fields[0]);
     out->episodes = (uint32_t)episodes;
-    if (read && out->high <= out->low) {
+    if (read && out->high <= out->low)
         call_invalid(call, "/privacy/consensus/skill/high", "must be above low");
-    }
 }
 
 json_t *job_skill_json(const struct skill_scale *skill)
 {
-    if (skill->power <= 0) {
+    if (skill->power <= 0)
         return NULL;
-    }
     return json_pack("{s:o, s:o, s:o, s:I}", "low", json_number(skill->low), "high",
                      json_number(skill->high), "power", json_number(skill->power), "episodes",
                      (json_int_t)skill->episodes);

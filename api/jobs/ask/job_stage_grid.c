@@ -24,22 +24,18 @@ static void read_axes(struct call *call, json_t *const axes[3], struct consensus
     double points[ENV_MAX_STATE_DIM];
     long dims = fields_numbers(call, axes[0], AT "/low", out->low, ENV_MAX_STATE_DIM, false);
     if (dims < 1 || fields_numbers(call, axes[1], AT "/high", out->high, (size_t)dims, true) < 0 ||
-        fields_numbers(call, axes[2], AT "/points", points, (size_t)dims, true) < 0) {
+        fields_numbers(call, axes[2], AT "/points", points, (size_t)dims, true) < 0)
         return;
-    }
     out->dims = (uint32_t)dims;
     for (uint32_t d = 0; d < out->dims; d++) {
-        if (fabs(out->low[d]) > GRID_MOST) {
+        if (fabs(out->low[d]) > GRID_MOST)
             fault_at(call, "low", d, "must be from -1e9 to 1e9");
-        } else if (!(out->high[d] >= out->low[d] && out->high[d] <= GRID_MOST)) {
+        else if (!(out->high[d] >= out->low[d] && out->high[d] <= GRID_MOST))
             fault_at(call, "high", d, "must be at least the number of low, and at most 1e9");
-        }
-        if (points[d] < 1 || points[d] > CONSENSUS_GRID_MAX_POINTS ||
-            points[d] != floor(points[d])) {
+        if (points[d] < 1 || points[d] > CONSENSUS_GRID_MAX_POINTS || points[d] != floor(points[d]))
             fault_at(call, "points", d, "must be a whole number from 1 to 1000");
-        } else {
+        else
             out->points[d] = (uint32_t)points[d];
-        }
     }
 }
 
@@ -50,14 +46,11 @@ static void read_state(struct call *call, const json_t *row, size_t number, uint
     char name[32], pointer[96];
     snprintf(name, sizeof name, "states/%zu", number);
     snprintf(pointer, sizeof pointer, AT "/%s", name);
-    if (fields_numbers(call, row, pointer, out, dims, true) < 0) {
+    if (fields_numbers(call, row, pointer, out, dims, true) < 0)
         return;
-    }
-    for (uint32_t d = 0; d < dims; d++) {
-        if (!(fabs(out[d]) <= GRID_MOST)) {
+    for (uint32_t d = 0; d < dims; d++)
+        if (!(fabs(out[d]) <= GRID_MOST))
             fault_at(call, name, d, "must be from -1e9 to 1e9");
-        }
-    }
 }
 
 /* The first state says how many numbers each has. */
@@ -72,9 +65,8 @@ static void read_list(struct call *call, const json_t *states, struct consensus_
     out->dims = (uint32_t)dims;
     out->count = (uint32_t)count;
     out->states = arena_array(&call->arena, count * dims, sizeof *out->states);
-    for (size_t i = 0; out->states != NULL && i < count; i++) {
+    for (size_t i = 0; out->states != NULL && i < count; i++)
         read_state(call, json_array_get(states, i), i, out->dims, out->states + i * dims);
-    }
 }
 
 static void refuse(struct call *call, const json_t *object, const char *pointer,
@@ -105,15 +97,13 @@ static void read_grid(struct call *call, const json_t *object, struct consensus_
         field_optional(field_any(axes[2], &axis[2])),
     };
     if (!field_sent(object, "states")) {
-        if (fields_read(call, object, AT, grid, sizeof grid / sizeof grid[0])) {
+        if (fields_read(call, object, AT, grid, sizeof grid / sizeof grid[0]))
             read_axes(call, axis, out);
-        }
         return;
     }
     refuse(call, object, AT, axes, 3, "has no meaning beside states, which say all");
-    if (fields_read(call, object, AT, list, sizeof list / sizeof list[0])) {
+    if (fields_read(call, object, AT, list, sizeof list / sizeof list[0]))
         read_list(call, states, out);
-    }
 }
 
 void job_stage_grid_read(struct call *call, const json_t *consensus, struct stage_request *out)
@@ -127,18 +117,16 @@ void job_stage_grid_read(struct call *call, const json_t *consensus, struct stag
     out->explore = 0;
     out->rounds = 1;
     bool said = call_error_count(call) > 0 || job_stage_grid_starved(&out->grid);
-    if (out->labels == 0 && !said) {
+    if (out->labels == 0 && !said)
         call_invalid(call, AT "/points", "must give at most %u states", CONSENSUS_MAX_LABELS);
-    }
 }
 
 enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dataset,
                                 const struct job_plan *plan)
 {
     const struct consensus_grid *grid = &plan->request.stage.grid;
-    if (job_stage_grid_starved(grid)) {
+    if (job_stage_grid_starved(grid))
         return PROBLEM_INTERNAL_ERROR;
-    }
     if (plan->algorithm->reads_transitions) {
         return call_invalid(call, AT,
                             "gives states and actions alone, of which behaviour_cloning learns; %s "
@@ -191,15 +179,12 @@ static json_t *list_json(const struct consensus_grid *grid)
 json_t *job_stage_grid_json(const struct consensus_grid *grid)
 {
     double points[ENV_MAX_STATE_DIM];
-    if (grid->dims == 0) {
+    if (grid->dims == 0)
         return json_null();
-    }
-    if (grid->count > 0) {
+    if (grid->count > 0)
         return list_json(grid);
-    }
-    for (uint32_t d = 0; d < grid->dims; d++) {
+    for (uint32_t d = 0; d < grid->dims; d++)
         points[d] = grid->points[d];
-    }
     return json_pack("{s:o, s:o, s:o}", "low", numbers_json(grid->low, grid->dims, false), "high",
                      numbers_json(grid->high, grid->dims, false), "points",
                      numbers_json(points, grid->dims, true));
@@ -208,20 +193,17 @@ json_t *job_stage_grid_json(const struct consensus_grid *grid)
 static bool parse_list(const json_t *states, struct consensus_grid *out)
 {
     size_t count = json_array_size(states), dims = json_array_size(json_array_get(states, 0));
-    if (dims < 1 || dims > ENV_MAX_STATE_DIM || count > CONSENSUS_GRID_MAX_STATES) {
+    if (dims < 1 || dims > ENV_MAX_STATE_DIM || count > CONSENSUS_GRID_MAX_STATES)
         return false;
-    }
     out->dims = (uint32_t)dims;
     out->count = (uint32_t)count;
     out->states = calloc(count * dims, sizeof *out->states);
     for (size_t i = 0; out->states != NULL && i < count; i++) {
         const json_t *row = json_array_get(states, i);
-        if (json_array_size(row) != dims) {
+        if (json_array_size(row) != dims)
             return false;
-        }
-        for (size_t d = 0; d < dims; d++) {
+        for (size_t d = 0; d < dims; d++)
             out->states[i * dims + d] = json_number_value(json_array_get(row, d));
-        }
     }
     return consensus_grid_size(out) > 0;
 }
@@ -232,15 +214,12 @@ bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out)
     const json_t *points = json_object_get(json, "points");
     const json_t *states = json_object_get(json, "states");
     *out = (struct consensus_grid){0};
-    if (json == NULL || json_is_null(json)) {
+    if (json == NULL || json_is_null(json))
         return true;
-    }
-    if (json_array_size(states) > 0) {
+    if (json_array_size(states) > 0)
         return parse_list(states, out);
-    }
-    if (json_array_size(low) > ENV_MAX_STATE_DIM) {
+    if (json_array_size(low) > ENV_MAX_STATE_DIM)
         return false;
-    }
     out->dims = (uint32_t)json_array_size(low);
     for (uint32_t d = 0; d < out->dims; d++) {
         out->low[d] = json_number_value(json_array_get(low, d));

@@ -44,9 +44,8 @@ static json_t *consensus_json(const struct job_plan *plan)
         json_number(p->noise_multiplier), "noise", json_number(p->noise), "lattice_scale",
         (json_int_t)p->lattice_scale, "epsilon_share", json_number(request->epsilon_share),
         "delta_share", json_number(request->delta_share));
-    if (request->skill.power > 0) {
+    if (request->skill.power > 0)
         json_member_add(&json, "skill", job_skill_json(&request->skill));
-    }
     return json;
 }
 
@@ -80,9 +79,8 @@ static bool parse_stable(const json_t *json, struct job_plan *out)
     struct stage_request *request = &out->request.stage;
     const char *source = json_string_value(json_object_get(json, "source"));
     const char *accounting = json_string_value(json_object_get(json, "accounting"));
-    if (source == NULL || accounting == NULL) {
+    if (source == NULL || accounting == NULL)
         return false;
-    }
     *request = (struct stage_request){
         .kind = STAGE_STABLE,
         .source = strcmp(source, stable_source_name(STABLE_LOGGED)) == 0 ? STABLE_LOGGED
@@ -150,13 +148,12 @@ bool job_stage_parse(const json_t *json, struct job_plan *out)
     const json_t *stable = json_object_get(json, "stable");
     const json_t *consensus = json_object_get(json, "consensus");
     bool good = true;
-    if (out->request.mechanism == MECHANISM_SELECTIVE) {
+    if (out->request.mechanism == MECHANISM_SELECTIVE)
         good = parse_stable(stable, out);
-    } else if (out->request.mechanism == MECHANISM_CONSENSUS) {
+    else if (out->request.mechanism == MECHANISM_CONSENSUS)
         good = parse_consensus(consensus, out);
-    } else {
+    else
         return true;
-    }
     out->plan.privacy.before = stage_price(&out->request.stage, &out->plan.stage);
     return good && mechanism_problem(&out->plan.privacy.before.mechanism) == NULL;
 }

@@ -28,9 +28,8 @@ static void read_axis(struct call *call, const char *name, const json_t *list,
             return;
         }
         json_t *object = json_pack("{s:O}", name, json_array_get(list, i));
-        if (object == NULL) {
+        if (object == NULL)
             return;
-        }
         job_parameters_read(call, "/sweep", algorithm, NULL, object, &one);
         out->values[i] = one.value[out->parameter];
         out->count++;
@@ -70,9 +69,8 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
             call_invalid(call, "/sweep", "names what is no parameter of %s", algorithm->name);
             continue;
         }
-        if (json_object_get(parameters, name) != NULL) {
+        if (json_object_get(parameters, name) != NULL)
             call_invalid(call, "/sweep", "%s stands among the parameters, too", name);
-        }
         struct job_sweep_axis *axis = &out->axes[out->axis_count++];
         axis->parameter = (unsigned)index;
         read_axis(call, name, list, algorithm, axis);
@@ -80,11 +78,10 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
         out->tries *= axis->count;
         out->tries = out->tries > JOB_SWEEP_MAX ? JOB_SWEEP_MAX + 1 : out->tries;
     }
-    if (out->axis_count == 0) {
+    if (out->axis_count == 0)
         call_invalid(call, "/sweep", "must name a parameter and its values");
-    } else if (out->tries > JOB_SWEEP_MAX) {
+    else if (out->tries > JOB_SWEEP_MAX)
         call_invalid(call, "/sweep", "must not ask for more than %d tries", JOB_SWEEP_MAX);
-    }
 }
 
 /* ---- the price */
@@ -117,9 +114,8 @@ static enum algorithm_status price_together(struct job_plan *plan)
         status = composition_add(&all, &step, p->steps);
     }
     enum accountant_status priced = ACCOUNTANT_NO_MEMORY;
-    if (status == COMPOSITION_OK) {
+    if (status == COMPOSITION_OK)
         priced = privacy_report_accountant(&all)->epsilon(&all, plan->request.delta, &figure);
-    }
     if (priced == ACCOUNTANT_OK && isfinite(figure.upper)) {
         struct privacy_interval renyi;
         bool known = accountant_renyi.epsilon(&all, plan->request.delta, &renyi) == ACCOUNTANT_OK;
@@ -142,12 +138,10 @@ static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, con
         struct job_plan *one = &plan->tries[t];
         one->request.epsilon = epsilon;
         enum algorithm_status status = plan->algorithm->plan(&one->request, &one->plan, message);
-        if (status != ALGORITHM_OK) {
+        if (status != ALGORITHM_OK)
             return status;
-        }
-        if (t == 0) {
+        if (t == 0)
             sum->privacy.sampling_rate = one->plan.privacy.sampling_rate;
-        }
         /* What price_together does not know. */
         if (one->plan.privacy.rounded_draws > 0 || one->plan.privacy.before.times > 0) {
             *message = "a sweep needs arithmetic \"float\"";
@@ -173,21 +167,18 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
     double best = 0;
     for (int look = 0; look < LOOKS_MAX && high > low * (1 + 1e-3); look++) {
         enum algorithm_status status = plan_all(plan, share, message);
-        if (status != ALGORITHM_OK && status != ALGORITHM_INFEASIBLE) {
+        if (status != ALGORITHM_OK && status != ALGORITHM_INFEASIBLE)
             return status;
-        }
         double price = plan->plan.privacy.epsilon;
         bool pays = status == ALGORITHM_OK && price <= budget;
-        if (pays && price >= CLOSE_ENOUGH * budget) {
+        if (pays && price >= CLOSE_ENOUGH * budget)
             return ALGORITHM_OK;
-        }
-        if (pays) {
+        if (pays)
             best = low = share;
-        } else if (status == ALGORITHM_OK) {
+        else if (status == ALGORITHM_OK)
             high = share;
-        } else {
+        else
             low = share; /* not even a step for so little */
-        }
         share = status == ALGORITHM_OK ? share * 0.99 * budget / price : (low + high) / 2;
         share = share > low && share < high ? share : (low + high) / 2;
     }
@@ -205,12 +196,10 @@ enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *
 {
     struct job_plan *tries =
         sweep->starved ? NULL : arena_array(&call->arena, sweep->tries, sizeof *tries);
-    if (tries == NULL) {
+    if (tries == NULL)
         return ALGORITHM_NO_MEMORY;
-    }
-    for (unsigned t = 0; t < sweep->tries; t++) {
+    for (unsigned t = 0; t < sweep->tries; t++)
         place_try(sweep, plan, t, &tries[t]);
-    }
     plan->tries = tries;
     plan->try_count = sweep->tries;
     return find_share(plan, message);

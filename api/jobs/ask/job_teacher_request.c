@@ -25,9 +25,8 @@ static bool check_form(struct call *call, const char *teacher, const char *clien
                          ? "has no meaning with mechanism \"none\", which asks nobody"
                          : "has no meaning with this algorithm, which asks nobody");
     }
-    if (client != NULL && !asks) {
+    if (client != NULL && !asks)
         call_invalid(call, "/client", "has no meaning where no teacher is asked");
-    }
     if (teacher == NULL && asks) {
         call_invalid(call, "/teacher",
                      "is required; with mechanism \"none\" the student learns alone");
@@ -42,18 +41,14 @@ static enum problem check_payer(struct call *call, const struct teacher_row *row
     bool may = false;
     struct client_row who;
     enum db_status status = clients_find(call->db, client, &who);
-    if (status == DB_NONE || (status == DB_OK && who.revoked_ms != 0)) {
+    if (status == DB_NONE || (status == DB_OK && who.revoked_ms != 0))
         return call_invalid(call, "/client", "is not known");
-    }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = teacher_may_ask(call->db, row, client, &may);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    if (may && (role_find(who.role) & (ROLE_STUDENT | ROLE_STEWARD)) != 0) {
+    if (may && (role_find(who.role) & (ROLE_STUDENT | ROLE_STEWARD)) != 0)
         return PROBLEM_NONE;
-    }
     return call_invalid(call, named ? "/client" : "/teacher",
                         "has no budget to pay from: PUT /v1/teachers/%s/budgets/%s grants one",
                         row->id, client);
@@ -73,9 +68,8 @@ static enum problem take_terms(struct call *call, const struct shelved_teacher *
     struct policy_row policy = {.released = true};
     enum db_status status =
         t->row.shards > 0 ? DB_OK : policies_find(call->db, t->row.policy, &policy);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     plan->request.teacher = (struct teacher_terms){
         .concentration = t->row.concentration,
         .least = t->row.concentration > 0 ? 1 / t->row.min_probability : 0,
@@ -89,28 +83,22 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
                              struct job_plan *plan)
 {
     const struct shelved_teacher *t;
-    if (!check_form(call, teacher, client, plan)) {
+    if (!check_form(call, teacher, client, plan))
         return PROBLEM_VALIDATION;
-    }
-    if (teacher == NULL) {
+    if (teacher == NULL)
         return PROBLEM_NONE;
-    }
     enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, teacher, &t);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
     bool own = status == DB_OK && strcmp(t->row.owner, call->caller.id) == 0;
     enum problem problem = own ? PROBLEM_NONE : call_invalid(call, "/teacher", "is not known");
     const char *payer = client == NULL ? call->caller.id : client;
-    if (problem == PROBLEM_NONE) {
+    if (problem == PROBLEM_NONE)
         problem = check_payer(call, &t->row, payer, client != NULL);
-    }
-    if (problem == PROBLEM_NONE) {
+    if (problem == PROBLEM_NONE)
         problem = take_terms(call, t, plan);
-    }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         teacher_shelf_return(call->app->teachers, t);
-    }
     snprintf(plan->teacher, sizeof plan->teacher, "%s", teacher);
     snprintf(plan->payer, sizeof plan->payer, "%s", payer);
     return problem;
@@ -163,12 +151,10 @@ static enum db_status find_payer(struct call *call, const struct teacher_row *ro
     struct filter fresh;
     enum db_status status = teachers_client_find(call->db, row->id, client, &standing);
     *out_rollout = status == DB_OK ? standing.rollout : 0;
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return status == DB_OK ? ledger_find(call->db, standing.account, out) : status;
-    }
-    if (!teacher_account(row, row->client_epsilon, row->client_delta, &fresh)) {
+    if (!teacher_account(row, row->client_epsilon, row->client_delta, &fresh))
         return DB_NONE;
-    }
     *out = (struct ledger_account){.epsilon = row->client_epsilon,
                                    .delta = row->client_delta,
                                    .renyi_order = row->renyi_order,
@@ -186,14 +172,12 @@ static enum db_status fill(struct call *call, const struct teacher_row *row, con
         put_account(purse, &account);
         status = ledger_find(call->db, row->account, &account);
     }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         put_account(purse, &account);
-    }
     if (status == DB_OK && row->dataset_account[0] != '\0') {
         status = ledger_find(call->db, row->dataset_account, &account);
-        if (status == DB_OK) {
+        if (status == DB_OK)
             put_account(purse, &account);
-        }
     }
     return status;
 }
@@ -205,9 +189,8 @@ static bool price_of(const struct shelved_teacher *t, const struct algorithm_req
     double wish = 0;
     bool floor = false;
     double k = rollout_concentration(&t->row, begun + (int64_t)rollout + 1, &floor);
-    if (floor || !kickstart_wish(request, rollout, &wish)) {
+    if (floor || !kickstart_wish(request, rollout, &wish))
         return false;
-    }
     k = wish > 0 && wish < k ? wish : k;
     return teacher_price(&t->teacher, k, t->row.renyi_order, t->row.delta_share, out) &&
            ledger_units_times(out->units, kickstart_questions(request), &out->units) &&
@@ -220,9 +203,8 @@ static uint64_t count_paid(const struct shelved_teacher *t, const struct job_pla
     uint64_t total = kickstart_rollouts(&plan->request, &plan->plan), paid = 0;
     struct filter_price price = {0};
     while (paid < total && paid < ROLLOUTS_PRICED) {
-        if (!price_of(t, &plan->request, begun, paid, &price) || pay(purse, &price, 1) == 0) {
+        if (!price_of(t, &plan->request, begun, paid, &price) || pay(purse, &price, 1) == 0)
             return paid;
-        }
         paid++;
     }
     return paid < total ? paid + pay(purse, &price, total - paid) : paid;
@@ -247,20 +229,16 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
     struct purse purse = {.count = 0};
     int64_t begun = 0;
     enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, plan->teacher, &t);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     status = fill(call, &t->row, plan->payer, &purse, &begun);
     uint64_t paid = status == DB_OK ? count_paid(t, plan, begun, &purse) : 0;
     teacher_shelf_return(call->app->teachers, t);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
-    for (unsigned i = purse.account[0].id[0] == '\0' ? 1 : 0; i < purse.count; i++) {
-        if (json_array_append_new(accounts, budget_json(&purse.account[i])) != 0) {
+    for (unsigned i = purse.account[0].id[0] == '\0' ? 1 : 0; i < purse.count; i++)
+        if (json_array_append_new(accounts, budget_json(&purse.account[i])) != 0)
             return PROBLEM_INTERNAL_ERROR;
-        }
-    }
     *out_cost = cost_json(&purse);
     *out_asking = json_pack("{s:I, s:I, s:I}", "rollouts",
                             (json_int_t)kickstart_rollouts(&plan->request, &plan->plan),

@@ -46,9 +46,8 @@ struct estimate {
 static double row_seconds(const struct mlp_shape *shape)
 {
     double units = 0;
-    for (uint32_t l = 0; l < shape->layer_count; l++) {
+    for (uint32_t l = 0; l < shape->layer_count; l++)
         units += shape->width[l];
-    }
     return ROW_SECONDS + UNIT_SECONDS * units +
            PARAMETER_SECONDS * (double)mlp_parameter_count(shape);
 }
@@ -111,9 +110,8 @@ static double world_seconds(const struct env *world)
 static double skill_seconds(const struct estimate *e, const struct stage_request *stage,
                             const struct env *world)
 {
-    if (!(stage->skill.power > 0) || world == NULL) {
+    if (!(stage->skill.power > 0) || world == NULL)
         return 0;
-    }
     double steps = stage->skill.episodes * episode_steps(e, stage->max_length);
     return steps * (e->networks / ASKING_WORK + e->experts * world_seconds(world));
 }
@@ -145,9 +143,8 @@ static double stage_seconds(const struct estimate *e, const struct job_plan *pla
 static double evaluation_seconds(const struct estimate *e, const struct job_plan *plan,
                                  const struct env *world)
 {
-    if (world == NULL) {
+    if (world == NULL)
         return 0;
-    }
     double steps = plan->episodes * episode_steps(e, plan->max_episode_steps);
     return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
 }
@@ -157,9 +154,8 @@ static double choice_seconds(const struct estimate *e, const struct job_plan *pl
 {
     const struct choice *choice = &plan->request.choice;
     const struct env *world = env_find(plan->choose.name);
-    if (choice->candidates == 0 || world == NULL) {
+    if (choice->candidates == 0 || world == NULL)
         return 0;
-    }
     double steps =
         (double)choice->candidates * choice->episodes * episode_steps(e, choice->max_steps);
     return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
@@ -170,9 +166,8 @@ static double judge_seconds(const struct job_plan *plan, double transitions)
     const struct fitted_q_settings settings = fitted_q_defaults(plan->judge_discount);
     struct mlp_shape shape = {.input = plan->request.state_dim,
                               .layer_count = settings.hidden_layers + 1};
-    for (uint32_t l = 0; l < settings.hidden_layers; l++) {
+    for (uint32_t l = 0; l < settings.hidden_layers; l++)
         shape.width[l] = settings.hidden_width;
-    }
     shape.width[settings.hidden_layers] = plan->request.action_count;
     double row = row_seconds(&shape), steps = (double)settings.iterations * settings.steps;
     double step = 4 * settings.batch_size * row +
@@ -190,12 +185,10 @@ static enum db_status measure(struct call *call, const struct job_wish *wish, st
     *out = (struct estimate){.dataset = dataset,
                              .experts = (double)dataset->experts,
                              .transitions = (double)dataset->transitions};
-    if (dataset->trajectories > 0) {
+    if (dataset->trajectories > 0)
         out->length = (double)dataset->transitions / (double)dataset->trajectories;
-    }
-    if (wish->plan.request.stage.kind == STAGE_NONE) {
+    if (wish->plan.request.stage.kind == STAGE_NONE)
         return DB_OK;
-    }
     enum db_status status = datasets_policies_size(call->db, dataset->id, &count, &bytes);
     if (status == DB_OK) {
         double each = (double)clone_bytes(&clones, dataset->state_dim, dataset->action_count);
@@ -208,18 +201,14 @@ static enum db_status measure(struct call *call, const struct job_wish *wish, st
 static const char *why_unknown(const struct call *call, const struct job_wish *wish,
                                const struct env *evaluates)
 {
-    if (!wish->feasible) {
+    if (!wish->feasible)
         return "there is no plan to estimate it from";
-    }
-    if (wish->plan.algorithm->gives_findings) {
+    if (wish->plan.algorithm->gives_findings)
         return "it trains on made-up data, and no figures of that are kept";
-    }
-    if (!wish->plan.algorithm->needs_dataset || wish->plan.learn.name[0] != '\0') {
+    if (!wish->plan.algorithm->needs_dataset || wish->plan.learn.name[0] != '\0')
         return "it plays, or learns by playing: how long episodes become is not known before";
-    }
-    if (evaluates != NULL && worlds_program(call->app->settings.worlds, evaluates) != NULL) {
+    if (evaluates != NULL && worlds_program(call->app->settings.worlds, evaluates) != NULL)
         return "it is evaluated in a world that is a program, whose speed is not known";
-    }
     return NULL;
 }
 
@@ -240,27 +229,21 @@ enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
     struct estimate e;
     struct dataset_row judge = {.transitions = 0};
     *out = (struct job_time){.seconds = NAN, .unknown = why_unknown(call, wish, evaluates)};
-    if (out->unknown != NULL) {
+    if (out->unknown != NULL)
         return DB_OK;
-    }
     enum db_status status = measure(call, wish, &e);
-    if (status == DB_OK && plan->judge[0] != '\0') {
+    if (status == DB_OK && plan->judge[0] != '\0')
         status = datasets_find(call->db, plan->judge, &judge);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     const struct env *home = worlds_find(worlds, wish->dataset.environment);
     double seconds = START_SECONDS + TRANSITION_SECONDS * e.transitions;
-    for (uint32_t t = 0; t < plan->try_count; t++) {
+    for (uint32_t t = 0; t < plan->try_count; t++)
         seconds += plan_seconds(&e, &plan->tries[t], home, evaluates);
-    }
-    if (plan->try_count == 0) {
+    if (plan->try_count == 0)
         seconds += plan_seconds(&e, plan, home, evaluates);
-    }
-    if (plan->judge[0] != '\0') {
+    if (plan->judge[0] != '\0')
         seconds += judge_seconds(plan, (double)judge.transitions);
-    }
     out->seconds = seconds;
     return DB_OK;
 }

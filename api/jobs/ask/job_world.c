@@ -16,22 +16,19 @@ void job_world_set(struct job_world *world, const struct environment_choice *cho
 bool job_world_physics(const struct job_world *world, const struct env *env, double *parameters)
 {
     env_defaults(env, parameters);
-    if (world->count > env->parameter_count) {
+    if (world->count > env->parameter_count)
         return false;
-    }
     memcpy(parameters, world->physics, world->count * sizeof *parameters);
     return true;
 }
 
 bool job_world_write(const struct job_world *world, json_t *object)
 {
-    if (json_object_set_new(object, "environment", json_string(world->name)) != 0) {
+    if (json_object_set_new(object, "environment", json_string(world->name)) != 0)
         return false;
-    }
     json_t *list = json_array();
-    for (unsigned i = 0; i < world->count; i++) {
+    for (unsigned i = 0; i < world->count; i++)
         json_list_add(&list, json_number(world->physics[i]));
-    }
     return json_object_set_new(object, "physics", list) == 0;
 }
 
@@ -40,15 +37,12 @@ bool job_world_read(const json_t *object, struct job_world *out)
     const char *name = json_string_value(json_object_get(object, "environment"));
     const json_t *list = json_object_get(object, "physics");
     *out = (struct job_world){.count = (unsigned)json_array_size(list)};
-    if (name == NULL) {
+    if (name == NULL)
         return json_object_get(object, "environment") == NULL;
-    }
-    if (strlen(name) >= sizeof out->name || out->count > ENV_MAX_PARAMETERS) {
+    if (strlen(name) >= sizeof out->name || out->count > ENV_MAX_PARAMETERS)
         return false;
-    }
     memcpy(out->name, name, strlen(name) + 1);
-    for (unsigned i = 0; i < out->count; i++) {
+    for (unsigned i = 0; i < out->count; i++)
         out->physics[i] = json_number_value(json_array_get(list, i));
-    }
     return true;
 }

@@ -69,9 +69,8 @@ static const char *stage_assumption(const struct job_plan *plan)
                "the number of labels, the length of episodes and the share of random actions. An "
                "expert's policy, uploaded or cloned, is a function of its own data alone.";
     }
-    if (stage->kind != STAGE_STABLE) {
+    if (stage->kind != STAGE_STABLE)
         return NULL;
-    }
     return logged(plan)
                ? "Stable prefixes: every expert's trajectories were drawn from its uploaded policy "
                  "mixed to the stated min_action_probability, in one world whose start states, "
@@ -85,9 +84,8 @@ static const char *stage_assumption(const struct job_plan *plan)
 static json_t *sentences_json(const char *first, const char *const list[STATEMENT_SENTENCES])
 {
     json_t *json = first == NULL ? json_array() : json_pack("[s]", first);
-    for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i] != NULL; i++) {
+    for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i] != NULL; i++)
         json_list_add(&json, json_string(list[i]));
-    }
     return json;
 }
 
@@ -110,9 +108,8 @@ static const char warning_choices[] =
 static json_t *assumptions_json(const struct job_plan *plan)
 {
     struct statement own;
-    if (job_plan_statement(plan, &own)) {
+    if (job_plan_statement(plan, &own))
         return sentences_json(NULL, own.assumptions);
-    }
     const char *noise = is_exact(plan) ? noise_exact : noise_float;
     return JSON_TEXTS(plan->plan.privacy.steps == 0 ? NULL : noise,
                       plan->try_count > 0 ? sweep_assumption : NULL,
@@ -126,9 +123,8 @@ static json_t *assumptions_json(const struct job_plan *plan)
 static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
 {
     struct statement own;
-    if (job_plan_statement(plan, &own)) {
+    if (job_plan_statement(plan, &own))
         return sentences_json(injected_noise ? warning_injected : NULL, own.warnings);
-    }
     const char *arithmetic = is_exact(plan) ? warning_exact : warning_float;
     return JSON_TEXTS(injected_noise ? warning_injected : NULL,
                       logged(plan) ? warning_logged : NULL,
@@ -167,9 +163,8 @@ static const char *accountant_of(const struct job_plan *plan)
 
 static const char *neighbours_of(const struct job_plan *plan)
 {
-    if (logged(plan)) {
+    if (logged(plan))
         return neighbours_policy;
-    }
     return plan->experts_declared ? neighbours_declared : neighbours_counted;
 }
 

@@ -23,9 +23,8 @@
 void job_complete_round(struct policy *policy)
 {
     size_t count = mlp_parameter_count(&policy->shape);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         policy->parameters[i] = (float)noise_round_to_grid(policy->parameters[i], NOISE_UNIT_GRID);
-    }
 }
 
 /* ---- keeping */
@@ -64,9 +63,8 @@ struct policy *job_complete_kept(struct job_run *run)
     size_t size = 0;
     int64_t step = 0;
     struct dataset_row row;
-    if (!run->resumed || run->step < run->plan.plan.total_steps) {
+    if (!run->resumed || run->step < run->plan.plan.total_steps)
         return NULL;
-    }
     enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
     struct policy *policy = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
     /* A policy that could not be read: memory, most likely; it is not trained a second time. */
@@ -74,9 +72,8 @@ struct policy *job_complete_kept(struct job_run *run)
     free(bytes);
     if (policy != NULL && run->job.dataset[0] != '\0') {
         status = datasets_find(run->db, run->job.dataset, &row);
-        if (status == DB_OK) {
+        if (status == DB_OK)
             snprintf(run->environment, sizeof run->environment, "%s", row.environment);
-        }
     }
     run->storage_failed = status != DB_OK && status != DB_NONE;
     if (policy != NULL && (run->storage_failed || (uint64_t)step != run->plan.plan.total_steps ||
@@ -137,17 +134,14 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
     bool played = job_evaluate(plan, world_run_env(playing), player, go_on_after, run, out);
     enum world_fault fault = world_run_fault(playing);
     world_run_close(playing);
-    if (played) {
+    if (played)
         return JOB_SCORE_FOUND;
-    }
-    if (run->lost || run->cancelled || run->storage_failed || run->stopping) {
+    if (run->lost || run->cancelled || run->storage_failed || run->stopping)
         return JOB_SCORE_STOPPED;
-    }
     /* A world of the server's own breaks only where it finds no memory. */
     run->starved = fault == WORLD_NO_MEMORY || (fault == WORLD_OK && out->broken);
-    if (run->starved) {
+    if (run->starved)
         return JOB_SCORE_STOPPED;
-    }
     if (fault != WORLD_OK) {
         snprintf(why, JOB_DETAIL_SIZE, "the world's program %s", world_fault_text(fault));
     } else {
@@ -164,9 +158,8 @@ static bool evaluate(struct job_run *run, struct policy *policy, struct job_endi
     const struct job_player player = {.policy = policy, .release = run->release};
     enum job_score score = job_complete_score(run, &run->plan, &player, &ending->evaluation, why);
     ending->evaluated = score == JOB_SCORE_FOUND;
-    if (score == JOB_SCORE_UNKNOWN) {
+    if (score == JOB_SCORE_UNKNOWN)
         job_complete_unevaluated(run, policy, why, ending);
-    }
     return score != JOB_SCORE_STOPPED;
 }
 
@@ -175,9 +168,8 @@ static void complete_sweep(struct job_run *run, struct policy *policy, struct jo
 {
     ending->evaluated = run->best_known;
     ending->evaluation = run->best_played;
-    if (!run->best_known) {
+    if (!run->best_known)
         job_complete_unevaluated(run, policy, "no try of the sweep could be played", ending);
-    }
 }
 
 bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
@@ -186,20 +178,17 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     bool judged = run->plan.judge[0] != '\0';
     ending->state = JOB_SUCCEEDED;
     ending->policy = policy;
-    if (run->plan.algorithm->gives_findings || run->plan.shards > 0) {
+    if (run->plan.algorithm->gives_findings || run->plan.shards > 0)
         return true;
-    }
     if (run->plan.try_count > 0) {
         complete_sweep(run, policy, ending);
         return !judged || job_judge(run, policy);
     }
-    if (run->plan.request.mechanism != MECHANISM_NONE && run->release == NULL) {
+    if (run->plan.request.mechanism != MECHANISM_NONE && run->release == NULL)
         job_complete_round(policy);
-    }
     bool played = run->plan.evaluate.name[0] != '\0';
-    if ((!played && !judged) || !job_plan_releases(&run->plan)) {
+    if ((!played && !judged) || !job_plan_releases(&run->plan))
         return true;
-    }
     bool kept = run->release == NULL ? keep(run, policy) : job_release_keep(run);
     run->finished = run->finished || kept;
     return kept && (!judged || job_judge(run, policy)) &&

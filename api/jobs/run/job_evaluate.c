@@ -34,15 +34,13 @@ bool job_evaluate(const struct job_plan *plan, const struct env *world,
     double mean = 0, squares = 0; /* of the deviations */
     uint32_t block = block_size(plan, world), done = 0;
     *out = (struct policy_evaluation){0};
-    if (!job_world_physics(&plan->evaluate, world, parameters)) {
+    if (!job_world_physics(&plan->evaluate, world, parameters))
         return false;
-    }
     while (done < plan->episodes) {
         uint32_t left = plan->episodes - done, count = left < block ? left : block;
         struct policy_evaluation part;
-        if (!between(context, done)) {
+        if (!between(context, done))
             return false;
-        }
         if (!play(plan, world, parameters, player, count, done, &part)) {
             *out = part;
             return false;

@@ -27,9 +27,8 @@ static long write_event(char *buffer, size_t size, const char *name, int64_t id,
     size_t length = 0;
     char *data = json == NULL ? NULL : json_text_write(json, false, &length);
     json_decref(json);
-    if (data == NULL) {
+    if (data == NULL)
         return -1;
-    }
     int used = snprintf(buffer, size, "event: %s\nid: %" PRId64 "\ndata: %s\n\n", name, id, data);
     free(data);
     return used > 0 && (size_t)used < size ? used : 0;
@@ -39,15 +38,13 @@ static long show(struct follower *follower, struct app *app, struct db *db,
                  const struct job_row *job, char *buffer, size_t size)
 {
     int64_t now = app->settings.now_ms(), place = 0;
-    if (job->state == JOB_QUEUED && jobs_queue_place(db, job->id, &place) != DB_OK) {
+    if (job->state == JOB_QUEUED && jobs_queue_place(db, job->id, &place) != DB_OK)
         place = 0;
-    }
     bool over = job_is_over(job);
     bool changed = job->step != follower->step || (int)job->state != follower->state;
     if (!over && !changed) {
-        if (now - follower->sent_ms < PING_EVERY_MS) {
+        if (now - follower->sent_ms < PING_EVERY_MS)
             return 0;
-        }
         follower->sent_ms = now;
         int ping = snprintf(buffer, size, ": ping\n\n");
         return ping > 0 && (size_t)ping < size ? ping : 0;
@@ -66,14 +63,12 @@ static long show(struct follower *follower, struct app *app, struct db *db,
 static long next_events(void *context, struct app *app, struct db *db, char *buffer, size_t size)
 {
     struct follower *follower = context;
-    if (follower->over) {
+    if (follower->over)
         return -1;
-    }
     struct job_row job = {0};
     enum db_status status = jobs_find(db, follower->job, &job);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_RETRY ? 0 : -1;
-    }
     long used = show(follower, app, db, &job, buffer, size);
     job_done(&job);
     return used;
@@ -83,13 +78,11 @@ enum problem api_jobs_events(struct call *call)
 {
     struct job_row *job;
     enum problem problem = job_of_call(call, &job);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     struct follower *follower = calloc(1, sizeof *follower);
-    if (follower == NULL) {
+    if (follower == NULL)
         return PROBLEM_INTERNAL_ERROR;
-    }
     memcpy(follower->job, job->id, ID_SIZE);
     follower->step = follower->state = -1;
     follower->sent_ms = call->now_ms;

@@ -52,9 +52,8 @@ static void set_price(struct finish *finish)
     finish->steps = run->plan.plan.privacy.steps;
     finish->before = true;
     if (finish->ending->policy != NULL || run->release != NULL ||
-        run->resumed) { /* it ran to its end, or may have */
+        run->resumed) /* it ran to its end, or may have */
         return;
-    }
     if (!run->trained) { /* the data were read at most; no step was taken */
         finish->units = finish->delta_units = 0;
         finish->steps = 0;
@@ -107,9 +106,8 @@ static bool prepare_policy(struct finish *finish)
         id_new("crt_", row->certificate);
         finish->certificate = job_certificate(run->app, job, &run->plan, row->certificate, row->id,
                                               policy->injected_noise, finish->now_ms);
-        if (finish->certificate == NULL) {
+        if (finish->certificate == NULL)
             return false;
-        }
     }
     if (run->ensemble != NULL) {
         row->shards = run->plan.shards;
@@ -127,9 +125,8 @@ static bool prepare_findings(struct finish *finish)
                      : asks ? json_load_stored(finish->asked)
                             : json_object();
     size_t size = 0;
-    for (unsigned i = 0; i < run->finding_count && !asks; i++) {
+    for (unsigned i = 0; i < run->finding_count && !asks; i++)
         json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
-    }
     bool all = object != NULL &&
                (sweep || asks || json_object_size(object) == run->finding_count) &&
                job_judge_show(run, object);
@@ -141,9 +138,8 @@ static bool prepare_findings(struct finish *finish)
 static enum db_status settle(struct db *db, const struct finish *finish)
 {
     const struct job_row *job = &finish->run->job;
-    if (job->account[0] == '\0') {
+    if (job->account[0] == '\0')
         return DB_OK;
-    }
     const struct ledger_charge charge = {
         .prices = {{job->account, finish->units, finish->delta_units}},
         .count = finish->units > 0 || finish->delta_units > 0 ? 1 : 0,
@@ -166,15 +162,12 @@ static enum db_status finish_work(struct db *db, void *context)
         status =
             policies_insert(db, &finish->row, finish->bytes, finish->size, finish->certificate);
     }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status == DB_NONE ? DB_FAILED : status;
-    }
-    if (run->release != NULL) {
+    if (run->release != NULL)
         status = job_release_store(db, run, &finish->release);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     const char *policy = gives_policy(finish)         ? finish->row.id
                          : finish->release.has_policy ? finish->release.policy.id
                                                       : NULL;
@@ -232,9 +225,8 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
         free(finish.asked);
         return DB_FAILED;
     }
-    if (asks) {
+    if (asks)
         set_account(&finish);
-    }
     set_price(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
@@ -244,9 +236,8 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
         ((!asks && !(shows && ending->state == JOB_SUCCEEDED)) || prepare_findings(&finish));
     /* What cannot be written finds no memory, but for findings that are too long. */
     run->starved = !written && finish.findings == NULL;
-    if (written) {
+    if (written)
         status = db_transact(run->db, finish_work, &finish);
-    }
     free(finish.event);
     free(finish.findings);
     free(finish.asked);

@@ -26,13 +26,11 @@ static void show_return(struct job_run *run)
 {
     int64_t now = run->app->settings.now_ms();
     if ((!run->has_return && run->finding_count == 0) || job_lease_broken(run) ||
-        (run->shown_ms != 0 && now - run->shown_ms < SHOW_EVERY_MS)) {
+        (run->shown_ms != 0 && now - run->shown_ms < SHOW_EVERY_MS))
         return;
-    }
     run->shown_ms = now;
-    if (run->has_return) {
+    if (run->has_return)
         (void)jobs_show_return(run->db, run->job.id, run->control->worker, run->mean_return);
-    }
     job_teacher_show(run);
 }
 
@@ -41,12 +39,10 @@ static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
     struct job_run *run = context;
     run->step = steps_done;
     show_return(run);
-    if (job_run_must_stop(run)) {
+    if (job_run_must_stop(run))
         return PULSE_SAVE_AND_PAUSE;
-    }
-    if (!job_run_beat(run, false, JOB_LEASE_MS)) {
+    if (!job_run_beat(run, false, JOB_LEASE_MS))
         return PULSE_CANCEL;
-    }
     int64_t now = run->app->settings.now_ms();
     bool due = now < run->saved_ms || now - run->saved_ms >= SAVE_EVERY_MS;
     return due ? PULSE_SAVE : PULSE_CONTINUE;
@@ -58,9 +54,8 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
     struct job_run *run = context;
     unsigned char *sealed = NULL;
     size_t sealed_size = 0;
-    if (!run->plan.algorithm->gives_q_release) {
+    if (!run->plan.algorithm->gives_q_release)
         return job_lease_store(run, steps_done, bytes, size) != DB_FAILED;
-    }
     /* What is kept of the shards has no noise yet. */
     run->starved = !sealed_close(run->app, run->job.id, bytes, size, &sealed, &sealed_size);
     bool saved =
@@ -73,9 +68,8 @@ static void note_finding(void *context, const char *name, double value)
 {
     struct job_run *run = context;
     unsigned i = 0;
-    while (i < run->finding_count && strcmp(run->findings[i].name, name) != 0) {
+    while (i < run->finding_count && strcmp(run->findings[i].name, name) != 0)
         i++;
-    }
     assert(run->plan.algorithm->gives_findings || run->plan.algorithm->asks_teacher);
     assert(i < JOB_RUN_FINDINGS);
     run->finding_count += i == run->finding_count;
@@ -106,12 +100,10 @@ static enum algorithm_status experts(void *context, struct expert_policies **out
         *out = policies;
         return ALGORITHM_OK;
     }
-    if (run->starved) {
+    if (run->starved)
         return ALGORITHM_NO_MEMORY;
-    }
-    if (run->lost || run->storage_failed || run->stopping) {
+    if (run->lost || run->storage_failed || run->stopping)
         return ALGORITHM_PAUSED;
-    }
     return run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_BAD_DATA;
 }
 

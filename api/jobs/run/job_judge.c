@@ -27,18 +27,16 @@ enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *p
     }
     enum problem problem = dataset_of_owner(call, id, &row);
     if (problem != PROBLEM_NONE) {
-        if (problem == PROBLEM_NOT_FOUND) {
+        if (problem == PROBLEM_NOT_FOUND)
             call_invalid(call, "/judge/dataset", "is not known");
-        }
         return problem;
     }
     if (!row.is_public) {
         return call_invalid(call, "/judge/dataset",
                             "must be public: an estimate from private data would tell of them");
     }
-    if (row.state != DATASET_SEALED || row.transitions == 0) {
+    if (row.state != DATASET_SEALED || row.transitions == 0)
         return call_invalid(call, "/judge/dataset", "must be sealed and hold trajectories");
-    }
     if (row.state_dim != plan->request.state_dim ||
         row.action_count != plan->request.action_count) {
         return call_invalid(call, "/judge/dataset",
@@ -63,19 +61,15 @@ static struct fitted_q_settings settings_for(const struct dataset *data, double 
     struct fitted_q_settings settings = fitted_q_defaults(discount);
     double reward = 0, squares = 0;
     uint64_t numbers = (data->transition_count + data->trajectory_count) * data->state_dim;
-    for (uint64_t t = 0; t < data->transition_count; t++) {
+    for (uint64_t t = 0; t < data->transition_count; t++)
         reward = fmax(reward, fabs((double)data->rewards[t]));
-    }
-    for (uint64_t i = 0; i < numbers; i++) {
+    for (uint64_t i = 0; i < numbers; i++)
         squares += (double)data->states[i] * (double)data->states[i];
-    }
     double spread = sqrt(squares / (double)numbers);
-    if (reward > 0 && isfinite(reward)) {
+    if (reward > 0 && isfinite(reward))
         settings.reward_scale = MOST_VALUE * fmax(1 - discount, 1e-3) / reward;
-    }
-    if (spread > 0 && isfinite(spread)) {
+    if (spread > 0 && isfinite(spread))
         settings.input_scale = 1 / spread;
-    }
     return settings;
 }
 
@@ -93,9 +87,8 @@ bool job_judge(struct job_run *run, const struct policy *policy)
 {
     const char *message;
     struct dataset *data = job_run_load_other(run, run->plan.judge);
-    if (data == NULL) {
+    if (data == NULL)
         return !held_up(run);
-    }
     const struct fitted_q_settings settings = settings_for(data, run->plan.judge_discount);
     enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED, goes_on,
                                                      run, &run->judgement, &message);
@@ -107,9 +100,8 @@ bool job_judge(struct job_run *run, const struct policy *policy)
 
 bool job_judge_show(const struct job_run *run, json_t *object)
 {
-    if (!run->judged) {
+    if (!run->judged)
         return true;
-    }
     const struct fitted_q_result *found = &run->judgement;
     json_t *mine = json_pack("{s:o, s:o, s:o, s:I}", "fitted_q_value", json_number(found->value),
                              "fitted_q_standard_error", json_number(found->standard_error),

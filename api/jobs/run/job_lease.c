@@ -15,19 +15,16 @@ bool job_lease_broken(struct job_run *run)
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
 {
     int64_t now = run->app->settings.now_ms();
-    if (job_lease_broken(run)) {
+    if (job_lease_broken(run))
         return false;
-    }
     /* A clock that was set back makes the beat due, too. */
-    if (!force && run->beat_ms != 0 && now >= run->beat_ms && now - run->beat_ms < BEAT_EVERY_MS) {
+    if (!force && run->beat_ms != 0 && now >= run->beat_ms && now - run->beat_ms < BEAT_EVERY_MS)
         return true;
-    }
     struct job_lease lease = {0};
     enum db_status status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
                                            (int64_t)run->step, now, lease_ms, &lease);
-    if (job_lease_broken(run)) {
+    if (job_lease_broken(run))
         return false;
-    }
     if (status == DB_RETRY || status == DB_FULL) {
         /* The lease may be renewed a little later, as long as it holds. */
         run->storage_failed = now - run->beat_ms > JOB_LEASE_MS / 2;
@@ -64,17 +61,14 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
                                               .now_ms = now,
                                               .lease_ms = JOB_LEASE_MS};
     struct job_lease lease = {0};
-    if (job_lease_broken(run)) {
+    if (job_lease_broken(run))
         return DB_FAILED;
-    }
     enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
-    if (job_lease_broken(run)) {
+    if (job_lease_broken(run))
         return DB_FAILED;
-    }
     run->saved_ms = now;
-    if (status == DB_FULL || status == DB_RETRY) {
+    if (status == DB_FULL || status == DB_RETRY)
         return status;
-    }
     run->storage_failed = status != DB_OK;
     run->lost = status == DB_OK && !lease.ours;
     return run->storage_failed || run->lost ? DB_FAILED : DB_OK;

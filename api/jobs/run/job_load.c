@@ -29,15 +29,12 @@ static size_t load_record(const struct loading *loading, const unsigned char *at
 {
     const struct algorithm_request *request = &loading->run->plan.request;
     size_t used = trajectory_record_read(at, size, request->state_dim, out);
-    if (used == 0 || out->expert >= expert_count || experts[out->expert] >= loading->slots) {
+    if (used == 0 || out->expert >= expert_count || experts[out->expert] >= loading->slots)
         return 0;
-    }
     out->expert = experts[out->expert];
-    for (uint32_t t = 0; t < out->length; t++) {
-        if (out->actions[t] >= request->action_count) {
+    for (uint32_t t = 0; t < out->length; t++)
+        if (out->actions[t] >= request->action_count)
             return 0;
-        }
-    }
     return used;
 }
 
@@ -76,9 +73,8 @@ static bool load_key(void *context, const struct expert_row *expert)
     char text[ID_SIZE + DATASET_EXPERT_SIZE];
     int size = snprintf(text, sizeof text, "%s\n%s", expert->owner, expert->name);
     if (expert->number >= loading->count || size < 0 || (size_t)size >= sizeof text ||
-        crypto_generichash(hash, sizeof hash, (unsigned char *)text, (size_t)size, NULL, 0) != 0) {
+        crypto_generichash(hash, sizeof hash, (unsigned char *)text, (size_t)size, NULL, 0) != 0)
         return false;
-    }
     memcpy(&loading->keys[expert->number], hash, sizeof loading->keys[0]);
     loading->seen++;
     return true;
@@ -91,9 +87,8 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     loading.keys = calloc(data->expert_count, sizeof *loading.keys);
     data->expert_keys = loading.keys;
     run->starved = loading.keys == NULL;
-    if (loading.keys == NULL) {
+    if (loading.keys == NULL)
         return false;
-    }
     enum db_status status =
         datasets_experts(run->db, run->job.dataset, 0, data->expert_count, load_key, &loading);
     run->storage_failed = status != DB_OK && status != DB_NONE;
@@ -135,9 +130,8 @@ static bool find(struct job_run *run, const char *id, struct dataset_row *out)
 struct dataset *job_run_load(struct job_run *run)
 {
     struct dataset_row row;
-    if (!find(run, run->job.dataset, &row)) {
+    if (!find(run, run->job.dataset, &row))
         return NULL;
-    }
     snprintf(run->environment, sizeof run->environment, "%s", row.environment);
     return load(run, &row);
 }
@@ -169,14 +163,12 @@ static bool load_network(void *context, uint32_t number, const void *bytes, size
     struct loading_experts *loading = context;
     loading->good = job_run_goes_on(loading->run) && size <= JOB_NETWORKS_MAX_BYTES &&
                     expert_policies_bytes(loading->policies) <= JOB_NETWORKS_MAX_BYTES - size;
-    if (!loading->good) {
+    if (!loading->good)
         return false;
-    }
     struct policy *policy = policy_from_bytes(bytes, size);
     loading->good = policy != NULL && expert_policies_take(loading->policies, number, policy);
-    if (!loading->good) {
+    if (!loading->good)
         policy_free(policy);
-    }
     return loading->good;
 }
 

@@ -23,26 +23,20 @@ void job_play_check(struct call *call, const struct job_play_members *members,
                     const struct job_plan *plan)
 {
     if (!plan->algorithm->plays_given) {
-        if (members->policy != NULL) {
+        if (members->policy != NULL)
             call_invalid(call, "/policy", "has no meaning with this algorithm, which makes one");
-        }
-        if (members->q_release != NULL) {
+        if (members->q_release != NULL)
             call_invalid(call, "/q_release", "has no meaning with this algorithm");
-        }
         return;
     }
-    if (!field_sent(call->body, "policy") && !field_sent(call->body, "q_release")) {
+    if (!field_sent(call->body, "policy") && !field_sent(call->body, "q_release"))
         call_invalid(call, "/policy", "is required by this algorithm, or q_release");
-    }
-    if (members->policy != NULL && members->q_release != NULL) {
+    if (members->policy != NULL && members->q_release != NULL)
         call_invalid(call, "/q_release", "must not stand beside policy: one of them is played");
-    }
-    if (!field_sent(call->body, "evaluate")) {
+    if (!field_sent(call->body, "evaluate"))
         call_invalid(call, "/evaluate", "is required by this algorithm");
-    }
-    if (members->judges) {
+    if (members->judges)
         call_invalid(call, "/judge", "has no meaning with this algorithm, which learns nothing");
-    }
 }
 
 static enum problem fit_policy(struct call *call, const char *id, struct job_plan *plan)
@@ -50,19 +44,15 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
     struct policy_row row;
     struct policy *policy = NULL;
     enum problem problem = policy_of_owner(call, id, &row);
-    if (problem == PROBLEM_NOT_FOUND) {
+    if (problem == PROBLEM_NOT_FOUND)
         call_invalid(call, "/policy", "is not known");
-    }
-    if (problem == PROBLEM_NONE) {
+    if (problem == PROBLEM_NONE)
         problem = policy_may_leave(call, &row);
-    }
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = policy_load(call->db, row.id, &policy);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     memcpy(plan->policy, row.id, sizeof plan->policy);
     plan->request.state_dim = row.state_dim;
     plan->request.action_count = row.action_count;
@@ -75,9 +65,8 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
 static struct mlp_shape shape_of(const struct q_terms *terms)
 {
     struct mlp_shape shape = {.input = terms->state_dim, .activation = MLP_RELU};
-    if (terms->features > 0) {
+    if (terms->features > 0)
         shape.width[shape.layer_count++] = terms->features;
-    }
     shape.width[shape.layer_count++] = terms->action_count;
     return shape;
 }
@@ -86,16 +75,13 @@ static enum problem fit_release(struct call *call, const char *id, struct job_pl
 {
     const struct q_release *release = NULL;
     enum problem problem = q_release_of_owner(call, id);
-    if (problem == PROBLEM_NOT_FOUND) {
+    if (problem == PROBLEM_NOT_FOUND)
         call_invalid(call, "/q_release", "is not known, or has ended");
-    }
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
     enum db_status status = q_shelf_borrow(call->app, call->db, id, &release);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     const struct q_terms *terms = q_release_terms(release);
     snprintf(plan->q_release, sizeof plan->q_release, "%s", id);
     plan->request.state_dim = terms->state_dim;
@@ -123,12 +109,10 @@ static enum db_status open_policy(struct job_run *run, struct policy **out)
     size_t size = 0;
     enum db_status status = policies_find(run->db, run->plan.policy, &row);
     if (status == DB_OK &&
-        (strcmp(row.owner, run->job.owner) != 0 || policy_is_secret(&row) || row.shards > 0)) {
+        (strcmp(row.owner, run->job.owner) != 0 || policy_is_secret(&row) || row.shards > 0))
         return DB_NONE;
-    }
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = policies_bytes(run->db, row.id, &bytes, &size);
-    }
     *out = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
     run->starved = status == DB_OK && *out == NULL; /* memory, most likely */
     free(bytes);
@@ -173,8 +157,7 @@ bool job_play(struct job_run *run, struct job_ending *ending)
         over = play(run, &player, ending);
     }
     policy_free(policy);
-    if (release != NULL) {
+    if (release != NULL)
         q_shelf_return(run->app, release);
-    }
     return over;
 }

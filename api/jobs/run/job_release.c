@@ -36,9 +36,8 @@ void job_release_read(struct call *call, const json_t *privacy, bool logged,
         field_optional(field_choice("unit", &unit, units)),
         field_optional(field_text("i_understand", &understood, 1, 31)),
     };
-    if (!fields_read(call, privacy, "/privacy", fields, sizeof fields / sizeof fields[0])) {
+    if (!fields_read(call, privacy, "/privacy", fields, sizeof fields / sizeof fields[0]))
         return;
-    }
     out->protects_rewards = unit == 1;
     if (understood != NULL && (!out->protects_rewards || !logged)) {
         call_invalid(call, "/privacy/i_understand",
@@ -87,9 +86,8 @@ bool job_release_unseal(const struct job_run *run, void **checkpoint, size_t *si
 {
     size_t length = 0;
     unsigned char *secret = sealed_open(run->app, run->job.id, *checkpoint, *size, &length);
-    if (secret == NULL) {
+    if (secret == NULL)
         return errno != ENOMEM;
-    }
     unsigned char *copy = malloc(length + 1);
     if (copy != NULL) {
         memcpy(copy, secret, length);
@@ -106,9 +104,8 @@ static void note_environment(struct job_run *run)
 {
     struct dataset_row row;
     enum db_status status = datasets_find(run->db, run->job.dataset, &row);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         snprintf(run->environment, sizeof run->environment, "%s", row.environment);
-    }
     run->storage_failed = status != DB_OK && status != DB_NONE;
 }
 
@@ -117,9 +114,8 @@ bool job_release_kept(struct job_run *run)
     void *bytes = NULL;
     size_t size = 0, length = 0;
     int64_t step = 0;
-    if (!run->resumed) {
+    if (!run->resumed)
         return false;
-    }
     enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
     run->storage_failed = status != DB_OK && status != DB_NONE;
     bool ours = status == DB_OK && size > sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
@@ -129,9 +125,8 @@ bool job_release_kept(struct job_run *run)
                         size - sizeof magic, &length);
         run->release =
             secret == NULL ? NULL : q_release_from_bytes(&run->plan.plan.release, secret, length);
-        if (secret != NULL) {
+        if (secret != NULL)
             sodium_free(secret);
-        }
         run->starved = run->release == NULL; /* most likely; it is not drawn a second time */
         run->trained = true;
         note_environment(run);

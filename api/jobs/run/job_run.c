@@ -84,9 +84,8 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         free(checkpoint);
         return ALGORITHM_NO_MEMORY;
     }
-    if (run->resumed && run->control->resumed != NULL) {
+    if (run->resumed && run->control->resumed != NULL)
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
-    }
     run->saved_ms = run->app->settings.now_ms();
     double physics[ENV_MAX_PARAMETERS];
     struct algorithm_run training = {
@@ -107,9 +106,8 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                                     : run->plan.try_count > 0
                                         ? job_sweep_train(run, &training, out_policy, message)
                                         : job_stage_train(run, &training, out_policy, message);
-    if (checkpoint != NULL) {
+    if (checkpoint != NULL)
         sodium_memzero(checkpoint, size);
-    }
     free(checkpoint);
     job_teacher_show(run);
     return outcome;
@@ -132,9 +130,8 @@ static enum algorithm_status train_in_world(struct job_run *run, struct policy *
         return ALGORITHM_BAD_INPUT;
     }
     struct world_run *playing = world_run_open(worlds, world, still_ours, run);
-    if (playing == NULL) {
+    if (playing == NULL)
         return ALGORITHM_NO_MEMORY;
-    }
     request->world = world_run_env(playing);
     enum algorithm_status status = train(run, NULL, out_policy, message);
     enum world_fault fault = world_run_fault(playing);
@@ -152,28 +149,25 @@ static enum algorithm_status train_in_world(struct job_run *run, struct policy *
  * before, because that costs nothing; a later one would pay for what it may have run. */
 static bool without_data(const struct job_run *run, struct job_ending *ending)
 {
-    if (run->cancelled) {
+    if (run->cancelled)
         ending->state = JOB_CANCELLED;
-    } else {
+    else
         job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, DATA_DAMAGED);
-    }
     return !run->lost && !run->storage_failed && !run->stopping && !(run->starved && run->resumed);
 }
 
 /* What an earlier worker finished and kept: a policy, or run->release. */
 static struct policy *take_kept(struct job_run *run)
 {
-    if (run->plan.algorithm->plays_given) {
+    if (run->plan.algorithm->plays_given)
         return NULL;
-    }
     if (run->plan.algorithm->gives_q_release) {
         (void)job_release_kept(run);
         run->finished = run->release != NULL;
         return NULL;
     }
-    if (run->plan.shards > 0) {
+    if (run->plan.shards > 0)
         return NULL; /* nothing comes between its training and its end */
-    }
     struct policy *policy = job_complete_kept(run);
     run->finished = policy != NULL;
     return policy;
@@ -182,9 +176,8 @@ static struct policy *take_kept(struct job_run *run)
 /* What is to follow a run that is over, or not; false when it has no end to be stored now. */
 static bool after(const struct job_run *run, bool over, struct job_ending *ending)
 {
-    if (run->lost || run->storage_failed || run->starved) {
+    if (run->lost || run->storage_failed || run->starved)
         return false;
-    }
     if (run->cancelled) {
         ending->state = JOB_CANCELLED;
         return true;
@@ -203,9 +196,8 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
         bool plays = run->plan.learn.name[0] != '\0';
         bool reads = run->plan.algorithm->needs_dataset && !plays;
         struct dataset *data = readable && reads ? job_run_load(run) : NULL;
-        if (!readable || (reads && data == NULL)) {
+        if (!readable || (reads && data == NULL))
             return without_data(run, ending);
-        }
         status =
             plays ? train_in_world(run, &policy, &message) : train(run, data, &policy, &message);
         dataset_free(data);
@@ -230,9 +222,8 @@ static enum api_job_turn tidy(struct db *db, const struct api_job_control *contr
            !(control->stop_requested != NULL && control->stop_requested(control->context))) {
         more = false;
         enum db_status status = uploads_purge(db, &more);
-        if (status == DB_FAILED) {
+        if (status == DB_FAILED)
             return API_JOB_FAILED_STORAGE;
-        }
         more = more && status == DB_OK;
     }
     return API_JOB_NONE;
@@ -249,9 +240,8 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
         return API_JOB_PAUSED;
     }
     if (run->starved) { /* the lease stays, so that it is not tried again at once */
-        if (!run->finished) {
+        if (!run->finished)
             (void)jobs_excuse(run->db, run->job.id, run->control->worker, run->untouched);
-        }
         snprintf(note, 256, "%s: memory ran short, to be tried again", run->job.id);
         return API_JOB_PAUSED;
     }
@@ -270,9 +260,8 @@ static enum api_job_turn end_job(struct job_run *run, const struct job_ending *e
         snprintf(note, 256, "%s: another worker has it", run->job.id);
         return API_JOB_PAUSED;
     }
-    if (status != DB_OK && run->starved && kept.state == JOB_SUCCEEDED) {
+    if (status != DB_OK && run->starved && kept.state == JOB_SUCCEEDED)
         return pause_job(run, note);
-    }
     if (status != DB_OK) {
         snprintf(note, 256, "%s: its end could not be stored", run->job.id);
         return API_JOB_FAILED_STORAGE;
@@ -325,12 +314,10 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     int64_t now = app->settings.now_ms();
     out_note[0] = '\0';
     enum db_status status = jobs_claim(db, control->worker, now, JOB_LEASE_MS, &run.job);
-    if (status == DB_NONE || status == DB_RETRY) {
+    if (status == DB_NONE || status == DB_RETRY)
         return tidy(db, control);
-    }
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return API_JOB_FAILED_STORAGE;
-    }
     run.step = (uint64_t)run.job.step;
     run.resumed = run.job.step > 0 || run.job.started_ms != now;
     run.beat_ms = now;
@@ -341,9 +328,8 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     } else if (!job_plan_read(run.job.plan, &run.plan, &run.starved)) {
         over = !run.starved || run.job.cancel_requested;
         run.untouched = !run.resumed;
-        if (!run.job.cancel_requested) {
+        if (!run.job.cancel_requested)
             refuse_plan(&run, &ending);
-        }
     } else if (!run.job.cancel_requested) {
         snprintf(run.environment, sizeof run.environment, "%s", run.job.environment);
         over = run.plan.algorithm->plays_given ? after(&run, job_play(&run, &ending), &ending)

@@ -29,17 +29,15 @@ const char job_shards_note[] =
 static void refuse_beside(struct call *call, const json_t *body, const char *name,
                           const char *pointer, const char *why)
 {
-    if (json_object_get(body, name) != NULL) {
+    if (json_object_get(body, name) != NULL)
         call_invalid(call, pointer, "%s", why);
-    }
 }
 
 void job_shards_read(struct call *call, const json_t *body, int64_t shards, struct job_plan *out)
 {
     const struct algorithm *algorithm = out->algorithm;
-    if (shards == 0) {
+    if (shards == 0)
         return;
-    }
     if (!algorithm->needs_dataset || !algorithm->mechanisms[MECHANISM_NONE] ||
         algorithm->gives_q_release || algorithm->gives_findings) {
         call_invalid(call, "/shards",
@@ -68,9 +66,8 @@ void job_shards_read(struct call *call, const json_t *body, int64_t shards, stru
 
 enum problem job_shards_fit(struct call *call, struct job_plan *plan)
 {
-    if (plan->shards == 0) {
+    if (plan->shards == 0)
         return PROBLEM_NONE;
-    }
     if (plan->request.action_count > ENSEMBLE_ACTIONS_MAX) {
         return call_invalid(call, "/shards", "needs a dataset of at most %d actions, to teach",
                             ENSEMBLE_ACTIONS_MAX);
@@ -111,10 +108,8 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
     const struct sealing *sealing = context;
     unsigned char *sealed = NULL;
     size_t sealed_size = 0;
-    if (!sealed_close(sealing->run->app, sealing->run->job.id, bytes, size, &sealed,
-                      &sealed_size)) {
+    if (!sealed_close(sealing->run->app, sealing->run->job.id, bytes, size, &sealed, &sealed_size))
         return false;
-    }
     bool saved = sealing->inner->save(sealing->inner->context, steps_done, sealed, sealed_size);
     free(sealed);
     return saved;
@@ -129,9 +124,8 @@ enum algorithm_status job_shards_train(struct job_run *run, const struct algorit
     if (training->checkpoint != NULL) {
         secret = sealed_open(run->app, run->job.id, training->checkpoint, training->checkpoint_size,
                              &opened.checkpoint_size);
-        if (secret == NULL) {
+        if (secret == NULL)
             return errno == ENOMEM ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_CHECKPOINT;
-        }
         opened.checkpoint = secret;
     }
     opened.hooks =
@@ -141,9 +135,8 @@ enum algorithm_status job_shards_train(struct job_run *run, const struct algorit
                                  .parallel = training->hooks.parallel == NULL ? NULL : parallel};
     enum algorithm_status status =
         ensemble_train(run->plan.algorithm, run->plan.shards, &opened, &run->ensemble, message);
-    if (secret != NULL) {
+    if (secret != NULL)
         sodium_free(secret);
-    }
     return status;
 }
 
@@ -154,9 +147,8 @@ bool job_shards_seal(const struct job_run *run, const char *policy, unsigned cha
 {
     unsigned char *secret = NULL;
     size_t size = 0;
-    if (!ensemble_to_bytes(run->ensemble, &secret, &size)) {
+    if (!ensemble_to_bytes(run->ensemble, &secret, &size))
         return false;
-    }
     bool closed = sealed_close(run->app, policy, secret, size, out, out_size);
     sodium_memzero(secret, size);
     free(secret);
@@ -175,9 +167,8 @@ json_t *job_shards_estimate(const struct job_plan *plan, double epsilon, double 
                                      .epsilon = epsilon,
                                      .delta = delta};
     for (purpose.answers = 100; epsilon > 0 && delta > 0 && purpose.answers <= 10000;
-         purpose.answers *= 10) {
+         purpose.answers *= 10)
         json_list_add(&teaching, answer_estimate_json(&purpose));
-    }
     return json_pack("{s:I, s:o, s:o}", "shards", (json_int_t)plan->shards, "change",
                      json_number(purpose.change), "teaching", teaching);
 }

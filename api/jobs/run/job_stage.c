@@ -105,15 +105,13 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
         (void)fields_read(call, consensus, "/privacy/consensus", inner,
                           sizeof inner / sizeof inner[0]);
     }
-    if (skill != NULL) {
+    if (skill != NULL)
         job_skill_read(call, skill, &stage.skill);
-    }
     stage.labels = (uint32_t)labels;
     stage.rounds = (uint32_t)rounds;
     stage.max_length = (uint32_t)max_length;
-    if (grid != NULL) {
+    if (grid != NULL)
         job_stage_grid_read(call, consensus, &stage);
-    }
     out->plain_share = 1;
     out->stage = stage;
 }
@@ -156,9 +154,8 @@ static enum problem fit_logged(struct call *call, const struct dataset_row *data
     bool found = false;
     enum db_status status = datasets_experts(call->db, dataset->id, 0, (unsigned)dataset->experts,
                                              without_policy, &found);
-    if (status != DB_OK && status != DB_NONE) {
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    }
     if (found) {
         return call_invalid(call, "/privacy/stable/source",
                             "must be \"rollouts\": with \"logged\" every expert needs an uploaded "
@@ -184,9 +181,8 @@ static enum problem fit_world(struct call *call, const struct dataset_row *datas
                             "needs a dataset of a world that is built in: a program would see what "
                             "experts do before it is released");
     }
-    if (world->action_count < 2) {
+    if (world->action_count < 2)
         return call_invalid(call, "/mechanism", "needs a world with two actions at least");
-    }
     return PROBLEM_NONE;
 }
 
@@ -195,9 +191,8 @@ static enum problem fit_networks(struct call *call, const struct dataset_row *da
 {
     int64_t count = 0, bytes = 0;
     enum db_status status = datasets_policies_size(call->db, dataset->id, &count, &bytes);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    }
     const struct clone_settings clones = clone_defaults();
     int64_t cloned = dataset->experts > count ? dataset->experts - count : 0;
     int64_t all, each = (int64_t)clone_bytes(&clones, dataset->state_dim, dataset->action_count);
@@ -214,9 +209,8 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
                            struct job_plan *plan)
 {
     struct stage_request *stage = &plan->request.stage;
-    if (stage->kind == STAGE_NONE) {
+    if (stage->kind == STAGE_NONE)
         return PROBLEM_NONE;
-    }
     bool stable = stage->kind == STAGE_STABLE;
     bool played = !stable || stage->source == STABLE_ROLLOUTS;
     if (plan->request.nominal_experts < 2) {
@@ -238,11 +232,9 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
                             stage->min_probability);
     }
     enum problem problem = fit_networks(call, dataset);
-    if (problem != PROBLEM_NONE) {
+    if (problem != PROBLEM_NONE)
         return problem;
-    }
-    if (stage->grid.dims > 0) {
+    if (stage->grid.dims > 0)
         return job_stage_grid_fit(call, dataset, plan);
-    }
     return played ? fit_world(call, dataset, plan) : fit_logged(call, dataset, stage);
 }

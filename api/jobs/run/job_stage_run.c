@@ -19,9 +19,8 @@ static bool go_on(void *context)
 /* A world that was told to stop looks like one that broke. */
 static enum algorithm_status interrupted(const struct job_run *run)
 {
-    if (run->cancelled) {
+    if (run->cancelled)
         return ALGORITHM_CANCELLED;
-    }
     bool held_up = run->lost || run->storage_failed || run->stopping;
     return held_up ? ALGORITHM_PAUSED : ALGORITHM_BAD_INPUT;
 }
@@ -43,9 +42,8 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
             return ALGORITHM_BAD_INPUT;
         }
         world = world_run_open(worlds, found, go_on, run);
-        if (world == NULL) {
+        if (world == NULL)
             return ALGORITHM_NO_MEMORY;
-        }
         if (world_run_is_program(world)) {
             world_run_close(world);
             *message = "experts are played in no world that is a program";

@@ -53,19 +53,15 @@ static unsigned char *write_state(struct sweep *s, const unsigned char *bytes, s
     size_t best = padded(s->head.best_size), waiting = padded(s->head.waiting_size);
     *out_size = sizeof s->head + best + waiting + size;
     unsigned char *all = calloc(1, *out_size);
-    if (all == NULL) {
+    if (all == NULL)
         return NULL;
-    }
     unsigned char *policies = all + sizeof s->head;
-    if (s->best != NULL) {
+    if (s->best != NULL)
         memcpy(policies, s->best, s->head.best_size);
-    }
-    if (s->waiting != NULL) {
+    if (s->waiting != NULL)
         memcpy(policies + best, s->waiting, s->head.waiting_size);
-    }
-    if (size > 0) {
+    if (size > 0)
         memcpy(policies + best + waiting, bytes, size);
-    }
     s->head.checksum = head_checksum(&s->head, policies, best + waiting);
     memcpy(all, &s->head, sizeof s->head);
     return all;
@@ -74,9 +70,8 @@ static unsigned char *write_state(struct sweep *s, const unsigned char *bytes, s
 static bool take_bytes(const unsigned char *from, uint64_t size, unsigned char **out)
 {
     *out = size > 0 ? malloc(size) : NULL;
-    if (*out != NULL) {
+    if (*out != NULL)
         memcpy(*out, from, size);
-    }
     return size == 0 || *out != NULL;
 }
 
@@ -86,27 +81,22 @@ static enum algorithm_status read_state(struct sweep *s, size_t *out_used)
     const struct algorithm_run *training = s->training;
     struct head head;
     *out_used = 0;
-    if (training->checkpoint == NULL) {
+    if (training->checkpoint == NULL)
         return ALGORITHM_OK;
-    }
-    if (training->checkpoint_size < sizeof head) {
+    if (training->checkpoint_size < sizeof head)
         return ALGORITHM_BAD_CHECKPOINT;
-    }
     memcpy(&head, training->checkpoint, sizeof head);
     size_t room = training->checkpoint_size - sizeof head;
     if (head.magic != MAGIC || head.at >= s->run->plan.try_count || head.best_size > room ||
-        head.waiting_size > room || padded(head.best_size) + padded(head.waiting_size) > room) {
+        head.waiting_size > room || padded(head.best_size) + padded(head.waiting_size) > room)
         return ALGORITHM_BAD_CHECKPOINT;
-    }
     const unsigned char *policies = training->checkpoint + sizeof head;
     size_t best = padded(head.best_size), both = best + padded(head.waiting_size);
-    if (head_checksum(&head, policies, both) != head.checksum) {
+    if (head_checksum(&head, policies, both) != head.checksum)
         return ALGORITHM_BAD_CHECKPOINT;
-    }
     if (!take_bytes(policies, head.best_size, &s->best) ||
-        !take_bytes(policies + best, head.waiting_size, &s->waiting)) {
+        !take_bytes(policies + best, head.waiting_size, &s->waiting))
         return ALGORITHM_NO_MEMORY;
-    }
     s->head = head;
     *out_used = sizeof head + both;
     return ALGORITHM_OK;
@@ -146,14 +136,12 @@ static enum algorithm_status keep(struct sweep *s, struct policy *policy)
 {
     size_t size, all_size;
     job_complete_round(policy);
-    if (!policy_to_bytes(policy, &s->waiting, &size)) {
+    if (!policy_to_bytes(policy, &s->waiting, &size))
         return ALGORITHM_NO_MEMORY;
-    }
     s->head.waiting_size = size;
     unsigned char *all = write_state(s, NULL, 0, &all_size);
-    if (all == NULL) {
+    if (all == NULL)
         return ALGORITHM_NO_MEMORY;
-    }
     uint64_t steps = s->steps_before + s->run->plan.tries[s->head.at].plan.total_steps;
     bool kept = job_run_keep(s->run, steps, all, all_size);
     free(all);
@@ -178,11 +166,10 @@ static enum algorithm_status train_try(struct sweep *s, size_t used)
                                          .parallel = hooks->parallel == NULL ? NULL : parallel};
     struct policy *policy = NULL;
     enum algorithm_status status = plan->algorithm->train(&run, &policy, &s->reason);
-    if (status == ALGORITHM_OK) {
+    if (status == ALGORITHM_OK)
         status = keep(s, policy);
-    } else if (status == ALGORITHM_BAD_INPUT) {
+    else if (status == ALGORITHM_BAD_INPUT)
         status = ALGORITHM_OK;
-    }
     policy_free(policy);
     return status;
 }
@@ -193,17 +180,15 @@ static enum algorithm_status judge(struct sweep *s)
     struct policy_evaluation played = {0};
     char why[JOB_DETAIL_SIZE];
     struct policy *policy = policy_from_bytes(s->waiting, s->head.waiting_size);
-    if (policy == NULL) {
+    if (policy == NULL)
         return ALGORITHM_NO_MEMORY;
-    }
     const struct job_player player = {.policy = policy};
     enum job_score score =
         job_complete_score(s->run, &s->run->plan.tries[s->head.at], &player, &played, why);
     policy_free(policy);
     if (score == JOB_SCORE_STOPPED) {
-        if (s->run->starved) {
+        if (s->run->starved)
             return ALGORITHM_NO_MEMORY;
-        }
         return s->run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_PAUSED;
     }
     bool scored = score == JOB_SCORE_FOUND && isfinite(played.mean_return);
@@ -234,20 +219,16 @@ static enum algorithm_status go_through(struct sweep *s, size_t used)
 {
     const struct job_plan *plan = &s->run->plan;
     enum algorithm_status status = ALGORITHM_OK;
-    for (uint32_t t = 0; t < s->head.at; t++) {
+    for (uint32_t t = 0; t < s->head.at; t++)
         s->steps_before += plan->tries[t].plan.total_steps;
-    }
     while (status == ALGORITHM_OK && s->head.at < plan->try_count) {
         s->head.scores[s->head.at] = NAN;
-        if (s->waiting == NULL) {
+        if (s->waiting == NULL)
             status = train_try(s, used);
-        }
-        if (status == ALGORITHM_OK && s->waiting != NULL) {
+        if (status == ALGORITHM_OK && s->waiting != NULL)
             status = judge(s);
-        }
-        if (status == ALGORITHM_OK) {
+        if (status == ALGORITHM_OK)
             s->steps_before += plan->tries[s->head.at++].plan.total_steps;
-        }
         used = 0;
     }
     return status;
@@ -256,9 +237,8 @@ static enum algorithm_status go_through(struct sweep *s, size_t used)
 static enum algorithm_status finish(struct sweep *s, struct policy **out_policy)
 {
     struct job_run *run = s->run;
-    if (!s->head.has_best) {
+    if (!s->head.has_best)
         return ALGORITHM_BAD_INPUT;
-    }
     *out_policy = policy_from_bytes(s->best, s->head.best_size);
     run->best_try = s->head.best;
     run->best_known = s->head.best_known != 0;
@@ -276,12 +256,10 @@ enum algorithm_status job_sweep_train(struct job_run *run, const struct algorith
     struct sweep s = {.run = run, .training = training, .head = {.magic = MAGIC}, .reason = ""};
     size_t used;
     enum algorithm_status status = read_state(&s, &used);
-    if (status == ALGORITHM_OK) {
+    if (status == ALGORITHM_OK)
         status = go_through(&s, used);
-    }
-    if (status == ALGORITHM_OK) {
+    if (status == ALGORITHM_OK)
         status = finish(&s, out_policy);
-    }
     *message = s.reason;
     free(s.best);
     free(s.waiting);
@@ -298,27 +276,22 @@ static bool same(const struct parameter_value *a, const struct parameter_value *
 static bool is_swept(const struct job_plan *plan, unsigned index)
 {
     const struct parameter_value *first = &plan->tries[0].request.parameters.value[index];
-    for (uint32_t t = 1; t < plan->try_count; t++) {
-        if (!same(first, &plan->tries[t].request.parameters.value[index])) {
+    for (uint32_t t = 1; t < plan->try_count; t++)
+        if (!same(first, &plan->tries[t].request.parameters.value[index]))
             return true;
-        }
-    }
     return false;
 }
 
 json_t *job_sweep_json(const struct job_plan *plan)
 {
-    if (plan->try_count == 0) {
+    if (plan->try_count == 0)
         return json_null();
-    }
     json_t *tries = json_array();
     for (uint32_t t = 0; t < plan->try_count; t++) {
         json_t *all = job_plan_parameters(&plan->tries[t]);
-        for (unsigned i = 0; i < plan->algorithm->parameter_count; i++) {
-            if (!is_swept(plan, i)) {
+        for (unsigned i = 0; i < plan->algorithm->parameter_count; i++)
+            if (!is_swept(plan, i))
                 json_object_del(all, plan->algorithm->parameters[i].name);
-            }
-        }
         json_list_add(&tries, json_pack("{s:o}", "parameters", all));
     }
     return json_pack("{s:o}", "tries", tries);
@@ -327,8 +300,7 @@ json_t *job_sweep_json(const struct job_plan *plan)
 json_t *job_sweep_findings(const struct job_run *run)
 {
     json_t *scores = json_array();
-    for (uint32_t t = 0; t < run->plan.try_count; t++) {
+    for (uint32_t t = 0; t < run->plan.try_count; t++)
         json_list_add(&scores, json_number(run->try_scores[t]));
-    }
     return json_pack("{s:I, s:o}", "best", (json_int_t)run->best_try, "mean_returns", scores);
 }

@@ -28,9 +28,8 @@
 json_t *job_teacher_json(const struct job_plan *plan)
 {
     const struct teacher_terms *t = &plan->request.teacher;
-    if (plan->teacher[0] == '\0') {
+    if (plan->teacher[0] == '\0')
         return json_null();
-    }
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "id", plan->teacher, "client",
                      plan->payer, "unit", t->protects_experts ? "expert" : "observation",
                      "concentration", json_number(t->concentration), "least_concentration",
@@ -43,13 +42,11 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
     const char *id = json_string_value(json_object_get(json, "id")),
                *client = json_string_value(json_object_get(json, "client")),
                *unit = json_string_value(json_object_get(json, "unit"));
-    if (!json_is_object(json)) {
+    if (!json_is_object(json))
         return out->request.mechanism != MECHANISM_TEACHER_ANSWERS;
-    }
     if (id == NULL || client == NULL || unit == NULL || strlen(id) >= ID_SIZE ||
-        strlen(client) >= ID_SIZE) {
+        strlen(client) >= ID_SIZE)
         return false;
-    }
     snprintf(out->teacher, sizeof out->teacher, "%s", id);
     snprintf(out->payer, sizeof out->payer, "%s", client);
     json_int_t most = json_integer_value(json_object_get(json, "states_max"));
@@ -75,13 +72,11 @@ static void write_key(const struct job_run *run, const char *what, uint64_t roll
 static char *findings_of(const struct job_run *run)
 {
     size_t size = 0;
-    if (run->finding_count == 0) {
+    if (run->finding_count == 0)
         return strdup(run->job.findings[0] == '\0' ? "{}" : run->job.findings);
-    }
     json_t *object = json_object();
-    for (unsigned i = 0; i < run->finding_count; i++) {
+    for (unsigned i = 0; i < run->finding_count; i++)
         json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
-    }
     char *text = object == NULL ? NULL : json_text_write(object, false, &size);
     json_decref(object);
     return text;
@@ -111,9 +106,8 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
                                     answers, &told, &starved) == NULL;
     free(answers);
     answer_done(&stored);
-    if (!good) {
+    if (!good)
         return starved ? DB_FAILED : status == DB_OK ? DB_NONE : status;
-    }
     add_to(findings, KICKSTART_EPSILON, told.cost_epsilon);
     add_to(findings, KICKSTART_DELTA, told.cost_delta);
     add_to(findings, KICKSTART_ANSWERED_STATES, count);
@@ -126,16 +120,14 @@ char *job_teacher_all_findings(const struct job_run *run)
 {
     char *text = findings_of(run);
     uint32_t count = kickstart_questions(&run->plan.request);
-    if (text == NULL || count == 0) { /* a plan of which only the beginning could be read */
+    if (text == NULL || count == 0) /* a plan of which only the beginning could be read */
         return text;
-    }
     json_t *findings = json_load_stored(text);
     uint64_t rollout =
         (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
     enum db_status status = findings == NULL ? DB_FAILED : DB_OK;
-    for (; status == DB_OK; rollout++) {
+    for (; status == DB_OK; rollout++)
         status = add_stored(run, rollout, &findings);
-    }
     size_t size = 0;
     free(text);
     text = status == DB_NONE ? json_text_write(findings, false, &size) : NULL;
@@ -148,9 +140,8 @@ void job_teacher_show(struct job_run *run)
     char *text = run->plan.teacher[0] == '\0' || run->finding_count == 0 || db_broken(run->db)
                      ? NULL
                      : findings_of(run);
-    if (text != NULL) {
+    if (text != NULL)
         (void)jobs_show_findings(run->db, run->job.id, run->control->worker, text);
-    }
     free(text);
 }
 
@@ -172,9 +163,8 @@ bool job_teacher_spent_of(const char *findings, struct job_teacher_spent *out)
 /* The one header that such a request has beside its form. */
 static const char *header(void *context, const char *name)
 {
-    if (strcasecmp(name, "Idempotency-Key") == 0) {
+    if (strcasecmp(name, "Idempotency-Key") == 0)
         return context;
-    }
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
@@ -261,9 +251,8 @@ static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double
         status = starved ? ALGORITHM_NO_MEMORY : ALGORITHM_OK;
         const json_t *most = json_object_get(json, "concentration");
         out->silent = json_is_string(json_object_get(json, "at_floor"));
-        if (*concentration > 0 && json_is_number(most)) {
+        if (*concentration > 0 && json_is_number(most))
             *concentration = fmin(*concentration, json_number_value(most));
-        }
         json_decref(json);
     }
     api_reply_clear(&reply);
@@ -280,9 +269,8 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
     uint32_t actions = run->plan.request.action_count;
     char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
                                      concentration);
-    if (body == NULL) {
+    if (body == NULL)
         return ALGORITHM_NO_MEMORY;
-    }
     post(run, "queries", question->rollout, body, &reply);
     free(body);
     enum algorithm_status status = ALGORITHM_OK;
@@ -309,15 +297,12 @@ enum algorithm_status job_teacher_ask(void *context, const struct teacher_questi
     struct job_run *run = context;
     double concentration = question->concentration;
     *out = (struct teacher_told){0};
-    if (!job_run_keep(run, question->rollout, question->checkpoint, question->checkpoint_size)) {
+    if (!job_run_keep(run, question->rollout, question->checkpoint, question->checkpoint_size))
         return run->starved ? ALGORITHM_NO_MEMORY : ALGORITHM_PAUSED;
-    }
-    if (!job_run_goes_on(run)) {
+    if (!job_run_goes_on(run))
         return run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_PAUSED;
-    }
     enum algorithm_status status = begin(run, question->rollout, &concentration, out);
-    if (status != ALGORITHM_OK || out->silent) {
+    if (status != ALGORITHM_OK || out->silent)
         return status;
-    }
     return query(run, question, concentration, out_probabilities, out);
 }

@@ -59,9 +59,8 @@ static const char *mechanism_of_reward(const struct q_terms *terms)
 
 static const char *mechanism_of(const struct q_terms *terms)
 {
-    if (terms->unit == Q_UNIT_REWARD) {
+    if (terms->unit == Q_UNIT_REWARD)
         return mechanism_of_reward(terms);
-    }
     switch (terms->form) {
     case Q_FORM_PATH:
         return "Every shard's function was forced to |Q_a| <= value_limit and to slopes of at most "

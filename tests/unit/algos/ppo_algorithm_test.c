@@ -290,10 +290,9 @@ Test(ppo_algorithm, a_learning_rate_without_bounds_is_told)
     enum algorithm_status status = run(&request, &script, NULL, 0, &policy);
     /* Adam bounds a step, so it may also live through it: then the policy is finite. */
     cr_assert(status == ALGORITHM_OK || (status == ALGORITHM_BAD_INPUT && policy == NULL));
-    if (policy != NULL) {
+    if (policy != NULL)
         for (size_t i = 0; i < mlp_parameter_count(&policy->shape); i++)
             cr_assert(isfinite(policy->parameters[i]));
-    }
     policy_free(policy);
 }
 

@@ -124,9 +124,8 @@ static struct fixture *with_accounts(struct opened *opened)
     opened->owner = fixture_client(f, "steward");
     opened->client = fixture_client(f, "student");
     cr_assert_eq(db_transact(fixture_db(f), open_accounts, opened), DB_OK);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         cr_assert_eq(db_transact(fixture_db(f), pay, opened), DB_OK);
-    }
     return f;
 }
 

@@ -84,9 +84,8 @@ Test(certificate, any_change_is_seen)
     cr_expect(!certificate_check(text, other));
     const char *none[] = {"", "{}", "[]", "{\"signature\":3}",
                           "{\"signature\":{\"value\":\"AA\"}}"};
-    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         cr_expect(!certificate_check(none[i], key), "%s", none[i]);
-    }
     free(text);
     json_decref(plain);
     fixture_close(f);

@@ -55,9 +55,8 @@ Test(clients, tokens_differ)
 Test(clients, the_list_comes_in_pages)
 {
     struct fixture *f = fixture_open();
-    for (int i = 0; i < 24; i++) {
+    for (int i = 0; i < 24; i++)
         fixture_new_token(f, "agent");
-    }
     fixture_token(f, "admin"); /* the 25th */
     char path[200] = "/v1/clients?page_size=7", seen[25][32];
     unsigned count = 0, pages = 0;
@@ -72,14 +71,12 @@ Test(clients, the_list_comes_in_pages)
             snprintf(pointer, sizeof pointer, "/items/%zu/id", i);
             cr_assert(count < 25);
             strcpy(seen[count], response_text(r, pointer));
-            for (unsigned j = 0; j < count; j++) {
+            for (unsigned j = 0; j < count; j++)
                 cr_assert_str_neq(seen[j], seen[count]);
-            }
             count++;
         }
-        if (json_is_null(response_at(r, "/next_page_token"))) {
+        if (json_is_null(response_at(r, "/next_page_token")))
             break;
-        }
         snprintf(path, sizeof path, "/v1/clients?page_size=7&page_token=%s",
                  response_text(r, "/next_page_token"));
     }

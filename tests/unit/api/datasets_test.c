@@ -75,9 +75,8 @@ Test(datasets, refuse_what_they_cannot_be)
          "/min_action_probability"},
     };
     struct fixture *f = fixture_open();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/datasets", cases[i][0]), cases[i][1]);
-    }
     expect_invalid(fixture_post(f, "steward", "/v1/datasets",
                                 "{\"name\":\"a\",\"environment\":\"cartpole\",\"budget\":{"
                                 "\"epsilon\":1e999,\"delta\":0.1}}"),
@@ -141,9 +140,8 @@ Test(datasets, list_the_first_hundred_faults)
     const char *id = domain_dataset(f, "private");
     char *many = malloc(200 * sizeof BAD);
     many[0] = '\0';
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++)
         strcat(many + (size_t)i * (sizeof BAD - 1), BAD);
-    }
     struct response *r = domain_upload(f, NULL, id, many, 0, NULL);
     expect_problem(r, "validation");
     cr_assert_eq(json_array_size(response_at(r, "/errors")), 100);

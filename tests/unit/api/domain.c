@@ -28,17 +28,14 @@ char *domain_lines(unsigned experts, unsigned steps)
     cr_assert(text != NULL);
     for (unsigned e = 0; e < experts; e++) {
         at += (size_t)sprintf(text + at, "{\"expert\":\"e%u\",\"states\":[[0,0,0,0]", e);
-        for (unsigned t = 1; t <= steps; t++) {
+        for (unsigned t = 1; t <= steps; t++)
             at += (size_t)sprintf(text + at, ",[%.3f,%.3f,-0.0%u,0.1]", t * 0.01, e * 0.01, t % 7);
-        }
         at += (size_t)sprintf(text + at, "],\"actions\":[1");
-        for (unsigned t = 1; t < steps; t++) {
+        for (unsigned t = 1; t < steps; t++)
             at += (size_t)sprintf(text + at, ",%u", (t + e) % 2);
-        }
         at += (size_t)sprintf(text + at, "],\"rewards\":[1");
-        for (unsigned t = 1; t < steps; t++) {
+        for (unsigned t = 1; t < steps; t++)
             at += (size_t)sprintf(text + at, ",1");
-        }
         at += (size_t)sprintf(text + at, "],\"terminated\":true,\"truncated\":false}\n");
     }
     text[at] = '\0';
@@ -134,12 +131,10 @@ bool domain_meddle(void *context)
 {
     struct domain_meddler *meddler = context;
     fixture_advance(meddler->advance_ms);
-    if (++meddler->pulses != meddler->act_at) {
+    if (++meddler->pulses != meddler->act_at)
         return false;
-    }
-    if (meddler->cancel != NULL) {
+    if (meddler->cancel != NULL)
         expect_status(fixture_post(meddler->f, "steward", meddler->cancel, NULL), 200);
-    }
     return meddler->stop;
 }
 

@@ -12,9 +12,8 @@ enum db_status database_failure;
 static bool fails(struct db_fault *fault)
 {
     database_calls_after += database_calls_left < 0;
-    if (database_calls_left < 0 || database_calls_left-- != 0) {
+    if (database_calls_left < 0 || database_calls_left-- != 0)
         return false;
-    }
     snprintf(fault->text, sizeof fault->text, "made to fail");
     fault->broken = fault->broken || database_breaks;
     database_calls_after = 0;

@@ -73,9 +73,8 @@ static struct fixture *open_service(const struct db_driver *driver,
     cr_assert(db_open(fixture->store, &fixture->db, error) == DB_OK, "%s", error);
     cr_assert(migrate(fixture->db, error) == DB_OK, "%s", error);
     default_settings(&settings);
-    if (change != NULL) {
+    if (change != NULL)
         change(&settings);
-    }
     fixture->app = api_open(&settings);
     cr_assert(fixture->app != NULL);
     return fixture;
@@ -106,9 +105,8 @@ static void forget(struct response *response)
 
 void fixture_close(struct fixture *fixture)
 {
-    for (unsigned i = 0; i < fixture->response_count; i++) {
+    for (unsigned i = 0; i < fixture->response_count; i++)
         forget(fixture->responses[i]);
-    }
     db_close(fixture->db);
     db_store_free(fixture->store);
     api_close(fixture->app);
@@ -160,11 +158,9 @@ static unsigned make_client(struct fixture *fixture, const char *role)
 
 static unsigned client_of_role(struct fixture *fixture, const char *role)
 {
-    for (unsigned i = 0; i < fixture->token_count; i++) {
-        if (strcmp(fixture->roles[i], role) == 0) {
+    for (unsigned i = 0; i < fixture->token_count; i++)
+        if (strcmp(fixture->roles[i], role) == 0)
             return i;
-        }
-    }
     return make_client(fixture, role);
 }
 
@@ -185,11 +181,9 @@ const char *fixture_new_token(struct fixture *fixture, const char *role)
 
 const char *fixture_token_client(struct fixture *fixture, const char *token)
 {
-    for (unsigned i = 0; i < fixture->token_count; i++) {
-        if (strcmp(fixture->tokens[i], token) == 0) {
+    for (unsigned i = 0; i < fixture->token_count; i++)
+        if (strcmp(fixture->tokens[i], token) == 0)
             return fixture->clients[i];
-        }
-    }
     return "";
 }
 
@@ -206,20 +200,15 @@ static const char *find_header(void *context, const char *name)
 {
     const struct sent *sent = context;
     const struct ask *ask = sent->ask;
-    for (size_t i = 0; i < sizeof ask->headers / sizeof ask->headers[0]; i++) {
-        if (ask->headers[i][0] != NULL && strcasecmp(ask->headers[i][0], name) == 0) {
+    for (size_t i = 0; i < sizeof ask->headers / sizeof ask->headers[0]; i++)
+        if (ask->headers[i][0] != NULL && strcasecmp(ask->headers[i][0], name) == 0)
             return ask->headers[i][1];
-        }
-    }
-    if (strcasecmp(name, "Authorization") == 0) {
+    if (strcasecmp(name, "Authorization") == 0)
         return ask->token == NULL ? NULL : sent->authorization;
-    }
-    if (strcasecmp(name, "Idempotency-Key") == 0) {
+    if (strcasecmp(name, "Idempotency-Key") == 0)
         return ask->key;
-    }
-    if (strcasecmp(name, "Content-Type") == 0) {
+    if (strcasecmp(name, "Content-Type") == 0)
         return sent->content_type;
-    }
     return strcasecmp(name, "Accept") == 0 ? ask->accept : NULL;
 }
 
@@ -227,13 +216,11 @@ static long read_body(void *context, unsigned char *buffer, size_t size)
 {
     struct sent *sent = context;
     size_t left = sent->body_size - sent->read_so_far;
-    if (left == 0) {
+    if (left == 0)
         return sent->ask->hang_up ? -1 : 0;
-    }
     size = left < size ? left : size;
-    if (sent->ask->read_at_once != 0 && sent->ask->read_at_once < size) {
+    if (sent->ask->read_at_once != 0 && sent->ask->read_at_once < size)
         size = sent->ask->read_at_once;
-    }
     memcpy(buffer, sent->ask->body + sent->read_so_far, size);
     sent->read_so_far += size;
     return (long)size;
@@ -251,9 +238,8 @@ static struct response *keep(struct fixture *fixture, struct api_reply *reply)
     char *body = calloc(1, reply->body_size + 1);
     const char *from = reply->body != NULL ? reply->body : reply->static_body;
     cr_assert(body != NULL);
-    if (reply->body_size > 0) {
+    if (reply->body_size > 0)
         memcpy(body, from, reply->body_size);
-    }
     free(reply->body);
     reply->body = NULL;
     response->body = body;
@@ -278,18 +264,15 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
         query = mark + 1;
     }
     struct sent sent = {.ask = ask, .content_type = ask->content_type};
-    if (ask->token != NULL) {
+    if (ask->token != NULL)
         snprintf(sent.authorization, sizeof sent.authorization, "Bearer %s", ask->token);
-    }
     if (ask->body != NULL) {
         sent.body_size = ask->body_size != 0 ? ask->body_size : strlen(ask->body);
-        if (sent.content_type == NULL) {
+        if (sent.content_type == NULL)
             sent.content_type = "application/json";
-        }
     }
-    if (sent.content_type != NULL && *sent.content_type == '\0') {
+    if (sent.content_type != NULL && *sent.content_type == '\0')
         sent.content_type = NULL;
-    }
     struct api_route_info info = api_route(fixture->app, method, path);
     struct api_request request = {.method = method,
                                   .path = path,
@@ -313,15 +296,13 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
     }
     if (info.ahead && batch && api_runs_ahead(fixture->app, &request)) {
         struct api_request early = request;
-        if (ask->ahead_body != NULL) {
+        if (ask->ahead_body != NULL)
             early.body = (const unsigned char *)ask->ahead_body;
-        }
         api_run_ahead(fixture->app, fixture->db, &early);
         request.ahead = early.ahead;
     }
-    if (batch) {
+    if (batch)
         cr_assert(db_begin_batch(fixture->db, info.writes) == DB_OK);
-    }
     api_serve(fixture->app, info.lane == API_LANE_INLINE ? NULL : fixture->db, &request, &reply);
     enum db_status end = batch ? db_commit_batch(fixture->db) : DB_OK;
     if (end == DB_RETRY) { /* as the committer does */
@@ -376,11 +357,9 @@ struct response *fixture_delete(struct fixture *fixture, const char *role, const
 
 const char *response_header(const struct response *response, const char *name)
 {
-    for (unsigned i = 0; i < response->reply.header_count; i++) {
-        if (strcasecmp(response->reply.headers[i].name, name) == 0) {
+    for (unsigned i = 0; i < response->reply.header_count; i++)
+        if (strcasecmp(response->reply.headers[i].name, name) == 0)
             return response->reply.headers[i].value;
-        }
-    }
     return NULL;
 }
 
@@ -437,9 +416,8 @@ void expect_invalid(const struct response *response, const char *pointer)
     json_t *errors = response_at(response, "/errors");
     for (size_t i = 0; i < json_array_size(errors); i++) {
         const json_t *at = json_object_get(json_array_get(errors, i), "pointer");
-        if (json_is_string(at) && strcmp(json_string_value(at), pointer) == 0) {
+        if (json_is_string(at) && strcmp(json_string_value(at), pointer) == 0)
             return;
-        }
     }
     cr_assert_fail("no error points to \"%s\": %s", pointer, response->body);
 }

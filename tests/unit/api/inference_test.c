@@ -158,9 +158,8 @@ Test(inference, refuses_tensors_that_are_none)
     };
     struct fixture *f = fixture_open();
     const char *teacher = new_teacher(f, 2);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(infer(f, teacher, "k", cases[i][0], cases[i][1]), cases[i][2]);
-    }
     expect_problem(infer(f, teacher, "k", STATE, ",\"parameters\":{\"max_epsilon\":1e-6}"),
                    "cost-above-maximum");
     cr_expect_eq(spent(f, teacher), 0);
@@ -174,9 +173,8 @@ Test(inference, falls_silent)
     struct response *said = NULL;
     int answers = 0;
     while ((said = infer(f, teacher, domain_path("s%d", answers), STATE, ""))->status == 200 &&
-           answers < 10000) {
+           answers < 10000)
         answers++;
-    }
     cr_expect_gt(answers, 0);
     expect_problem(said, "budget-exhausted");
     cr_expect_eq(json_array_size(response_at(said, "/violated")), 1);

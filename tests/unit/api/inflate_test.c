@@ -27,9 +27,8 @@ static long decode(enum inflate_encoding encoding, struct source source, uint64_
         total += (size_t)got;
     }
     *status = inflate_status(inflate);
-    if (got < 0) {
+    if (got < 0)
         cr_assert_eq(reader.read(reader.context, piece, sizeof piece), -1, "it stays failed");
-    }
     inflate_free(inflate);
     return got < 0 ? -1 : (long)total;
 }
@@ -64,9 +63,8 @@ static size_t gzip(const void *bytes, size_t size, unsigned char *out, size_t ro
 static size_t pack(enum inflate_encoding encoding, const void *bytes, size_t size,
                    unsigned char *out, size_t room)
 {
-    if (encoding == INFLATE_GZIP) {
+    if (encoding == INFLATE_GZIP)
         return gzip(bytes, size, out, room);
-    }
     if (encoding == INFLATE_ZSTD) {
         size_t length = ZSTD_compress(out, room, bytes, size, 3);
         cr_assert(!ZSTD_isError(length));

@@ -117,9 +117,8 @@ Test(job_grid, lists_are_bounded_in_number)
     for (int more = 0; more < 2; more++) {
         size_t rows = MOST + (size_t)more, size = rows * (sizeof row - 1);
         char *list = malloc(size + 1), *body = NULL;
-        for (size_t i = 0; i < rows; i++) {
+        for (size_t i = 0; i < rows; i++)
             memcpy(list + i * (sizeof row - 1), row, sizeof row);
-        }
         list[size - 1] = '\0'; /* the last comma */
         cr_assert_gt(asprintf(&body,
                               "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\","

@@ -44,9 +44,8 @@ Test(job_judge, refuses_what_may_not_judge)
         {job(id, "none", "", domain_path("{\"dataset\":\"%s\"}", good)), "/judge"},
         {domain_path("{\"algorithm\":\"audit\",\"judge\":{\"dataset\":\"%s\"}}", good), "/judge"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
-    }
     expect_problem(fixture_post(f, "steward", "/v1/jobs", private_job(id, "ds_nobody")),
                    "not-found");
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);

@@ -24,16 +24,13 @@ struct meddler {
 static bool meddle(void *context)
 {
     struct meddler *m = context;
-    if (++m->pulses > m->act_at) {
+    if (++m->pulses > m->act_at)
         return false;
-    }
     fixture_advance(m->pulses < m->act_at ? 2000 : m->advance);
-    if (m->pulses < m->act_at) {
+    if (m->pulses < m->act_at)
         return false;
-    }
-    if (m->cancel != NULL) {
+    if (m->cancel != NULL)
         expect_status(fixture_post(m->f, "steward", m->cancel, NULL), 200);
-    }
     database_calls_left = m->fail ? 0 : -1;
     return m->stop;
 }
@@ -88,9 +85,8 @@ static void fail_at_every_call(enum db_status with)
         enum api_job_turn turn = domain_turn(f, "second", NULL, NULL);
         reached = database_calls_left < 0;
         database_calls_left = -1;
-        if (turn != API_JOB_RAN) {
+        if (turn != API_JOB_RAN)
             expect_retried(f, &paused);
-        }
         struct response *job = fixture_get(f, "steward", paused.job);
         cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%u: %s", n, job->body);
         expect_spent(f, &paused, paused.reserved, 0);

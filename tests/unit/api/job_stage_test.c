@@ -250,16 +250,14 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 120)
             .f = f, .advance_ms = 6000, .act_at = 2 + stops / 2, .stop = true};
         char worker[8];
         snprintf(worker, sizeof worker, "w%u", stops);
-        if (domain_turn(f, worker, domain_meddle, &meddler) == API_JOB_RAN) {
+        if (domain_turn(f, worker, domain_meddle, &meddler) == API_JOB_RAN)
             break;
-        }
         int64_t step = 0;
         void *bytes = NULL;
         size_t size = 0;
         enum db_status status = jobs_load_checkpoint(fixture_db(f), job, &step, &bytes, &size);
-        if (status == DB_NONE) {
+        if (status == DB_NONE)
             continue;
-        }
         cr_assert_eq(status, DB_OK);
         uint64_t records = 0;
         memcpy(&records, (unsigned char *)bytes + 32, sizeof records);

@@ -95,9 +95,8 @@ static void expect_best(const struct response *job)
     size_t best = (size_t)response_number(job, "/findings/best");
     cr_assert_eq(json_array_size(scores), 6);
     double most = json_number_value(json_array_get(scores, best));
-    for (size_t t = 0; t < 6; t++) {
+    for (size_t t = 0; t < 6; t++)
         cr_assert_leq(json_number_value(json_array_get(scores, t)), most);
-    }
     cr_assert_eq(response_number(job, "/evaluation/mean_return"), most);
     cr_assert_eq(response_number(job, "/evaluation/episodes"), 4);
 }
@@ -152,9 +151,8 @@ Test(job_sweep, goes_on_after_stops, .timeout = 120)
         struct stopper stopper = {.stop_at = 3 + turns / 3};
         char worker[8];
         snprintf(worker, sizeof worker, "w%u", turns);
-        if (domain_turn(f, worker, stop, &stopper) == API_JOB_RAN) {
+        if (domain_turn(f, worker, stop, &stopper) == API_JOB_RAN)
             break;
-        }
         double step = response_number(fixture_get(f, "steward", domain_path("/v1/jobs/%s", job)),
                                       "/progress/step");
         cr_assert_geq(step, last);
@@ -200,9 +198,8 @@ Test(job_sweep, no_try_loses_for_want_of_memory, .timeout = 120)
         struct response *job = domain_job(f, made);
         cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%d: %s", n, job->body);
         const json_t *scores = response_at(job, "/findings/mean_returns");
-        for (size_t t = 0; t < 2; t++) {
+        for (size_t t = 0; t < 2; t++)
             cr_assert(json_is_number(json_array_get(scores, t)), "%d: %s", n, job->body);
-        }
     }
     cr_assert_geq(held_up, 20);
     fixture_close(f);
@@ -214,9 +211,8 @@ static bool cancel(void *context)
     fixture_advance(6000);
     struct response *jobs = fixture_get(f, "steward", "/v1/jobs?state=running");
     const char *id = response_text(jobs, "/items/0/id");
-    if (response_number(jobs, "/items/0/progress/step") > 0) {
+    if (response_number(jobs, "/items/0/progress/step") > 0)
         fixture_post(f, "steward", domain_path("/v1/jobs/%s:cancel", id), NULL);
-    }
     return false;
 }
 

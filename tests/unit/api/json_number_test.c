@@ -23,11 +23,9 @@ static uint64_t next(uint64_t *state)
 static size_t digits_of(const char *text, char out[32])
 {
     size_t count = 0;
-    for (; *text != '\0' && *text != 'e'; text++) {
-        if (*text != '.' && (count > 0 || *text != '0')) {
+    for (; *text != '\0' && *text != 'e'; text++)
+        if (*text != '.' && (count > 0 || *text != '0'))
             out[count++] = *text;
-        }
-    }
     out[count] = '\0';
     return count;
 }
@@ -41,9 +39,8 @@ static bool is_near(double value)
 static void check(double value)
 {
     char text[32], library[32], ours[32], theirs[32];
-    if (!is_near(value)) {
+    if (!is_near(value))
         return;
-    }
     size_t size = json_text_number(value, text);
     cr_assert(size == strlen(text) && strspn(text, "0123456789.e-") == size, "%s", text);
     cr_assert(strtod(text, NULL) == value, "%.17g became %s", value, text);
@@ -102,9 +99,8 @@ Test(json_number, is_the_shortest_and_nearest)
     for (int i = 0; i < 200000; i++) {
         double value = i % 2 == 0 ? random_bits(&state) : (double)(next(&state) >> 44) / 1048576.0;
         char text[32], ours[32], theirs[32], printed[40];
-        if (!is_near(value)) {
+        if (!is_near(value))
             continue;
-        }
         json_text_number(value, text);
         size_t count = digits_of(text, ours);
         snprintf(printed, sizeof printed, "%.*e", (int)count - 1, value);

@@ -255,9 +255,8 @@ Test(json_stream, rounds_numbers_correctly)
         uint32_t bits = (uint32_t)(state >> 32);
         float f;
         memcpy(&f, &bits, sizeof f);
-        if (!isfinite(f)) {
+        if (!isfinite(f))
             continue;
-        }
         /* Few digits, many, and the very middle of two floats with a digit far behind. */
         double middle = ((double)f + (double)nextafterf(f, INFINITY)) / 2;
         switch (i % 4) {
@@ -274,9 +273,8 @@ Test(json_stream, rounds_numbers_correctly)
             snprintf(number, sizeof number, "%.30e", middle * (1 + (i % 3 - 1) * 1e-16));
         }
         float expected = strtof(number, NULL);
-        if (!isfinite(expected)) {
+        if (!isfinite(expected))
             continue;
-        }
         int size = snprintf(text, sizeof text, T("\"a\"", "[[0,%s],[2,3]]", "[2]", "[0]"), number);
         struct source source = {.bytes = text, .size = (size_t)size};
         struct faults faults = {0};

@@ -68,14 +68,12 @@ Test(json_text, every_number_reads_back_as_itself)
         state ^= state << 17;
         double value;
         memcpy(&value, &state, sizeof value);
-        if (i % 3 == 1) {
+        if (i % 3 == 1)
             value = (double)(int64_t)(state >> 20) / 1e9;
-        } else if (i % 3 == 2) {
+        else if (i % 3 == 2)
             value = (float)((double)(state >> 11) / 9007199254740992.0);
-        }
-        if (!isfinite(value)) {
+        if (!isfinite(value))
             continue;
-        }
         char text[32];
         json_text_number(value, text);
         cr_assert(strtod(text, NULL) == value, "%.17g became %s", value, text);
@@ -170,9 +168,8 @@ Test(json_text, refuses_what_is_not_json)
                          "tru",
                          "// c\n1",
                          "\xef\xbb\xbf{}"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_expect(parse(bad[i], strlen(bad[i])) == PROBLEM_NOT_JSON, "%s", bad[i]);
-    }
     cr_expect(parse("{}\0{}", 5) == PROBLEM_NOT_JSON);
     cr_expect(parse("[\0]", 3) == PROBLEM_NOT_JSON);
 }
@@ -181,9 +178,8 @@ Test(json_text, refuses_json_that_no_double_holds)
 {
     const char *bad[] = {"1e999", "[-1e400]", "99999999999999999999999", "{\"a\":\"\\u0000\"}",
                          "{\"\\u0000\":1}"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_expect(parse(bad[i], strlen(bad[i])) == PROBLEM_VALIDATION, "%s", bad[i]);
-    }
 }
 
 Test(json_text, points_at_what_no_double_holds)
@@ -212,9 +208,8 @@ Test(json_text, points_at_what_no_double_holds)
     char text[8192] = "", name[65];
     memset(name, '~', 64);
     name[64] = '\0';
-    for (int i = 0; i < JSON_DEPTH_MAX; i++) {
+    for (int i = 0; i < JSON_DEPTH_MAX; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "{\"%s\":", name);
-    }
     strcat(text, "1e999");
     json_t *value = NULL;
     struct json_fault fault;
@@ -238,9 +233,8 @@ Test(json_text, bounds_the_length_of_a_number)
         snprintf(text, sizeof text, "{\n\"a\":[1,0.%0*d]}", JSON_NUMBER_MAX - 2 + more, 5);
         enum problem problem = json_text_parse(text, strlen(text), &value, &fault);
         cr_assert_eq(problem, more == 0 ? PROBLEM_NONE : PROBLEM_VALIDATION);
-        if (more == 0) {
+        if (more == 0)
             json_decref(value);
-        }
     }
     cr_assert_str_eq(fault.pointer, "/a/1");
     cr_assert_str_eq(fault.detail, "Line 2, column 7: the number is longer than 1400 characters.");

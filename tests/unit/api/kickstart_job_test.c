@@ -175,9 +175,8 @@ Test(kickstart_job, pauses_anywhere_and_pays_once)
         expect_status(made, 202);
         int left = n;
         stopped = domain_turn(f, "first", kickstart_stop_at, &left) == API_JOB_PAUSED;
-        if (stopped) {
+        if (stopped)
             cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
-        }
         struct response *job =
             fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
         cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);

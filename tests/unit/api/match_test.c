@@ -58,16 +58,14 @@ Test(match, every_row_is_found_by_its_own_path)
         route_match(routes[i].method, path, &arena, &match);
         cr_expect(match.route == &routes[i], "%s", path);
         cr_expect(!match.malformed);
-        for (unsigned v = 0; v < match.value_count; v++) {
+        for (unsigned v = 0; v < match.value_count; v++)
             cr_expect_str_eq(match.values[v], "x/y");
-        }
         struct route_match again;
         route_match_row(match.route, path, &arena, &again);
         cr_expect(again.route == match.route && again.value_count == match.value_count);
         cr_expect(!again.malformed && !again.wrong_verb);
-        for (unsigned v = 0; v < match.value_count; v++) {
+        for (unsigned v = 0; v < match.value_count; v++)
             cr_expect_str_eq(again.values[v], "x/y");
-        }
         strcat(path, "/");
         route_match(routes[i].method, path, &arena, &match);
         cr_expect(match.route == NULL || i == 0 || strcmp(routes[i].pattern, "/") == 0, "%s", path);

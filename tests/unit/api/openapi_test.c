@@ -39,13 +39,11 @@ static const char *text(const yaml_node_t *node)
 /* Pair INDEX of a mapping: its name, and its value in *out; NULL past the end. */
 static const char *pair(const yaml_node_t *mapping, size_t index, yaml_node_t **out)
 {
-    if (mapping == NULL || mapping->type != YAML_MAPPING_NODE) {
+    if (mapping == NULL || mapping->type != YAML_MAPPING_NODE)
         return NULL;
-    }
     yaml_node_pair_t *at = mapping->data.mapping.pairs.start + index;
-    if (at >= mapping->data.mapping.pairs.top) {
+    if (at >= mapping->data.mapping.pairs.top)
         return NULL;
-    }
     *out = yaml_document_get_node(&document, at->value);
     return text(yaml_document_get_node(&document, at->key));
 }
@@ -54,20 +52,17 @@ static yaml_node_t *member(const yaml_node_t *mapping, const char *name)
 {
     yaml_node_t *value;
     const char *at;
-    for (size_t i = 0; (at = pair(mapping, i, &value)) != NULL; i++) {
-        if (strcmp(at, name) == 0) {
+    for (size_t i = 0; (at = pair(mapping, i, &value)) != NULL; i++)
+        if (strcmp(at, name) == 0)
             return value;
-        }
-    }
     return NULL;
 }
 
 /* Element INDEX of a sequence, NULL past the end. */
 static yaml_node_t *element(const yaml_node_t *sequence, size_t index)
 {
-    if (sequence == NULL || sequence->type != YAML_SEQUENCE_NODE) {
+    if (sequence == NULL || sequence->type != YAML_SEQUENCE_NODE)
         return NULL;
-    }
     yaml_node_item_t *at = sequence->data.sequence.items.start + index;
     return at < sequence->data.sequence.items.top ? yaml_document_get_node(&document, *at) : NULL;
 }
@@ -82,11 +77,9 @@ static yaml_node_t *operation(const struct route *route)
 {
     static const char *const names[][2] = {
         {"GET", "get"}, {"POST", "post"}, {"PUT", "put"}, {"DELETE", "delete"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i][0], route->method) == 0) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i][0], route->method) == 0)
             return member(member(paths(), route->pattern), names[i][1]);
-        }
-    }
     return NULL;
 }
 
@@ -95,9 +88,8 @@ static yaml_node_t *follow(yaml_node_t *node)
 {
     const char *reference = text(member(node, "$ref"));
     char kind[40] = "", name[60] = "";
-    if (sscanf(reference, "#/components/%39[^/]/%59s", kind, name) != 2) {
+    if (sscanf(reference, "#/components/%39[^/]/%59s", kind, name) != 2)
         return node;
-    }
     yaml_node_t *components = member(yaml_document_get_root_node(&document), "components");
     return member(member(components, kind), name);
 }
@@ -110,9 +102,8 @@ static yaml_node_t *parameter(yaml_node_t *of, const char *in, const char *name)
         yaml_node_t *found = follow(one);
         cr_assert(found != NULL, "a parameter refers to nothing");
         if (strcmp(text(member(found, "in")), in) == 0 &&
-            strcmp(text(member(found, "name")), name) == 0) {
+            strcmp(text(member(found, "name")), name) == 0)
             return found;
-        }
     }
     return NULL;
 }
@@ -137,9 +128,8 @@ Test(openapi, describes_nothing_else)
     for (size_t p = 0; (pattern = pair(paths(), p, &path)) != NULL; p++) {
         for (size_t m = 0; (method = pair(path, m, &of)) != NULL; m++) {
             bool found = false;
-            for (unsigned i = 0; i < count && !found; i++) {
+            for (unsigned i = 0; i < count && !found; i++)
                 found = operation(&routes[i]) == of;
-            }
             cr_expect(found, "%s %s is described but not served", method, pattern);
         }
     }
@@ -194,9 +184,8 @@ Test(openapi, lists_path_and_query_parameters)
             c += strcspn(c, " ");
             known++;
         }
-        for (size_t p = 0; (one = element(member(of, "parameters"), p)) != NULL; p++) {
+        for (size_t p = 0; (one = element(member(of, "parameters"), p)) != NULL; p++)
             described += strcmp(text(member(follow(one), "in")), "query") == 0;
-        }
         cr_expect_eq(known, described, "%s", routes[i].pattern);
     }
 }

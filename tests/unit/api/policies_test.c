@@ -77,9 +77,8 @@ Test(policies, refuse_networks_that_do_not_fit)
         {"{\"name\":\"p\",\"environment\":\"cartpole\",\"network\":[]}", "/network"},
     };
     struct fixture *f = fixture_open();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/policies", cases[i][0]), cases[i][1]);
-    }
     fixture_close(f);
 }
 

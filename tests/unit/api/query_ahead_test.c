@@ -47,9 +47,8 @@ static enum db_status commit(void *connection, struct db_fault *fault)
 {
     void (*now)(void) = before_commit;
     before_commit = NULL; /* once, and not within itself */
-    if (now != NULL) {
+    if (now != NULL)
         now();
-    }
     return db_driver_sqlite.commit(connection, fault);
 }
 

@@ -267,13 +267,11 @@ static void nest(char *text, size_t size, int depth, unsigned count, int digits)
     size_t at = (size_t)snprintf(text, size, "[0.%0*d", digits, 1);
     for (int d = 0; d < depth; d++) {
         at += (size_t)snprintf(text + at, size - at, ",[null");
-        for (unsigned i = 2; i < count; i++) {
+        for (unsigned i = 2; i < count; i++)
             at += (size_t)snprintf(text + at, size - at, ",null");
-        }
     }
-    for (int d = 0; d < depth; d++) {
+    for (int d = 0; d < depth; d++)
         at += (size_t)snprintf(text + at, size - at, ",null,null]");
-    }
     at += (size_t)snprintf(text + at, size - at, ",0.%0*d]", 2 * digits, 7);
     cr_assert_lt(at, size);
 }

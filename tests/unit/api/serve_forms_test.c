@@ -145,9 +145,8 @@ Test(serve_forms, the_server_can_ask_for_any_problem)
         cr_expect_str_eq(json_string_value(json_object_get(json, "request_id")), "req-1");
         json_decref(json);
         bool waits = false;
-        for (unsigned h = 0; h < reply.header_count; h++) {
+        for (unsigned h = 0; h < reply.header_count; h++)
             waits = waits || strcmp(reply.headers[h].name, "Retry-After") == 0;
-        }
         cr_expect_eq(waits, reply.status == 503);
         api_reply_clear(&reply);
     }

@@ -84,9 +84,8 @@ Test(serve, every_route_keeps_out_the_roles_it_does_not_name)
     unsigned count, refused = 0;
     const struct route *all = route_all(&count);
     for (unsigned i = 0; i < count; i++) {
-        if (all[i].roles == ROLE_NONE) {
+        if (all[i].roles == ROLE_NONE)
             continue;
-        }
         char path[200];
         size_t size = 0;
         for (const char *c = all[i].pattern; *c != '\0'; c++) {
@@ -97,9 +96,8 @@ Test(serve, every_route_keeps_out_the_roles_it_does_not_name)
         struct ask ask = {.method = all[i].method, .path = path, .key = "k"};
         expect_problem(fixture_ask(f, &ask), "unauthorized");
         for (size_t r = 0; r < ROLES; r++) {
-            if (all[i].roles & role_find(roles[r])) {
+            if (all[i].roles & role_find(roles[r]))
                 continue;
-            }
             ask.token = fixture_token(f, roles[r]);
             expect_problem(fixture_ask(f, &ask), "forbidden");
             refused++;
@@ -207,9 +205,8 @@ Test(serve, a_body_must_be_json_and_say_so)
                             "{\"name\":NaN}",
                             "{\"name\":\"a\",\"name\":\"b\"}",
                             "{\"name\":\"\xff\"}"};
-    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
         expect_problem(fixture_post(f, "admin", "/v1/clients", broken[i]), "not-json");
-    }
     char deep[4001];
     memset(deep, '[', 4000);
     deep[4000] = '\0';
@@ -225,9 +222,8 @@ Test(serve, members_are_checked_one_by_one)
     expect_invalid(r, "/name");
     expect_invalid(r, "/role");
     const char *objects[] = {"[]", "3", "\"x\"", "null", "true"};
-    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++)
         expect_invalid(fixture_post(f, "admin", "/v1/clients", objects[i]), "");
-    }
     const char *names[] = {"3", "null", "\"\"", "[]", "{}", "\"a\\nb\"", "\"\\u007f\""};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char body[100];
@@ -267,9 +263,8 @@ Test(serve, at_most_a_hundred_faults_are_told)
     char *body = calloc(1, 20000);
     cr_assert(body != NULL);
     size_t size = (size_t)sprintf(body, "{\"name\":\"n\",\"role\":\"agent\"");
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 500; i++)
         size += (size_t)sprintf(body + size, ",\"unknown%d\":1", i);
-    }
     strcpy(body + size, "}");
     struct response *r = fixture_post(f, "admin", "/v1/clients", body);
     expect_problem(r, "validation");

@@ -63,9 +63,8 @@ Test(state_scan, reads_what_the_parser_reads)
         "{\"states\":[[1,2.5,-3e-1]]}",
         " {\"states\" : [ [1,2] , [3.25,4] ,[0,0.1]]}\n",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         agrees(texts[i]);
-    }
 }
 
 Test(state_scan, random_numbers_have_the_same_bits)
@@ -132,9 +131,8 @@ Test(state_scan, leaves_everything_else)
         "{\"state\":[1234567890123456]}",
     };
     struct state_scan scanned;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         cr_assert_not(scan(texts[i], &scanned), "%s", texts[i]);
-    }
     scanned.numbers = numbers;
     cr_assert_not(state_scan((const unsigned char *)"{\"state\":[1]}\0", 14, &scanned));
     cr_assert_not(state_scan((const unsigned char *)"{\"state\":[1\0]}", 14, &scanned));
@@ -156,9 +154,8 @@ Test(state_scan, a_body_never_holds_more_numbers_than_there_is_room_for)
 {
     char text[2100] = "{\"state\":[0";
     struct state_scan scanned;
-    for (int i = 1; i < 1000; i++) {
+    for (int i = 1; i < 1000; i++)
         strcat(text, ",7"); /* as dense as they can be */
-    }
     strcat(text, "]}");
     cr_assert(scan(text, &scanned));
     cr_assert_eq(scanned.dim, 1000);

@@ -148,9 +148,8 @@ Test(teacher_kinds, answer_with_gaussian_noise)
     cr_assert_null(response_at(rollout, "/concentration"));
     cr_assert_eq(response_number(rollout, "/rollout"), 1);
 
-    for (int i = 1; i < count; i++) { /* to the last answer that was promised, and no further */
+    for (int i = 1; i < count; i++) /* to the last answer that was promised, and no further */
         expect_status(ask(f, teacher, STATE), 200);
-    }
     expect_problem(ask(f, teacher, STATE), "budget-exhausted");
     domain_expect_whole_ledger(f);
     fixture_close(f);
@@ -321,9 +320,8 @@ Test(teacher_kinds, basic_caps_bind_all_clients)
                          "\"epsilon\":2,\"delta\":1e-5},\"accounting\":\"basic\"");
     double delta = response_number(teacher, "/cost_per_query/delta");
     int fits = (int)floor(5e-6 / delta * (1 + 1e-12));
-    for (int i = 0; i < fits; i++) {
+    for (int i = 0; i < fits; i++)
         expect_status(ask(f, teacher, STATE), 200);
-    }
     struct response *refused = ask(f, teacher, STATE);
     expect_problem(refused, "budget-exhausted");
     cr_assert_str_eq(response_text(refused, "/violated/0/account"),

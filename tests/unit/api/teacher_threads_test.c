@@ -36,9 +36,8 @@ static void open_workers(struct fixture *f, struct worker *workers)
 static void run_workers(struct worker *workers, void *(*work)(void *context))
 {
     pthread_t threads[THREADS];
-    for (unsigned t = 0; t < THREADS; t++) {
+    for (unsigned t = 0; t < THREADS; t++)
         cr_assert_eq(pthread_create(&threads[t], NULL, work, &workers[t]), 0);
-    }
     for (unsigned t = 0; t < THREADS; t++) {
         pthread_join(threads[t], NULL);
         db_close(workers[t].db);
@@ -81,13 +80,11 @@ Test(teacher_threads, share_a_shelf_that_is_too_small)
         snprintf(ids[i], sizeof ids[i], "%s", response_text(made, "/id"));
     }
     open_workers(f, workers);
-    for (unsigned t = 0; t < THREADS; t++) {
+    for (unsigned t = 0; t < THREADS; t++)
         workers[t].ids = ids;
-    }
     run_workers(workers, borrow);
-    for (unsigned t = 0; t < THREADS; t++) {
+    for (unsigned t = 0; t < THREADS; t++)
         cr_expect_eq(workers[t].wrong, 0);
-    }
     const struct shelved_teacher *none;
     cr_expect_eq(
         teacher_shelf_borrow(fixture_app(f)->teachers, fixture_db(f), "tch_nothing", &none),

@@ -188,9 +188,8 @@ Test(teachers, refuse_questions_that_are_none)
     };
     struct fixture *f = fixture_open();
     const char *id = new_teacher(f, 8, 2);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "student", queries(id), cases[i][0]), cases[i][1]);
-    }
     struct response *r =
         fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"max_epsilon\":1e-9}");
     expect_problem(r, "cost-above-maximum");
@@ -214,17 +213,14 @@ static const char *large_policy(struct fixture *f)
     int at = snprintf(text, ROOM,
                       "{\"name\":\"large\",\"environment\":\"cartpole\",\"network\":{"
                       "\"activation\":\"relu\",\"output\":\"softmax\",\"layers\":[{\"weight\":[");
-    for (int i = 0; i < HIDDEN; i++) {
+    for (int i = 0; i < HIDDEN; i++)
         at += sprintf(text + at, "%s[%d,0,0,0]", i > 0 ? "," : "", i == 0);
-    }
     at += sprintf(text + at, "],\"bias\":[0");
-    for (int i = 1; i < HIDDEN; i++) {
+    for (int i = 1; i < HIDDEN; i++)
         at += sprintf(text + at, ",0");
-    }
     at += sprintf(text + at, "]},{\"weight\":[[0.1");
-    for (int i = 1; i < 2 * HIDDEN; i++) {
+    for (int i = 1; i < 2 * HIDDEN; i++)
         at += sprintf(text + at, i == HIDDEN ? "],[0" : ",0");
-    }
     sprintf(text + at, "]],\"bias\":[0,0]}]}}");
     struct response *made = fixture_post(f, "steward", "/v1/policies", text);
     free(text);
@@ -236,9 +232,8 @@ static struct response *ask_many(struct fixture *f, const char *teacher, int cou
 {
     char body[16384] = "{\"states\":[[0,0,0,0]";
     size_t at = strlen(body);
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count; i++)
         at += (size_t)snprintf(body + at, sizeof body - at, ",[0,0,0,0]");
-    }
     snprintf(body + at, sizeof body - at, "]}");
     return fixture_post(f, "student", queries(teacher), body);
 }
@@ -291,9 +286,8 @@ Test(teachers, fall_silent_when_the_client_cannot_pay)
     double answered = 0;
     while (answered < promised) {
         r = fixture_post(f, "student", queries(id), STATE);
-        if (r->status != 200) {
+        if (r->status != 200)
             break;
-        }
         answered++;
     }
     cr_assert_eq(answered, promised);
@@ -325,9 +319,8 @@ Test(teachers, fall_silent_for_all_at_the_common_cap)
     struct response *teacher = fixture_get(f, "steward", domain_path("/v1/teachers/%s", id));
     int count = (int)response_number(teacher, "/queries_in_client_budget") - 2;
     char body[8192] = "{\"states\":[[0,0,0,0]";
-    for (int i = 1; i < count && strlen(body) < 8000; i++) {
+    for (int i = 1; i < count && strlen(body) < 8000; i++)
         strcat(body, ",[0,0,0,0]");
-    }
     strcat(body, "]}");
     struct ask ask = {
         .path = queries(id), .token = fixture_new_token(f, "student"), .key = "k", .body = body};
@@ -450,9 +443,8 @@ Test(teachers, follow_the_vanishing_schedule_down_to_its_floor)
         fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"concentration\":17}"),
         "/concentration");
     double spent = response_number(answer, "/spent/epsilon");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         r = fixture_post(f, "student", next, NULL);
-    }
     cr_assert_str_eq(response_text(r, "/at_floor"), "uniform");
     for (int i = 0; i < 3; i++) {
         answer = fixture_post(f, "student", queries(id), "{\"states\":[[0,0,0,0],[1,2,3,4]]}");
@@ -478,9 +470,8 @@ Test(teachers, fall_silent_at_the_floor_where_that_was_declared)
     struct fixture *f = fixture_open();
     const char *id = vanishing_teacher(f, ",\"at_floor\":\"refuse\"");
     const char *next = domain_path("/v1/teachers/%s/rollouts", id);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         fixture_post(f, "student", next, NULL);
-    }
     struct response *last = fixture_post(f, "student", queries(id), STATE);
     expect_status(last, 200);
     struct response *r = fixture_post(f, "student", next, NULL);

@@ -52,9 +52,8 @@ static void *work(void *context)
         json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
         const char *id = json_string_value(json_object_get(json, "id"));
         snprintf(worker->ids[i], sizeof worker->ids[i], "%s", id == NULL ? "" : id);
-        for (unsigned h = 0; h < reply.header_count; h++) {
+        for (unsigned h = 0; h < reply.header_count; h++)
             worker->replays += strcmp(reply.headers[h].name, "Idempotency-Replayed") == 0;
-        }
         json_decref(json);
         api_reply_clear(&reply);
     }
@@ -73,9 +72,8 @@ Test(threads, twins_get_one_answer)
                  fixture_token(f, "admin"));
         cr_assert_eq(db_open(fixture_store(f), &workers[t].db, error), DB_OK);
     }
-    for (int t = 0; t < THREADS; t++) {
+    for (int t = 0; t < THREADS; t++)
         cr_assert_eq(pthread_create(&threads[t], NULL, work, &workers[t]), 0);
-    }
     int replays = 0;
     for (int t = 0; t < THREADS; t++) {
         pthread_join(threads[t], NULL);
@@ -84,11 +82,9 @@ Test(threads, twins_get_one_answer)
         replays += workers[t].replays;
     }
     cr_expect_eq(replays, (THREADS - 1) * CALLS);
-    for (int i = 0; i < CALLS; i++) {
-        for (int t = 1; t < THREADS; t++) {
+    for (int i = 0; i < CALLS; i++)
+        for (int t = 1; t < THREADS; t++)
             cr_expect_str_eq(workers[t].ids[i], workers[0].ids[i]);
-        }
-    }
     struct response *all = fixture_get(f, "admin", "/v1/clients?page_size=1000");
     cr_expect_eq(json_array_size(response_at(all, "/items")), CALLS + 1);
     fixture_close(f);

@@ -300,9 +300,8 @@ static bool cancel_when_kept(void *context)
 {
     const struct watched *watched = context;
     enum job_cancel done;
-    if (is_kept(context)) {
+    if (is_kept(context))
         cr_expect_eq(jobs_cancel(fixture_db(watched->f), watched->job, 1, &done), DB_OK);
-    }
     return false;
 }
 

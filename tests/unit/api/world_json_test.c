@@ -120,9 +120,8 @@ Test(world_json, says_what_is_wrong_with_a_description)
     }
     char many[4096] = HEAD ",\"parameters\":[", detail[160];
     struct world_facts facts;
-    for (int i = 0; i < 17; i++) {
+    for (int i = 0; i < 17; i++)
         strcat(many, i > 0 ? "," PARAMETER : PARAMETER);
-    }
     strcat(many, "]}");
     cr_expect_eq(describe(many, &facts, detail), WORLD_BAD_MEMBERS);
     cr_expect_not_null(strstr(detail, "at most 16"));

@@ -160,10 +160,9 @@ Test(matrix, products_finish_as_they_say)
 {
     struct fixture *f = fixture_new();
     for (int r = 0; r < SIZES; r++) {
-        for (int k = 0; k < SIZES; k++) {
+        for (int k = 0; k < SIZES; k++)
             for (int c = 0; c < SIZES; c++)
                 check_finish(sizes[r], sizes[k], sizes[c], f);
-        }
     }
     free(f);
 }
@@ -213,12 +212,11 @@ static void check_not_finite(size_t rows, size_t bad)
     matrix_times_transposed(rows, INNER, COLUMNS, f->a, f->b, f->naive, &finish);
     f->a[bad * INNER + 3] = NAN;
     matrix_times_transposed(rows, INNER, COLUMNS, f->a, f->b, f->fast, &finish);
-    for (size_t i = 0; i < rows * COLUMNS; i++) {
+    for (size_t i = 0; i < rows * COLUMNS; i++)
         if (i / COLUMNS == bad)
             cr_assert(isnan(f->fast[i]));
         else
             cr_assert_eq(f->fast[i], f->naive[i]);
-    }
     free(f);
 }
 

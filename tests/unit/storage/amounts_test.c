@@ -84,9 +84,8 @@ Test(amounts, rounding_follows_the_bits)
         bool exact = (product & (((unsigned __int128)1 << shift) - 1)) == 0;
         char text[40];
         snprintf(text, sizeof text, "%.14e", value);
-        if (strtod(text, NULL) == value || value > 3.9e9) {
+        if (strtod(text, NULL) == value || value > 3.9e9)
             continue;
-        }
         cr_assert(ledger_units_up(value, &up) && ledger_units_down(value, &down));
         cr_assert(down == floor_units && up == floor_units + !exact, "%.17g", value);
         checked++;

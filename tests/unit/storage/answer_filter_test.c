@@ -24,13 +24,11 @@ static int in_order(const void *a, const void *b)
 static bool show_some(struct answer_filter *filter, const int64_t *table, size_t count, size_t most)
 {
     int64_t from = 0;
-    if (!answer_filter_wants(filter, &from)) {
+    if (!answer_filter_wants(filter, &from))
         return false;
-    }
     size_t first = 0;
-    while (first < count && table[first] < from) {
+    while (first < count && table[first] < from)
         first++;
-    }
     size_t shown = count - first < most ? count - first : most;
     answer_filter_show(filter, table + first, shown, shown < most);
     return true;
@@ -49,9 +47,8 @@ Test(answer_filter, knows_nothing_before_it_was_shown_all)
     cr_assert(answer_filter_may_hold(&filter, 8));
     cr_assert(show_some(&filter, table, 6, 2)); /* ends at the last hash there is */
     cr_assert_not(show_some(&filter, table, 6, 2));
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 6; i++)
         cr_assert(answer_filter_may_hold(&filter, table[i]));
-    }
     cr_assert_not(answer_filter_may_hold(&filter, -6));
     cr_assert_not(answer_filter_may_hold(&filter, 1000));
     answer_filter_add(&filter, 1000);
@@ -78,9 +75,8 @@ Test(answer_filter, holds_many)
     int64_t *table = malloc(COUNT * sizeof *table), *late = malloc((COUNT - OLD) * sizeof *late);
     size_t strangers = 0, grown = 0, words = 0, count = OLD;
     cr_assert(table != NULL && late != NULL);
-    for (size_t i = 0; i < OLD; i++) {
+    for (size_t i = 0; i < OLD; i++)
         table[i] = any_hash(&state);
-    }
     qsort(table, OLD, sizeof *table, in_order);
     for (size_t i = 0; i < COUNT - OLD; i++) {
         late[i] = any_hash(&state);
@@ -92,22 +88,18 @@ Test(answer_filter, holds_many)
             grown += filter.count != words;
             words = filter.count;
         }
-        if (i % 997 == 0) {
-            for (size_t j = 0; j < count; j += 1009) {
+        if (i % 997 == 0)
+            for (size_t j = 0; j < count; j += 1009)
                 cr_assert(answer_filter_may_hold(&filter, table[j]));
-            }
-        }
     }
     qsort(table, count, sizeof *table, in_order);
     while (show_some(&filter, table, count, 20000)) {
     }
     cr_assert_geq(grown, 3);
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++)
         cr_assert(answer_filter_may_hold(&filter, table[i]));
-    }
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 100000; i++)
         strangers += answer_filter_may_hold(&filter, any_hash(&state));
-    }
     cr_assert_lt(strangers, 6000, "%zu", strangers);
     answer_filter_clear(&filter);
     free(table);

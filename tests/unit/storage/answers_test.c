@@ -97,9 +97,8 @@ static void put(struct db *db, int64_t n)
 static void put_batch(struct db *db, int64_t first, int64_t count)
 {
     cr_assert_eq(db_begin_batch(db, true), DB_OK);
-    for (int64_t n = first; n < first + count; n++) {
+    for (int64_t n = first; n < first + count; n++)
         put(db, n);
-    }
     cr_assert_eq(db_commit_batch(db), DB_OK, "%s", db_last_error(db));
 }
 
@@ -130,13 +129,11 @@ Test(answers, a_batch_finds_its_own_and_writes_one_row, .init = open_store, .fin
     cr_assert_eq(db_commit_batch(f.db), DB_OK);
     cr_assert_eq(number(f.db, "SELECT count(*) FROM answer_blocks"), 1);
     cr_assert_eq(number(f.db, "SELECT count(*) FROM answer_places"), 0);
-    for (int64_t n = 0; n < 21; n++) {
+    for (int64_t n = 0; n < 21; n++)
         check(f.db, n, n < 20);
-    }
     fixture_reopen(&f);
-    for (int64_t n = 0; n < 21; n++) {
+    for (int64_t n = 0; n < 21; n++)
         check(f.db, n, n < 20);
-    }
 }
 
 Test(answers, what_is_rolled_back_is_not_there_and_its_number_is_taken_again, .init = open_store,
@@ -224,15 +221,13 @@ Test(answers, singles_and_batches_of_several_connections, .init = open_store, .f
         check(dbs[round % 3], n - 1, true);
         check(dbs[round % 3], n, false);
     }
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++)
         check(dbs[i % 3], i, true);
-    }
     db_close(dbs[1]);
     db_close(dbs[2]);
     fixture_reopen(&f);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++)
         check(f.db, i, true);
-    }
 }
 
 Test(answers, large_ones_and_many_in_a_batch, .init = open_store, .fini = close_store)
@@ -244,9 +239,8 @@ Test(answers, large_ones_and_many_in_a_batch, .init = open_store, .fini = close_
     struct answer_row large = {.status = 200, .body = body, .body_size = size}, found;
     struct answer_row empty = {.status = 204};
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
-    for (int64_t n = 0; n < 1500; n++) {
+    for (int64_t n = 0; n < 1500; n++)
         put(f.db, n);
-    }
     cr_assert_eq(answers_store(f.db, "cli_0", "large", &large), DB_OK);
     cr_assert_eq(answers_store(f.db, "cli_0", "empty", &empty), DB_OK);
     cr_assert_eq(answers_store(f.db, "cli_0", "large", &large), DB_NONE);
@@ -254,9 +248,8 @@ Test(answers, large_ones_and_many_in_a_batch, .init = open_store, .fini = close_
     answer_done(&found);
     check(f.db, 1499, true);
     cr_assert_eq(db_commit_batch(f.db), DB_OK);
-    for (int64_t n = 0; n < 1500; n++) {
+    for (int64_t n = 0; n < 1500; n++)
         check(f.db, n, true);
-    }
     cr_assert_eq(answers_find(f.db, "cli_0", "large", &found), DB_OK);
     cr_assert_eq(found.body_size, size);
     cr_assert_arr_eq(found.body, body, size);
@@ -281,23 +274,20 @@ Test(answers, places_are_filed_in_time_and_nothing_is_lost_on_the_way, .init = o
     int64_t filed = number(f.db, "SELECT count(*) FROM answer_places");
     cr_assert(filed > 0 && filed < ANSWER_INDEX_FILED);
     cr_assert_eq(number(f.db, "SELECT upto FROM answers_filed"), 0);
-    for (int64_t i = 0; i < n; i += 97) {
+    for (int64_t i = 0; i < n; i += 97)
         check(f.db, i, true);
-    }
     check(f.db, n, false);
     fixture_reopen(&f); /* as after a crash: what was filed by half is filed again */
-    for (int64_t i = 0; i < n; i += 97) {
+    for (int64_t i = 0; i < n; i += 97)
         check(f.db, i, true);
-    }
     while (number(f.db, "SELECT upto FROM answers_filed") == 0) {
         put_batch(f.db, n, BATCH);
         n += BATCH;
         cr_assert_lt(n, 4 * ANSWER_INDEX_FILED);
     }
     fixture_reopen(&f);
-    for (int64_t i = 0; i < n; i += 89) {
+    for (int64_t i = 0; i < n; i += 89)
         check(f.db, i, true);
-    }
     check(f.db, n, false);
     int64_t again = 5;
     cr_assert_eq(db_transact(f.db, store, &again), DB_NONE);
@@ -340,22 +330,19 @@ Test(answers, another_process_finds_what_was_filed_behind_its_back, .init = open
         put_batch(f.db, n, BATCH);
         n += BATCH;
         cr_assert_lt(n, 4 * ANSWER_INDEX_FILED);
-        if (n % (40 * BATCH) == 0) {
+        if (n % (40 * BATCH) == 0)
             put_batch(other.db, --mine, 1);
-        }
     }
     put(f.db, n++); /* a block and a place of its own */
     put_batch(other.db, --mine, 1);
     cr_assert_eq(db_begin_batch(other.db, true), DB_OK);
-    for (int64_t i = 0; i < n; i += 31) {
+    for (int64_t i = 0; i < n; i += 31)
         check(other.db, i, true);
-    }
     check(other.db, n - 1, true);
     check(other.db, n, false);
     cr_assert_eq(db_commit_batch(other.db), DB_OK);
-    for (int64_t i = mine; i < n; i += 37) { /* this one filed them, and never read them again */
+    for (int64_t i = mine; i < n; i += 37) /* this one filed them, and never read them again */
         check(f.db, i, true);
-    }
     db_close(other.db);
     db_store_free(other.store);
 }
@@ -376,9 +363,8 @@ Test(answers, a_new_process_sees_the_filed_ones_a_little_at_a_time, .init = open
     }
     fixture_reopen(&f);
     for (int64_t round = 0; round < 4; round++) {
-        for (int64_t n = 0; n < 1000; n++) {
+        for (int64_t n = 0; n < 1000; n++)
             check(f.db, n, true);
-        }
         check(f.db, 5000 + round, false);
         put_batch(f.db, 5000 + round, 1);
     }
@@ -469,11 +455,9 @@ Test(answers, a_block_that_is_cut_off_is_never_read_past_its_end)
         word ^= word << 13, word ^= word >> 7, word ^= word << 17;
         whole[word % size] = (unsigned char)(word >> 32);
         int steps = 0;
-        if (answer_walk_begin(&walk, whole, size)) {
-            while (answer_walk_next(&walk, &entry) == ANSWER_ENTRY) {
+        if (answer_walk_begin(&walk, whole, size))
+            while (answer_walk_next(&walk, &entry) == ANSWER_ENTRY)
                 cr_assert_lt(++steps, 100);
-            }
-        }
     }
     free(whole);
 }
@@ -563,12 +547,10 @@ static enum db_status charge_and_store(struct db *db, void *context)
     struct answer_row found;
     make(&w, charged->n);
     enum db_status status = answers_find(db, w.client, w.key, &found);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         answer_done(&found);
-    }
-    if (status != DB_NONE) {
+    if (status != DB_NONE)
         return status;
-    }
     status = ledger_debit(db, &charge, &outcome);
     return status == DB_OK ? store(db, &charged->n) : status;
 }
@@ -587,9 +569,8 @@ Test(answers, debits_and_answers_agree_through_every_failing_call, .init = open_
             struct charged charged = {n + i, account.id};
             status = db_transact(f.db, charge_and_store, &charged);
         }
-        if (status == DB_OK) {
+        if (status == DB_OK)
             status = db_commit_batch(f.db);
-        }
         db_rollback_batch(f.db);
         fired = failing_fired();
         failing_arm(0, DB_OK, false);

@@ -318,9 +318,8 @@ static enum db_status try_open(const char *path, char error[DB_ERROR_SIZE])
     struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
     struct db *db = NULL;
     enum db_status status = db_open(store, &db, error);
-    if (status == DB_OK) {
+    if (status == DB_OK)
         status = migrate(db, error);
-    }
     db_close(db);
     db_store_free(store);
     return status;
@@ -336,9 +335,8 @@ Test(db, a_file_that_is_no_database_is_left_alone, .init = open_sqlite, .fini = 
         size_t size = i == 3 ? sizeof bytes : strlen(texts[i]);
         snprintf(path, sizeof path, "%s/other", f.folder);
         memset(bytes, 'g', sizeof bytes);
-        if (i < 3) {
+        if (i < 3)
             memcpy(bytes, texts[i], size);
-        }
         write_file(path, bytes, size);
         cr_assert_eq(try_open(path, error), DB_FAILED);
         cr_assert_not_null(strstr(error, "not a database"), "%s", error);

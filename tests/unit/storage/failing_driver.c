@@ -28,9 +28,8 @@ bool failing_fired(void)
 
 static bool fails_now(struct db_fault *fault)
 {
-    if (plan.left == 0 || --plan.left != 0) {
+    if (plan.left == 0 || --plan.left != 0)
         return false;
-    }
     plan.fired = true;
     snprintf(fault->text, sizeof fault->text, "made to fail");
     return true;
@@ -49,9 +48,8 @@ static void failing_close(void *connection)
 
 static enum db_status failing_begin(void *connection, bool will_write, struct db_fault *fault)
 {
-    if (fails_now(fault)) {
+    if (fails_now(fault))
         return plan.status;
-    }
     return db_driver_sqlite.begin(connection, will_write, fault);
 }
 
@@ -74,9 +72,8 @@ static enum db_status failing_run(void *connection, const char *sql, const struc
                                   struct db_fault *fault)
 {
     if (fails_now(fault)) {
-        if (plan.ends_transaction) {
+        if (plan.ends_transaction)
             db_driver_sqlite.rollback(connection);
-        }
         return plan.status;
     }
     return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);

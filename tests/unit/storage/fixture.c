@@ -98,9 +98,8 @@ static enum db_status charge(struct db *db, struct charge_work *work, enum ledge
     work->charge.event = "{\"event\":\"test\"}";
     work->charge.now_ms = 2000;
     enum db_status status = db_transact(db, run_charge, work);
-    if (status == DB_OK && out != NULL) {
+    if (status == DB_OK && out != NULL)
         *out = work->outcome.verdict;
-    }
     return status;
 }
 

@@ -201,9 +201,8 @@ Test(jobs, a_long_detail_is_cut_between_characters, .init = open_store, .fini = 
                           .problem_slug = "job-failed",
                           .problem_detail = detail};
     bool ours = false;
-    for (size_t i = 1; i + 2 < sizeof detail; i += 2) {
+    for (size_t i = 1; i + 2 < sizeof detail; i += 2)
         memcpy(detail + i, "ü", 3);
-    }
     submit("job_a", 1);
     expect_claim("w1", 10, "job_a");
     cr_assert_eq(jobs_finish(f.db, &end, &ours), DB_OK);
@@ -312,9 +311,8 @@ static void *work(void *context)
     for (;;) {
         struct job_row job;
         enum db_status status = jobs_claim(worker->db, worker->name, 100, 1000, &job);
-        if (status == DB_NONE) {
+        if (status == DB_NONE)
             return NULL;
-        }
         struct job_end end = {.id = job.id, .worker = worker->name, .state = JOB_SUCCEEDED};
         bool ours = false;
         if (status != DB_OK || jobs_finish(worker->db, &end, &ours) != DB_OK || !ours) {

@@ -81,9 +81,8 @@ static enum db_status work(struct db *db, void *context)
     cr_assert_eq(status, DB_OK, "%s", db_last_error(db));
     bool fits = now->spent[r->account] + r->units <= now->limit[r->account];
     cr_assert_eq(outcome.verdict, fits ? LEDGER_OK : LEDGER_EXHAUSTED);
-    if (!fits) {
+    if (!fits)
         return DB_NONE;
-    }
     now->spent[r->account] += r->units;
     cr_assert_eq(outcome.parts[0].account.spent_units, now->spent[r->account]);
     return r->fails ? DB_NONE : store(r, db, key);
@@ -127,9 +126,8 @@ static void batch(struct world *w, struct db *db)
         lost = status == DB_RETRY;
         w->now = status == DB_OK ? w->now : step;
     }
-    if (fixture_random(&w->random, 8) == 0) {
+    if (fixture_random(&w->random, 8) == 0)
         set_limit(w, db, (unsigned)fixture_random(&w->random, ACCOUNTS));
-    }
     if (lost || fixture_random(&w->random, 10) == 0) {
         db_rollback_batch(db);
         w->now = before;
@@ -142,9 +140,8 @@ static void alone(struct world *w, struct db *db)
 {
     struct request r = draw(w);
     struct model before = w->now;
-    if (db_transact(db, work, &r) != DB_OK) {
+    if (db_transact(db, work, &r) != DB_OK)
         w->now = before;
-    }
 }
 
 static void expect_the_model(struct world *w, struct db *db)
@@ -161,9 +158,8 @@ static void open_world(struct world *w)
 {
     fixture_open(&w->f, &db_driver_sqlite);
     w->dbs[0] = w->f.db;
-    for (unsigned c = 1; c < CONNECTIONS; c++) {
+    for (unsigned c = 1; c < CONNECTIONS; c++)
         w->dbs[c] = fixture_connect(&w->f);
-    }
     for (unsigned a = 0; a < ACCOUNTS; a++) {
         char resource[ID_SIZE];
         snprintf(resource, sizeof resource, "tea_%u", a);
@@ -184,19 +180,16 @@ Test(kept_model, connections_that_take_turns_see_each_other)
     open_world(&w);
     unsigned turn = 0, c = 0;
     for (; turn < TURNS; turn++) {
-        if (fixture_random(&w.random, 3) == 0) { /* mostly the same one goes on */
+        if (fixture_random(&w.random, 3) == 0) /* mostly the same one goes on */
             c = (unsigned)fixture_random(&w.random, CONNECTIONS);
-        }
         (fixture_random(&w.random, 6) == 0 ? alone : batch)(&w, w.dbs[c]);
-        if (turn % 100 == 0) {
+        if (turn % 100 == 0)
             expect_the_model(&w, w.dbs[(c + 1) % CONNECTIONS]);
-        }
     }
     expect_the_model(&w, w.f.db);
     fixture_audit(w.f.db);
-    for (unsigned i = 1; i < CONNECTIONS; i++) {
+    for (unsigned i = 1; i < CONNECTIONS; i++)
         db_close(w.dbs[i]);
-    }
     free(w.long_body);
     fixture_close(&w.f);
 }

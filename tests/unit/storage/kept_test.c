@@ -61,9 +61,8 @@ static enum db_status work(struct db *db, void *context)
                                          .now_ms = 7};
     enum db_status status = clients_find(db, "cli_kept", &client);
     ask->revoked = client.revoked_ms != 0;
-    if (status != DB_OK || ask->revoked) {
+    if (status != DB_OK || ask->revoked)
         return status;
-    }
     struct answer_row stored;
     status = answers_find(db, "cli_kept", ask->key, &stored);
     if (status != DB_NONE) {

@@ -45,9 +45,8 @@ Test(ledger_hash, of_an_entry_is_what_it_was)
                                      .resource = "qry_häß",
                                      .event = event};
         unsigned char hash[LEDGER_HASH_SIZE];
-        for (unsigned b = 0; b < LEDGER_HASH_SIZE; b++) {
+        for (unsigned b = 0; b < LEDGER_HASH_SIZE; b++)
             entry.previous_hash[b] = (unsigned char)b;
-        }
         ledger_entry_hash(&entry, hash);
         expect_hex(hash, events[i].hex);
     }

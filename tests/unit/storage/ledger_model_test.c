@@ -90,46 +90,39 @@ static void draw_step(struct step *step, const struct model *model, uint64_t *ra
     step->units[0] = (int64_t)fixture_random(random, 60);
     step->units[1] = (int64_t)fixture_random(random, 60);
     step->hold = (unsigned)fixture_random(random, model->hold_count + 1);
-    if (step->kind == HOLD && model->hold_count < HOLDS && fixture_random(random, 8) != 0) {
+    if (step->kind == HOLD && model->hold_count < HOLDS && fixture_random(random, 8) != 0)
         step->hold = model->hold_count;
-    }
-    if (step->kind == LIMIT) {
+    if (step->kind == LIMIT)
         step->units[0] = (int64_t)fixture_random(random, 1500);
-    }
     snprintf(step->name, sizeof step->name, "job_%u", step->hold);
 }
 
 static enum ledger_verdict predict_spending(const struct model *model, const struct step *step)
 {
     enum ledger_verdict verdict = LEDGER_OK;
-    if (step->kind == HOLD && step->hold < model->hold_count) {
+    if (step->kind == HOLD && step->hold < model->hold_count)
         return LEDGER_HOLD_TAKEN;
-    }
     for (unsigned i = 0; i < step->count; i++) {
         unsigned a = step->accounts[i];
-        if (model->accounts[a].spent + step->units[i] > model->accounts[a].limit) {
+        if (model->accounts[a].spent + step->units[i] > model->accounts[a].limit)
             return LEDGER_EXHAUSTED;
-        }
         if (model->accounts[a].spent + model->accounts[a].held + step->units[i] >
-            model->accounts[a].limit) {
+            model->accounts[a].limit)
             verdict = LEDGER_RESERVED;
-        }
     }
     return verdict;
 }
 
 static enum ledger_verdict predict_settling(const struct model *model, struct step *step)
 {
-    if (step->hold >= model->hold_count || !model->holds[step->hold].open) {
+    if (step->hold >= model->hold_count || !model->holds[step->hold].open)
         return LEDGER_NO_HOLD;
-    }
     step->count = model->holds[step->hold].count;
     enum ledger_verdict verdict = LEDGER_OK;
     for (unsigned i = 0; i < step->count; i++) {
         step->accounts[i] = model->holds[step->hold].accounts[i];
-        if (step->units[i] > model->holds[step->hold].units[i]) {
+        if (step->units[i] > model->holds[step->hold].units[i])
             verdict = LEDGER_OVER_HOLD;
-        }
     }
     return verdict;
 }
@@ -162,9 +155,8 @@ static void apply(struct model *model, const struct step *step)
         } else {
             model->accounts[a].spent += step->units[i];
         }
-        if (step->kind == SETTLE) {
+        if (step->kind == SETTLE)
             model->accounts[a].held -= model->holds[step->hold].units[i];
-        }
     }
     if (step->kind == HOLD) {
         model->holds[step->hold].open = true;
@@ -216,14 +208,12 @@ static enum db_status take_step(struct model *model, struct db *db, uint64_t *ra
     draw_step(&step, model, random);
     enum ledger_verdict expected = predict(model, &step);
     enum db_status status = db_transact(db, run_step, &call);
-    if (status != DB_OK) {
+    if (status != DB_OK)
         return status;
-    }
     cr_assert_eq(step.verdict, expected, "kind %d gave %d, not %d", (int)step.kind, step.verdict,
                  expected);
-    if (expected == LEDGER_OK) {
+    if (expected == LEDGER_OK)
         apply(model, &step);
-    }
     return DB_OK;
 }
 
@@ -237,9 +227,8 @@ Test(ledger_model, long_random_sequences_agree, .init = open_sqlite, .fini = clo
         bool drop = batch && fixture_random(&random, 4) == 0;
         before = model;
         cr_assert(!batch || db_begin_batch(f.db, true) == DB_OK);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 20; i++)
             cr_assert_eq(take_step(&model, f.db, &random), DB_OK, "%s", db_last_error(f.db));
-        }
         if (drop) {
             db_rollback_batch(f.db);
             model = before;
@@ -261,9 +250,8 @@ Test(ledger_model, long_random_sequences_agree, .init = open_sqlite, .fini = clo
 static enum db_status some_steps(struct model *model, struct db *db, uint64_t *random)
 {
     enum db_status status = DB_OK;
-    for (int i = 0; i < 6 && status == DB_OK; i++) {
+    for (int i = 0; i < 6 && status == DB_OK; i++)
         status = take_step(model, db, random);
-    }
     return status;
 }
 
@@ -276,19 +264,16 @@ static enum db_status batch_of_steps(struct model *model, struct db *db, uint64_
         uint64_t seed = *random;
         before = *model;
         enum db_status status = db_begin_batch(db, true);
-        if (status != DB_OK) {
+        if (status != DB_OK)
             return status;
-        }
         status = some_steps(model, db, random);
         enum db_status end = db_commit_batch(db);
-        if (end == DB_OK) {
+        if (end == DB_OK)
             return status;
-        }
         *model = before;
         *random = seed;
-        if (end != DB_RETRY) {
+        if (end != DB_RETRY)
             return end;
-        }
     }
     return DB_RETRY;
 }
@@ -297,9 +282,8 @@ static enum db_status faulty_rounds(struct model *model, struct db *db, bool bat
 {
     uint64_t random = 7;
     enum db_status status = DB_OK;
-    for (int i = 0; i < FAULT_STEPS && status == DB_OK; i += 6) {
+    for (int i = 0; i < FAULT_STEPS && status == DB_OK; i += 6)
         status = batch ? batch_of_steps(model, db, &random) : some_steps(model, db, &random);
-    }
     return status;
 }
 
@@ -394,13 +378,11 @@ Test(ledger_model, racing_threads_never_pass_the_limit, .init = open_sqlite, .fi
 {
     struct racer racers[THREADS] = {{0}};
     struct ledger_account a = fixture_account(f.db, LEDGER_TEACHER, "tch_a", NULL, 1000, 0);
-    for (unsigned i = 0; i < THREADS; i++) {
+    for (unsigned i = 0; i < THREADS; i++)
         racers[i].db = fixture_connect(&f);
-    }
     race_connections(racers, a.id, 1000);
-    for (unsigned i = 0; i < THREADS; i++) {
+    for (unsigned i = 0; i < THREADS; i++)
         db_close(racers[i].db);
-    }
 }
 
 /* Two stores over one file have no common gate, like two processes. */
@@ -431,23 +413,19 @@ static void spend_until_killed(const char *path, const char *account, int tell)
     struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
     struct db *db = NULL;
     char error[DB_ERROR_SIZE];
-    if (store == NULL || db_open(store, &db, error) != DB_OK) {
+    if (store == NULL || db_open(store, &db, error) != DB_OK)
         _exit(1);
-    }
     for (;;) {
-        if (db_begin_batch(db, true) != DB_OK) {
+        if (db_begin_batch(db, true) != DB_OK)
             _exit(2);
-        }
         for (int i = 0; i < 4; i++) {
             enum ledger_verdict verdict;
-            if (fixture_debit(db, account, 1, 0, &verdict) != DB_OK || verdict != LEDGER_OK) {
+            if (fixture_debit(db, account, 1, 0, &verdict) != DB_OK || verdict != LEDGER_OK)
                 _exit(3);
-            }
         }
         char token = 'x';
-        if (db_commit_batch(db) != DB_OK || write(tell, &token, 1) != 1) {
+        if (db_commit_batch(db) != DB_OK || write(tell, &token, 1) != 1)
             _exit(4);
-        }
     }
 }
 
@@ -477,9 +455,8 @@ Test(ledger_model, a_killed_writer_loses_no_acknowledged_debit, .init = open_sql
             acknowledged += 4;
         }
         kill(child, SIGKILL);
-        while (read(pipes[0], &token, 1) == 1) {
+        while (read(pipes[0], &token, 1) == 1)
             acknowledged += 4;
-        }
         close(pipes[0]);
         cr_assert_eq(waitpid(child, &status, 0), child);
         cr_assert(WIFSIGNALED(status));

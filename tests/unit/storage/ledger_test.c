@@ -239,9 +239,8 @@ static bool see_entry(void *context, const struct ledger_entry *entry)
 {
     struct seen *seen = context;
     cr_assert_eq(entry->sequence, seen->last_sequence + 1);
-    if (seen->count > 0) {
+    if (seen->count > 0)
         cr_assert_arr_eq(entry->previous_hash, seen->hash, LEDGER_HASH_SIZE);
-    }
     memcpy(seen->hash, entry->hash, LEDGER_HASH_SIZE);
     seen->last_sequence = entry->sequence;
     seen->spent += entry->spent_units;
@@ -254,9 +253,8 @@ Test(ledger, entries_chain_and_add_up, .init = open_store, .fini = close_store)
 {
     struct ledger_account account = dataset_account("ds_a", 100);
     struct seen seen = {0};
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++)
         cr_assert_eq(fixture_debit(f.db, account.id, i, 0, NULL), DB_OK);
-    }
     cr_assert_eq(fixture_hold(f.db, "job_a", account.id, 9, NULL), DB_OK);
     cr_assert_eq(fixture_settle(f.db, "job_a", account.id, 4, NULL), DB_OK);
     seen.stop_at = 3;

@@ -279,15 +279,13 @@ static int64_t occurrences(const char *path, const char *needle)
 {
     static char bytes[4 << 20];
     FILE *file = fopen(path, "rb");
-    if (file == NULL) {
+    if (file == NULL)
         return 0;
-    }
     size_t size = fread(bytes, 1, sizeof bytes, file), length = strlen(needle);
     fclose(file);
     int64_t count = 0;
-    for (size_t i = 0; i + length <= size; i++) {
+    for (size_t i = 0; i + length <= size; i++)
         count += memcmp(bytes + i, needle, length) == 0;
-    }
     return count;
 }
 
@@ -297,13 +295,11 @@ Test(uploads, deleted_data_is_overwritten, .init = open_store, .fini = close_sto
     const char *names[] = {"expert-of-the-secret"};
     enum dataset_verdict verdict;
     char a[ID_SIZE];
-    for (size_t i = 0; i + 8 <= sizeof secret; i += 8) {
+    for (size_t i = 0; i + 8 <= sizeof secret; i += 8)
         memcpy(secret + i, "S3CR3T!!", 8);
-    }
     stage("cli_a", 0, a);
-    for (uint32_t i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++)
         cr_assert_eq(uploads_chunk(f.db, a, i, secret, sizeof secret), DB_OK);
-    }
     cr_assert_eq(commit(a, 10, names, 1, 9).verdict, DATASET_OK);
     fixture_reopen(&f);
     cr_assert_gt(occurrences(f.path, "S3CR3T!!S3CR3T!!"), 1000);
@@ -312,9 +308,8 @@ Test(uploads, deleted_data_is_overwritten, .init = open_store, .fini = close_sto
     cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_NONE);
     bool more = true;
     int steps = 0;
-    for (; more; steps++) {
+    for (; more; steps++)
         cr_assert_eq(uploads_purge(f.db, &more), DB_OK);
-    }
     cr_assert_gt(steps, 2, "in small steps");
     cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), 0);
     fixture_reopen(&f); /* the write-ahead log is gone with the last connection */

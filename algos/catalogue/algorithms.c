@@ -40,10 +40,9 @@ const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism)
 
 int algorithm_mechanism_find(const char *name)
 {
-    for (int i = 0; i < MECHANISM_COUNT; i++) {
+    for (int i = 0; i < MECHANISM_COUNT; i++)
         if (strcmp(mechanism_names[i], name) == 0)
             return i;
-    }
     return -1;
 }
 
@@ -55,10 +54,9 @@ const struct algorithm *const *algorithm_all(unsigned *count)
 
 const struct algorithm *algorithm_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strcmp(table[i]->name, name) == 0)
             return table[i];
-    }
     return NULL;
 }
 
@@ -75,10 +73,9 @@ const char *algorithm_lacks_q(const struct algorithm *algorithm)
 
 const struct algorithm *algorithm_q_learner(unsigned i)
 {
-    for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+    for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
         if (!algorithm_lacks_q(table[k]) && i-- == 0)
             return table[k];
-    }
     return NULL;
 }
 
@@ -91,10 +88,9 @@ void algorithm_defaults(const struct algorithm *algorithm, const char *world,
 
 const struct parameter_value *algorithm_before(const struct algorithm *algorithm, unsigned index)
 {
-    for (unsigned i = 0; i < algorithm->later_count; i++) {
+    for (unsigned i = 0; i < algorithm->later_count; i++)
         if (algorithm->later[i].index == index)
             return &algorithm->later[i].before;
-    }
     return NULL;
 }
 
