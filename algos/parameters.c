@@ -19,7 +19,7 @@ void parameters_defaults(const struct parameter_spec *specs, unsigned count,
 void parameters_override(const struct parameter_override *overrides, unsigned count,
                          const char *world, struct parameter_values *values)
 {
-    for (unsigned i = 0; world != NULL && i < count; i++) {
+    for (unsigned i = 0; world && i < count; i++) {
         assert(overrides[i].index < PARAMETERS_MAX);
         if (strcmp(overrides[i].world, world) == 0)
             values->value[overrides[i].index] = overrides[i].value;

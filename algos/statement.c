@@ -7,7 +7,7 @@
 void statement_add(const char *list[STATEMENT_SENTENCES], const char *sentence)
 {
     unsigned i = 0;
-    while (i < STATEMENT_SENTENCES && list[i] != NULL)
+    while (i < STATEMENT_SENTENCES && list[i])
         i++;
     assert(i < STATEMENT_SENTENCES);
     list[i] = sentence;

@@ -16,7 +16,7 @@ struct app *api_open(const struct api_settings *settings)
         return NULL;
     json_load_guard(malloc);
     struct app *app = calloc(1, sizeof *app);
-    if (app == NULL)
+    if (!app)
         return NULL;
     app->settings = *settings;
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
@@ -24,8 +24,7 @@ struct app *api_open(const struct api_settings *settings)
     app->teachers = teacher_shelf_new(app);
     app->q_releases = q_shelf_new();
     app->passes = q_passes_new();
-    if (app->secret_key == NULL || app->teachers == NULL || app->q_releases == NULL ||
-        app->passes == NULL) {
+    if (!app->secret_key || !app->teachers || !app->q_releases || !app->passes) {
         api_close(app);
         return NULL;
     }
@@ -38,7 +37,7 @@ struct app *api_open(const struct api_settings *settings)
 
 void api_close(struct app *app)
 {
-    if (app == NULL)
+    if (!app)
         return;
     teacher_shelf_free(app->teachers);
     q_passes_free(app, app->passes);

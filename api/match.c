@@ -55,7 +55,7 @@ static const struct route *first_fit(const char *method, const char *path, struc
     for (unsigned i = 0; i < count; i++) {
         const struct route *route = &routes[i];
         if (!(shared && shares_start(route->pattern) && route->pattern[START] != path[START]) &&
-            (method == NULL || strcmp(route->method, method) == 0) &&
+            (!method || strcmp(route->method, method) == 0) &&
             fits(route->pattern, path, values, out_count))
             return route;
     }
@@ -64,9 +64,9 @@ static const struct route *first_fit(const char *method, const char *path, struc
 
 static void take_values(const struct span *values, struct arena *arena, struct route_match *out)
 {
-    for (unsigned v = 0; arena != NULL && v < out->value_count; v++) {
+    for (unsigned v = 0; arena && v < out->value_count; v++) {
         out->values[v] = uri_decode(values[v].text, values[v].size, false, arena);
-        out->malformed = out->malformed || out->values[v] == NULL;
+        out->malformed = out->malformed || !out->values[v];
     }
 }
 
@@ -76,7 +76,7 @@ void route_match(const char *method, const char *path, struct arena *arena, stru
     const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
     memset(out, 0, sizeof *out);
     out->route = first_fit(wanted, path, values, &out->value_count);
-    if (out->route == NULL) {
+    if (!out->route) {
         out->wrong_verb = first_fit(NULL, path, values, &out->value_count) != NULL;
         return;
     }

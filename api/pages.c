@@ -20,7 +20,7 @@
 /* True when the If-None-Match list holds ETAG or is "*". */
 static bool is_known(const char *list, const char *etag)
 {
-    return list != NULL && (strcmp(list, "*") == 0 || strstr(list, etag) != NULL);
+    return list && (strcmp(list, "*") == 0 || strstr(list, etag));
 }
 
 /* Adds ETag and Cache-Control for SIZE bytes; true when the caller has them already. */
@@ -71,7 +71,7 @@ enum problem api_page_openapi(struct call *call)
 /* A page that is made here: BODY is malloc'ed and taken. */
 static enum problem reply_html(struct call *call, char *body, size_t size)
 {
-    if (body == NULL)
+    if (!body)
         return PROBLEM_INTERNAL_ERROR;
     call_header(call, "Content-Security-Policy", PAGE_POLICY);
     call_header(call, "Vary", "Accept");
@@ -141,7 +141,7 @@ enum problem api_page_docs(struct call *call)
     char *body = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&body, &size);
-    if (out == NULL)
+    if (!out)
         return PROBLEM_INTERNAL_ERROR;
     unsigned count;
     const struct route *routes = route_all(&count);
@@ -180,7 +180,7 @@ static enum problem problems_html(struct call *call)
     char *body = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&body, &size);
-    if (out == NULL)
+    if (!out)
         return PROBLEM_INTERNAL_ERROR;
     begin_page(out, "Problems");
     fputs("<div class=\"card scroll\"><table><thead><tr><th>Status</th><th>Type</th><th>What it "
@@ -225,7 +225,7 @@ enum problem api_page_problem(struct call *call)
     char *body = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&body, &size);
-    if (out == NULL)
+    if (!out)
         return PROBLEM_INTERNAL_ERROR;
     begin_page(out, info->title);
     fprintf(out, "<p class=\"soft mono\">%d /problems/%s</p>\n<p class=\"card\">", info->status,

@@ -35,7 +35,7 @@ struct api_route_info api_route(const struct app *app, const char *method, const
                                   .max_body_bytes = app->settings.max_body_bytes,
                                   .pattern = "(none)"};
     const struct route *route = match.route;
-    if (route == NULL)
+    if (!route)
         return info;
     info.route = route;
     info.lane = route->lane;
@@ -55,7 +55,7 @@ struct api_route_info api_route(const struct app *app, const char *method, const
 static void match_route(struct call *call)
 {
     const struct api_request *request = call->request;
-    if (request->route != NULL)
+    if (request->route)
         route_match_row(request->route, request->path, &call->arena, &call->match);
     else
         route_match(request->method, request->path, &call->arena, &call->match);
@@ -106,12 +106,12 @@ static enum db_status try_change(struct db *db, void *context)
     call_reset(call);
     call->db_failure = DB_OK;
     change->problem = PROBLEM_NONE;
-    if (change->key != NULL)
+    if (change->key)
         change->problem = idempotency_replay(call, change->key, &replayed);
     if (change->problem == PROBLEM_NONE && !replayed) {
         change->problem = call->route->handle(call);
         assert(change->problem != PROBLEM_NONE || call->answered);
-        if (change->problem == PROBLEM_NONE && change->key != NULL)
+        if (change->problem == PROBLEM_NONE && change->key)
             change->problem = idempotency_store(call, change->key);
     }
     if (change->problem == PROBLEM_NONE)
@@ -131,10 +131,10 @@ static enum problem run_change(struct call *call, const char *key)
 static enum problem run(struct call *call, const char *key)
 {
     const struct route *route = call->route;
-    bool replayed = false, prepare = route->prepare != NULL && !(route->flags & ROUTE_AHEAD);
+    bool replayed = false, prepare = route->prepare && !(route->flags & ROUTE_AHEAD);
     if (route->body == BODY_STREAM) {
         idempotency_begin_body(call);
-    } else if (key != NULL && prepare) {
+    } else if (key && prepare) {
         /* A repeat must not fail in PREPARE because the world has moved on since. */
         enum problem problem = idempotency_replay(call, key, &replayed);
         if (problem != PROBLEM_NONE || replayed)
@@ -160,7 +160,7 @@ static enum problem check(struct call *call, const char *client, const char **ou
     const struct route *route = call->route;
     const char *accept = call_request_header(call, "Accept");
     enum problem problem = route->roles == ROLE_NONE ? PROBLEM_NONE
-                           : client == NULL          ? auth_check(call)
+                           : !client                 ? auth_check(call)
                                                      : auth_known(call, client);
     if (problem != PROBLEM_NONE)
         return problem;
@@ -182,18 +182,18 @@ static enum problem serve(struct call *call, const char *client)
     const struct api_request *request = call->request;
     if (strcmp(request->method, "OPTIONS") == 0)
         return answer_options(call);
-    if (call->pass != NULL)
+    if (call->pass)
         call->match = (struct route_match){.route = call->pass->route};
     else
         match_route(call);
     if (call->match.malformed)
         return call_problem(call, PROBLEM_BAD_REQUEST, "The path has a broken escape.");
     const struct route *route = call->route = call->match.route;
-    if (route == NULL)
+    if (!route)
         return no_route(call);
     if ((route->flags & ROUTE_PAGE) && accept_prefers_html(call_request_header(call, "Accept")))
         return api_page_home(call);
-    assert(call->db != NULL || route->lane == API_LANE_INLINE || call->pass != NULL);
+    assert(call->db || route->lane == API_LANE_INLINE || call->pass);
     const char *key = NULL;
     enum problem problem = check(call, client, &key);
     return problem == PROBLEM_NONE ? run(call, key) : problem;
@@ -204,11 +204,11 @@ static enum problem serve(struct call *call, const char *client)
 bool api_runs_ahead(const struct app *app, const struct api_request *request)
 {
     const char *id = request->path; /* of the third segment */
-    for (int i = 0; i < 3 && id != NULL; i++) {
+    for (int i = 0; i < 3 && id; i++) {
         id = strchr(id, '/');
-        id = id == NULL ? NULL : id + 1;
+        id = !id ? NULL : id + 1;
     }
-    size_t length = id == NULL ? 0 : strcspn(id, "/");
+    size_t length = !id ? 0 : strcspn(id, "/");
     return length > 0 && length < ID_SIZE &&
            teacher_shelf_weighs(app->teachers, id, length, request->body_size);
 }
@@ -219,7 +219,7 @@ static void plan_ahead(struct call *call, const char *client)
     const char *key = NULL;
     bool replayed = false;
     if (check(call, client, &key) == PROBLEM_NONE &&
-        (key == NULL || (idempotency_replay(call, key, &replayed) == PROBLEM_NONE && !replayed)))
+        (!key || (idempotency_replay(call, key, &replayed) == PROBLEM_NONE && !replayed)))
         (void)call->route->prepare(call); /* api_serve will say what is wrong */
 }
 
@@ -231,7 +231,7 @@ static void run_ahead(struct app *app, struct db *db, const char *client,
     call_init(&call, app, db, request, &reply);
     match_route(&call);
     call.route = call.match.malformed ? NULL : call.match.route;
-    bool ahead = call.route != NULL && (call.route->flags & ROUTE_AHEAD);
+    bool ahead = call.route && (call.route->flags & ROUTE_AHEAD);
     /* One transaction, which reads: each look by itself would cost as much as many networks. */
     if (ahead && db_begin_batch(db, false) == DB_OK) {
         plan_ahead(&call, client);
@@ -256,9 +256,9 @@ static void add_common_headers(struct call *call)
     struct api_reply *reply = call->reply;
     const char *origin = call_request_header(call, "Origin");
     reply_header_text(reply, "Request-Id", call->request->request_id);
-    if (reply_header_value(reply, "Cache-Control") == NULL)
+    if (!reply_header_value(reply, "Cache-Control"))
         reply_header_text(reply, "Cache-Control", "no-store");
-    bool fits = origin != NULL && strlen(origin) < sizeof reply->headers[0].value;
+    bool fits = origin && strlen(origin) < sizeof reply->headers[0].value;
     if (fits && cors_allows(call->app->settings.cors_origins, origin)) {
         reply_header_text(reply, "Access-Control-Allow-Origin", origin);
         reply_header_text(reply, "Vary", "Origin");
@@ -283,7 +283,7 @@ bool api_serve_quick(struct app *app, const struct api_request *request, struct 
     if (request->body_size > QUICK_BODY_BYTES)
         return false;
     const struct q_pass *pass = q_pass_take(app, request, app->settings.now_ms());
-    if (pass == NULL)
+    if (!pass)
         return false;
     struct call call;
     call_init(&call, app, NULL, request, reply);

@@ -109,7 +109,7 @@ static struct http_out *open_door(struct crowd *crowd, const char *token)
         .base = crowd->plan->server, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
     struct http_out *out = NULL;
     const char *problem = http_out_open(&settings, &out);
-    if (problem == NULL)
+    if (!problem)
         return out;
     fail(crowd, problem);
     return NULL;
@@ -134,7 +134,7 @@ static void live(struct crowd *crowd, struct agent_room *room, const char *token
     rng_seed(&rng, plan->seed, number);
     draw_physics(plan, &rng, physics);
     struct http_out *out = open_door(crowd, token);
-    if (out == NULL)
+    if (!out)
         return;
     enum agent_end end = AGENT_REPORTED;
     for (int64_t i = 0; i < plan->task.terms.submissions_per_agent && end == AGENT_REPORTED; i++) {
@@ -165,7 +165,7 @@ static void take_turns(struct crowd *crowd, struct agent_room *room, struct http
     char token[TOKEN_SIZE] = "", why[PROBLEM_LINE_SIZE] = "";
     uint64_t number;
     while (next_agent(crowd, &number))
-        if (admin == NULL)
+        if (!admin)
             live(crowd, room, crowd->plan->token, number);
         else if (agent_crowd_make(admin, number, token, sizeof token, why, sizeof why))
             live(crowd, room, token, number);
@@ -182,7 +182,7 @@ static void *thread_run(void *context)
     struct http_out *admin = NULL;
     if (!agent_room_init(&room, &plan->task))
         fail(crowd, "memory is short");
-    else if (plan->admin == NULL || (admin = open_door(crowd, plan->admin)) != NULL)
+    else if (!plan->admin || (admin = open_door(crowd, plan->admin)))
         take_turns(crowd, &room, admin);
     http_out_close(admin);
     agent_room_clear(&room, &plan->task);

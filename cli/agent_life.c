@@ -21,9 +21,8 @@ bool agent_room_init(struct agent_room *room, const struct agent_task *task)
                                 .gradient = calloc(count, sizeof(double)),
                                 .report = calloc(terms->scheme.report_length, sizeof(int64_t)),
                                 .world = env_open(task->env)};
-    return a3c_episode_init(&room->episode, &terms->net, task->max_steps) &&
-           room->parameters != NULL && room->gradient != NULL && room->report != NULL &&
-           room->world != NULL;
+    return a3c_episode_init(&room->episode, &terms->net, task->max_steps) && room->parameters &&
+           room->gradient && room->report && room->world;
 }
 
 void agent_room_clear(struct agent_room *room, const struct agent_task *task)
@@ -55,7 +54,7 @@ static enum agent_end fetch(struct http_out *out, const struct agent_task *task,
         return failed(why, size, answer.problem.text);
     const char *problem =
         agent_parameters_read(answer.body, answer.size, &task->terms, at, room->parameters);
-    if (problem != NULL)
+    if (problem)
         return failed(why, size, problem);
     return at->open && at->reports_left > 0 ? AGENT_REPORTED : AGENT_NOT_ASKED;
 }
@@ -73,7 +72,7 @@ static const char *make_report(const struct agent_task *task, struct agent_room 
     if (!a3c_gradient(&room->episode, &terms->net, room->parameters, &terms->loss, room->gradient))
         memset(room->gradient, 0, actor_critic_count(&terms->net) * sizeof *room->gradient);
     struct noise_source *noise = noise_source_new("report");
-    if (noise == NULL)
+    if (!noise)
         return "the system gives no randomness";
     enum local_status status = terms->scheme.mechanism->randomise(
         &terms->scheme, at->seed, room->gradient, noise, room->report);
@@ -89,7 +88,7 @@ static enum agent_end send_report(struct http_out *out, const struct agent_task 
     unsigned char random[16];
     struct http_out_answer answer;
     char *body = agent_submission_write(&task->terms.scheme, version, room->report);
-    if (body == NULL)
+    if (!body)
         return failed(why, size, "memory is short");
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(key, sizeof key, random, sizeof random);
@@ -119,7 +118,7 @@ enum agent_end agent_report(struct http_out *out, const struct agent_task *task,
     if (end != AGENT_REPORTED)
         return end;
     const char *problem = make_report(task, room, &at, physics, rng);
-    if (problem != NULL)
+    if (problem)
         return failed(why, why_size, problem);
     *out_score = room->episode.score;
     return send_report(out, task, room, at.version, out_version, why, why_size);

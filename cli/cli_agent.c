@@ -61,9 +61,9 @@ static void help(void)
 
 static int check_options(const struct options *o)
 {
-    if (o->server == NULL)
+    if (!o->server)
         return cli_complain(&flags, CLI_USAGE, "--server is missing");
-    if (o->aggregation == NULL)
+    if (!o->aggregation)
         return cli_complain(&flags, CLI_USAGE, "--aggregation is missing");
     return 0;
 }
@@ -73,7 +73,7 @@ static int read_variation(const struct env *env, const char *text, struct agent_
 {
     char name[64];
     const char *equals = strchr(text, '=');
-    size_t length = equals == NULL ? 0 : (size_t)(equals - text);
+    size_t length = !equals ? 0 : (size_t)(equals - text);
     if (length == 0 || length >= sizeof name)
         return cli_complain(&flags, CLI_USAGE, "--vary: \"%s\" is not NAME=VALUE[,VALUE...]", text);
     memcpy(name, text, length);
@@ -105,7 +105,7 @@ static int open_door(const struct options *o, const char *token, struct http_out
     const struct http_out_settings settings = {
         .base = o->server, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
     const char *problem = http_out_open(&settings, out);
-    return problem == NULL ? 0 : cli_complain(&flags, CLI_USAGE, "--server: %s", problem);
+    return !problem ? 0 : cli_complain(&flags, CLI_USAGE, "--server: %s", problem);
 }
 
 /* TOKEN is one of an agent. */
@@ -122,7 +122,7 @@ static int learn_terms(const struct options *o, const char *token, struct agent_
     const char *problem = http_out_do(out, &call, &answer) == HTTP_OUT_OK
                               ? agent_terms_read(answer.body, answer.size, terms)
                               : answer.problem.text;
-    if (problem != NULL)
+    if (problem)
         status = cli_complain(&flags, CLI_FAILED, "%s", problem);
     http_out_close(out);
     if (status == 0 && o->max_epsilon > 0 && terms->epsilon > o->max_epsilon)
@@ -137,7 +137,7 @@ static int learn_terms(const struct options *o, const char *token, struct agent_
 /* The terms are asked for with an agent's token: of the one agent, or of one made for it. */
 static int begin(const struct options *o, struct agent_crowd_plan *plan)
 {
-    if (plan->admin == NULL)
+    if (!plan->admin)
         return learn_terms(o, plan->token, &plan->task.terms);
     struct http_out *admin = NULL;
     char token[256] = "", why[PROBLEM_LINE_SIZE] = "";
@@ -154,9 +154,9 @@ static int begin(const struct options *o, struct agent_crowd_plan *plan)
 static int choose_world(const struct options *o, struct agent_crowd_plan *plan)
 {
     const struct agent_terms *terms = &plan->task.terms;
-    const char *name = o->environment != NULL ? o->environment : terms->environment;
+    const char *name = o->environment ? o->environment : terms->environment;
     const struct env *env = env_find(name);
-    if (env == NULL)
+    if (!env)
         return cli_complain(&flags, CLI_USAGE,
                             "--environment: \"%s\" is not a world of this program", name);
     if (env->state_dim != terms->net.input || env->action_count != terms->net.actions)
@@ -192,9 +192,9 @@ static int tell(const struct agent_crowd_report *report, bool json)
 
 static int check_tokens(const struct options *o, const struct agent_crowd_plan *plan)
 {
-    if (o->agents > 1 && plan->admin == NULL)
+    if (o->agents > 1 && !plan->admin)
         return cli_complain(&flags, CLI_USAGE, "several agents need TACET_ADMIN_TOKEN, to be made");
-    if (o->agents == 1 && plan->token == NULL)
+    if (o->agents == 1 && !plan->token)
         return cli_complain(&flags, CLI_USAGE, "TACET_TOKEN must hold the agent's token");
     return 0;
 }

@@ -181,7 +181,7 @@ static int judge(const struct options *options, const struct membership_attack *
     const struct dp_sgd_plan *claim = membership_attack_claim(attack);
     double *scores[2] = {calloc(runs, sizeof(double)), calloc(runs, sizeof(double))};
     int status = 0;
-    if (scores[0] == NULL || scores[1] == NULL) {
+    if (!scores[0] || !scores[1]) {
         status = complain(EXIT_FAILED, "out of memory");
     } else if (!collect(attack, options->sabotage, scores, runs)) {
         status = complain(EXIT_FAILED, "the training failed");
@@ -204,7 +204,7 @@ int cli_audit(int argc, char **argv)
     if (options.help)
         return print_help();
     const struct algorithm *algorithm = algorithm_find(options.algorithm);
-    if (algorithm == NULL || !algorithm->needs_dataset || !algorithm->mechanisms[MECHANISM_DPSGD])
+    if (!algorithm || !algorithm->needs_dataset || !algorithm->mechanisms[MECHANISM_DPSGD])
         return complain(EXIT_USAGE, "--algorithm must be one that trains on a dataset by DP-SGD");
     const struct membership_settings settings = {.algorithm = algorithm,
                                                  .experts = (uint32_t)options.number[EXPERTS],
@@ -218,8 +218,8 @@ int cli_audit(int argc, char **argv)
     if (prepared == ALGORITHM_NO_MEMORY)
         return complain(EXIT_FAILED, "out of memory");
     if (prepared != ALGORITHM_OK)
-        return complain(EXIT_FAILED, "no such training can be planned%s%s",
-                        message != NULL ? ": " : "", message != NULL ? message : "");
+        return complain(EXIT_FAILED, "no such training can be planned%s%s", message ? ": " : "",
+                        message ? message : "");
     status = judge(&options, attack);
     membership_attack_free(attack);
     return status;

@@ -36,7 +36,7 @@ static int read_flags(int argc, char **argv, struct request *out)
                              : strcmp(argv[i], "--role") == 0 ? &out->role
                              : strcmp(argv[i], "--name") == 0 ? &out->name
                                                               : NULL;
-        if (value == NULL) {
+        if (!value) {
             fprintf(stderr, "tacet client create: %s: no such flag; --help lists them\n", argv[i]);
             return 2;
         }
@@ -46,9 +46,8 @@ static int read_flags(int argc, char **argv, struct request *out)
         }
         *value = argv[++i];
     }
-    if (out->role == NULL || out->name == NULL) {
-        fprintf(stderr, "tacet client create: %s is missing\n",
-                out->role == NULL ? "--role" : "--name");
+    if (!out->role || !out->name) {
+        fprintf(stderr, "tacet client create: %s is missing\n", !out->role ? "--role" : "--name");
         return 2;
     }
     return 0;
@@ -69,22 +68,22 @@ static bool create(const struct request *request, char token[160], char *error, 
         !data_dir_signing_seed(request->data, settings.signing_seed, error, error_size))
         return false;
     database = database_open(request->data, error, error_size);
-    if (database == NULL)
+    if (!database)
         goto cleanup;
     struct db *db = database_connect(database, error, error_size);
-    if (db == NULL)
+    if (!db)
         goto cleanup;
     app = api_open(&settings);
-    const char *why = app == NULL ? "memory is short"
-                                  : api_client_create(app, db, request->name, request->role, token);
-    created = why == NULL;
+    const char *why =
+        !app ? "memory is short" : api_client_create(app, db, request->name, request->role, token);
+    created = !why;
     if (!created)
         snprintf(error, error_size, "%s", why);
     else if (is_new)
         fprintf(stderr, "tacet client create: %s is new: an empty service\n", request->data);
 cleanup:
     sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
-    if (app != NULL)
+    if (app)
         api_close(app);
     database_close(database);
     return created;
@@ -102,7 +101,7 @@ int cli_client(int argc, char **argv)
         return 2;
     }
     const char *data = getenv("TACET_DATA");
-    struct request request = {.data = data != NULL ? data : "./data"};
+    struct request request = {.data = data ? data : "./data"};
     int wrong = read_flags(argc - 1, argv + 1, &request);
     if (wrong != 0)
         return wrong;

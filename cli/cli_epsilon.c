@@ -30,7 +30,7 @@ static void print_help(void)
          "Says what a mechanism costs, certified from above and from below, by the accountants\n"
          "that the service charges by.\n");
     const struct epsilon_mechanism *mechanism;
-    for (unsigned i = 0; (mechanism = epsilon_mechanism_at(i)) != NULL; i++) {
+    for (unsigned i = 0; (mechanism = epsilon_mechanism_at(i)); i++) {
         printf("  %s: %s\n     ", mechanism->name, mechanism->summary);
         for (unsigned flag = 0; flag < FLAG_COUNT; flag++)
             if (mechanism->needs & FLAG_BIT(flag))
@@ -169,8 +169,8 @@ static int find_flag(const struct epsilon_options *options,
                      const struct epsilon_mechanism *mechanism, enum epsilon_flag *out)
 {
     *out = epsilon_flag_find(options->find);
-    bool solvable = mechanism->plan != NULL && *out != FLAG_COUNT &&
-                    (*out == FLAG_STEPS || *out == mechanism->noise);
+    bool solvable =
+        mechanism->plan && *out != FLAG_COUNT && (*out == FLAG_STEPS || *out == mechanism->noise);
     if (!solvable)
         return epsilon_complain(EXIT_USAGE, "--find: \"%s\" is nothing to solve %s for",
                                 options->find, mechanism->name);
@@ -218,8 +218,8 @@ static char *read_file(const char *name, size_t *out_size)
 {
     bool standard = strcmp(name, "-") == 0;
     FILE *file = standard ? stdin : fopen(name, "rb");
-    char *bytes = file != NULL ? malloc(EVENTS_MAX + 1) : NULL;
-    if (file == NULL) {
+    char *bytes = file ? malloc(EVENTS_MAX + 1) : NULL;
+    if (!file) {
         epsilon_complain(EXIT_USAGE, "--events: cannot read %s: %s", name, strerror(errno));
         return NULL;
     }
@@ -246,7 +246,7 @@ static int read_events(const char *name, struct composition *out)
     const char *why = NULL;
     size_t size = 0;
     char *bytes = read_file(name, &size);
-    if (bytes == NULL)
+    if (!bytes)
         return EXIT_USAGE;
     int status = 0;
     if (!event_text_read(bytes, size, &events, fault))
@@ -275,14 +275,13 @@ static int answer_plan(const struct epsilon_options *options,
 {
     unsigned question = FLAG_BIT(FLAG_DELTA) | FLAG_BIT(FLAG_EPSILON);
     struct composition plan = {0};
-    int status = mechanism != NULL ? epsilon_flags_check(options, mechanism->needs,
-                                                         mechanism->may | question, mechanism->name)
-                                   : epsilon_flags_check(options, 0, question, "--events");
+    int status = mechanism ? epsilon_flags_check(options, mechanism->needs,
+                                                 mechanism->may | question, mechanism->name)
+                           : epsilon_flags_check(options, 0, question, "--events");
     if (status == 0)
         status = check_question(options);
     if (status == 0)
-        status = mechanism != NULL ? mechanism->plan(options, &plan)
-                                   : read_events(options->events, &plan);
+        status = mechanism ? mechanism->plan(options, &plan) : read_events(options->events, &plan);
     if (status == 0)
         status = price(options, &plan, out);
     composition_clear(&plan);
@@ -292,21 +291,21 @@ static int answer_plan(const struct epsilon_options *options,
 static int answer(const struct epsilon_options *options, struct epsilon_lines *out)
 {
     bool target = options->given & FLAG_BIT(FLAG_TARGET_EPSILON);
-    if ((options->mechanism == NULL) == (options->events == NULL))
+    if ((!options->mechanism) == (options->events == NULL))
         return epsilon_complain(EXIT_USAGE, "either --mechanism or --events is needed");
     if (target != (options->find != NULL))
         return epsilon_complain(EXIT_USAGE, "--target-epsilon and --find go together");
-    if (options->events != NULL && options->find != NULL)
+    if (options->events && options->find)
         return epsilon_complain(EXIT_USAGE, "--find: is nothing for --events");
-    if (options->events != NULL)
+    if (options->events)
         return answer_plan(options, NULL, out);
     const struct epsilon_mechanism *mechanism = epsilon_mechanism_find(options->mechanism);
-    if (mechanism == NULL)
+    if (!mechanism)
         return epsilon_complain(EXIT_USAGE, "--mechanism: there is no \"%s\"; --help lists them",
                                 options->mechanism);
-    if (options->find != NULL)
+    if (options->find)
         return solve(options, mechanism, out);
-    if (mechanism->plan != NULL)
+    if (mechanism->plan)
         return answer_plan(options, mechanism, out);
     int status = epsilon_flags_check(options, mechanism->needs, mechanism->may, mechanism->name);
     return status != 0 ? status : mechanism->answer(options, out);

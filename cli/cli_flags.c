@@ -29,7 +29,7 @@ void cli_flags_help(const struct cli_flags *flags)
         char head[40];
         const char *line = flag->meaning;
         snprintf(head, sizeof head, "--%s %s", flag->name, flag->value);
-        for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, head[0] = '\0')
+        for (const char *end; (end = strchr(line, '\n')); line = end + 1, head[0] = '\0')
             printf("  %-24s %.*s\n", head, (int)(end - line), line);
         printf("  %-24s %s\n", head, line);
     }
@@ -113,7 +113,7 @@ int cli_flags_read(const struct cli_flags *flags, int argc, char **argv, void *o
             return 0;
         }
         const struct cli_flag *flag = find(flags, argv[i]);
-        if (flag == NULL)
+        if (!flag)
             return cli_complain(flags, CLI_USAGE, "%s: no such flag; --help lists them", argv[i]);
         void *place = (char *)options + flag->offset;
         if (flag->kind == CLI_SWITCH) {

@@ -71,7 +71,7 @@ static int read_tolerance(const char *text, struct options *out)
 {
     char *end = NULL;
     double x = text ? strtod(text, &end) : NAN;
-    if (text == NULL || end == text || *end != '\0' || !isfinite(x) || x < 0.0)
+    if (!text || end == text || *end != '\0' || !isfinite(x) || x < 0.0)
         return complain(EXIT_USAGE, "--tolerance: \"%s\" is not a number from 0 on",
                         text ? text : "");
     out->given = true;
@@ -122,11 +122,11 @@ static char *read_file(const char *name, size_t *out_size)
         used += fread(bytes + used, 1, room - used, file);
         good = !ferror(file);
     }
-    if (file == NULL || (!good && ferror(file)))
+    if (!file || (!good && ferror(file)))
         complain(EXIT_USAGE, "%s: cannot be read: %s", name, strerror(errno));
     else if (!good || used > FILE_MAX)
         good = complain(0, "%s: larger than 64 MiB, or out of memory", name) != 0;
-    if (file != NULL && !standard)
+    if (file && !standard)
         fclose(file);
     *out_size = used;
     if (good)
@@ -221,7 +221,7 @@ static bool show(const struct options *options, const char *name, const struct r
         return true;
     }
     char *text = replay_json_of_file(name, file, results, tolerance);
-    if (text == NULL)
+    if (!text)
         return false;
     printf("%s%s", tally->begun ? "," : "{\"files\":[", text);
     tally->begun = true;
@@ -237,7 +237,7 @@ static int replay_one(const struct options *options, const char *name, struct ta
     struct replay_result *results = NULL;
     size_t size = 0;
     char *bytes = read_file(name, &size);
-    if (bytes == NULL)
+    if (!bytes)
         return EXIT_USAGE;
     int status = 0;
     if (!replay_file_read(bytes, size, &file, fault)) {
@@ -245,7 +245,7 @@ static int replay_one(const struct options *options, const char *name, struct ta
         goto cleanup;
     }
     results = calloc(file.count, sizeof *results);
-    if (results == NULL) {
+    if (!results) {
         status = complain(EXIT_FAILED, "out of memory");
         goto cleanup;
     }
@@ -283,7 +283,7 @@ static int replay_all_files(const struct options *options)
 int cli_replay(int argc, char **argv)
 {
     struct options options = {.files = calloc((size_t)argc + 1, sizeof(char *))};
-    if (options.files == NULL)
+    if (!options.files)
         return complain(EXIT_FAILED, "out of memory");
     int status = read_options(argc, argv, &options);
     if (status == 0 && options.help)

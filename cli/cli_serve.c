@@ -123,7 +123,7 @@ static int run(const struct config *config, const struct worlds *worlds)
     umask(077);
 
     struct server *server = server_start(config, worlds, error, sizeof error);
-    if (server == NULL) {
+    if (!server) {
         fprintf(stderr, "tacet serve: %s\n", error);
         return 1;
     }
@@ -162,7 +162,7 @@ int cli_serve(int argc, char **argv)
         return 2;
     }
     struct worlds *worlds = open_worlds(&config, error, sizeof error);
-    if (worlds == NULL) {
+    if (!worlds) {
         fprintf(stderr, "tacet serve: %s\n", error);
         return 2;
     }

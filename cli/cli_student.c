@@ -53,15 +53,15 @@ static void help(void)
 
 static int make_plan(struct options *o)
 {
-    if (o->environment == NULL)
+    if (!o->environment)
         return cli_complain(&flags, CLI_USAGE, "--environment is missing");
     const struct env *env = env_find(o->environment);
-    if (env == NULL)
+    if (!env)
         return cli_complain(&flags, CLI_USAGE,
                             "--environment: \"%s\" is not a world of this program", o->environment);
-    if (o->teacher != NULL && o->server == NULL)
+    if (o->teacher && !o->server)
         return cli_complain(&flags, CLI_USAGE, "--server is missing");
-    if (o->teacher != NULL && getenv("TACET_TOKEN") == NULL)
+    if (o->teacher && !getenv("TACET_TOKEN"))
         return cli_complain(&flags, CLI_USAGE, "TACET_TOKEN must hold the student's token");
     struct ppo_settings settings = ppo_defaults();
     assert(settings.worlds * settings.steps == ROLLOUT);
@@ -113,9 +113,9 @@ static int live(struct options *o)
     char why[PROBLEM_LINE_SIZE];
     const struct http_out_settings settings = {
         .base = o->server, .token = getenv("TACET_TOKEN"), .patience_s = HTTP_OUT_PATIENCE_S};
-    if (o->plan.teacher != NULL) {
+    if (o->plan.teacher) {
         const char *problem = http_out_open(&settings, &o->plan.door);
-        if (problem != NULL)
+        if (problem)
             return cli_complain(&flags, CLI_USAGE, "--server: %s", problem);
         if (!student_check_teacher(&o->plan, why))
             return cli_complain(&flags, CLI_FAILED, "%s", why);

@@ -122,7 +122,7 @@ static int read_text(const char *name, const char *text, const char **out)
 {
     if (text[0] == '\0')
         return epsilon_complain(EXIT_USAGE, "--%s: the value is empty", name);
-    if (*out != NULL)
+    if (*out)
         return epsilon_complain(EXIT_USAGE, "--%s is given twice", name);
     *out = text;
     return 0;
@@ -135,11 +135,11 @@ static int read_value(const char *name, const char *value, struct epsilon_option
                         : strcmp(name, "find") == 0    ? &out->find
                                                        : NULL;
     enum epsilon_flag flag = epsilon_flag_find(name);
-    if (text == NULL && flag == FLAG_COUNT)
+    if (!text && flag == FLAG_COUNT)
         return epsilon_complain(EXIT_USAGE, "--%s: no such flag; --help lists them", name);
-    if (value == NULL)
+    if (!value)
         return epsilon_complain(EXIT_USAGE, "--%s: a value must follow", name);
-    return text != NULL ? read_text(name, value, text) : read_number(flag, value, out);
+    return text ? read_text(name, value, text) : read_number(flag, value, out);
 }
 
 int epsilon_flags_read(int argc, char **argv, struct epsilon_options *out)
@@ -159,16 +159,16 @@ int epsilon_flags_read(int argc, char **argv, struct epsilon_options *out)
         if (strncmp(argument, "--", 2) != 0)
             return epsilon_complain(EXIT_USAGE, "%s: no such argument; --help lists flags",
                                     argument);
-        size_t size = equals != NULL ? (size_t)(equals - argument - 2) : strlen(argument + 2);
+        size_t size = equals ? (size_t)(equals - argument - 2) : strlen(argument + 2);
         snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : sizeof name - 1),
                  argument + 2);
-        const char *value = equals != NULL                     ? equals + 1
+        const char *value = equals                             ? equals + 1
                             : cli_value_follows(argc, argv, i) ? argv[i + 1]
                                                                : NULL;
         int status = read_value(name, value, out);
         if (status != 0)
             return status;
-        i += equals == NULL;
+        i += !equals;
     }
     return 0;
 }

@@ -60,7 +60,7 @@ static void print_json(const struct epsilon_lines *lines)
     for (unsigned i = 0; i < lines->count; i++) {
         const struct epsilon_line *line = &lines->line[i];
         printf("%s\"%s\":", i == 0 ? "{" : ",", line->name);
-        if (line->text != NULL)
+        if (line->text)
             printf("\"%s\"", line->text);
         else
             print_exactly(line->value);
@@ -87,8 +87,7 @@ static void print_lines(const struct epsilon_lines *lines)
         const struct epsilon_line *line = &lines->line[i];
         char number[32];
         shorten(line, number);
-        printf("%-17s %-13s %s\n", line->name, line->text != NULL ? line->text : number,
-               line->meaning);
+        printf("%-17s %-13s %s\n", line->name, line->text ? line->text : number, line->meaning);
     }
 }
 

@@ -185,7 +185,7 @@ const struct epsilon_mechanism *epsilon_mechanism_at(unsigned index)
 const struct epsilon_mechanism *epsilon_mechanism_find(const char *name)
 {
     const struct epsilon_mechanism *mechanism;
-    for (unsigned i = 0; (mechanism = epsilon_mechanism_at(i)) != NULL; i++)
+    for (unsigned i = 0; (mechanism = epsilon_mechanism_at(i)); i++)
         if (strcmp(mechanism->name, name) == 0)
             return mechanism;
     return NULL;

@@ -197,7 +197,7 @@ int expert_flags_request(struct expert_options *o, struct expert_request *out)
         .trajectories = (uint32_t)o->trajectories,
         .max_steps = (uint32_t)o->max_steps,
         .min_action_probability = p,
-        .policies = o->policies != NULL,
+        .policies = o->policies,
         .encoding = o->encoding,
     };
     return 0;

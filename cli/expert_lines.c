@@ -81,7 +81,7 @@ void expert_lines_split_policy(const char *line, size_t size, struct expert_poli
     assert(size > sizeof head && memcmp(line, head, sizeof head - 1) == 0 && line[size - 1] == '}');
     const char *expert = line + sizeof head - 1;
     const char *quote = memchr(expert, '"', size - (sizeof head - 1));
-    assert(quote != NULL && strncmp(quote, middle, sizeof middle - 1) == 0);
+    assert(quote && strncmp(quote, middle, sizeof middle - 1) == 0);
     const char *network = quote + sizeof middle - 1;
     *out = (struct expert_policy_text){.expert = expert,
                                        .expert_size = (int)(quote - expert),

@@ -49,7 +49,7 @@ static bool keep_returns(struct expert_state *state, const double *returns, size
     if (state->room - state->experts < count) {
         size_t room = 2 * state->room + 64;
         double *larger = reallocarray(state->returns, room, sizeof *larger);
-        if (larger == NULL)
+        if (!larger)
             return false;
         state->returns = larger;
         state->room = room;
@@ -139,7 +139,7 @@ static enum expert_state_status read_lines(struct expert_state *state, char *tex
 {
     char *end;
     *out_used = *out_lines = 0;
-    for (char *line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    for (char *line = text; (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
         enum expert_state_status status = read_line(state, (*out_lines)++, line, flags);
         if (status != EXPERT_STATE_OK)
@@ -183,7 +183,7 @@ static enum expert_state_status read_file(struct expert_state *state, const char
     if (!S_ISREG(facts.st_mode) || facts.st_size > FILE_MAX)
         return damaged(state);
     char *text = calloc(1, (size_t)facts.st_size + 1);
-    if (text == NULL)
+    if (!text)
         return failed(state, "out of memory");
     size_t used = 0, lines = 0;
     enum expert_state_status status = EXPERT_STATE_OK;
@@ -207,9 +207,9 @@ static enum expert_state_status read_file(struct expert_state *state, const char
 enum expert_state_status expert_state_open(struct expert_state *state, const char *path,
                                            const char *flags)
 {
-    assert(strchr(flags, '\n') == NULL);
+    assert(!strchr(flags, '\n'));
     *state = (struct expert_state){.path = path, .handle = -1};
-    if (path == NULL)
+    if (!path)
         return EXPERT_STATE_OK;
     state->handle = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (state->handle < 0)
@@ -223,7 +223,7 @@ enum expert_state_status expert_state_open(struct expert_state *state, const cha
 
 bool expert_state_dataset(struct expert_state *state, const char *id)
 {
-    assert(strchr(id, '\n') == NULL && strlen(id) < sizeof state->dataset);
+    assert(!strchr(id, '\n') && strlen(id) < sizeof state->dataset);
     if (strcmp(state->dataset, id) == 0)
         return true;
     snprintf(state->dataset, sizeof state->dataset, "%s", id);

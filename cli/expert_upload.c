@@ -31,7 +31,7 @@ bool expert_upload_open(struct expert_upload *upload, const struct expert_upload
 {
     *upload = (struct expert_upload){.settings = *settings};
     const char *wrong = http_out_open(&settings->server, &upload->out);
-    return wrong == NULL || failed(upload, "%s", wrong);
+    return !wrong || failed(upload, "%s", wrong);
 }
 
 void expert_upload_close(struct expert_upload *upload)
@@ -152,7 +152,7 @@ static bool check_dataset(struct expert_upload *upload, bool complete)
 bool expert_upload_begin(struct expert_upload *upload, const char *known, bool complete)
 {
     const char *named = upload->settings.dataset;
-    const char *id = named != NULL ? named : known;
+    const char *id = named ? named : known;
     if (id[0] == '\0' && !make_dataset(upload))
         return false;
     if (id[0] != '\0' && is_id(id))
@@ -206,10 +206,10 @@ bool expert_upload_setting(struct expert_upload *upload, uint64_t setting,
 {
     if (!send_trajectories(upload, setting, text))
         return false;
-    const char *line = text->policies, *end = line == NULL ? NULL : line + text->policies_size;
+    const char *line = text->policies, *end = !line ? NULL : line + text->policies_size;
     while (line < end) {
         const char *feed = memchr(line, '\n', (size_t)(end - line));
-        assert(feed != NULL);
+        assert(feed);
         if (!send_policy(upload, line, (size_t)(feed - line)))
             return false;
         line = feed + 1;

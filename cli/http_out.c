@@ -69,16 +69,16 @@ static const char *authority_of(const char *base)
 static const char *check(const struct http_out_settings *settings)
 {
     const char *authority = authority_of(settings->base);
-    if (authority == NULL)
+    if (!authority)
         return "the address must begin with http:// or https://";
     size_t host = strcspn(authority, "/");
-    if (host == 0 || !visible(settings->base) || strpbrk(settings->base, "?#") != NULL ||
+    if (host == 0 || !visible(settings->base) || strpbrk(settings->base, "?#") ||
         strlen(settings->base) > URL_SIZE / 2)
         return "the address must be http[s]://host[:port][/prefix]";
-    if (memchr(authority, '@', host) != NULL)
+    if (memchr(authority, '@', host))
         return "the address holds a user name: a server is told who calls by a token";
-    if (settings->token != NULL && (settings->token[0] == '\0' || !visible(settings->token) ||
-                                    strlen(settings->token) > URL_SIZE / 2))
+    if (settings->token && (settings->token[0] == '\0' || !visible(settings->token) ||
+                            strlen(settings->token) > URL_SIZE / 2))
         return "the token has characters that no token has";
     return NULL;
 }
@@ -92,27 +92,25 @@ static bool fill(struct http_out *out, const struct http_out_settings *settings)
     out->patience_s = settings->patience_s;
     out->waiting = settings->waiting;
     out->context = settings->context;
-    if (settings->ca_file != NULL)
+    if (settings->ca_file)
         out->ca_file = strdup(settings->ca_file);
-    if (settings->token != NULL &&
-        asprintf(&out->bearer, "Authorization: Bearer %s", settings->token) < 0)
+    if (settings->token && asprintf(&out->bearer, "Authorization: Bearer %s", settings->token) < 0)
         out->bearer = NULL;
     out->curl = curl_easy_init();
-    return out->base != NULL && out->curl != NULL &&
-           (settings->ca_file == NULL || out->ca_file != NULL) &&
-           (settings->token == NULL || out->bearer != NULL);
+    return out->base && out->curl && (!settings->ca_file || out->ca_file) &&
+           (!settings->token || out->bearer);
 }
 
 const char *http_out_open(const struct http_out_settings *settings, struct http_out **out)
 {
     const char *wrong = check(settings);
-    if (wrong != NULL)
+    if (wrong)
         return wrong;
     /* Counted by libcurl: every open has its close. */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return "the HTTP library could not be started";
     struct http_out *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL) {
+    if (!fresh) {
         curl_global_cleanup();
         return "out of memory";
     }
@@ -126,10 +124,10 @@ const char *http_out_open(const struct http_out_settings *settings, struct http_
 
 void http_out_close(struct http_out *out)
 {
-    if (out == NULL)
+    if (!out)
         return;
     curl_easy_cleanup(out->curl);
-    if (out->bearer != NULL)
+    if (out->bearer)
         sodium_memzero(out->bearer, strlen(out->bearer));
     free(out->bearer);
     free(out->base);
@@ -143,7 +141,7 @@ bool http_out_in_clear(const char *base)
 {
     static const char *const near[] = {"localhost", "127.0.0.1", "[::1]"};
     const char *authority = authority_of(base);
-    if (authority == NULL || strncasecmp(base, "https:", 6) == 0)
+    if (!authority || strncasecmp(base, "https:", 6) == 0)
         return false;
     size_t host = authority[0] == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":/");
     for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
@@ -165,7 +163,7 @@ static size_t keep(char *bytes, size_t one, size_t count, void *context)
     if (need > out->room) {
         size_t room = need < 4096 ? 4096 : 2 * need;
         char *larger = realloc(out->body, room);
-        if (larger == NULL) {
+        if (!larger) {
             out->no_memory = true;
             return 0;
         }
@@ -182,13 +180,13 @@ static size_t keep(char *bytes, size_t one, size_t count, void *context)
 static bool add_header(struct curl_slist **list, const char *name, const char *value)
 {
     char *line = NULL;
-    if (value == NULL)
+    if (!value)
         return true;
     if (asprintf(&line, "%s%s%s", name, name[0] == '\0' ? "" : ": ", value) < 0)
         return false;
     struct curl_slist *longer = curl_slist_append(*list, line);
     free(line);
-    if (longer == NULL)
+    if (!longer)
         return false;
     *list = longer;
     return true;
@@ -197,9 +195,9 @@ static bool add_header(struct curl_slist **list, const char *name, const char *v
 static bool make_headers(const struct http_out *out, const struct http_out_call *call,
                          struct curl_slist **list)
 {
-    const char *type = call->content_type != NULL ? call->content_type : "application/json";
+    const char *type = call->content_type ? call->content_type : "application/json";
     return add_header(list, "", out->bearer) && add_header(list, "Idempotency-Key", call->key) &&
-           add_header(list, "Content-Type", call->body == NULL ? NULL : type) &&
+           add_header(list, "Content-Type", !call->body ? NULL : type) &&
            add_header(list, "Content-Encoding", call->content_encoding) &&
            add_header(list, "", call->header);
 }
@@ -207,17 +205,17 @@ static bool make_headers(const struct http_out *out, const struct http_out_call 
 static void set_body(CURL *curl, const struct http_out_call *call)
 {
     bool get = strcmp(call->method, "GET") == 0;
-    if (call->body == NULL && get)
+    if (!call->body && get)
         return;
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                     (curl_off_t)(call->body == NULL ? 0 : call->body_size));
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call->body == NULL ? "" : call->body);
+                     (curl_off_t)(!call->body ? 0 : call->body_size));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, !call->body ? "" : call->body);
 }
 
 /* True when doing CALL twice does no more than doing it once. */
 static bool repeatable(const struct http_out_call *call)
 {
-    return call->key != NULL || strcmp(call->method, "POST") != 0;
+    return call->key || strcmp(call->method, "POST") != 0;
 }
 
 /* False: the address and the path are too long together. */
@@ -240,7 +238,7 @@ static bool set_up(struct http_out *out, const struct http_out_call *call,
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
     /* On a kept connection that turns out dead libcurl sends again by itself. */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, repeatable(call) ? 0L : 1L);
-    if (out->ca_file != NULL)
+    if (out->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, out->ca_file);
     set_body(curl, call);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method);
@@ -256,7 +254,7 @@ static CURLcode attempt(struct http_out *out, const struct http_out_call *call)
     CURLcode code = CURLE_OUT_OF_MEMORY;
     out->size = 0;
     out->too_large = out->no_memory = false;
-    if (out->body != NULL)
+    if (out->body)
         out->body[0] = '\0';
     if (make_headers(out, call, &headers))
         code = set_up(out, call, headers) ? curl_easy_perform(out->curl) : CURLE_URL_MALFORMAT;
@@ -302,7 +300,7 @@ static enum judgement judge_answer(struct http_out *out, const struct http_out_c
                                    struct http_out_answer *answer)
 {
     curl_easy_getinfo(out->curl, CURLINFO_RESPONSE_CODE, &answer->http);
-    answer->body = out->body != NULL ? out->body : "";
+    answer->body = out->body ? out->body : "";
     answer->size = out->size;
     answer->replayed = http_out_header(out, "Idempotency-Replayed") != NULL;
     out->met = true;
@@ -373,7 +371,7 @@ enum http_out_status http_out_do(struct http_out *out, const struct http_out_cal
         failing_since = failing_since < 0 ? now : failing_since;
         if (now + pause - failing_since > patience)
             return failed;
-        if (out->waiting != NULL)
+        if (out->waiting)
             out->waiting(out->context, answer->problem.text, pause);
         sleep_for(pause);
     }

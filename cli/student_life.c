@@ -33,11 +33,11 @@ bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LIN
     const char *problem = http_out_do(plan->door, &call, &answer) == HTTP_OUT_OK
                               ? student_model_read(answer.body, answer.size, &dim, &actions)
                               : answer.problem.text;
-    if (problem == NULL && (dim != plan->env->state_dim || actions != plan->env->action_count))
+    if (!problem && (dim != plan->env->state_dim || actions != plan->env->action_count))
         problem = "the teacher answers states of another world";
-    if (problem != NULL)
+    if (problem)
         snprintf(why, PROBLEM_LINE_SIZE, "%s", problem);
-    return problem == NULL;
+    return !problem;
 }
 
 /* ---- asking */
@@ -81,7 +81,7 @@ static enum kickstart_reply ask(void *context, float *states, uint32_t count,
     if (reply != KICKSTART_ANSWERED)
         return reply;
     char *body = student_query_write(states, count, env->state_dim, 0);
-    if (body == NULL) {
+    if (!body) {
         fail(student->report, "memory is short");
         return KICKSTART_BROKEN;
     }
@@ -91,7 +91,7 @@ static enum kickstart_reply ask(void *context, float *states, uint32_t count,
         return reply;
     const char *problem = student_answer_read(answer.body, answer.size, count, env->action_count,
                                               out_probabilities, &at, &starved);
-    if (problem != NULL) {
+    if (problem) {
         fail(student->report, problem);
         return KICKSTART_BROKEN;
     }
@@ -110,7 +110,7 @@ static void learn(struct student *student, struct ppo *ppo)
     uint64_t rollout = (uint64_t)plan->settings.worlds * plan->settings.steps;
     uint64_t updates = (plan->transitions + rollout - 1) / rollout;
     out->curve = calloc(updates, sizeof *out->curve);
-    if (out->curve == NULL) {
+    if (!out->curve) {
         fail(out, "memory is short");
         return;
     }
@@ -138,7 +138,7 @@ void student_run(const struct student_plan *plan, struct student_report *out)
     env_defaults(plan->env, physics);
     rng_seed(&rng, plan->seed, 0);
     struct ppo *ppo = ppo_new(&plan->settings, plan->env, physics, &rng);
-    if (ppo == NULL || (plan->teacher != NULL && !ppo_set_guide(ppo, &guide)))
+    if (!ppo || (plan->teacher && !ppo_set_guide(ppo, &guide)))
         fail(out, "memory is short");
     else
         learn(&student, ppo);

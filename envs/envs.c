@@ -49,7 +49,7 @@ int env_parameter_index(const struct env *env, const char *name)
 void *env_open(const struct env *env)
 {
     void *state = calloc(1, env->state_size > 0 ? env->state_size : 1);
-    if (state != NULL && env->open != NULL && !env->open(env, state)) {
+    if (state && env->open && !env->open(env, state)) {
         free(state);
         return NULL;
     }
@@ -58,9 +58,9 @@ void *env_open(const struct env *env)
 
 void env_close(const struct env *env, void *state)
 {
-    if (state == NULL)
+    if (!state)
         return;
-    if (env->close != NULL)
+    if (env->close)
         env->close(state);
     free(state);
 }

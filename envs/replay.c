@@ -254,7 +254,7 @@ const struct replay_world *replay_find(const char *name)
     for (size_t i = 0; i < WORLDS; i++) {
         if (strcmp(name, table[i].env->name) == 0)
             return &table[i];
-        for (size_t r = 0; table[i].references[r] != NULL; r++)
+        for (size_t r = 0; table[i].references[r]; r++)
             if (strcmp(name, table[i].references[r]) == 0)
                 return &table[i];
     }

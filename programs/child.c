@@ -43,7 +43,7 @@ static int64_t now_ms(void)
 enum child_status child_start(const struct child_settings *settings, struct child **out)
 {
     struct child *child = malloc(sizeof *child);
-    if (child == NULL)
+    if (!child)
         return CHILD_NO_MEMORY;
     memset(child, 0, offsetof(struct child, answer));
     child->settings = *settings;
@@ -64,7 +64,7 @@ static void end_complaint(struct child *child)
     if (child->complained > 0 && child->complaints < CHILD_COMPLAINTS_MAX) {
         child->complaint[child->complained] = '\0';
         child->complaints++;
-        if (child->settings.said != NULL)
+        if (child->settings.said)
             child->settings.said(child->settings.context, child->complaint);
     }
     child->complained = 0;
@@ -101,7 +101,7 @@ static enum child_status take(struct child *child, size_t *out_line)
         return CHILD_ENDED;
     char *end = memchr(child->answer + child->used, '\n', (size_t)count);
     child->used += (size_t)count;
-    if (end == NULL)
+    if (!end)
         return child->used == sizeof child->answer ? CHILD_TOO_LONG : CHILD_OK;
     *out_line = (size_t)(end - child->answer);
     return *out_line + 1 == child->used ? CHILD_OK : CHILD_OUT_OF_TURN;
@@ -120,7 +120,7 @@ static enum child_status give(struct child *child, const char **at, size_t *left
 
 static bool may_go_on(struct child *child, int64_t now)
 {
-    if (child->settings.go_on == NULL || now - child->asked_ms < GO_ON_EVERY_MS)
+    if (!child->settings.go_on || now - child->asked_ms < GO_ON_EVERY_MS)
         return true;
     child->asked_ms = now;
     return child->settings.go_on(child->settings.context);
@@ -207,7 +207,7 @@ static void wait_for_end(struct child *child)
 
 void child_end(struct child *child)
 {
-    if (child == NULL)
+    if (!child)
         return;
     spawned_close_input(&child->process);
     if (!child->failed)

@@ -22,7 +22,7 @@ struct body_pipe {
 struct body_pipe *body_pipe_new(struct body_pipe_hooks hooks)
 {
     struct body_pipe *pipe = malloc(sizeof *pipe);
-    if (pipe == NULL)
+    if (!pipe)
         return NULL;
     pthread_mutex_init(&pipe->lock, NULL);
     pthread_cond_init(&pipe->arrived, NULL);
@@ -34,7 +34,7 @@ struct body_pipe *body_pipe_new(struct body_pipe_hooks hooks)
 
 void body_pipe_free(struct body_pipe *pipe)
 {
-    if (pipe == NULL)
+    if (!pipe)
         return;
     pthread_cond_destroy(&pipe->arrived);
     pthread_mutex_destroy(&pipe->lock);

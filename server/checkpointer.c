@@ -61,7 +61,7 @@ static void *checkpointer_run(void *context)
 struct checkpointer *checkpointer_start(struct db *db)
 {
     struct checkpointer *checkpointer = malloc(sizeof *checkpointer);
-    if (checkpointer == NULL)
+    if (!checkpointer)
         return NULL;
     *checkpointer = (struct checkpointer){.state = IDLE, .db = db};
     pthread_mutex_init(&checkpointer->lock, NULL);
@@ -93,7 +93,7 @@ bool checkpointer_tend(struct checkpointer *checkpointer, size_t blocks)
 
 void checkpointer_stop(struct checkpointer *checkpointer)
 {
-    if (checkpointer == NULL)
+    if (!checkpointer)
         return;
     pthread_mutex_lock(&checkpointer->lock);
     checkpointer->state = STOPPING;

@@ -60,7 +60,7 @@ static void answer_problem(struct committer *committer, struct exchange *exchang
 
 static bool any_writes(const struct exchange *list)
 {
-    for (; list != NULL; list = list->next)
+    for (; list; list = list->next)
         if (list->route.writes)
             return true;
     return false;
@@ -93,11 +93,11 @@ static enum db_status serve_batch(struct committer *committer, struct batch *bat
     enum db_status status = db_begin_batch(committer->db, writes);
     if (status != DB_OK)
         return status;
-    for (struct exchange *x = batch->first; x != NULL; x = x->next) {
+    for (struct exchange *x = batch->first; x; x = x->next) {
         if (x->reply.status != 0) /* of an attempt before */
             forget_reply(x);
         api_serve(committer->app, committer->db, &x->request, &x->reply);
-        if (x->next == NULL && writes) /* who joins may want to write */
+        if (!x->next && writes) /* who joins may want to write */
             let_join(committer, batch, x);
     }
     status = db_commit_batch(committer->db);
@@ -132,7 +132,7 @@ static void answer_failure(struct committer *committer, struct exchange *list,
     const char *slug = status == DB_FULL    ? "storage-full"
                        : status == DB_RETRY ? "overloaded"
                                             : "internal-error";
-    for (struct exchange *x = list; x != NULL; x = x->next) {
+    for (struct exchange *x = list; x; x = x->next) {
         struct exchange *rest = x->next;
         x->next = NULL;
         struct batch alone = {.first = x, .count = 1};
@@ -146,7 +146,7 @@ static void answer_failure(struct committer *committer, struct exchange *list,
 static void let_go(struct committer *committer, struct exchange *list, unsigned count)
 {
     lane_release(&committer->lane, count);
-    while (list != NULL) {
+    while (list) {
         struct exchange *rest = list->next;
         exchange_finish(list);
         list = rest;
@@ -155,7 +155,7 @@ static void let_go(struct committer *committer, struct exchange *list, unsigned 
 
 static void tend_log(struct committer *committer)
 {
-    if (committer->checkpointer == NULL ||
+    if (!committer->checkpointer ||
         !checkpointer_tend(committer->checkpointer, db_log_blocks(committer->db)))
         return;
     (void)db_checkpoint(committer->db, NULL); /* what was not done comes round again */
@@ -166,7 +166,7 @@ static void *committer_run(void *context)
 {
     struct committer *committer = context;
     struct batch batch;
-    while ((batch.first = lane_take(&committer->lane, committer->batch, &batch.count)) != NULL) {
+    while ((batch.first = lane_take(&committer->lane, committer->batch, &batch.count))) {
         batch.most = committer->batch;
         enum db_status status = serve_with_retries(committer, &batch);
         if (status != DB_OK)
@@ -193,7 +193,7 @@ struct committer *committer_start(struct app *app, struct db *db, struct db *hel
 {
     assert(queue > 0 && batch > 0);
     struct committer *committer = malloc(sizeof *committer);
-    if (committer == NULL)
+    if (!committer)
         return NULL;
     *committer = (struct committer){
         .app = app, .db = db, .helper = helper, .metrics = metrics, .batch = batch};
@@ -215,7 +215,7 @@ struct lane *committer_lane(struct committer *committer)
 
 void committer_stop(struct committer *committer)
 {
-    if (committer == NULL)
+    if (!committer)
         return;
     lane_stop(&committer->lane);
     pthread_join(committer->thread, NULL);

@@ -184,19 +184,19 @@ static bool read_flags(struct config *config, int argc, char **argv, bool *out_h
             return true;
         }
         const char *equals = strchr(flag, '=');
-        size_t length = equals != NULL ? (size_t)(equals - flag) : strlen(flag);
+        size_t length = equals ? (size_t)(equals - flag) : strlen(flag);
         const struct setting *setting =
             strncmp(flag, "--", 2) == 0 ? find_setting(flag + 2, length - 2) : NULL;
-        if (setting == NULL) {
+        if (!setting) {
             snprintf(error, error_size, "%.*s: no such flag; --help lists them", (int)length, flag);
             return false;
         }
         bool next_is_value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0;
-        const char *value = equals != NULL                 ? equals + 1
+        const char *value = equals                         ? equals + 1
                             : next_is_value                ? argv[++i]
                             : setting->kind == KIND_SWITCH ? "on"
                                                            : NULL;
-        if (value == NULL) {
+        if (!value) {
             snprintf(error, error_size, "%s: a value must follow", flag);
             return false;
         }
@@ -221,7 +221,7 @@ bool config_read(struct config *config, int argc, char **argv,
         if (!set(config, setting, name, setting->fallback, error, error_size))
             return false;
         const char *value = getenv_function(name);
-        if (value != NULL && !set(config, setting, name, value, error, error_size))
+        if (value && !set(config, setting, name, value, error, error_size))
             return false;
     }
     if (!read_flags(config, argc, argv, out_help, error, error_size))

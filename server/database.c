@@ -56,7 +56,7 @@ struct database *database_open(const char *directory, char *error, size_t error_
 {
     char why[DB_ERROR_SIZE] = "";
     struct database *database = calloc(1, sizeof *database);
-    if (database == NULL) {
+    if (!database) {
         snprintf(error, error_size, "memory is short");
         return NULL;
     }
@@ -66,12 +66,12 @@ struct database *database_open(const char *directory, char *error, size_t error_
     }
     struct db_settings settings = {.location = database->path, .cache_kib = CACHE_KIB};
     database->store = db_store_new(&db_driver_sqlite, &settings);
-    if (database->store == NULL) {
+    if (!database->store) {
         snprintf(error, error_size, "memory is short");
         goto cleanup;
     }
     struct db *db = database_connect(database, error, error_size);
-    if (db == NULL)
+    if (!db)
         goto cleanup;
     if (migrate(db, why) == DB_OK)
         return database;
@@ -120,11 +120,11 @@ bool database_recall(struct db *db, char *error, size_t error_size)
 
 void database_close(struct database *database)
 {
-    if (database == NULL)
+    if (!database)
         return;
     while (database->count > 0)
         db_close(database->connections[--database->count]);
-    if (database->store != NULL)
+    if (database->store)
         db_store_free(database->store);
     free(database);
 }

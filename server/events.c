@@ -44,7 +44,7 @@ struct events {
 
 static void free_stream(struct event_stream *stream)
 {
-    if (stream->source.free != NULL)
+    if (stream->source.free)
         stream->source.free(stream->source.context);
     free(stream);
 }
@@ -111,7 +111,7 @@ static void *events_run(void *context)
     pthread_mutex_lock(&events->lock);
     while (!events->stopping) {
         struct event_stream *stream = events->streams;
-        while (stream != NULL) {
+        while (stream) {
             tick_stream(events, stream);
             /* Only this thread unlinks a busy stream, so its link is still good. */
             struct event_stream *following = stream->next;
@@ -130,7 +130,7 @@ static void *events_run(void *context)
 struct events *events_start(struct app *app, struct db *db, struct metrics *metrics, unsigned limit)
 {
     struct events *events = calloc(1, sizeof *events);
-    if (events == NULL)
+    if (!events)
         return NULL;
     events->app = app;
     events->db = db;
@@ -155,7 +155,7 @@ struct event_stream *events_open(struct events *events, struct api_events *sourc
                                  struct event_hooks hooks)
 {
     struct event_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL)
+    if (!stream)
         return NULL;
     pthread_mutex_lock(&events->lock);
     if (events->count >= events->limit || events->ending) {
@@ -214,7 +214,7 @@ void events_end_all(struct events *events)
 {
     pthread_mutex_lock(&events->lock);
     events->ending = true;
-    for (struct event_stream *s = events->streams; s != NULL; s = s->next) {
+    for (struct event_stream *s = events->streams; s; s = s->next) {
         s->over = true;
         resume_if_due(s);
     }
@@ -223,14 +223,14 @@ void events_end_all(struct events *events)
 
 void events_stop(struct events *events)
 {
-    if (events == NULL)
+    if (!events)
         return;
     pthread_mutex_lock(&events->lock);
     events->stopping = true;
     pthread_cond_signal(&events->changed);
     pthread_mutex_unlock(&events->lock);
     pthread_join(events->thread, NULL);
-    while (events->streams != NULL) {
+    while (events->streams) {
         struct event_stream *stream = events->streams;
         assert(stream->closed);
         unlink_stream(events, stream);

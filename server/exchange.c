@@ -57,7 +57,7 @@ struct exchange_shelf *exchange_shelf_new(void)
 
 void exchange_shelf_free(struct exchange_shelf *shelf)
 {
-    if (shelf == NULL)
+    if (!shelf)
         return;
     while (shelf->count > 0)
         free(shelf->places[--shelf->count]);
@@ -67,14 +67,14 @@ void exchange_shelf_free(struct exchange_shelf *shelf)
 /* Memory for an exchange, whatever it held before. */
 static struct exchange *take(struct exchange_shelf *shelf)
 {
-    if (shelf != NULL && shelf->count > 0)
+    if (shelf && shelf->count > 0)
         return shelf->places[--shelf->count];
     return malloc(sizeof(struct exchange));
 }
 
 static void give(struct exchange_shelf *shelf, struct exchange *exchange)
 {
-    if (shelf != NULL && shelf->count < SHELF_PLACES)
+    if (shelf && shelf->count < SHELF_PLACES)
         shelf->places[shelf->count++] = exchange;
     else
         free(exchange);
@@ -98,7 +98,7 @@ static bool keep_uri(struct exchange *exchange, const char *uri)
 {
     size_t size = strlen(uri) + 1;
     exchange->uri = size <= sizeof exchange->own_uri ? exchange->own_uri : malloc(size);
-    if (exchange->uri == NULL)
+    if (!exchange->uri)
         return false;
     memcpy(exchange->uri, uri, size);
     return true;
@@ -112,7 +112,7 @@ static unsigned char *enlarge(unsigned char *bytes, const unsigned char *own, si
     if (bytes != own)
         return realloc(bytes, wanted);
     unsigned char *larger = malloc(wanted);
-    if (larger != NULL)
+    if (larger)
         memcpy(larger, own, used);
     return larger;
 }
@@ -126,7 +126,7 @@ static void free_unless(void *bytes, const void *own)
 struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri)
 {
     struct exchange *exchange = take(shelf);
-    if (exchange == NULL)
+    if (!exchange)
         return NULL;
     clear(exchange);
     exchange->headers = exchange->own_headers;
@@ -138,10 +138,10 @@ struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri)
     }
     struct api_request *request = &exchange->request;
     char *path = path_of(exchange->uri);
-    char *mark = path == NULL ? NULL : strchr(path, '?');
-    request->path = path == NULL ? "/" : path;
+    char *mark = !path ? NULL : strchr(path, '?');
+    request->path = !path ? "/" : path;
     request->query = "";
-    if (mark != NULL) {
+    if (mark) {
         *mark = '\0';
         request->query = mark + 1;
     }
@@ -160,7 +160,7 @@ struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri)
 /* All that it holds beside its own memory. */
 static void empty(struct exchange *exchange)
 {
-    if (exchange->body_account != NULL)
+    if (exchange->body_account)
         atomic_fetch_sub(exchange->body_account, exchange->body_capacity);
     api_reply_clear(&exchange->reply);
     api_ahead_free(exchange->request.ahead);
@@ -219,7 +219,7 @@ bool exchange_add_header(struct exchange *exchange, const char *name, size_t nam
     if (wanted > exchange->header_room) {
         size_t room = 2 * exchange->header_room < wanted ? wanted : 2 * exchange->header_room;
         unsigned char *larger = enlarge(exchange->headers, exchange->own_headers, used, room);
-        if (larger == NULL)
+        if (!larger)
             return false;
         exchange->headers = larger;
         exchange->header_room = room;
@@ -282,7 +282,7 @@ static struct framing find_framing(const struct exchange *exchange)
             framing.length = framing.lengths++ == 0 ? value : framing.length;
         else if (IS_CALLED(name, size, "Transfer-Encoding"))
             framing.coding = framing.codings++ == 0 ? value : framing.coding;
-        else if (IS_CALLED(name, size, "Expect") && framing.expect == NULL)
+        else if (IS_CALLED(name, size, "Expect") && !framing.expect)
             framing.expect = value;
     }
     return framing;
@@ -291,19 +291,19 @@ static struct framing find_framing(const struct exchange *exchange)
 bool exchange_read_framing(struct exchange *exchange)
 {
     struct framing is = find_framing(exchange);
-    exchange->expects_continue = is.expect != NULL && strcasecmp(is.expect, "100-continue") == 0;
+    exchange->expects_continue = is.expect && strcasecmp(is.expect, "100-continue") == 0;
     if (is.lengths > 1 || is.codings > 1)
         return false;
-    if (is.coding != NULL && (is.length != NULL || strcasecmp(is.coding, "chunked") != 0))
+    if (is.coding && (is.length || strcasecmp(is.coding, "chunked") != 0))
         return false;
-    if (is.length != NULL) {
+    if (is.length) {
         char *end = NULL;
         if (is.length[0] < '0' || is.length[0] > '9')
             return false;
         exchange->announced = strtoull(is.length, &end, 10);
         return *end == '\0';
     }
-    if (is.coding == NULL)
+    if (!is.coding)
         exchange->announced = 0;
     return true;
 }
@@ -330,7 +330,7 @@ static bool enlarge_body(struct exchange *exchange, size_t used, size_t wanted,
     }
     if (wanted > sizeof exchange->own_body) {
         unsigned char *larger = enlarge(exchange->body, exchange->own_body, used, wanted);
-        if (larger == NULL) {
+        if (!larger) {
             atomic_fetch_sub(exchange->body_account, more);
             return false;
         }
@@ -360,7 +360,7 @@ bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size
 static void keep_small_reply(struct exchange *exchange)
 {
     struct api_reply *reply = &exchange->reply;
-    if (reply->body == NULL || reply->body_size > sizeof exchange->own_body)
+    if (!reply->body || reply->body_size > sizeof exchange->own_body)
         return;
     memcpy(exchange->own_body, reply->body, reply->body_size);
     free(reply->body);
@@ -374,7 +374,7 @@ void exchange_finish(struct exchange *exchange)
     exchange->request.ahead = NULL;
     keep_small_reply(exchange);
     atomic_store(&exchange->reply_ready, true);
-    if (exchange->pipe != NULL)
+    if (exchange->pipe)
         body_pipe_done(exchange->pipe);
     else
         exchange->resume(exchange->connection);

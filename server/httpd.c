@@ -67,7 +67,7 @@ static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const
     (void)kind;
     struct exchange *exchange = context;
     exchange->headers_lost =
-        !exchange_add_header(exchange, name, name_size, value != NULL ? value : "", value_size);
+        !exchange_add_header(exchange, name, name_size, value ? value : "", value_size);
     return exchange->headers_lost ? MHD_NO : MHD_YES;
 }
 
@@ -76,7 +76,7 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
     struct lane *lane = httpd->settings.uploads;
     struct body_pipe_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
     exchange->pipe = body_pipe_new(hooks);
-    if (exchange->pipe == NULL || !lane_reserve(lane)) {
+    if (!exchange->pipe || !lane_reserve(lane)) {
         body_pipe_free(exchange->pipe);
         exchange->pipe = NULL;
         note_overload(httpd);
@@ -242,7 +242,7 @@ static enum MHD_Result end_of_body(struct httpd *httpd, struct exchange *exchang
 {
     if (exchange->stage == STAGE_BODY)
         return dispatch(httpd, exchange);
-    if (exchange->pipe == NULL || body_pipe_end(exchange->pipe))
+    if (!exchange->pipe || body_pipe_end(exchange->pipe))
         return httpd_send_reply(httpd, exchange);
     exchange->stage = STAGE_WAITING;
     return MHD_YES;
@@ -258,7 +258,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     struct exchange *exchange = *request_context;
     (void)url;
     (void)version;
-    if (exchange == NULL)
+    if (!exchange)
         return MHD_NO; /* memory was short */
     if (exchange->suspended_us != 0) {
         exchange->started_us += exchange_now_us() - exchange->suspended_us;
@@ -285,7 +285,7 @@ static void *on_request_line(void *context, const char *uri, struct MHD_Connecti
     struct httpd *httpd = context;
     struct exchange *exchange = exchange_new(httpd->shelf, uri);
     (void)connection;
-    if (exchange != NULL)
+    if (exchange)
         request_id_make(&httpd->ids, exchange->request.request_id);
     return exchange;
 }
@@ -297,10 +297,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     struct exchange *exchange = *request_context;
     (void)connection;
     (void)why;
-    if (exchange == NULL)
+    if (!exchange)
         return;
     *request_context = NULL;
-    if (exchange->pipe != NULL) {
+    if (exchange->pipe) {
         body_pipe_break(exchange->pipe);
         metrics_add(httpd->settings.metrics, METRICS_UPLOADS, -1);
     }
@@ -323,7 +323,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
                           size_t error_size)
 {
     struct httpd *httpd = calloc(1, sizeof *httpd);
-    if (httpd == NULL) {
+    if (!httpd) {
         snprintf(error, error_size, "memory is short");
         return NULL;
     }
@@ -345,7 +345,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         on_request_line, httpd, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, tls ? tls_options : &tls_options[2],
         MHD_OPTION_END);
-    if (httpd->daemon == NULL) {
+    if (!httpd->daemon) {
         snprintf(error, error_size,
                  tls ? "the web server did not start: is the certificate in "
                        "--tls-cert and its key in --tls-key, both in PEM?"
@@ -371,7 +371,7 @@ unsigned httpd_in_flight(const struct httpd *httpd)
 
 void httpd_stop(struct httpd *httpd)
 {
-    if (httpd == NULL)
+    if (!httpd)
         return;
     MHD_stop_daemon(httpd->daemon);
     request_log_end(&httpd->log);
@@ -379,7 +379,7 @@ void httpd_stop(struct httpd *httpd)
 
 void httpd_free(struct httpd *httpd)
 {
-    if (httpd == NULL)
+    if (!httpd)
         return;
     exchange_shelf_free(httpd->shelf);
     free(httpd);

@@ -32,11 +32,11 @@ static struct MHD_Response *event_response(struct httpd *httpd, struct exchange 
     struct event_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
     struct event_stream *stream =
         events_open(httpd->settings.events, &exchange->reply.events, hooks);
-    if (stream == NULL)
+    if (!stream)
         return NULL;
     struct MHD_Response *response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_events, stream, close_events);
-    if (response == NULL)
+    if (!response)
         event_stream_close(stream);
     return response;
 }
@@ -44,14 +44,14 @@ static struct MHD_Response *event_response(struct httpd *httpd, struct exchange 
 /* Gives the reply's body away to the response. */
 static struct MHD_Response *body_response(struct api_reply *reply)
 {
-    if (reply->body == NULL) {
-        const char *text = reply->static_body != NULL ? reply->static_body : "";
-        size_t size = reply->static_body != NULL ? reply->body_size : 0;
+    if (!reply->body) {
+        const char *text = reply->static_body ? reply->static_body : "";
+        size_t size = reply->static_body ? reply->body_size : 0;
         return MHD_create_response_from_buffer(size, (void *)text, MHD_RESPMEM_PERSISTENT);
     }
     struct MHD_Response *response =
         MHD_create_response_from_buffer(reply->body_size, reply->body, MHD_RESPMEM_MUST_FREE);
-    if (response != NULL)
+    if (response)
         reply->body = NULL;
     return response;
 }
@@ -71,7 +71,7 @@ static void note_reply(struct httpd *httpd, const struct exchange *exchange)
     int64_t us = now_us - exchange->begun_us;
     int status = exchange->reply.status;
     metrics_request(settings->metrics, exchange->route.pattern, status, us > 0 ? (uint64_t)us : 0);
-    if (status == 202 && settings->accepted != NULL)
+    if (status == 202 && settings->accepted)
         settings->accepted(settings->accepted_context);
     request_log_reply(&httpd->log, exchange, now_us);
     vigil_note(settings->vigil, now_us);
@@ -84,17 +84,17 @@ enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
     assert(atomic_load(&exchange->reply_ready) && !exchange->answered);
     if (exchange->too_large)
         httpd_fill_problem(httpd, exchange, "body-too-large", "The upload is larger than allowed.");
-    if (reply->events.next != NULL) {
+    if (reply->events.next) {
         response = event_response(httpd, exchange);
-        if (response == NULL)
+        if (!response)
             httpd_fill_problem(httpd, exchange, "overloaded", "Too many event streams are open.");
     }
-    if (response == NULL)
+    if (!response)
         response = body_response(reply);
-    if (response == NULL)
+    if (!response)
         return MHD_NO;
     exchange->answered = true;
-    if (reply->content_type != NULL)
+    if (reply->content_type)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
     for (unsigned i = 0; i < reply->header_count; i++)
         MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);

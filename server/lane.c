@@ -17,7 +17,7 @@ void lane_init(struct lane *lane, unsigned limit)
 
 void lane_destroy(struct lane *lane)
 {
-    assert(lane->oldest == NULL);
+    assert(!lane->oldest);
     pthread_cond_destroy(&lane->arrived);
     pthread_mutex_destroy(&lane->lock);
 }
@@ -46,7 +46,7 @@ void lane_push(struct lane *lane, struct exchange *exchange)
 {
     exchange->next = NULL;
     pthread_mutex_lock(&lane->lock);
-    if (lane->newest == NULL)
+    if (!lane->newest)
         lane->oldest = exchange;
     else
         lane->newest->next = exchange;
@@ -60,16 +60,16 @@ static struct exchange *unlink_oldest(struct lane *lane, unsigned most, unsigned
 {
     unsigned count = 0;
     struct exchange *first = lane->oldest, *last = NULL;
-    for (struct exchange *x = first; x != NULL && count < most; x = x->next) {
+    for (struct exchange *x = first; x && count < most; x = x->next) {
         last = x;
         count++;
     }
     *out_count = count;
-    if (last == NULL)
+    if (!last)
         return NULL;
     lane->oldest = last->next;
     last->next = NULL;
-    if (lane->oldest == NULL)
+    if (!lane->oldest)
         lane->newest = NULL;
     return first;
 }
@@ -86,7 +86,7 @@ struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count
 {
     assert(most > 0);
     pthread_mutex_lock(&lane->lock);
-    while (lane->oldest == NULL && !lane->stopping)
+    while (!lane->oldest && !lane->stopping)
         pthread_cond_wait(&lane->arrived, &lane->lock);
     struct exchange *list = unlink_oldest(lane, lot(lane, most), out_count);
     pthread_mutex_unlock(&lane->lock);

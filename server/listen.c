@@ -17,13 +17,13 @@ static bool split_address(const char *address, char *host, char *bare, size_t si
                           const char **out_port)
 {
     const char *colon = strrchr(address, ':');
-    if (colon == NULL || colon == address || (size_t)(colon - address) >= size)
+    if (!colon || colon == address || (size_t)(colon - address) >= size)
         return false;
     size_t length = (size_t)(colon - address);
     memcpy(host, address, length);
     host[length] = '\0';
     bool bracketed = host[0] == '[' && host[length - 1] == ']';
-    if (!bracketed && strchr(host, ':') != NULL)
+    if (!bracketed && strchr(host, ':'))
         return false;
     snprintf(bare, size, "%.*s", (int)(bracketed ? length - 2 : length), host + bracketed);
     char *end = NULL;
@@ -37,7 +37,7 @@ static bool split_address(const char *address, char *host, char *bare, size_t si
 static int bind_first(const struct addrinfo *list)
 {
     int saved = EADDRNOTAVAIL;
-    for (const struct addrinfo *a = list; a != NULL; a = a->ai_next) {
+    for (const struct addrinfo *a = list; a; a = a->ai_next) {
         int handle = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
         int on = 1;
         if (handle >= 0 && setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&

@@ -80,9 +80,9 @@ static struct route_counters *row_of(struct metrics *metrics, const char *patter
     for (size_t i = 0; i < ROUTES_MAX; i++) {
         struct route_counters *row = &metrics->routes[(start + i) % ROUTES_MAX];
         const char *there = atomic_load_explicit(&row->pattern, memory_order_acquire);
-        if (there == NULL)
+        if (!there)
             atomic_store_explicit(&row->pattern, pattern, memory_order_release);
-        if (there == NULL || there == pattern)
+        if (!there || there == pattern)
             return row;
     }
     return NULL;
@@ -98,8 +98,8 @@ static void raise_by(atomic_uint_fast64_t *counter, uint64_t amount)
 void metrics_request(struct metrics *metrics, const char *pattern, int status,
                      uint64_t microseconds)
 {
-    struct route_counters *row = row_of(metrics, pattern != NULL ? pattern : "none");
-    if (row == NULL)
+    struct route_counters *row = row_of(metrics, pattern ? pattern : "none");
+    if (!row)
         return;
     size_t s = 0, b = 0;
     while (s < STATUS_COUNT && STATUSES[s] != status)
@@ -180,9 +180,9 @@ size_t metrics_write(void *context, char *buffer, size_t size)
         for (size_t i = 0; i < ROUTES_MAX; i++) {
             struct route_counters *row = &metrics->routes[i];
             const char *pattern = atomic_load_explicit(&row->pattern, memory_order_acquire);
-            if (pattern != NULL && pass == 0)
+            if (pattern && pass == 0)
                 say_statuses(&text, row, pattern);
-            else if (pattern != NULL)
+            else if (pattern)
                 say_durations(&text, row, pattern);
         }
     }

@@ -28,8 +28,8 @@ static void *pool_run(void *context)
     struct pool *pool = self->pool;
     unsigned count = 0;
     struct exchange *exchange;
-    while ((exchange = lane_take(&pool->lane, 1, &count)) != NULL) {
-        if (exchange->then != NULL) {
+    while ((exchange = lane_take(&pool->lane, 1, &count))) {
+        if (exchange->then) {
             api_run_ahead(pool->app, self->db, &exchange->request);
             lane_release(&pool->lane, 1);
             exchange->next = NULL;
@@ -61,7 +61,7 @@ struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, 
 {
     assert(count > 0 && limit > 0);
     struct pool *pool = calloc(1, sizeof *pool + count * sizeof pool->threads[0]);
-    if (pool == NULL)
+    if (!pool)
         return NULL;
     pool->app = app;
     lane_init(&pool->lane, limit);
@@ -84,6 +84,6 @@ struct lane *pool_lane(struct pool *pool)
 
 void pool_stop(struct pool *pool)
 {
-    if (pool != NULL)
+    if (pool)
         end_threads(pool);
 }

@@ -45,9 +45,8 @@ void request_log_reply(struct request_log *log, const struct exchange *exchange,
         return;
     log_event(exchange->reply.status < 500 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "request",
               "method=%s route=%s status=%d request_id=%s bytes=%zu us=%" PRId64,
-              known_method(exchange->method), pattern != NULL ? pattern : "-",
-              exchange->reply.status, exchange->request.request_id, exchange->reply.body_size,
-              now_us - exchange->begun_us);
+              known_method(exchange->method), pattern ? pattern : "-", exchange->reply.status,
+              exchange->request.request_id, exchange->reply.body_size, now_us - exchange->begun_us);
 }
 
 void request_log_end(struct request_log *log)

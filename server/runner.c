@@ -161,7 +161,7 @@ struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned cou
 {
     assert(count > 0);
     struct runner *runner = calloc(1, sizeof *runner + count * sizeof runner->workers[0]);
-    if (runner == NULL)
+    if (!runner)
         return NULL;
     runner->app = app;
     runner->helpers = helpers;
@@ -218,7 +218,7 @@ bool runner_wait(struct runner *runner, unsigned timeout_s)
 
 void runner_stop(struct runner *runner)
 {
-    if (runner == NULL)
+    if (!runner)
         return;
     runner_ask_to_stop(runner);
     for (unsigned i = 0; i < runner->count; i++)

@@ -64,7 +64,7 @@ static bool ready(void *context, const char **why_not)
         *why_not = "The server is shutting down.";
     else if (!data_dir_has_room(server->config->data, SPARE_BYTES))
         *why_not = "The data directory is full or cannot be written to.";
-    return *why_not == NULL;
+    return !*why_not;
 }
 
 static void job_accepted(void *context)
@@ -88,9 +88,9 @@ static void raise_descriptor_limit(void)
 static char *read_pem(const char *path, struct trouble trouble)
 {
     FILE *file = fopen(path, "re");
-    char *text = file != NULL ? calloc(1, PEM_BYTES_MAX + 1) : NULL;
-    size_t n = text != NULL ? fread(text, 1, PEM_BYTES_MAX + 1, file) : 0;
-    if (file != NULL)
+    char *text = file ? calloc(1, PEM_BYTES_MAX + 1) : NULL;
+    size_t n = text ? fread(text, 1, PEM_BYTES_MAX + 1, file) : 0;
+    if (file)
         fclose(file);
     if (n == 0 || n > PEM_BYTES_MAX) {
         snprintf(trouble.text, trouble.size, "%s: no PEM file that can be read", path);
@@ -106,7 +106,7 @@ static bool read_tls(struct server *server, struct trouble trouble)
     if (config->tls_cert[0] == '\0')
         return true;
     server->tls_cert = read_pem(config->tls_cert, trouble);
-    if (server->tls_cert == NULL)
+    if (!server->tls_cert)
         return false;
     server->tls_key = read_pem(config->tls_key, trouble);
     return server->tls_key != NULL;
@@ -120,10 +120,10 @@ static bool open_database(struct server *server, struct trouble trouble)
     if (is_new && !data_dir_make_signing_seed(server->config->data, trouble.text, trouble.size))
         return false;
     server->database = database_open(server->config->data, trouble.text, trouble.size);
-    if (server->database == NULL)
+    if (!server->database)
         return false;
     struct db *db = database_connect(server->database, trouble.text, trouble.size);
-    if (db == NULL || !database_sweep(db, trouble.text, trouble.size) ||
+    if (!db || !database_sweep(db, trouble.text, trouble.size) ||
         !database_verify_ledger(db, &entries, trouble.text, trouble.size))
         return false;
     if (is_new)
@@ -158,7 +158,7 @@ static bool open_app(struct server *server, struct trouble trouble)
         return false;
     server->app = api_open(&settings);
     sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
-    if (server->app == NULL)
+    if (!server->app)
         snprintf(trouble.text, trouble.size, "memory or randomness is short");
     return server->app != NULL;
 }
@@ -168,7 +168,7 @@ static bool connect_many(struct server *server, struct db **out, unsigned count,
 {
     for (unsigned i = 0; i < count; i++) {
         out[i] = database_connect(server->database, trouble.text, trouble.size);
-        if (out[i] == NULL)
+        if (!out[i])
             return false;
     }
     return true;
@@ -203,7 +203,7 @@ static bool start_lanes(struct server *server, struct trouble trouble)
         return false;
     server->committer =
         committer_start(app, single[0], single[2], server->metrics, queue, (unsigned)config->batch);
-    if (server->committer == NULL) {
+    if (!server->committer) {
         snprintf(trouble.text, trouble.size, "memory or threads are short");
         return false;
     }
@@ -217,10 +217,9 @@ static bool start_lanes(struct server *server, struct trouble trouble)
     if (!connect_many(server, many, workers, trouble))
         return false;
     server->helpers = helpers_start(helper_count(workers));
-    if (server->helpers != NULL)
+    if (server->helpers)
         server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
-    bool started = server->events != NULL && server->pool != NULL && server->uploads != NULL &&
-                   server->runner != NULL;
+    bool started = server->events && server->pool && server->uploads && server->runner;
     if (!started)
         snprintf(trouble.text, trouble.size, "memory or threads are short");
     return started;
@@ -257,10 +256,10 @@ static bool start_httpd(struct server *server, struct trouble trouble)
         .access_log = config->access_log != 0,
     };
     server->httpd = httpd_start(&settings, server->listening.handle, trouble.text, trouble.size);
-    if (server->httpd == NULL)
+    if (!server->httpd)
         return false;
     server->listening.handle = -1;
-    snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls_cert != NULL ? "s" : "",
+    snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls_cert ? "s" : "",
              server->listening.host, server->listening.port);
     return true;
 }
@@ -270,7 +269,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
 {
     struct trouble trouble = {error, error_size};
     struct server *server = calloc(1, sizeof *server);
-    if (server == NULL) {
+    if (!server) {
         snprintf(error, error_size, "memory is short");
         return NULL;
     }
@@ -280,10 +279,10 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     server->metrics = metrics_new();
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
-    if (server->metrics == NULL)
+    if (!server->metrics)
         snprintf(error, error_size, "memory is short");
     /* What may fail and leaves no trace comes before the directory is made. */
-    if (server->metrics != NULL && read_tls(server, trouble) && start_vigil(server, trouble) &&
+    if (server->metrics && read_tls(server, trouble) && start_vigil(server, trouble) &&
         listen_open(config->listen, &server->listening, error, error_size) &&
         data_dir_make(config->data, error, error_size) &&
         data_dir_lock(config->data, &server->lock, error, error_size) &&
@@ -319,7 +318,7 @@ bool server_is_quiet(struct server *server)
 
 void server_stop(struct server *server)
 {
-    if (server == NULL)
+    if (!server)
         return;
     httpd_stop(server->httpd);
     vigil_stop(server->vigil);
@@ -330,11 +329,11 @@ void server_stop(struct server *server)
     runner_stop(server->runner);
     helpers_stop(server->helpers);
     httpd_free(server->httpd);
-    if (server->app != NULL)
+    if (server->app)
         api_close(server->app);
     database_close(server->database);
     metrics_free(server->metrics);
-    if (server->tls_key != NULL)
+    if (server->tls_key)
         sodium_memzero(server->tls_key, strlen(server->tls_key));
     free(server->tls_key);
     free(server->tls_cert);

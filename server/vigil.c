@@ -119,7 +119,7 @@ struct vigil *vigil_start(const char *device, struct metrics *metrics, char *err
                           size_t error_size)
 {
     struct vigil *vigil = calloc(1, sizeof *vigil);
-    if (vigil == NULL) {
+    if (!vigil) {
         snprintf(error, error_size, "memory is short");
         return NULL;
     }
@@ -141,7 +141,7 @@ struct vigil *vigil_start(const char *device, struct metrics *metrics, char *err
 
 void vigil_note(struct vigil *vigil, int64_t now_us)
 {
-    if (vigil == NULL)
+    if (!vigil)
         return;
     if (now_us - vigil->window_begun_us >= VIGIL_WINDOW_US) {
         vigil->window_begun_us = now_us;
@@ -153,7 +153,7 @@ void vigil_note(struct vigil *vigil, int64_t now_us)
 
 void vigil_stop(struct vigil *vigil)
 {
-    if (vigil == NULL)
+    if (!vigil)
         return;
     pthread_mutex_lock(&vigil->lock);
     vigil->stopping = true;

@@ -103,9 +103,9 @@ static enum db_status see_one(void *context, const struct db_row *row)
     struct finding *finding = context;
     size_t size = 0;
     const void *scheme = db_row_bytes(row, SCHEME, &size);
-    if (!read_row(row, finding->row) || (finding->scheme != NULL && size != finding->scheme_size))
+    if (!read_row(row, finding->row) || (finding->scheme && size != finding->scheme_size))
         return DB_FAILED;
-    if (finding->scheme != NULL)
+    if (finding->scheme)
         memcpy(finding->scheme, scheme, size);
     return DB_OK;
 }
@@ -149,8 +149,8 @@ enum db_status aggregations_list(struct db *db, const char *owner, const char *a
                                  unsigned limit, aggregation_fn *each, void *context)
 {
     struct aggregation_list list = {each, context};
-    struct db_value values[] = {db_text(owner == NULL ? "" : owner),
-                                db_text(after == NULL ? "" : after), db_integer(limit)};
+    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!after ? "" : after),
+                                db_integer(limit)};
     return listing_end(db_run(db,
                               "SELECT " COLUMNS " FROM aggregations WHERE ($1 = '' OR owner = $1) "
                               "AND" LISTING_PAGE("aggregations", "$2", "$3"),

@@ -80,7 +80,7 @@ enum db_status clients_list(struct db *db, const char *after, unsigned limit, cl
                             void *context)
 {
     struct client_list list = {each, context};
-    struct db_value values[] = {db_text(after == NULL ? "" : after), db_integer(limit)};
+    struct db_value values[] = {db_text(!after ? "" : after), db_integer(limit)};
     return listing_end(
         db_run(db, "SELECT " COLUMNS " FROM clients WHERE" LISTING_PAGE("clients", "$1", "$2"),
                values, 2, show_client, &list));

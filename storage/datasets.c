@@ -101,8 +101,8 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *after
                              dataset_fn *each, void *context)
 {
     struct dataset_list list = {each, context};
-    struct db_value values[] = {db_text(owner == NULL ? "" : owner),
-                                db_text(after == NULL ? "" : after), db_integer(limit)};
+    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!after ? "" : after),
+                                db_integer(limit)};
     return listing_end(
         db_run(db,
                "SELECT " COLUMNS " FROM datasets WHERE state <> 'deleted' "

@@ -177,7 +177,7 @@ static enum db_status keep_policy(void *context, const struct db_row *row)
     const void *bytes = db_row_bytes(row, 1, &kept->size);
     kept->number = (uint32_t)db_row_integer(row, 0);
     kept->bytes = listing_duplicate(bytes, kept->size);
-    return kept->bytes != NULL ? DB_OK : DB_FAILED;
+    return kept->bytes ? DB_OK : DB_FAILED;
 }
 
 /* A statement for each, so that EACH may write (a heartbeat) without a snapshot being open. */

@@ -88,7 +88,7 @@ enum db_status job_see(void *context, const struct db_row *row)
     bool ours = job_read(row, out);
     out->request = ours ? strdup(out->request) : NULL;
     out->plan = ours ? strdup(out->plan) : NULL;
-    if (out->request == NULL || out->plan == NULL) {
+    if (!out->request || !out->plan) {
         job_done(out);
         return DB_FAILED;
     }
@@ -106,8 +106,8 @@ enum db_status jobs_submit(struct db *db, const struct job_row *job)
         db_text(job->mechanism),
         db_text(job->dataset),
         db_text(job->environment),
-        db_text(job->request == NULL ? "" : job->request),
-        db_text(job->plan == NULL ? "" : job->plan),
+        db_text(!job->request ? "" : job->request),
+        db_text(!job->plan ? "" : job->plan),
         db_integer(job->total_steps),
         db_text(job->account),
         db_integer(job->hold_units),
@@ -144,7 +144,7 @@ static enum db_status show_job(void *context, const struct db_row *row)
 
 static struct db_value or_any(const char *text)
 {
-    return db_text(text == NULL ? "" : text);
+    return db_text(!text ? "" : text);
 }
 
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
@@ -152,12 +152,9 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter, const c
 {
     struct job_list list = {each, context};
     struct db_value values[] = {
-        or_any(filter->owner),
-        or_any(filter->algorithm),
-        or_any(filter->dataset),
-        or_any(filter->state == NULL ? NULL : job_state_name(*filter->state)),
-        or_any(after),
-        db_integer(limit),
+        or_any(filter->owner),   or_any(filter->algorithm),
+        or_any(filter->dataset), or_any(!filter->state ? NULL : job_state_name(*filter->state)),
+        or_any(after),           db_integer(limit),
     };
     return listing_end(db_run(db,
                               "SELECT " JOB_COLUMNS " FROM jobs WHERE ($1 = '' OR owner = $1) "

@@ -161,7 +161,7 @@ struct finish_work {
 /* Copies a detail, cut before a character that would not fit whole. */
 static void copy_detail(char out[JOB_DETAIL_SIZE], const char *detail)
 {
-    size_t length = detail == NULL ? 0 : strlen(detail);
+    size_t length = !detail ? 0 : strlen(detail);
     if (length >= JOB_DETAIL_SIZE) {
         length = JOB_DETAIL_SIZE - 1;
         while (length > 0 && ((unsigned char)detail[length] & 0xc0) == 0x80)
@@ -182,17 +182,17 @@ static enum db_status finish(struct db *db, void *context)
         db_text(e->worker),
         db_text(job_state_name(e->state)),
         db_integer(e->step),
-        db_text(e->policy == NULL ? "" : e->policy),
+        db_text(!e->policy ? "" : e->policy),
         db_integer(e->has_evaluation),
         db_real(e->has_evaluation ? e->mean_return : 0),
         db_real(e->has_evaluation ? e->std_return : 0),
         db_integer(e->has_evaluation ? e->episodes : 0),
-        db_text(e->problem_slug == NULL ? "" : e->problem_slug),
+        db_text(!e->problem_slug ? "" : e->problem_slug),
         db_text(detail),
         db_real(e->epsilon_spent),
         db_integer(e->now_ms),
-        db_text(e->findings == NULL ? "" : e->findings),
-        db_text(e->q_release == NULL ? "" : e->q_release),
+        db_text(!e->findings ? "" : e->findings),
+        db_text(!e->q_release ? "" : e->q_release),
     };
     enum db_status status =
         db_one(db,
@@ -212,8 +212,8 @@ static enum db_status finish(struct db *db, void *context)
 enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_ours)
 {
     assert(end->state != JOB_QUEUED && end->state != JOB_RUNNING);
-    assert(end->problem_slug == NULL || strlen(end->problem_slug) < JOB_WORD_SIZE);
-    assert(end->findings == NULL || strlen(end->findings) < JOB_FINDINGS_SIZE);
+    assert(!end->problem_slug || strlen(end->problem_slug) < JOB_WORD_SIZE);
+    assert(!end->findings || strlen(end->findings) < JOB_FINDINGS_SIZE);
     struct finish_work work = {.end = end};
     enum db_status status = db_transact(db, finish, &work);
     if (status == DB_OK)

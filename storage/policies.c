@@ -66,7 +66,7 @@ static enum db_status insert_policy(struct db *db, void *context)
 enum db_status policies_insert(struct db *db, const struct policy_row *policy, const void *bytes,
                                size_t size, const char *certificate_text)
 {
-    assert(policy->certificate[0] == '\0' || certificate_text != NULL);
+    assert(policy->certificate[0] == '\0' || certificate_text);
     struct insert_work work = {policy, bytes, size, certificate_text};
     return db_transact(db, insert_policy, &work);
 }
@@ -123,8 +123,8 @@ enum db_status policies_list(struct db *db, const char *owner, const char *after
                              policy_fn *each, void *context)
 {
     struct policy_list list = {each, context};
-    struct db_value values[] = {db_text(owner == NULL ? "" : owner),
-                                db_text(after == NULL ? "" : after), db_integer(limit)};
+    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!after ? "" : after),
+                                db_integer(limit)};
     return listing_end(db_run(db,
                               "SELECT " COLUMNS " FROM policies WHERE ($1 = '' OR owner = $1) "
                               "AND" LISTING_PAGE("policies", "$2", "$3"),
@@ -141,7 +141,7 @@ static enum db_status see_certificate(void *context, const struct db_row *row)
         !db_row_copy(row, 2, out->owner, sizeof out->owner))
         return DB_FAILED;
     out->text = strdup(text);
-    return out->text == NULL ? DB_FAILED : DB_OK;
+    return !out->text ? DB_FAILED : DB_OK;
 }
 
 enum db_status certificates_find(struct db *db, const char *certificate_or_policy,

@@ -29,7 +29,7 @@ static enum db_status read_row(void *context, const struct db_row *row)
         !db_row_copy(row, 6, out->certificate, sizeof out->certificate))
         return DB_FAILED;
     out->terms = strdup(db_row_text(row, 7));
-    return out->terms == NULL ? DB_FAILED : DB_OK;
+    return !out->terms ? DB_FAILED : DB_OK;
 }
 
 enum db_status q_releases_insert(struct db *db, const struct q_release_row *row, const void *sealed,
@@ -110,8 +110,8 @@ enum db_status q_releases_list(struct db *db, const char *owner, const char *aft
                                q_release_fn *each, void *context)
 {
     struct release_list list = {each, context};
-    struct db_value values[] = {db_text(owner == NULL ? "" : owner),
-                                db_text(after == NULL ? "" : after), db_integer(limit)};
+    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!after ? "" : after),
+                                db_integer(limit)};
     return listing_end(db_run(db,
                               "SELECT " COLUMNS " FROM q_releases WHERE (owner = $1 OR ($1 = '' "
                               "AND ended_ms = 0)) AND" LISTING_PAGE("q_releases", "$2", "$3"),
@@ -137,7 +137,7 @@ static enum db_status see_certificate(void *context, const struct db_row *row)
     if (!db_row_copy(row, 0, seen->id, ID_SIZE) || !db_row_copy(row, 1, seen->owner, ID_SIZE))
         return DB_FAILED;
     seen->text = strdup(db_row_text(row, 2));
-    return seen->text == NULL ? DB_FAILED : DB_OK;
+    return !seen->text ? DB_FAILED : DB_OK;
 }
 
 enum db_status q_releases_certificate(struct db *db, const char *certificate_or_release,

@@ -108,7 +108,7 @@ static enum db_status see_certificate(void *context, const struct db_row *row)
         !db_row_copy(row, 1, copy->owner, ID_SIZE))
         return DB_FAILED;
     copy->text = strdup(db_row_text(row, 2));
-    return copy->text == NULL ? DB_FAILED : DB_OK;
+    return !copy->text ? DB_FAILED : DB_OK;
 }
 
 enum db_status teachers_certificate(struct db *db, const char *id, char out_certificate[ID_SIZE],
@@ -146,9 +146,8 @@ enum db_status teachers_list(struct db *db, const char *owner, const char *clien
                              const char *after, unsigned limit, teacher_fn *each, void *context)
 {
     struct teacher_list list = {each, context};
-    struct db_value values[] = {db_text(owner == NULL ? "" : owner),
-                                db_text(client == NULL ? "" : client),
-                                db_text(after == NULL ? "" : after), db_integer(limit)};
+    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!client ? "" : client),
+                                db_text(!after ? "" : after), db_integer(limit)};
     return listing_end(
         db_run(db,
                "SELECT " COLUMNS " FROM teachers t WHERE ($1 = '' OR owner = $1) "

@@ -170,7 +170,7 @@ enum db_status uploads_commit(struct db *db, const char *upload,
 {
     struct commit_work work = {.upload = upload, .summary = summary, .out = out};
     work.map = malloc(4 * (size_t)summary->expert_count + 1);
-    if (work.map == NULL)
+    if (!work.map)
         return DB_FAILED;
     enum db_status status = db_transact(db, commit_upload, &work);
     free(work.map);
@@ -197,7 +197,7 @@ static enum db_status see_place(void *context, const struct db_row *row)
     out->chunks = (uint32_t)db_row_integer(row, 2);
     out->expert_count = (uint32_t)(size / 4);
     out->experts = malloc(size + 4);
-    if (out->experts == NULL || !db_row_copy(row, 0, out->upload, sizeof out->upload))
+    if (!out->experts || !db_row_copy(row, 0, out->upload, sizeof out->upload))
         return DB_FAILED;
     for (uint32_t i = 0; i < out->expert_count; i++, map += 4) {
         out->experts[i] = (uint32_t)map[0] | (uint32_t)map[1] << 8 | (uint32_t)map[2] << 16 |

@@ -71,7 +71,7 @@ struct policy *actor_critic_policy(const struct actor_critic *net, const float *
                                     .width = {net->hidden, net->actions},
                                     .activation = MLP_RELU};
     struct policy *policy = policy_new(&shape, POLICY_SOFTMAX);
-    if (policy == NULL)
+    if (!policy)
         return NULL;
     /* Each layer is its weights, then its biases (mlp.h). */
     size_t first = actor_at(net), second = (size_t)net->actions * net->hidden;

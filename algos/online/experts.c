@@ -214,7 +214,7 @@ bool expert_episode_init(struct expert_episode *episode, const struct env *env, 
 
 void expert_episode_clear(struct expert_episode *episode)
 {
-    if (episode->env != NULL)
+    if (episode->env)
         env_close(episode->env, episode->world);
     free(episode->states);
     free(episode->actions);

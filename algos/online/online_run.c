@@ -33,7 +33,7 @@ uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_
                               run->plan->privacy.noise_multiplier, (double)run->plan->total_steps};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         hash = mix(hash, numbers[i]);
-    if (request->world == NULL)
+    if (!request->world)
         return hash;
     for (const char *c = request->world->name; *c != '\0'; c++)
         hash = mix(hash, *c);
@@ -44,7 +44,7 @@ uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_
 static unsigned vectors_of(const struct online_memory *memory)
 {
     unsigned n = 0;
-    while (n < ONLINE_VECTORS && memory->vector[n] != NULL)
+    while (n < ONLINE_VECTORS && memory->vector[n])
         n++;
     return n;
 }

@@ -14,7 +14,7 @@ bool ppo_set_guide(struct ppo *ppo, const struct kickstart_guide *guide)
     size_t n = (size_t)ppo->settings.worlds * ppo->settings.steps, dim = ppo->env->state_dim;
     struct ppo_guidance *g = &ppo->guidance;
     assert(guide->questions >= 1 && guide->questions <= n && guide->lambda >= 0.0);
-    assert(g->guide.ask == NULL);
+    assert(!g->guide.ask);
     g->guide = *guide;
     g->plain = calloc(n * dim, sizeof *g->plain);
     g->place = calloc(n, sizeof *g->place);

@@ -90,7 +90,7 @@ static struct q_release *new_release(const struct q_terms *terms, enum q_form fo
     if (terms->form != form || !bounds_fit(terms) || sodium_init() < 0)
         return NULL;
     struct q_release *release = sodium_malloc(sizeof *release);
-    if (release == NULL)
+    if (!release)
         return NULL;
     memset(release, 0, sizeof *release);
     release->terms = *terms;
@@ -104,7 +104,7 @@ static bool keep_values(struct q_release *release, const double *values)
         return false;
     size_t size = release->value_count * sizeof *values;
     release->value = release->terms.form == Q_FORM_PATH ? sodium_malloc(size) : malloc(size);
-    if (release->value != NULL)
+    if (release->value)
         memcpy(release->value, values, size);
     return release->value != NULL;
 }
@@ -115,11 +115,11 @@ struct q_release *q_release_path(const struct q_terms *terms, const double *mean
     struct q_release *release = new_release(terms, Q_FORM_PATH);
     const struct gaussian_path_law law = {
         .beta = terms->beta, .sigma = terms->sigma, .bits = terms->bits, .dimensions = 1};
-    if (release == NULL)
+    if (!release)
         return NULL;
-    if (gaussian_path_problem(&law) == NULL && keep_values(release, mean))
+    if (!gaussian_path_problem(&law) && keep_values(release, mean))
         release->path = gaussian_path_new(&law, key);
-    if (release->path == NULL) {
+    if (!release->path) {
         q_release_free(release);
         return NULL;
     }
@@ -130,11 +130,11 @@ struct q_release *q_release_path(const struct q_terms *terms, const double *mean
 struct q_release *q_release_features(const struct q_terms *terms, struct policy *network)
 {
     struct q_release *release = new_release(terms, Q_FORM_FEATURES);
-    bool fits = network != NULL && network->output == POLICY_Q &&
+    bool fits = network && network->output == POLICY_Q &&
                 network->shape.input == terms->state_dim && network->shape.layer_count == 2 &&
                 network->shape.width[0] == terms->features &&
                 network->shape.width[1] == terms->action_count;
-    if (release == NULL || !fits) {
+    if (!release || !fits) {
         policy_free(network);
         q_release_free(release);
         return NULL;
@@ -146,7 +146,7 @@ struct q_release *q_release_features(const struct q_terms *terms, struct policy 
 struct q_release *q_release_grid(const struct q_terms *terms, const double *values)
 {
     struct q_release *release = new_release(terms, Q_FORM_GRID);
-    if (release != NULL && !keep_values(release, values)) {
+    if (release && !keep_values(release, values)) {
         q_release_free(release);
         return NULL;
     }
@@ -155,7 +155,7 @@ struct q_release *q_release_grid(const struct q_terms *terms, const double *valu
 
 void q_release_free(struct q_release *release)
 {
-    if (release == NULL)
+    if (!release)
         return;
     gaussian_path_free(release->path);
     if (release->terms.form == Q_FORM_PATH)
@@ -185,7 +185,7 @@ static enum q_answer scale(const struct q_terms *t, const double *state, double 
     for (uint32_t i = 0; i < t->state_dim; i++) {
         bool outside = state[i] < t->low[i] || state[i] > t->high[i];
         if (!isfinite(state[i]) || (outside && !t->clamps)) {
-            if (out_at != NULL)
+            if (out_at)
                 *out_at = i;
             return isfinite(state[i]) ? Q_OUTSIDE : Q_NOT_A_NUMBER;
         }
@@ -282,7 +282,7 @@ bool q_release_to_bytes(const struct q_release *release, unsigned char **out, si
     size_t values = release->value_count * sizeof *release->value;
     size_t body = sizeof release->key + values;
     unsigned char *bytes = malloc(body + sizeof(uint64_t));
-    if (bytes == NULL)
+    if (!bytes)
         return false;
     memcpy(bytes, release->key, sizeof release->key);
     memcpy(bytes + sizeof release->key, release->value, values);
@@ -307,7 +307,7 @@ struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsign
     if (checksum != checksum_words(CHECKSUM_START, bytes, body))
         return NULL;
     double *copy = sodium_init() < 0 ? NULL : sodium_malloc(values); /* aligned, and wiped */
-    if (copy == NULL)
+    if (!copy)
         return NULL;
     memcpy(copy, bytes + GAUSSIAN_PATH_KEY_BYTES, values);
     struct q_release *release = terms->form == Q_FORM_PATH ? q_release_path(terms, copy, bytes)

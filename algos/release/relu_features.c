@@ -54,7 +54,7 @@ static bool init(struct relu_features *f, uint32_t input, uint32_t count, uint64
     f->weight = calloc((size_t)count * (input + (size_t)1), sizeof *f->weight);
     f->scratch = calloc((size_t)count * (count + (size_t)1), sizeof *f->scratch);
     f->offset = calloc(count, sizeof *f->offset);
-    if (f->weight == NULL || f->scratch == NULL || f->offset == NULL)
+    if (!f->weight || !f->scratch || !f->offset)
         return false;
     float *bias = f->weight + (size_t)count * input;
     bias[0] = centred ? RELU_FEATURES_CONSTANT : 1.0F;
@@ -160,7 +160,7 @@ struct policy *relu_features_policy(const struct relu_features *f, const double 
     const struct mlp_shape shape = {
         .input = f->input, .layer_count = 2, .width = {f->count, actions}, .activation = MLP_RELU};
     struct policy *policy = policy_new(&shape, POLICY_Q);
-    if (policy == NULL)
+    if (!policy)
         return NULL;
     float *weight = policy->parameters, *bias = weight + (size_t)f->count * f->input;
     const float *own_bias = f->weight + (size_t)f->count * f->input;

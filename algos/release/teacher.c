@@ -20,7 +20,7 @@ static const struct teacher_mechanism *const mechanisms[] = {
 
 const struct teacher_mechanism *teacher_mechanism_find(const char *name)
 {
-    for (size_t i = 0; mechanisms[i] != NULL; i++)
+    for (size_t i = 0; mechanisms[i]; i++)
         if (strcmp(mechanisms[i]->name, name) == 0)
             return mechanisms[i];
     return NULL;
@@ -216,8 +216,8 @@ bool teacher_gaussian_for(const struct teacher *teacher, double order, int64_t s
     double sigma = gaussian_simplex_sigma(other.actions, change, 1.0, mu) * (1.0 + 1e-9);
     other.gaussian.sigma = fmax(sigma, GAUSSIAN_SIMPLEX_SIGMA_MIN);
     struct filter_price paid;
-    if (teacher_complete(&other, change) != NULL ||
-        !teacher_price(&other, 0.0, order, share, &paid) || paid.units > price->units)
+    if (teacher_complete(&other, change) || !teacher_price(&other, 0.0, order, share, &paid) ||
+        paid.units > price->units)
         return false;
     *out = other;
     return true;

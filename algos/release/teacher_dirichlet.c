@@ -22,7 +22,7 @@ static bool weaken(struct teacher *teacher, double concentration)
     if (!(concentration <= teacher->dirichlet.concentration))
         return false;
     teacher->dirichlet.concentration = concentration;
-    return dirichlet_problem(&teacher->dirichlet) == NULL;
+    return !dirichlet_problem(&teacher->dirichlet);
 }
 
 static struct filter_release release(const struct teacher *teacher)

@@ -45,7 +45,7 @@ static bool read_body(struct call *call, struct wish *wish)
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
     const struct event_json_faults faults = {add_fault, call};
-    if (events != NULL)
+    if (events)
         good = event_json_read(events, "/events", &faults, &wish->events) && good;
     if (good && (delta > 0) == (epsilon >= 0)) {
         call_invalid(call, "", "must have either delta or epsilon");
@@ -85,7 +85,7 @@ static json_t *report_json(const struct privacy_question *question,
         "{s:o, s:o, s:o, s:s}", "epsilon", json_number(delta ? question->at : report->figure.upper),
         delta ? "delta_lower" : "epsilon_lower", json_number(report->figure.lower), "delta",
         json_number(delta ? report->figure.upper : question->at), "accountant", report->accountant);
-    if (json != NULL && set_figure(json, delta ? "delta_renyi" : "epsilon_renyi", report->renyi) &&
+    if (json && set_figure(json, delta ? "delta_renyi" : "epsilon_renyi", report->renyi) &&
         set_figure(json, delta ? "delta_exact" : "epsilon_exact", report->exact))
         return json;
     json_decref(json);
@@ -97,7 +97,7 @@ static enum problem reply(struct call *call, const struct wish *wish,
                           const struct privacy_report *report)
 {
     json_t *json = report_json(&wish->question, report);
-    if (json != NULL && json_object_set_new(json, "events", event_json(&wish->events)) != 0) {
+    if (json && json_object_set_new(json, "events", event_json(&wish->events)) != 0) {
         json_decref(json);
         json = NULL;
     }
@@ -126,7 +126,7 @@ static enum problem price(struct call *call, const struct wish *wish)
 enum problem api_accounting_compose(struct call *call)
 {
     struct wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL || !call_defer(call, wish_clear, wish))
+    if (!wish || !call_defer(call, wish_clear, wish))
         return PROBLEM_INTERNAL_ERROR;
     if (!read_body(call, wish))
         return PROBLEM_VALIDATION;

@@ -32,7 +32,7 @@ static json_t *account_json(const struct ledger_account *account)
                   "entries", (json_int_t)account->entries, "head", hash_json(account->head),
                   "units", units, "created_at", json_time(account->created_ms));
     json_t *whole = budget_json(account);
-    if (more == NULL || whole == NULL || json_object_update(whole, more) != 0) {
+    if (!more || !whole || json_object_update(whole, more) != 0) {
         json_decref(whole);
         whole = NULL;
     }
@@ -81,7 +81,7 @@ static json_t *entry_json(const struct ledger_entry *entry)
 {
     bool starved;
     json_t *event = json_load(entry->event, strlen(entry->event), JSON_DECODE_ANY, NULL, &starved);
-    if (event == NULL && !starved)
+    if (!event && !starved)
         event = json_text_or_null(entry->event);
     /* Why a budget was granted or changed is kept beside what was done, and shown apart. */
     json_t *reason = json_object_get(event, "reason");

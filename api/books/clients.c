@@ -26,7 +26,7 @@ static json_t *client_json(const struct client_row *client)
 static json_t *new_client_json(const struct client_row *client, const char *token)
 {
     json_t *json = client_json(client);
-    json_t *text = token == NULL ? json_null() : json_string(token);
+    json_t *text = !token ? json_null() : json_string(token);
     if (json_object_set_new(json, "token", text) != 0) {
         json_decref(json);
         return NULL;

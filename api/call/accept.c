@@ -30,7 +30,7 @@ static int read_q(const char *c)
 /* The q among the parameters between C and END. */
 static int find_q(const char *c, const char *end)
 {
-    while (c < end && (c = memchr(c, ';', (size_t)(end - c))) != NULL) {
+    while (c < end && (c = memchr(c, ';', (size_t)(end - c)))) {
         c = skip_space(c + 1);
         if (c + 1 < end && (*c == 'q' || *c == 'Q') && c[1] == '=')
             return read_q(c + 2);
@@ -48,7 +48,7 @@ static bool is_word(const char *text, size_t size, const char *word)
 static int closeness(const char *range, size_t size, const char *type, const char *subtype)
 {
     const char *slash = memchr(range, '/', size);
-    if (slash == NULL)
+    if (!slash)
         return is_word(range, size, "*");
     size_t left = (size_t)(slash - range), right = size - left - 1;
     if (is_word(range, left, "*"))
@@ -62,7 +62,7 @@ static int closeness(const char *range, size_t size, const char *type, const cha
 
 int accept_quality(const char *accept, const char *type, const char *subtype)
 {
-    if (accept == NULL || *skip_space(accept) == '\0')
+    if (!accept || *skip_space(accept) == '\0')
         return 1000;
     int best = 0, quality = 0;
     while (*accept != '\0') {
@@ -81,7 +81,7 @@ int accept_quality(const char *accept, const char *type, const char *subtype)
 
 bool accept_prefers_html(const char *accept)
 {
-    if (accept == NULL || strcasestr(accept, "text/") == NULL)
+    if (!accept || !strcasestr(accept, "text/"))
         return false;
     int html = accept_quality(accept, "text", "html");
     return html > 0 && html > accept_quality(accept, "application", "json");
@@ -89,14 +89,14 @@ bool accept_prefers_html(const char *accept)
 
 bool accept_allows_json(const char *accept)
 {
-    return accept == NULL || accept_quality(accept, "application", "json") > 0 ||
+    return !accept || accept_quality(accept, "application", "json") > 0 ||
            accept_quality(accept, "application", "problem+json") > 0 ||
            accept_quality(accept, "text", "html") > 0;
 }
 
 bool cors_allows(const char *list, const char *origin)
 {
-    if (list == NULL || origin == NULL || *origin == '\0')
+    if (!list || !origin || *origin == '\0')
         return false;
     while (*list != '\0') {
         list += strspn(list, ", ");

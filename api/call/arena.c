@@ -25,7 +25,7 @@ void arena_init(struct arena *arena)
 
 void arena_clear(struct arena *arena)
 {
-    while (arena->blocks != NULL) {
+    while (arena->blocks) {
         struct arena_block *older = arena->blocks->older;
         free(arena->blocks);
         arena->blocks = older;
@@ -39,19 +39,19 @@ void *arena_alloc(struct arena *arena, size_t size)
         return NULL;
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     struct arena_block *block = arena->blocks;
-    size_t room = block == NULL ? ARENA_INLINE_BYTES : block->size;
+    size_t room = !block ? ARENA_INLINE_BYTES : block->size;
     assert(arena->used <= room);
     if (room - arena->used < size) {
         room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
         block = malloc(sizeof *block + room);
-        if (block == NULL)
+        if (!block)
             return NULL;
         block->older = arena->blocks;
         block->size = room;
         arena->blocks = block;
         arena->used = 0;
     }
-    unsigned char *base = block == NULL ? arena->inline_bytes : block->bytes;
+    unsigned char *base = !block ? arena->inline_bytes : block->bytes;
     void *bytes = base + arena->used;
     arena->used += size;
     return bytes;
@@ -62,7 +62,7 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
     if (size != 0 && count > SIZE_MAX / size)
         return NULL;
     void *array = arena_alloc(arena, count * size);
-    if (array != NULL)
+    if (array)
         memset(array, 0, count * size);
     return array;
 }
@@ -72,7 +72,7 @@ char *arena_copy(struct arena *arena, const char *text, size_t size)
     if (size == SIZE_MAX)
         return NULL;
     char *copy = arena_alloc(arena, size + 1);
-    if (copy != NULL) {
+    if (copy) {
         memcpy(copy, text, size);
         copy[size] = '\0';
     }
@@ -87,7 +87,7 @@ char *arena_format(struct arena *arena, const char *format, ...)
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
-    if (text != NULL)
+    if (text)
         vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;

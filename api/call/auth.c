@@ -40,7 +40,7 @@ void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
  */
 static bool is_bearer(const char *header)
 {
-    return header != NULL && strncasecmp(header, "Bearer ", 7) == 0;
+    return header && strncasecmp(header, "Bearer ", 7) == 0;
 }
 
 static enum problem unauthorized(struct call *call, bool had_token)
@@ -98,14 +98,14 @@ enum problem auth_check(struct call *call)
 {
     const char *header = call_request_header(call, "Authorization");
     struct client_row client;
-    if (call->pass != NULL) {
+    if (call->pass) {
         call->caller = call->pass->caller;
         return call_is(call, call->route->roles) ? PROBLEM_NONE
                                                  : forbidden(call, role_name(call->caller.role));
     }
     char id[sizeof call->caller.id];
     const char *secret = read_token(header, id, sizeof id);
-    if (secret == NULL)
+    if (!secret)
         return unauthorized(call, is_bearer(header));
     enum db_status status = clients_find(call->db, id, &client);
     if (status != DB_OK && status != DB_NONE)

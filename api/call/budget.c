@@ -79,7 +79,7 @@ json_t *budget_json(const struct ledger_account *account)
                   account->unit, "limit", limit(account), "spent", budget_spent(account),
                   "reserved", reserved(account), "remaining", budget_remaining(account),
                   "accounting", is_renyi(account) ? "renyi" : "basic");
-    if (budget != NULL && is_renyi(account) &&
+    if (budget && is_renyi(account) &&
         json_object_set_new(budget, "order", json_number(account->renyi_order)) != 0) {
         json_decref(budget);
         return NULL;

@@ -55,7 +55,7 @@ void call_reset(struct call *call)
 
 void call_end(struct call *call)
 {
-    while (call->deferred != NULL) {
+    while (call->deferred) {
         struct call_deferred *deferred = call->deferred;
         call->deferred = deferred->older;
         deferred->free_it(deferred->what);
@@ -73,7 +73,7 @@ const char *call_parameter(const struct call *call, const char *name)
     /* {names} are few: count the braces before ours. */
     size_t length = strlen(name);
     unsigned index = 0;
-    for (const char *c = strchr(call->route->pattern, '{'); c != NULL; c = strchr(c + 1, '{')) {
+    for (const char *c = strchr(call->route->pattern, '{'); c; c = strchr(c + 1, '{')) {
         if (strncmp(c + 1, name, length) == 0 && c[1 + length] == '}') {
             assert(index < call->match.value_count);
             return call->match.values[index];
@@ -104,7 +104,7 @@ bool call_is(const struct call *call, unsigned roles)
 bool call_defer(struct call *call, void (*free_it)(void *what), void *what)
 {
     struct call_deferred *deferred = arena_alloc(&call->arena, sizeof *deferred);
-    if (deferred == NULL) {
+    if (!deferred) {
         free_it(what);
         return false;
     }
@@ -120,7 +120,7 @@ static void drop_json(void *json)
 
 json_t *call_own(struct call *call, json_t *json)
 {
-    return json != NULL && call_defer(call, drop_json, json) ? json : NULL;
+    return json && call_defer(call, drop_json, json) ? json : NULL;
 }
 
 /* ---- good answers */
@@ -137,7 +137,7 @@ static void answer(struct call *call, int status, const char *content_type)
 enum problem call_reply_bytes(struct call *call, int status, const char *content_type, char *body,
                               size_t size)
 {
-    if (body == NULL)
+    if (!body)
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The server is short of memory.");
     answer(call, status, content_type);
     call->reply->body = body;
@@ -148,7 +148,7 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
 enum problem call_reply_json(struct call *call, int status, json_t *json)
 {
     size_t size = 0;
-    char *body = json == NULL ? NULL : json_text_write(json, false, &size);
+    char *body = !json ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return call_reply_bytes(call, status, "application/json", body, size);
 }
@@ -165,12 +165,12 @@ enum problem call_reply_static(struct call *call, int status, const char *conten
 enum problem call_store_instead(struct call *call, json_t *json)
 {
     size_t size = 0;
-    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    char *text = !json ? NULL : json_text_write(json, false, &size);
     json_decref(json);
-    call->stored_body = text == NULL ? NULL : arena_copy(&call->arena, text, size);
+    call->stored_body = !text ? NULL : arena_copy(&call->arena, text, size);
     call->stored_size = size;
     free(text);
-    return call->stored_body == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+    return !call->stored_body ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
 }
 
 enum problem call_reply_empty(struct call *call, int status)
@@ -181,7 +181,7 @@ enum problem call_reply_empty(struct call *call, int status)
 
 enum problem call_reply_events(struct call *call, struct api_events events)
 {
-    assert(events.next != NULL);
+    assert(events.next);
     answer(call, 200, "text/event-stream");
     call->reply->events = events;
     return PROBLEM_NONE;
@@ -226,9 +226,9 @@ enum problem call_problem(struct call *call, enum problem problem, const char *f
 static enum problem add_fault(struct call *call, json_t *fault)
 {
     call->error_count++;
-    if (call->errors == NULL)
+    if (!call->errors)
         call->errors = json_array();
-    if (fault != NULL && call->errors != NULL && call->error_count <= ERRORS_SHOWN_MAX)
+    if (fault && call->errors && call->error_count <= ERRORS_SHOWN_MAX)
         (void)json_array_append(call->errors, fault); /* as above */
     json_decref(fault);
     return PROBLEM_VALIDATION;
@@ -241,7 +241,7 @@ enum problem call_invalid(struct call *call, const char *pointer, const char *fo
     const char *detail = say(call, format, arguments);
     va_end(arguments);
     return add_fault(call, json_pack("{s:s, s:s}", "pointer", pointer, "detail",
-                                     detail == NULL ? "is not valid" : detail));
+                                     !detail ? "is not valid" : detail));
 }
 
 enum problem call_invalid_query(struct call *call, const char *parameter, const char *format, ...)
@@ -251,7 +251,7 @@ enum problem call_invalid_query(struct call *call, const char *parameter, const 
     const char *detail = say(call, format, arguments);
     va_end(arguments);
     return add_fault(call, json_pack("{s:s, s:s}", "parameter", parameter, "detail",
-                                     detail == NULL ? "is not valid" : detail));
+                                     !detail ? "is not valid" : detail));
 }
 
 enum problem call_invalid_line(struct call *call, uint64_t line, const char *pointer,
@@ -268,9 +268,9 @@ unsigned call_error_count(const struct call *call)
 
 void call_violated(struct call *call, json_t *violation)
 {
-    if (call->violated == NULL)
+    if (!call->violated)
         call->violated = json_array();
-    if (call->violated == NULL || violation == NULL) {
+    if (!call->violated || !violation) {
         json_decref(violation);
         return;
     }
@@ -279,9 +279,9 @@ void call_violated(struct call *call, json_t *violation)
 
 void call_problem_member(struct call *call, const char *name, json_t *value)
 {
-    if (call->extra == NULL)
+    if (!call->extra)
         call->extra = json_object();
-    if (call->extra == NULL || value == NULL) {
+    if (!call->extra || !value) {
         json_decref(value);
         return;
     }
@@ -294,12 +294,12 @@ void call_answer_problem(struct call *call, enum problem problem)
         free(call->reply->body);
         call->reply->body = NULL;
         call->reply->body_size = 0;
-        if (call->reply->events.free != NULL)
+        if (call->reply->events.free)
             call->reply->events.free(call->reply->events.context);
         memset(&call->reply->events, 0, sizeof call->reply->events);
     }
     const char *detail = call->detail;
-    if (detail == NULL && problem == PROBLEM_VALIDATION && call->error_count > 0) {
+    if (!detail && problem == PROBLEM_VALIDATION && call->error_count > 0) {
         detail =
             call->error_count == 1
                 ? "One thing is wrong: see errors."

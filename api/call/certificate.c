@@ -17,7 +17,7 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
 {
     size_t size = 0;
     char *text = json_text_write(certificate, true, &size);
-    if (text == NULL)
+    if (!text)
         return NULL;
     unsigned char signature[crypto_sign_BYTES];
     crypto_sign_detached(signature, NULL, (const unsigned char *)text, size, app->secret_key);
@@ -33,7 +33,7 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
     json_member_add(&whole, "signature",
                     json_pack("{s:s, s:s, s:s}", "algorithm", "Ed25519", "key_id", app->key_id,
                               "value", value));
-    text = whole == NULL ? NULL : json_text_write(whole, true, &size);
+    text = !whole ? NULL : json_text_write(whole, true, &size);
     json_decref(whole);
     return text;
 }
@@ -46,16 +46,14 @@ bool certificate_check(const char *text, const unsigned char *public_key)
     unsigned char signature[crypto_sign_BYTES];
     size_t length = 0, size = 0;
     char *signed_text = NULL;
-    bool good =
-        value != NULL && sodium_base642bin(signature, sizeof signature, value, strlen(value), NULL,
+    bool good = value && sodium_base642bin(signature, sizeof signature, value, strlen(value), NULL,
                                            &length, NULL, VARIANT) == 0;
     if (good && length == sizeof signature) {
         json_object_del(whole, "signature");
         signed_text = json_text_write(whole, true, &size);
     }
-    good = signed_text != NULL &&
-           crypto_sign_verify_detached(signature, (const unsigned char *)signed_text, size,
-                                       public_key) == 0;
+    good = signed_text && crypto_sign_verify_detached(signature, (const unsigned char *)signed_text,
+                                                      size, public_key) == 0;
     free(signed_text);
     json_decref(whole);
     return good;

@@ -15,7 +15,7 @@ enum problem certificate_reply(struct call *call, const char *id, char *text)
     const char *known = call_request_header(call, "If-None-Match");
     call_header(call, "ETag", "\"%s\"", id);
     call_header(call, "Cache-Control", "private, max-age=86400");
-    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, id) != NULL)) {
+    if (known && (strcmp(known, "*") == 0 || strstr(known, id))) {
         free(text);
         return call_reply_empty(call, 304);
     }
@@ -58,7 +58,7 @@ enum problem api_certificates_get(struct call *call)
     enum db_status status = certificates_find(call->db, call_parameter(call, "id"), &certificate);
     if (status == DB_OK)
         status = policies_find(call->db, certificate.policy, &policy);
-    if (status == DB_NONE && certificate.text == NULL)
+    if (status == DB_NONE && !certificate.text)
         return release_certificate(call);
     if (status != DB_OK && status != DB_NONE) {
         free(certificate.text);

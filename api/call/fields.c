@@ -92,7 +92,7 @@ static const char *member_pointer(struct call *call, const char *pointer, const 
     }
     escaped[size] = '\0';
     const char *full = arena_format(&call->arena, "%s/%s", pointer, escaped);
-    return full == NULL ? pointer : full;
+    return !full ? pointer : full;
 }
 
 /* A fault of the member NAME of the object at POINTER. */
@@ -172,7 +172,7 @@ static bool read_text(struct call *call, const struct field *field, const json_t
 static bool read_choice(struct call *call, const struct field *field, const json_t *value,
                         const char *pointer)
 {
-    for (int i = 0; field->choices[i] != NULL; i++) {
+    for (int i = 0; field->choices[i]; i++) {
         if (json_is_string(value) && strcmp(json_string_value(value), field->choices[i]) == 0) {
             *(int *)field->out = i;
             return true;
@@ -180,7 +180,7 @@ static bool read_choice(struct call *call, const struct field *field, const json
     }
     char list[400] = "";
     size_t size = 0;
-    for (int i = 0; field->choices[i] != NULL; i++) {
+    for (int i = 0; field->choices[i]; i++) {
         int more = snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "",
                             field->choices[i]);
         size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
@@ -283,7 +283,7 @@ static void unknown_member(struct call *call, const char *pointer, const char *n
         }
     }
     const char *at = member_pointer(call, pointer, name);
-    if (nearest != NULL)
+    if (nearest)
         call_invalid(call, at, "is not a known member; did you mean \"%s\"?", nearest);
     else
         call_invalid(call, at, "is not a known member");
@@ -292,7 +292,7 @@ static void unknown_member(struct call *call, const char *pointer, const char *n
 bool field_sent(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
-    return value != NULL && !json_is_null(value);
+    return value && !json_is_null(value);
 }
 
 bool fields_read(struct call *call, const json_t *object, const char *pointer,
@@ -307,7 +307,7 @@ bool fields_read(struct call *call, const json_t *object, const char *pointer,
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_object_get(object, fields[i].name);
         found += value != NULL;
-        if (value == NULL || (json_is_null(value) && fields[i].type != FIELD_ANY)) {
+        if (!value || (json_is_null(value) && fields[i].type != FIELD_ANY)) {
             if (!fields[i].optional) {
                 call_invalid(call, member_pointer(call, pointer, fields[i].name), "is required");
                 good = false;
@@ -348,7 +348,7 @@ long fields_numbers(struct call *call, const json_t *array, const char *pointer,
             continue;
         }
         const char *at = arena_format(&call->arena, "%s/%zu", pointer, i);
-        call_invalid(call, at == NULL ? pointer : at, "must be a number");
+        call_invalid(call, !at ? pointer : at, "must be a number");
         good = false;
     }
     return good ? (long)size : -1;

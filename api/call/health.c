@@ -16,7 +16,7 @@ enum problem api_health_ready(struct call *call)
 {
     const struct api_settings *settings = &call->app->settings;
     const char *why_not = "It is not ready.";
-    if (settings->ready != NULL && !settings->ready(settings->ready_context, &why_not))
+    if (settings->ready && !settings->ready(settings->ready_context, &why_not))
         return call_problem(call, PROBLEM_NOT_READY, "%s", why_not);
     return call_reply_json(
         call, 200, json_pack("{s:s, s:s}", "status", "ready", "version", settings->version));
@@ -27,7 +27,7 @@ enum problem api_metrics(struct call *call)
     const struct api_settings *settings = &call->app->settings;
     char *text = malloc(METRICS_BYTES_MAX);
     size_t size = 0;
-    if (text != NULL && settings->metrics != NULL) {
+    if (text && settings->metrics) {
         size = settings->metrics(settings->metrics_context, text, METRICS_BYTES_MAX);
         size = size < METRICS_BYTES_MAX ? size : METRICS_BYTES_MAX;
     }

@@ -25,7 +25,7 @@ static crypto_generichash_state *body_hash(struct call *call)
 static const char *find_key(const struct call *call)
 {
     const char *key = call_request_header(call, "Idempotency-Key");
-    if (key == NULL && (call->route->flags & ROUTE_KEY_OR_ID))
+    if (!key && (call->route->flags & ROUTE_KEY_OR_ID))
         key = json_string_value(json_object_get(call->body, "id"));
     return key;
 }
@@ -35,7 +35,7 @@ enum problem idempotency_key(struct call *call, const char **out_key)
     unsigned flags = call->route->flags;
     *out_key = NULL;
     const char *key = find_key(call);
-    if (key == NULL) {
+    if (!key) {
         return flags & (ROUTE_KEY_REQUIRED | ROUTE_KEY_OR_ID)
                    ? call_problem(call, PROBLEM_IDEMPOTENCY_KEY_REQUIRED,
                                   "Send Idempotency-Key with a fresh value, such as a UUID%s.",
@@ -139,9 +139,9 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
 /* TEXT is our own and fits; NULL is "". */
 static void keep_text(char *out, size_t room, const char *text)
 {
-    size_t size = text == NULL ? 0 : strlen(text);
+    size_t size = !text ? 0 : strlen(text);
     assert(size < room);
-    memcpy(out, text == NULL ? "" : text, size);
+    memcpy(out, !text ? "" : text, size);
     out[size] = '\0';
 }
 
@@ -149,13 +149,13 @@ enum problem idempotency_store(struct call *call, const char *key)
 {
     const struct api_reply *reply = call->reply;
     const char *location = reply_header_value(reply, "Location");
-    const char *body = call->stored_body != NULL    ? call->stored_body
-                       : reply->static_body != NULL ? reply->static_body
-                                                    : reply->body;
-    size_t size = call->stored_body != NULL ? call->stored_size : reply->body_size;
+    const char *body = call->stored_body    ? call->stored_body
+                       : reply->static_body ? reply->static_body
+                                            : reply->body;
+    size_t size = call->stored_body ? call->stored_size : reply->body_size;
     struct answer_row answer = {
         .status = reply->status, .body_size = size, .created_ms = call->now_ms};
-    assert(reply->events.next == NULL);
+    assert(!reply->events.next);
     memcpy(&answer.body, &body,
            sizeof body); /* borrowed by the store, which does not write to it */
     fingerprint(call, answer.fingerprint);

@@ -15,7 +15,7 @@
 static enum problem read_size(struct call *call, unsigned *out)
 {
     const char *size = call_query(call, "page_size");
-    if (size == NULL) {
+    if (!size) {
         *out = PAGE_SIZE_DEFAULT;
         return PROBLEM_NONE;
     }
@@ -38,17 +38,17 @@ static enum problem read_token(struct call *call, const char **out)
 {
     const char *token = call_query(call, "page_token");
     *out = NULL;
-    if (token == NULL)
+    if (!token)
         return PROBLEM_NONE;
     char cursor[PAGE_CURSOR_SIZE - 1];
     size_t length = 0;
     bool good = sodium_base642bin((unsigned char *)cursor, sizeof cursor, token, strlen(token),
                                   NULL, &length, NULL, VARIANT) == 0 &&
-                length > 0 && memchr(cursor, '\0', length) == NULL && uri_is_utf8(cursor, length);
+                length > 0 && !memchr(cursor, '\0', length) && uri_is_utf8(cursor, length);
     if (!good)
         return bad_token(call);
     *out = arena_copy(&call->arena, cursor, length);
-    return *out == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+    return !*out ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
 }
 
 enum problem page_read(struct call *call, struct page *out)
@@ -61,13 +61,13 @@ enum problem page_read(struct call *call, struct page *out)
         return size != PROBLEM_NONE ? size : token;
     out->limit = out->size + 1;
     out->items = call_own(call, json_array());
-    return out->items == NULL ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+    return !out->items ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
 }
 
 bool page_after_number(const struct page *page, int64_t *out)
 {
     *out = 0;
-    if (page->after == NULL)
+    if (!page->after)
         return true;
     char *end;
     errno = 0;

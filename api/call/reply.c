@@ -26,7 +26,7 @@ void reply_init(struct api_reply *reply)
 void api_reply_clear(struct api_reply *reply)
 {
     free(reply->body);
-    if (reply->events.free != NULL)
+    if (reply->events.free)
         reply->events.free(reply->events.context);
     reply_init(reply);
 }
@@ -72,30 +72,30 @@ static json_t *problem_document(const struct problem_info *info, const struct re
     json_t *document =
         json_pack("{s:o, s:s, s:i}", "type", json_sprintf("/problems/%s", info->slug), "title",
                   info->title, "status", info->status);
-    if (document == NULL)
+    if (!document)
         return NULL;
-    const char *detail = says->detail == NULL ? info->explanation : says->detail;
+    const char *detail = !says->detail ? info->explanation : says->detail;
     bool good = json_object_set_new(document, "detail", json_string(detail)) == 0;
     /* Clients of the Open Inference Protocol look for this member. */
-    if (says->instance != NULL && strncmp(says->instance, "/v2/", 4) == 0)
+    if (says->instance && strncmp(says->instance, "/v2/", 4) == 0)
         good = json_object_set_new(document, "error", json_string(detail)) == 0 && good;
     /* A path with bytes that are not UTF-8 cannot stand in JSON and is left out. */
-    json_t *instance = says->instance == NULL ? NULL : json_string(says->instance);
-    if (instance != NULL)
+    json_t *instance = !says->instance ? NULL : json_string(says->instance);
+    if (instance)
         good = json_object_set_new(document, "instance", instance) == 0 && good;
-    if (says->request_id != NULL) {
+    if (says->request_id) {
         json_t *id = json_string(says->request_id);
         good = json_object_set_new(document, "request_id", id) == 0 && good;
     }
-    if (says->errors != NULL)
+    if (says->errors)
         good = json_object_set(document, "errors", says->errors) == 0 && good;
-    if (says->violated != NULL)
+    if (says->violated)
         good = json_object_set(document, "violated", says->violated) == 0 && good;
     if (!good) {
         json_decref(document);
         return NULL;
     }
-    if (says->extra != NULL)
+    if (says->extra)
         json_members_add(&document, says->extra);
     return document;
 }
@@ -111,10 +111,10 @@ void reply_problem(struct api_reply *reply, enum problem problem, const struct r
     reply->content_type = "application/problem+json";
     json_t *document = problem_document(info, says);
     size_t size = 0;
-    char *text = document == NULL ? NULL : json_text_write(document, false, &size);
+    char *text = !document ? NULL : json_text_write(document, false, &size);
     json_decref(document);
-    reply->status = text == NULL ? 500 : info->status;
-    if (text == NULL) {
+    reply->status = !text ? 500 : info->status;
+    if (!text) {
         reply->static_body = bare;
         reply->body_size = sizeof bare - 1;
         return;
@@ -122,6 +122,6 @@ void reply_problem(struct api_reply *reply, enum problem problem, const struct r
     reply->body = text;
     reply->body_size = size;
     bool passing = info->status == 503 || info->status == 429;
-    if (passing && reply_header_value(reply, "Retry-After") == NULL)
+    if (passing && !reply_header_value(reply, "Retry-After"))
         reply_header(reply, "Retry-After", "%d", RETRY_AFTER_SECONDS);
 }

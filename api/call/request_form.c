@@ -38,14 +38,14 @@ enum problem request_check_query(struct call *call)
 static bool is_json_type(const char *type)
 {
     static const char json[] = "application/json";
-    if (type == NULL || strncasecmp(type, json, sizeof json - 1) != 0)
+    if (!type || strncasecmp(type, json, sizeof json - 1) != 0)
         return false;
     const char *rest = type + sizeof json - 1;
     rest += strspn(rest, " \t");
     if (*rest != ';' && *rest != '\0')
         return false;
     const char *charset = strcasestr(rest, "charset=");
-    return charset == NULL || strncasecmp(charset + 8, "utf-8", 5) == 0 ||
+    return !charset || strncasecmp(charset + 8, "utf-8", 5) == 0 ||
            strncasecmp(charset + 8, "\"utf-8\"", 7) == 0;
 }
 
@@ -68,7 +68,7 @@ static bool scan_state(struct call *call)
         return false;
     struct state_scan *scanned = arena_alloc(&call->arena, sizeof *scanned);
     size_t room = STATE_SCAN_ROOM(request->body_size) * sizeof(double);
-    if (scanned == NULL || (scanned->numbers = arena_alloc(&call->arena, room)) == NULL ||
+    if (!scanned || !(scanned->numbers = arena_alloc(&call->arena, room)) ||
         !state_scan(request->body, request->body_size, scanned))
         return false;
     call->state = scanned;
@@ -82,7 +82,7 @@ enum problem request_read_body(struct call *call)
         (call->route->body == BODY_NONE && request->body_size == 0))
         return PROBLEM_NONE;
     const char *encoding = call_request_header(call, "Content-Encoding");
-    if (encoding != NULL && strcasecmp(encoding, "identity") != 0) {
+    if (encoding && strcasecmp(encoding, "identity") != 0) {
         return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                             "This endpoint takes no Content-Encoding; uploads do.");
     }

@@ -26,7 +26,7 @@ bool sealed_close(const struct app *app, const char *id, const unsigned char *se
     unsigned char key[KEY];
     unsigned long long length = 0;
     unsigned char *bytes = malloc(NONCE + size + TAG);
-    if (bytes == NULL)
+    if (!bytes)
         return false;
     derive(app, key);
     randombytes_buf(bytes, NONCE);
@@ -49,7 +49,7 @@ unsigned char *sealed_open(const struct app *app, const char *id, const unsigned
         return NULL;
     }
     unsigned char *secret = sodium_malloc(size - NONCE - TAG);
-    if (secret == NULL) {
+    if (!secret) {
         errno = ENOMEM;
         return NULL;
     }

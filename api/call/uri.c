@@ -62,7 +62,7 @@ char *uri_decode(const char *text, size_t size, bool plus, struct arena *arena)
     if (stands_for_itself(text, size, plus))
         return arena_copy(arena, text, size);
     char *out = arena_alloc(arena, size + 1);
-    if (out == NULL)
+    if (!out)
         return NULL;
     size_t length = 0;
     for (size_t i = 0; i < size; i++) {
@@ -95,7 +95,7 @@ static struct pair next_pair(const char *query)
     size_t size = strcspn(query, "&");
     const char *equals = memchr(query, '=', size);
     struct pair pair = {.name = query, .name_size = size, .value = "", .next = query + size};
-    if (equals != NULL) {
+    if (equals) {
         pair.name_size = (size_t)(equals - query);
         pair.value = equals + 1;
         pair.value_size = size - pair.name_size - 1;
@@ -111,7 +111,7 @@ const char *uri_query_value(const char *query, const char *name, struct arena *a
         struct pair pair = next_pair(query);
         query = pair.next;
         const char *decoded = uri_decode(pair.name, pair.name_size, true, arena);
-        if (decoded != NULL && strcmp(decoded, name) == 0)
+        if (decoded && strcmp(decoded, name) == 0)
             return uri_decode(pair.value, pair.value_size, true, arena);
     }
     return NULL;
@@ -143,7 +143,7 @@ enum uri_query_fault uri_query_check(const char *query, const char *known, struc
         if (pair.name_size == 0 && pair.value_size == 0)
             continue; /* "a=1&&b=2" */
         const char *name = uri_decode(pair.name, pair.name_size, true, arena);
-        if (name == NULL || uri_decode(pair.value, pair.value_size, true, arena) == NULL)
+        if (!name || !uri_decode(pair.value, pair.value_size, true, arena))
             return URI_QUERY_MALFORMED;
         *out_name = name;
         int index = known_index(known, name);

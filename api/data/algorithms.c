@@ -53,7 +53,7 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
 static json_t *choices_json(const struct parameter_spec *spec)
 {
     json_t *choices = json_array();
-    for (unsigned i = 0; parameters_choice(spec, i) != NULL; i++)
+    for (unsigned i = 0; parameters_choice(spec, i); i++)
         json_list_add(&choices, json_string(parameters_choice(spec, i)));
     return choices;
 }

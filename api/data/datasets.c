@@ -90,7 +90,7 @@ struct wish {
 /* Dimensions come from a world or from the caller, never from both. */
 static void check_dimensions(struct call *call, struct wish *wish)
 {
-    if (wish->environment == NULL) {
+    if (!wish->environment) {
         const int64_t given[] = {wish->state_dim, wish->action_count, wish->max_episode_steps};
         const char *const pointers[] = {"/state_dim", "/action_count", "/max_episode_steps"};
         for (size_t i = 0; i < 3; i++)
@@ -105,7 +105,7 @@ static void check_dimensions(struct call *call, struct wish *wish)
     if (wish->action_count != 0)
         call_invalid(call, "/action_count", "comes with the environment: leave it out");
     const struct env *env = worlds_find(call->app->settings.worlds, wish->environment);
-    if (env == NULL) {
+    if (!env) {
         call_invalid(call, "/environment", "is not known: see GET /v1/environments");
         return;
     }
@@ -134,7 +134,7 @@ static void check_sizes(struct call *call, const struct wish *wish)
 
 static void check_budget(struct call *call, struct wish *wish)
 {
-    if (wish->budget == NULL) {
+    if (!wish->budget) {
         if (wish->sensitivity == 0)
             call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
         return;
@@ -217,9 +217,9 @@ enum problem api_datasets_create(struct call *call)
     memcpy(row.owner, call->caller.id, ID_SIZE);
     snprintf(row.name, sizeof row.name, "%s", wish.name);
     snprintf(row.environment, sizeof row.environment, "%s",
-             wish.environment == NULL ? "" : wish.environment);
+             !wish.environment ? "" : wish.environment);
     enum problem problem = PROBLEM_NONE;
-    if (wish.budget != NULL)
+    if (wish.budget)
         problem = open_account(call, &row, &wish);
     if (problem != PROBLEM_NONE)
         return problem;
@@ -315,7 +315,7 @@ static void forget(void *what)
 static bool forget_at_the_end(struct call *call, const char *dataset)
 {
     struct forgetting *forgetting = arena_array(&call->arena, 1, sizeof *forgetting);
-    if (forgetting == NULL)
+    if (!forgetting)
         return false;
     forgetting->shelf = call->app->teachers;
     snprintf(forgetting->dataset, sizeof forgetting->dataset, "%s", dataset);

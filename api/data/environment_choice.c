@@ -11,7 +11,7 @@
 static const struct env *find(struct call *call, const char *pointer, const char *name)
 {
     const struct env *env = worlds_find(call->app->settings.worlds, name);
-    if (env == NULL)
+    if (!env)
         call_invalid(call, pointer, "is not known: see GET /v1/environments");
     return env;
 }
@@ -45,17 +45,17 @@ bool environment_choice_read(struct call *call, const char *pointer, const json_
     } else {
         snprintf(at, sizeof at, "%s", pointer);
     }
-    if (name == NULL) {
+    if (!name) {
         call_invalid(call, pointer,
                      "must be the name of an environment, or an object of name and parameters");
         return false;
     }
     out->env = find(call, at, name);
-    if (out->env == NULL)
+    if (!out->env)
         return false;
     env_defaults(out->env, out->parameters);
     snprintf(at, sizeof at, "%s/parameters", pointer);
-    if (parameters != NULL && !read_parameters(call, at, parameters, out)) {
+    if (parameters && !read_parameters(call, at, parameters, out)) {
         out->env = NULL;
         return false;
     }

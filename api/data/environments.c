@@ -25,7 +25,7 @@ enum problem api_environments_list(struct call *call)
 {
     const struct env *env = NULL;
     json_t *items = json_array();
-    for (unsigned i = 0; (env = worlds_at(call->app->settings.worlds, i)) != NULL; i++) {
+    for (unsigned i = 0; (env = worlds_at(call->app->settings.worlds, i)); i++) {
         json_t *one =
             json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", env->name, "state_dim",
                       (int)env->state_dim, "action_count", (int)env->action_count,

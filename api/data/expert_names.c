@@ -18,11 +18,11 @@ static bool grow(struct expert_names *names)
 {
     uint32_t room = names->room == 0 ? 64 : 2 * names->room;
     char **larger = realloc(names->names, room * sizeof *larger);
-    if (larger == NULL)
+    if (!larger)
         return false;
     names->names = larger;
     uint32_t *slots = calloc((size_t)room * 2, sizeof *slots);
-    if (slots == NULL)
+    if (!slots)
         return false;
     free(names->slots);
     names->slots = slots;
@@ -44,18 +44,18 @@ static uint32_t slot_of(const struct expert_names *names, const char *name)
 struct expert_names *expert_names_new(void)
 {
     struct expert_names *names = calloc(1, sizeof *names);
-    if (names != NULL && !grow(names)) {
+    if (names && !grow(names)) {
         expert_names_free(names);
         return NULL;
     }
-    if (names != NULL)
+    if (names)
         crypto_shorthash_keygen(names->key);
     return names;
 }
 
 void expert_names_free(struct expert_names *names)
 {
-    if (names == NULL)
+    if (!names)
         return;
     for (uint32_t i = 0; i < names->count; i++)
         free(names->names[i]);
@@ -82,7 +82,7 @@ bool expert_names_number(struct expert_names *names, const char *name, uint32_t 
         slot = slot_of(names, name);
     }
     char *copy = strdup(name);
-    if (copy == NULL)
+    if (!copy)
         return false;
     names->names[names->count] = copy;
     *out_number = names->count++;
@@ -107,7 +107,7 @@ const char *expert_name_problem(const char *name, size_t size)
     for (size_t i = 0; i < size; i++) {
         char c = name[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (c == '\0' || strchr("._:@+-", c) == NULL))
+        if (!letter && (c == '\0' || !strchr("._:@+-", c)))
             return "may have letters, digits and . _ : @ + - only";
     }
     return NULL;

@@ -30,11 +30,11 @@ enum problem api_experts_put_policy(struct call *call)
         return problem;
     const char *expert = call_parameter(call, "expert");
     const char *wrong = expert_name_problem(expert, strlen(expert));
-    if (wrong != NULL)
+    if (wrong)
         return call_problem(call, PROBLEM_NOT_FOUND, "The name of an expert %s.", wrong);
     struct policy *policy =
         network_read(call, call->body, "", dataset.state_dim, dataset.action_count);
-    if (policy == NULL)
+    if (!policy)
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
     unsigned char *bytes = NULL;
     size_t size = 0;

@@ -20,7 +20,7 @@ struct json_stream *json_stream_new(const struct json_stream_shape *shape,
                                     struct byte_reader reader, struct json_stream_faults faults)
 {
     struct json_stream *stream = malloc(sizeof *stream);
-    if (stream == NULL)
+    if (!stream)
         return NULL;
     if (!json_scan_open(&stream->scan, reader)) {
         free(stream);
@@ -38,7 +38,7 @@ struct json_stream *json_stream_new(const struct json_stream_shape *shape,
 
 void json_stream_free(struct json_stream *stream)
 {
-    if (stream == NULL)
+    if (!stream)
         return;
     json_trajectory_close(&stream->hand);
     json_scan_close(&stream->scan);
@@ -125,7 +125,7 @@ enum json_stream_status json_stream_next(struct json_stream *stream, struct traj
     if (stream->over)
         return JSON_STREAM_END;
     if (!advance(stream)) {
-        if (scan->fault == NULL) {
+        if (!scan->fault) {
             stream->over = true;
             return scan->gone ? JSON_STREAM_GONE : JSON_STREAM_END;
         }

@@ -26,7 +26,7 @@ bool json_trajectory_open(struct json_trajectory *hand, struct json_scan *scan,
     hand->states = fits ? calloc(numbers, sizeof(float)) : NULL;
     hand->rewards = calloc(steps, sizeof(float));
     hand->actions = calloc(steps, sizeof(uint16_t));
-    if (hand->states == NULL || hand->rewards == NULL || hand->actions == NULL) {
+    if (!hand->states || !hand->rewards || !hand->actions) {
         json_trajectory_close(hand);
         return false;
     }
@@ -128,7 +128,7 @@ static bool read_expert(struct json_trajectory *hand)
     if (!json_scan_string(hand->scan, hand->expert, sizeof hand->expert, &size, &cut))
         return false;
     const char *problem = expert_name_problem(hand->expert, cut ? EXPERT_NAME_MAX + 1 : size);
-    if (problem != NULL)
+    if (problem)
         fault(hand, problem, "/expert");
     return true;
 }
@@ -150,12 +150,12 @@ static bool read_row(struct json_trajectory *hand, float *row, uint32_t index)
             good = json_scan_number(scan, &number);
             if (good && !isfinite(number.value))
                 fault(hand, "is beyond the range of a 32-bit float", "/states/%u/%u", index, count);
-            if (good && count < dim && row != NULL)
+            if (good && count < dim && row)
                 row[count] = number.value;
             count += count <= dim;
         } while (good && another(scan));
     }
-    if (!good || scan->fault != NULL)
+    if (!good || scan->fault)
         return false;
     if (count != dim) {
         char detail[80];
@@ -189,7 +189,7 @@ static bool read_states(struct json_trajectory *hand)
         hand->rows_faulty = true;
         fault(hand, "has more states than the dataset's max_episode_steps + 1", "/states");
     }
-    return good && scan->fault == NULL;
+    return good && !scan->fault;
 }
 
 /* One action or reward at INDEX; those past the end are counted by the caller, not kept. */
@@ -239,7 +239,7 @@ static bool read_list(struct json_trajectory *hand, enum member member, uint32_t
         hand->lists_faulty = true;
         fault(hand, "has more elements than the dataset's max_episode_steps", "/%s", name);
     }
-    return good && scan->fault == NULL;
+    return good && !scan->fault;
 }
 
 static bool read_flag(struct json_trajectory *hand, enum member member, bool *out)
@@ -301,8 +301,7 @@ static bool read_member(struct json_trajectory *hand)
     pointer_escape(name, escaped, sizeof escaped);
     const char *near = nearest_member(name);
     snprintf(detail, sizeof detail, "is no member of a trajectory%s%s%s",
-             near == NULL ? "" : "; did you mean \"", near == NULL ? "" : near,
-             near == NULL ? "" : "\"?");
+             !near ? "" : "; did you mean \"", near == NULL ? "" : near, !near ? "" : "\"?");
     return fault_value(hand, detail, "/%s", escaped);
 }
 

@@ -54,7 +54,7 @@ static enum problem check_type(struct call *call)
     static const char *const types[] = {"application/x-ndjson", "application/ndjson",
                                         "application/json"};
     const char *type = call_request_header(call, "Content-Type");
-    size_t length = type == NULL ? 0 : strcspn(type, "; \t");
+    size_t length = !type ? 0 : strcspn(type, "; \t");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (length == strlen(types[i]) && strncasecmp(type, types[i], length) == 0)
             return PROBLEM_NONE;
@@ -118,7 +118,7 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     upload->room = CHUNK_BYTES;
     upload->chunk = malloc(upload->room);
     upload->inflate = inflate_new(encoding, body, call->app->settings.max_upload_bytes);
-    if (upload->names == NULL || upload->chunk == NULL || upload->inflate == NULL)
+    if (!upload->names || !upload->chunk || !upload->inflate)
         return false;
     upload->stream = json_stream_new(&shape, inflate_reader(upload->inflate),
                                      (struct json_stream_faults){upload, report_fault});
@@ -156,7 +156,7 @@ static enum problem store(struct upload *upload, struct trajectory *trajectory, 
     }
     if (size > upload->room) { /* one longer than a chunk is a chunk of its own */
         unsigned char *larger = realloc(upload->chunk, size);
-        if (larger == NULL)
+        if (!larger)
             return PROBLEM_INTERNAL_ERROR;
         upload->chunk = larger;
         upload->room = size;
@@ -219,7 +219,7 @@ static enum problem read_all(struct upload *upload)
 enum problem api_trajectories_prepare(struct call *call)
 {
     struct upload *upload = arena_array(&call->arena, 1, sizeof *upload);
-    if (upload == NULL)
+    if (!upload)
         return PROBLEM_INTERNAL_ERROR;
     upload->call = call;
     enum inflate_encoding encoding;

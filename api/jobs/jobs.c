@@ -19,7 +19,7 @@
 enum problem api_jobs_prepare(struct call *call)
 {
     struct job_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL)
+    if (!wish)
         return PROBLEM_INTERNAL_ERROR;
     call->plan = wish;
     return job_wish_read(call, wish);
@@ -64,7 +64,7 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
         return PROBLEM_NONE;
     memcpy(job->account, wish->dataset.account, ID_SIZE);
     char *event = job_plan_event(&wish->plan, privacy->steps, true);
-    if (event == NULL)
+    if (!event)
         return PROBLEM_INTERNAL_ERROR;
     const struct ledger_charge charge = {
         .prices = {{job->account, job->hold_units, job->hold_delta}},
@@ -86,7 +86,7 @@ static enum problem submit(struct call *call, const struct job_wish *wish, struc
     size_t size;
     job->request = json_text_write(call->body, false, &size);
     job->plan = job_plan_write(&wish->plan);
-    if (job->request == NULL || job->plan == NULL)
+    if (!job->request || !job->plan)
         return PROBLEM_INTERNAL_ERROR;
     enum db_status status = jobs_submit(call->db, job);
     if (status != DB_OK)
@@ -153,7 +153,7 @@ enum problem job_of_call(struct call *call, struct job_row **out)
 {
     struct job_row *job = arena_array(&call->arena, 1, sizeof *job);
     *out = job;
-    if (job == NULL)
+    if (!job)
         return PROBLEM_INTERNAL_ERROR;
     enum db_status status = jobs_find(call->db, call_parameter(call, "id"), job);
     if (status == DB_OK && !call_defer(call, free_job, job))
@@ -198,13 +198,13 @@ enum problem api_jobs_list(struct call *call)
         return problem;
     enum job_state state;
     const char *named = call_query(call, "state");
-    if (named != NULL && !job_state_named(named, &state)) {
+    if (named && !job_state_named(named, &state)) {
         return call_invalid_query(call, "state",
                                   "must be queued, running, succeeded, failed or cancelled");
     }
     const struct job_filter filter = {.owner = call->caller.id,
                                       .algorithm = call_query(call, "algorithm"),
-                                      .state = named == NULL ? NULL : &state};
+                                      .state = !named ? NULL : &state};
     enum db_status status = jobs_list(call->db, &filter, page.after, page.limit, list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }

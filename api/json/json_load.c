@@ -65,7 +65,7 @@ static void *allocate(size_t size)
     void *bytes = watch.failed ? NULL : allocate_with(size);
     if (!watch.parses)
         return bytes;
-    if (bytes == NULL) {
+    if (!bytes) {
         watch.failed = true;
         bytes = take_room(size);
     }
@@ -80,7 +80,7 @@ static void *allocate(size_t size)
 
 static void release(void *bytes)
 {
-    if (watch.parses && bytes != NULL && bytes == watch.buffer) {
+    if (watch.parses && bytes && bytes == watch.buffer) {
         watch.buffer = watch.last;
         watch.buffer_size = watch.last_size;
     }
@@ -146,7 +146,7 @@ json_t *json_load(const char *bytes, size_t size, size_t flags, json_error_t *er
                   bool *out_starved)
 {
     json_error_t ignored = {0};
-    json_error_t *said = error == NULL ? &ignored : error;
+    json_error_t *said = !error ? &ignored : error;
     const struct json_look look = json_look(bytes, size);
     (void)pthread_once(&wired, wire);
     *out_starved = false;

@@ -35,7 +35,7 @@ static bool append_name(const struct level *level, char *out, size_t *used)
     bool starved;
     json_t *name = json_load(level->name, level->name_size, JSON_DECODE_ANY, NULL, &starved);
     const char *text = json_string_value(name);
-    bool fits = text != NULL && json_string_length(name) <= NAME_MAX_BYTES &&
+    bool fits = text && json_string_length(name) <= NAME_MAX_BYTES &&
                 *used + 2 * NAME_MAX_BYTES + 2 <= JSON_PLACE_SIZE;
     if (fits) {
         out[(*used)++] = '/';
@@ -57,7 +57,7 @@ static void write_pointer(const struct level *levels, unsigned depth, char *out)
     out[0] = '\0';
     for (unsigned i = 0; i < depth; i++) {
         if (levels[i].object) {
-            if (levels[i].name == NULL || !append_name(&levels[i], out, &used))
+            if (!levels[i].name || !append_name(&levels[i], out, &used))
                 return;
             continue;
         }
@@ -76,7 +76,7 @@ void json_place(const char *bytes, size_t position, char out[JSON_PLACE_SIZE])
         struct level *top = depth > 0 ? &levels[depth - 1] : NULL;
         if (*at == '"') {
             const char *past = past_string(at, end);
-            if (top != NULL && top->object && top->name == NULL) {
+            if (top && top->object && !top->name) {
                 top->name = at;
                 top->name_size = (size_t)(past - at);
             }
@@ -86,7 +86,7 @@ void json_place(const char *bytes, size_t position, char out[JSON_PLACE_SIZE])
             levels[depth++] = (struct level){.object = *at == '{'};
         } else if ((*at == '}' || *at == ']') && depth > 0) {
             depth--;
-        } else if (*at == ',' && top != NULL) {
+        } else if (*at == ',' && top) {
             top->index++;
             top->name = NULL;
         }

@@ -31,7 +31,7 @@ void json_scan_close(struct json_scan *scan)
 
 bool json_scan_fault(struct json_scan *scan, const char *fault)
 {
-    if (scan->fault == NULL)
+    if (!scan->fault)
         scan->fault = fault;
     return false;
 }
@@ -187,7 +187,7 @@ bool json_scan_next_line(struct json_scan *scan)
 {
     for (;;) {
         unsigned char *feed = memchr(scan->at, '\n', (size_t)(scan->end - scan->at));
-        if (feed != NULL) {
+        if (feed) {
             scan->at = feed + 1;
             scan->line++;
             scan->fault = NULL;

@@ -105,7 +105,7 @@ bool json_scan_number(struct json_scan *scan, struct json_number_token *out)
     json_scan_fill(scan, JSON_SCAN_TOKEN_MAX);
     struct decimal d;
     const unsigned char *end = split(scan->at, &d);
-    if (end == NULL)
+    if (!end)
         return json_scan_fault(scan, "This is not a number as JSON writes it.");
     if (end - d.start >= JSON_SCAN_TOKEN_MAX)
         return json_scan_fault(scan, "The number has too many digits.");

@@ -70,7 +70,7 @@ static size_t take_escape(struct json_scan *scan, unsigned char *out)
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
     const unsigned char *p = scan->at + 1;
     const char *found = *p == 0 ? NULL : strchr(names, *p);
-    if (found != NULL) {
+    if (found) {
         scan->at += 2;
         out[0] = (unsigned char)values[found - names];
         return 1;

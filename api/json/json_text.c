@@ -105,7 +105,7 @@ enum problem json_text_parse(const char *bytes, size_t size, json_t **out, struc
     bool starved;
     json_t *value =
         json_load(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error, &starved);
-    if (value != NULL) {
+    if (value) {
         *out = value;
         return PROBLEM_NONE;
     }

@@ -27,7 +27,7 @@ static bool reserve(struct text *text, size_t more)
         if (capacity < text->size + more)
             capacity = text->size + more;
         char *bytes = realloc(text->bytes, capacity);
-        if (bytes == NULL) {
+        if (!bytes) {
             text->failed = true;
             return false;
         }
@@ -97,7 +97,7 @@ static void put_sorted_members(struct text *text, const json_t *object)
 {
     size_t count = json_object_size(object), i = 0;
     const char **names = calloc(count + 1, sizeof *names);
-    if (names == NULL) {
+    if (!names) {
         text->failed = true;
         return;
     }
@@ -178,7 +178,7 @@ static void put_value(struct text *text, const json_t *value, bool sorted)
 char *json_text_write(const json_t *value, bool sorted, size_t *out_size)
 {
     struct text text = {.bytes = malloc(512), .capacity = 512};
-    if (text.bytes == NULL)
+    if (!text.bytes)
         return NULL;
     put_value(&text, value, sorted);
     put(&text, "", 1);
@@ -219,7 +219,7 @@ json_t *json_time(int64_t ms)
 
 json_t *json_text_or_null(const char *text)
 {
-    return text == NULL || *text == '\0' ? json_null() : json_string(text);
+    return !text || *text == '\0' ? json_null() : json_string(text);
 }
 
 static void keep_whole(json_t **built, int failed)
@@ -244,7 +244,7 @@ json_t *json_texts(const char *const *texts, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        if (texts[i] != NULL)
+        if (texts[i])
             json_list_add(&list, json_string(texts[i]));
     return list;
 }
@@ -253,10 +253,10 @@ void json_members_add(json_t **object, json_t *more)
 {
     const char *name;
     json_t *value;
-    keep_whole(object, more == NULL);
+    keep_whole(object, !more);
     json_object_foreach(more, name, value)
     {
-        if (*object != NULL && json_object_get(*object, name) == NULL)
+        if (*object && !json_object_get(*object, name))
             json_member_add(object, name, json_incref(value));
     }
 }

@@ -39,7 +39,7 @@ static json_t *header_json(const struct policy *policy)
                                shape->activation == MLP_TANH ? "tanh" : "relu", "output",
                                outputs[policy->output], "threshold", threshold);
     size_t at = 0;
-    for (uint32_t l = 0; header != NULL && l < shape->layer_count; l++) {
+    for (uint32_t l = 0; header && l < shape->layer_count; l++) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
         if (!add_tensor(header, "weight", l, json_pack("[I,I]", (json_int_t)out, (json_int_t)in),
                         (size_t)in * out, &at) ||
@@ -55,11 +55,11 @@ char *network_safetensors(const struct policy *policy, size_t *out_size)
 {
     size_t length = 0, numbers = mlp_parameter_count(&policy->shape) * sizeof(float);
     json_t *json = header_json(policy);
-    char *header = json == NULL ? NULL : json_text_write(json, false, &length);
+    char *header = !json ? NULL : json_text_write(json, false, &length);
     json_decref(json);
     size_t padded = (length + 7) / 8 * 8;
-    char *file = header == NULL ? NULL : malloc(8 + padded + numbers);
-    if (file != NULL) {
+    char *file = !header ? NULL : malloc(8 + padded + numbers);
+    if (file) {
         for (int i = 0; i < 8; i++)
             file[i] = (char)((uint64_t)padded >> 8 * i);
         memset(file + 8, ' ', padded);
@@ -85,7 +85,7 @@ static const struct format {
 static const struct format *format_of(const char *name)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (name == NULL || strcmp(formats[i].name, name) == 0)
+        if (!name || strcmp(formats[i].name, name) == 0)
             return &formats[i];
     return NULL;
 }
@@ -93,7 +93,7 @@ static const struct format *format_of(const char *name)
 enum problem network_reply(struct call *call, const struct policy *policy, const char *id)
 {
     const struct format *format = format_of(call_query(call, "format"));
-    if (format == NULL)
+    if (!format)
         return call_invalid_query(call, "format", "must be json, safetensors or onnx");
     if (format == formats && !accept_allows_json(call_request_header(call, "Accept"))) {
         return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
@@ -106,7 +106,7 @@ enum problem network_reply(struct call *call, const struct policy *policy, const
     snprintf(tag, sizeof tag, "\"%s\"", name); /* with its quotes no other's beginning */
     call_header(call, "ETag", "%s", tag);
     call_header(call, "Cache-Control", "private, max-age=86400");
-    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, tag) != NULL))
+    if (known && (strcmp(known, "*") == 0 || strstr(known, tag)))
         return call_reply_empty(call, 304);
     if (format != formats)
         call_header(call, "Content-Disposition", "attachment; filename=%s", tag);

@@ -141,7 +141,7 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
     if (!rows_fit(call, &shape, layers, pointer))
         return NULL;
     struct policy *policy = policy_new(&shape, (enum policy_output)output);
-    if (policy != NULL && !read_parameters(call, layers, pointer, policy)) {
+    if (policy && !read_parameters(call, layers, pointer, policy)) {
         policy_free(policy);
         return NULL;
     }
@@ -189,7 +189,7 @@ char *network_write(const struct policy *policy, size_t *out_size)
     size_t room =
         mlp_parameter_count(shape) * NUMBER_ROOM + rows * 4 + (size_t)shape->layer_count * 40 + 128;
     char *text = malloc(room);
-    if (text == NULL)
+    if (!text)
         return NULL;
     char *to = text + sprintf(text, "{\"activation\":\"%s\",\"layers\":[",
                               activation_names[shape->activation]);

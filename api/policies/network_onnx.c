@@ -22,7 +22,7 @@ struct writer {
 
 static void put_byte(struct writer *w, unsigned byte)
 {
-    if (w->room != NULL)
+    if (w->room)
         w->room[w->size] = (unsigned char)byte;
     w->size++;
 }
@@ -44,7 +44,7 @@ static void put_bytes(struct writer *w, unsigned field, const void *bytes, size_
 {
     put_varint(w, field << 3 | BYTES);
     put_varint(w, size);
-    if (w->room != NULL)
+    if (w->room)
         memcpy(w->room + w->size, bytes, size);
     w->size += size;
 }
@@ -226,7 +226,7 @@ char *network_onnx(const struct policy *policy, size_t *out_size)
     model(&writer, &part);
     size_t size = writer.size;
     writer = (struct writer){malloc(size), 0};
-    if (writer.room == NULL)
+    if (!writer.room)
         return NULL;
     model(&writer, &part);
     assert(writer.size == size);

@@ -36,7 +36,7 @@ enum db_status policy_load(struct db *db, const char *id, struct policy **out)
         return status;
     *out = policy_from_bytes(bytes, size);
     free(bytes);
-    return *out == NULL ? DB_FAILED : DB_OK;
+    return !*out ? DB_FAILED : DB_OK;
 }
 
 bool policy_is_secret(const struct policy_row *row)
@@ -72,7 +72,7 @@ static enum problem open_policy(struct call *call, struct policy_row *row, struc
     enum db_status status = policy_load(call->db, row->id, out);
     if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    assert(*out != NULL);
+    assert(*out);
     return call_defer(call, free_policy, *out) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 
@@ -117,11 +117,11 @@ enum problem api_policies_import(struct call *call)
     if (!fields_read(call, call->body, "", fields, 3))
         return PROBLEM_VALIDATION;
     const struct env *env = worlds_find(call->app->settings.worlds, environment);
-    if (env == NULL)
+    if (!env)
         return call_invalid(call, "/environment", "is not known: see GET /v1/environments");
     struct policy *policy =
         network_read(call, network, "/network", env->state_dim, env->action_count);
-    if (policy == NULL)
+    if (!policy)
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
     struct policy_row row = {
         .state_dim = env->state_dim, .action_count = env->action_count, .created_ms = call->now_ms};
@@ -176,7 +176,7 @@ enum problem api_policies_weights(struct call *call)
 static bool add_answer(const struct policy *policy, const float *state, json_t *actions,
                        json_t *values)
 {
-    assert(policy != NULL);
+    assert(policy);
     float outputs[MLP_MAX_WIDTH];
     uint32_t count = policy_action_count(policy);
     int action = policy_decide(policy, state, outputs);
@@ -238,7 +238,7 @@ enum problem api_policies_certificate(struct call *call)
     const char *known = call_request_header(call, "If-None-Match");
     call_header(call, "ETag", "\"%s\"", certificate.id);
     call_header(call, "Cache-Control", "private, max-age=86400");
-    if (known != NULL && (strcmp(known, "*") == 0 || strstr(known, certificate.id) != NULL)) {
+    if (known && (strcmp(known, "*") == 0 || strstr(known, certificate.id))) {
         free(certificate.text);
         return call_reply_empty(call, 304);
     }

@@ -32,7 +32,7 @@ struct q_passes {
 struct q_passes *q_passes_new(void)
 {
     struct q_passes *passes = calloc(1, sizeof *passes);
-    if (passes != NULL && pthread_mutex_init(&passes->lock, NULL) != 0) {
+    if (passes && pthread_mutex_init(&passes->lock, NULL) != 0) {
         free(passes);
         return NULL;
     }
@@ -41,14 +41,14 @@ struct q_passes *q_passes_new(void)
 
 static void empty(const struct app *app, struct place *place)
 {
-    if (place->pass.release != NULL)
+    if (place->pass.release)
         q_shelf_return(app, place->pass.release);
     memset(place, 0, sizeof *place);
 }
 
 void q_passes_free(const struct app *app, struct q_passes *passes)
 {
-    if (passes == NULL)
+    if (!passes)
         return;
     for (unsigned i = 0; i < PLACES; i++)
         empty(app, &passes->places[i]);
@@ -60,7 +60,7 @@ void q_passes_free(const struct app *app, struct q_passes *passes)
 static bool key_of(const struct api_request *request, unsigned char key[32])
 {
     const char *header = request->header(request->header_context, "Authorization");
-    size_t length = header == NULL ? 0 : strlen(header), path = strlen(request->path);
+    size_t length = !header ? 0 : strlen(header), path = strlen(request->path);
     unsigned char text[HEADER_MOST + PATH_MOST];
     if (length == 0 || length >= HEADER_MOST || path >= PATH_MOST)
         return false;
@@ -102,7 +102,7 @@ const struct q_pass *q_pass_take(struct app *app, const struct api_request *requ
     struct place *place = place_of(passes, key);
     pthread_mutex_lock(&passes->lock);
     int64_t age = now_ms - place->made_ms;
-    if (place->pass.release != NULL && age >= 0 && age < LIVES_MS &&
+    if (place->pass.release && age >= 0 && age < LIVES_MS &&
         sodium_memcmp(place->key, key, sizeof key) == 0)
         return &place->pass;
     pthread_mutex_unlock(&passes->lock);

@@ -29,9 +29,9 @@ enum db_status q_release_store(const struct app *app, struct db *db, struct q_re
     size_t size = 0, sealed_size = 0;
     json_t *json = q_terms_json(q_release_terms(release));
     enum db_status status = DB_FAILED;
-    row->terms = json == NULL ? NULL : json_text_write(json, false, &size);
+    row->terms = !json ? NULL : json_text_write(json, false, &size);
     json_decref(json);
-    if (row->terms == NULL || !q_release_to_bytes(release, &secret, &size))
+    if (!row->terms || !q_release_to_bytes(release, &secret, &size))
         goto cleanup;
     if (sealed_close(app, row->id, secret, size, &sealed, &sealed_size))
         status = q_releases_insert(db, row, sealed, sealed_size, certificate_text);
@@ -102,7 +102,7 @@ enum problem q_release_of_owner(struct call *call, const char *id)
 static enum problem release_of_call(struct call *call, struct q_release_row **out)
 {
     struct q_release_row *row = arena_array(&call->arena, 1, sizeof *row);
-    if (row == NULL)
+    if (!row)
         return PROBLEM_INTERNAL_ERROR;
     enum db_status status = q_releases_find(call->db, call_parameter(call, "id"), row);
     if (status != DB_OK)
@@ -122,7 +122,7 @@ enum problem api_q_releases_get(struct call *call)
     enum problem problem = release_of_call(call, &row);
     if (problem != PROBLEM_NONE)
         return problem;
-    assert(row != NULL);
+    assert(row);
     return call_reply_json(call, 200, release_json(row));
 }
 
@@ -187,13 +187,13 @@ static enum problem borrow(struct question *q)
 {
     struct call *call = q->call;
     struct q_release_row *row = NULL;
-    if (call->pass != NULL) {
+    if (call->pass) {
         q->release = call->pass->release;
         q->terms = q_release_terms(q->release);
         return PROBLEM_NONE;
     }
     struct loan *loan = arena_array(&call->arena, 1, sizeof *loan);
-    if (loan == NULL)
+    if (!loan)
         return PROBLEM_INTERNAL_ERROR;
     if (call_is(call, ROLE_STEWARD)) { /* students may ask all: only stewards need a look */
         enum problem problem = release_of_call(call, &row);
@@ -221,7 +221,7 @@ static enum problem read_states(struct question *q)
         return PROBLEM_VALIDATION;
     q->count = json_array_size(list);
     q->states = arena_array(&call->arena, q->count * q->terms->state_dim, sizeof *q->states);
-    if (q->states == NULL)
+    if (!q->states)
         return PROBLEM_INTERNAL_ERROR;
     for (size_t i = 0; i < q->count; i++) {
         char at[64];
@@ -259,7 +259,7 @@ enum problem api_q_releases_weights(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     const struct policy *network = q_release_network(q.release);
-    if (network == NULL) {
+    if (!network) {
         return call_problem(call, PROBLEM_CONFLICT,
                             "It is no network: form features is, form %s answers questions.",
                             q_form_name(q.terms->form));
@@ -270,7 +270,7 @@ enum problem api_q_releases_weights(struct call *call)
 static json_t *values_json(const double *values, uint32_t count)
 {
     json_t *list = json_array();
-    for (uint32_t a = 0; list != NULL && a < count; a++) {
+    for (uint32_t a = 0; list && a < count; a++) {
         if (json_array_append_new(list, json_number(values[a])) != 0) {
             json_decref(list);
             list = NULL;

@@ -33,7 +33,7 @@ struct q_shelf {
 struct q_shelf *q_shelf_new(void)
 {
     struct q_shelf *shelf = calloc(1, sizeof *shelf);
-    if (shelf != NULL && pthread_mutex_init(&shelf->lock, NULL) != 0) {
+    if (shelf && pthread_mutex_init(&shelf->lock, NULL) != 0) {
         free(shelf);
         return NULL;
     }
@@ -42,7 +42,7 @@ struct q_shelf *q_shelf_new(void)
 
 static void free_book(struct book *book)
 {
-    if (book != NULL) {
+    if (book) {
         q_release_free(book->release);
         free(book);
     }
@@ -50,7 +50,7 @@ static void free_book(struct book *book)
 
 void q_shelf_free(struct q_shelf *shelf)
 {
-    if (shelf == NULL)
+    if (!shelf)
         return;
     for (unsigned i = 0; i < PLACES; i++)
         free_book(shelf->places[i]);
@@ -68,9 +68,8 @@ static struct q_release *open_release(const struct app *app, const struct q_rele
     json_decref(json);
     size_t length = 0;
     unsigned char *secret = good ? sealed_open(app, row->id, sealed, size, &length) : NULL;
-    struct q_release *release =
-        secret == NULL ? NULL : q_release_from_bytes(&terms, secret, length);
-    if (secret != NULL)
+    struct q_release *release = !secret ? NULL : q_release_from_bytes(&terms, secret, length);
+    if (secret)
         sodium_free(secret);
     return release;
 }
@@ -85,12 +84,12 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
     if (status == DB_OK)
         status = q_releases_sealed(db, id, &sealed, &size);
     struct book *book = status == DB_OK ? calloc(1, sizeof *book) : NULL;
-    if (book != NULL) {
+    if (book) {
         book->release = open_release(app, &row, sealed, size);
         memcpy(book->id, row.id, sizeof book->id);
         book->borrowers = 1;
     }
-    if (status == DB_OK && (book == NULL || book->release == NULL)) {
+    if (status == DB_OK && (!book || !book->release)) {
         free_book(book);
         status = DB_FAILED;
     }
@@ -103,7 +102,7 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
 static struct book **find(struct q_shelf *shelf, const char *id)
 {
     for (unsigned i = 0; i < PLACES; i++)
-        if (shelf->places[i] != NULL && strcmp(shelf->places[i]->id, id) == 0)
+        if (shelf->places[i] && strcmp(shelf->places[i]->id, id) == 0)
             return &shelf->places[i];
     return NULL;
 }
@@ -114,12 +113,12 @@ static struct book **make_room(struct q_shelf *shelf)
     struct book **oldest = NULL;
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
-        if (book == NULL)
+        if (!book)
             return &shelf->places[i];
-        if (book->borrowers == 0 && (oldest == NULL || book->used < (*oldest)->used))
+        if (book->borrowers == 0 && (!oldest || book->used < (*oldest)->used))
             oldest = &shelf->places[i];
     }
-    if (oldest != NULL) {
+    if (oldest) {
         free_book(*oldest);
         *oldest = NULL;
     }
@@ -134,21 +133,21 @@ enum db_status q_shelf_borrow(const struct app *app, struct db *db, const char *
     if (status != DB_OK)
         return status;
     pthread_mutex_lock(&shelf->lock);
-    struct book **place = find(shelf, id), *book = place == NULL ? NULL : *place;
-    if (book != NULL) {
+    struct book **place = find(shelf, id), *book = !place ? NULL : *place;
+    if (book) {
         book->borrowers++;
         book->used = ++shelf->tick;
     }
     pthread_mutex_unlock(&shelf->lock);
-    if (book == NULL) {
+    if (!book) {
         status = read_book(app, db, id, &book);
         if (status != DB_OK)
             return status;
         pthread_mutex_lock(&shelf->lock);
-        place = find(shelf, id) == NULL ? make_room(shelf) : NULL; /* a twin was faster */
+        place = !find(shelf, id) ? make_room(shelf) : NULL; /* a twin was faster */
         book->shelved = place != NULL;
         book->used = ++shelf->tick;
-        if (place != NULL) {
+        if (place) {
             *place = book;
         } else {
             book->next = shelf->loose;
@@ -163,10 +162,10 @@ enum db_status q_shelf_borrow(const struct app *app, struct db *db, const char *
 static struct book *holder(struct q_shelf *shelf, const struct q_release *release)
 {
     for (unsigned i = 0; i < PLACES; i++)
-        if (shelf->places[i] != NULL && shelf->places[i]->release == release)
+        if (shelf->places[i] && shelf->places[i]->release == release)
             return shelf->places[i];
     struct book *book = shelf->loose;
-    while (book != NULL && book->release != release)
+    while (book && book->release != release)
         book = book->next;
     return book;
 }
@@ -199,7 +198,7 @@ void q_shelf_drop(const struct app *app, const char *id)
     struct book *gone = NULL;
     pthread_mutex_lock(&shelf->lock);
     struct book **place = find(shelf, id);
-    if (place != NULL) {
+    if (place) {
         struct book *book = *place;
         *place = NULL;
         book->shelved = false;

@@ -28,7 +28,7 @@ float *aggregation_load_parameters(struct call *call, const struct aggregation *
     float *out = NULL;
     if (*out_status == DB_OK && size == count * sizeof *out) {
         out = arena_array(&call->arena, count, sizeof *out);
-        if (out != NULL)
+        if (out)
             memcpy(out, bytes, size);
     } else if (*out_status == DB_OK || *out_status == DB_NONE) {
         *out_status = DB_FAILED;
@@ -63,8 +63,7 @@ static json_t *parameters_json(struct call *call, const struct aggregation *a,
         json_pack("{s:I, s:s, s:o, s:o}", "version", (json_int_t)a->row.version, "state",
                   a->row.open ? "open" : "closed", "parameters", list, "exploration",
                   json_number(collection_explore(&exploration, (uint64_t)a->row.reports)));
-    good =
-        good && json != NULL && (!call_is(call, ROLE_AGENT) || add_standing(call, a, sent, json));
+    good = good && json && (!call_is(call, ROLE_AGENT) || add_standing(call, a, sent, json));
     if (!good) {
         json_decref(json);
         return NULL;
@@ -79,8 +78,8 @@ enum problem api_aggregations_parameters(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     const char *accept = call_request_header(call, "Accept");
-    bool bytes = accept != NULL && accept_quality(accept, "application", "octet-stream") >
-                                       accept_quality(accept, "application", "json");
+    bool bytes = accept && accept_quality(accept, "application", "octet-stream") >
+                               accept_quality(accept, "application", "json");
     if (!bytes && !accept_allows_json(accept)) {
         return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
                             "Parameters come as application/json or application/octet-stream.");
@@ -92,7 +91,7 @@ enum problem api_aggregations_parameters(struct call *call)
     float *parameters = status == DB_OK ? aggregation_load_parameters(call, &a, &status) : NULL;
     if (status != DB_OK)
         return call_db(call, status);
-    if (parameters == NULL)
+    if (!parameters)
         return PROBLEM_INTERNAL_ERROR;
     call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
     if (!bytes)
@@ -100,7 +99,7 @@ enum problem api_aggregations_parameters(struct call *call)
     /* float32, little-endian: as they lie in memory, which is all that is built for. */
     size_t size = actor_critic_count(&a.net) * sizeof *parameters;
     char *copy = malloc(size);
-    if (copy != NULL)
+    if (copy)
         memcpy(copy, parameters, size);
     return call_reply_bytes(call, 200, "application/octet-stream", copy, size);
 }

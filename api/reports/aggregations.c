@@ -45,8 +45,7 @@ bool aggregation_scheme_read(const struct aggregation_row *row,
         .unbiased = numbers[2] != 0,
     };
     memcpy(out->constant, numbers + 3, sizeof out->constant);
-    return out->mechanism != NULL && out->report_length > 0 &&
-           out->report_length <= DIMENSION_MAX + 1;
+    return out->mechanism && out->report_length > 0 && out->report_length <= DIMENSION_MAX + 1;
 }
 
 /* ---- as JSON */
@@ -84,7 +83,7 @@ static json_t *aggregation_json(const struct aggregation *a)
         "stale", row->refuses_stale ? "refuse" : "accept", "version", (json_int_t)row->version,
         "reports", (json_int_t)row->reports, "waiting", (json_int_t)(row->reports - row->applied),
         "created_at", json_time(row->created_ms));
-    bool good = json != NULL && rest != NULL && json_object_update(json, rest) == 0;
+    bool good = json && rest && json_object_update(json, rest) == 0;
     json_decref(rest);
     if (!good) {
         json_decref(json);
@@ -171,7 +170,7 @@ static bool read_fields(struct call *call, struct wish *wish)
 
 static void check_dimensions(struct call *call, struct wish *wish)
 {
-    if (wish->environment == NULL) {
+    if (!wish->environment) {
         if (wish->state_dim == 0)
             call_invalid(call, "/state_dim", "is required when no environment is named");
         if (wish->action_count == 0)
@@ -183,7 +182,7 @@ static void check_dimensions(struct call *call, struct wish *wish)
     if (wish->action_count != 0)
         call_invalid(call, "/action_count", "comes with the environment: leave it out");
     const struct env *env = env_find(wish->environment);
-    if (env == NULL) {
+    if (!env) {
         call_invalid(call, "/environment", "is not known: see GET /v1/environments");
         return;
     }
@@ -203,7 +202,7 @@ static void make_scheme(struct call *call, struct wish *wish)
         return;
     }
     const struct local_mechanism *mechanism = local_mechanism_find(wish->mechanism);
-    if (mechanism == NULL) {
+    if (!mechanism) {
         call_invalid(call, "/mechanism",
                      "must be one of privunit, half_sphere, laplace, projected_random_sign");
         return;
@@ -219,7 +218,7 @@ static void make_scheme(struct call *call, struct wish *wish)
                                                 .clip = wish->clip,
                                                 .projection_clip = wish->projection_clip};
     const char *problem = local_scheme_make(mechanism, &parameters, &a->scheme);
-    if (problem != NULL) {
+    if (problem) {
         call_invalid(call, "", "%s (epsilon is that of one report: %g)", problem,
                      parameters.epsilon);
     }
@@ -228,7 +227,7 @@ static void make_scheme(struct call *call, struct wish *wish)
 enum problem api_aggregations_prepare(struct call *call)
 {
     struct wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL)
+    if (!wish)
         return PROBLEM_INTERNAL_ERROR;
     call->plan = wish;
     if (read_fields(call, wish))
@@ -248,7 +247,7 @@ static void fill_row(struct call *call, struct wish *wish)
     memcpy(row->owner, call->caller.id, ID_SIZE);
     snprintf(row->name, sizeof row->name, "%s", wish->name);
     snprintf(row->environment, sizeof row->environment, "%s",
-             wish->environment == NULL ? "" : wish->environment);
+             !wish->environment ? "" : wish->environment);
     snprintf(row->mechanism, sizeof row->mechanism, "%s", wish->made.scheme.mechanism->name);
     row->state_dim = (uint32_t)wish->state_dim;
     row->action_count = (uint32_t)wish->action_count;
@@ -277,7 +276,7 @@ enum problem api_aggregations_create(struct call *call)
     struct aggregation *a = &wish->made;
     size_t count = actor_critic_count(&a->net);
     float *parameters = arena_array(&call->arena, count, sizeof *parameters);
-    if (parameters == NULL)
+    if (!parameters)
         return PROBLEM_INTERNAL_ERROR;
     uint64_t seed = (uint64_t)wish->seed;
     if (wish->seed < 0)

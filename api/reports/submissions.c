@@ -59,7 +59,7 @@ static void read_bytes(struct submission *s, const char *text)
 {
     size_t room = local_report_room(&s->a.scheme), size = 0;
     unsigned char *bytes = arena_alloc(&s->call->arena, room);
-    if (bytes == NULL)
+    if (!bytes)
         return;
     bool good = sodium_base642bin(bytes, room, text, strlen(text), NULL, &size, NULL, BASE64) == 0;
     if (!good || local_report_unpack(&s->a.scheme, bytes, size, s->values) != LOCAL_OK) {
@@ -91,14 +91,14 @@ static bool read_report(struct submission *s)
     s->values = arena_array(&call->arena, s->a.scheme.report_length, sizeof *s->values);
     s->estimate = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof(double));
     s->bytes = arena_alloc(&call->arena, room);
-    if (s->values == NULL || s->estimate == NULL || s->bytes == NULL ||
+    if (!s->values || !s->estimate || !s->bytes ||
         !fields_read(call, s->report, "/report", fields, 2))
         return false;
-    if ((values == NULL) == (text == NULL)) {
+    if ((!values) == (text == NULL)) {
         call_invalid(call, "/report", "must have either values or bytes");
         return false;
     }
-    if (values != NULL)
+    if (values)
         read_values(s, values);
     else
         read_bytes(s, text);
@@ -234,13 +234,13 @@ static enum db_status update(struct submission *s)
     struct call *call = s->call;
     struct gathering g = {.a = &s->a, .estimate = s->estimate, .values = s->values, .good = true};
     g.sum = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof *g.sum);
-    if (g.sum == NULL)
+    if (!g.sum)
         return DB_FAILED;
     enum db_status status = aggregations_waiting(call->db, s->a.row.id, gather, &g);
     if (status != DB_OK || !g.good || g.reports == 0)
         return status == DB_OK ? DB_FAILED : status;
     float *parameters = aggregation_load_parameters(call, &s->a, &status);
-    if (parameters == NULL)
+    if (!parameters)
         return status == DB_OK ? DB_FAILED : status;
     collection_update(&s->a.net, parameters, g.sum, g.reports, s->a.row.learning_rate);
     return aggregations_update(call->db, &s->a.row, parameters,
@@ -250,7 +250,7 @@ static enum db_status update(struct submission *s)
 enum problem api_aggregations_submit(struct call *call)
 {
     struct submission *s = arena_array(&call->arena, 1, sizeof *s);
-    if (s == NULL)
+    if (!s)
         return PROBLEM_INTERNAL_ERROR;
     s->call = call;
     struct ledger_account account;

@@ -40,7 +40,7 @@ enum problem api_inference_ready(struct call *call)
 {
     const struct api_settings *settings = &call->app->settings;
     const char *why_not = "It is not ready.";
-    if (settings->ready != NULL && !settings->ready(settings->ready_context, &why_not))
+    if (settings->ready && !settings->ready(settings->ready_context, &why_not))
         return call_problem(call, PROBLEM_NOT_READY, "%s", why_not);
     return call_reply_json(call, 200, json_pack("{s:b}", "ready", 1));
 }
@@ -76,7 +76,7 @@ enum problem api_inference_model(struct call *call)
 /* False with a fault at POINTER when PARAMETERS (may be NULL) ask for the binary extension. */
 static bool check_binary(struct call *call, const json_t *parameters, const char *pointer)
 {
-    if (json_object_get(parameters, "binary_data_size") == NULL &&
+    if (!json_object_get(parameters, "binary_data_size") &&
         !json_is_true(json_object_get(parameters, "binary_data")))
         return true;
     call_invalid(call, pointer, "must not ask for binary tensors: " BINARY);
@@ -143,7 +143,7 @@ static bool read_tensor(struct query *query, const json_t *input)
         return false;
     size_t count = (size_t)query->count * query->teacher->state_dim, used = 0;
     query->states = arena_array(&call->arena, count, sizeof(float));
-    if (query->states == NULL)
+    if (!query->states)
         return false;
     if (!flatten(data, RANK, query->states, count, &used) || used != count) {
         call_invalid(call, "/inputs/0/data",
@@ -161,7 +161,7 @@ static bool check_outputs(struct call *call, const json_t *outputs)
     json_array_foreach(outputs, i, output)
     {
         const char *name = json_string_value(json_object_get(output, "name"));
-        if (name == NULL || strcmp(name, "probabilities") != 0) {
+        if (!name || strcmp(name, "probabilities") != 0) {
             call_invalid(call, "/outputs", "the one output is \"probabilities\"");
             return false;
         }
@@ -180,7 +180,7 @@ static bool read_wishes(struct query *query, const json_t *parameters)
         field_optional(field_positive("max_epsilon", &query->max_epsilon, 1e9)),
         field_optional(field_bool("binary_data_output", &binary)),
     };
-    if (parameters == NULL)
+    if (!parameters)
         return true;
     if (!fields_read(query->call, parameters, "/parameters", fields,
                      sizeof fields / sizeof fields[0]))
@@ -229,7 +229,7 @@ static json_t *message(const struct query *query, const struct query_answer *ans
 {
     size_t numbers = (size_t)answer->count * answer->actions;
     json_t *data = json_array();
-    for (size_t i = 0; i < numbers && data != NULL; i++) {
+    for (size_t i = 0; i < numbers && data; i++) {
         if (json_array_append_new(data, json_number(answer->probabilities[i])) != 0) {
             json_decref(data);
             data = NULL;
@@ -239,7 +239,7 @@ static json_t *message(const struct query *query, const struct query_answer *ans
         json_pack("{s:s, s:o, s:[{s:s, s:s, s:[i,i], s:o}]}", "model_name", query->teacher->row.id,
                   "parameters", terms(answer), "outputs", "name", "probabilities", "datatype",
                   "FP64", "shape", (int)answer->count, (int)answer->actions, "data", data);
-    if (reply != NULL && id != NULL && json_object_set_new(reply, "id", json_string(id)) != 0) {
+    if (reply && id && json_object_set_new(reply, "id", json_string(id)) != 0) {
         json_decref(reply);
         return NULL;
     }

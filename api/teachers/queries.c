@@ -27,7 +27,7 @@ static bool take_states(struct query *query)
 {
     struct call *call = query->call;
     const struct state_scan *scanned = call->state;
-    if (scanned == NULL || scanned->dim != query->teacher->state_dim ||
+    if (!scanned || scanned->dim != query->teacher->state_dim ||
         (scanned->batch && scanned->count > query_states_max(query)))
         return false;
     size_t numbers = (size_t)scanned->count * scanned->dim;
@@ -50,7 +50,7 @@ static bool read_body(struct query *query, int *out_reuse)
     *out_reuse = -1;
     if (take_states(query))
         return true;
-    if (call->body == NULL && call_parse_body(call) != PROBLEM_NONE)
+    if (!call->body && call_parse_body(call) != PROBLEM_NONE)
         return false;
     const struct field fields[] = {
         field_optional(field_any("state", &state)),
@@ -61,7 +61,7 @@ static bool read_body(struct query *query, int *out_reuse)
     };
     if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
         return false;
-    if ((state == NULL) == (states == NULL)) {
+    if ((!state) == (states == NULL)) {
         call_invalid(call, "", "must have either state or states");
         return false;
     }
@@ -71,7 +71,7 @@ static bool read_body(struct query *query, int *out_reuse)
         return query_read_states(query, states);
     query->count = 1;
     query->states = arena_array(&call->arena, dim, sizeof(float));
-    return query->states != NULL && state_read(call, state, "/state", dim, query->states);
+    return query->states && state_read(call, state, "/state", dim, query->states);
 }
 
 static enum problem answer(struct query *query)
@@ -235,7 +235,7 @@ static json_t *estimate_json(const struct query *query, const struct wish *wish,
     reply = rollout_reply(reply, query->concentration);
     int64_t buys = teacher_answers_in(row, wish->epsilon, delta, &each);
     bool good =
-        reply != NULL && json_object_set_new(reply, "queries_in_budget", json_integer(buys)) == 0 &&
+        reply && json_object_set_new(reply, "queries_in_budget", json_integer(buys)) == 0 &&
         query_estimate_errors(reply, query->teacher, query->concentration, &each) &&
         query_estimate_mechanisms(reply, query->teacher, wish->count, wish->epsilon, delta) &&
         (wish->paper < 0 ||
@@ -262,7 +262,7 @@ enum problem api_queries_estimate(struct call *call)
     bool client = row->has_client_budget;
     wish.epsilon = client ? row->client_epsilon : cap.epsilon;
     wish.delta = client ? row->client_delta : cap.delta;
-    if (wish.budget != NULL && !read_budget(call, wish.budget, &wish.epsilon, &wish.delta))
+    if (wish.budget && !read_budget(call, wish.budget, &wish.epsilon, &wish.delta))
         return PROBLEM_VALIDATION;
     struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
     bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&

@@ -59,7 +59,7 @@ static enum problem check_dataset(const struct query *query)
     enum db_status status = datasets_find(call->db, t->row.dataset, &dataset);
     if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_FAILED : status);
-    if (dataset.state == DATASET_DELETED || t->ensemble == NULL) {
+    if (dataset.state == DATASET_DELETED || !t->ensemble) {
         /* A deletion by another process wiped nothing here. */
         teacher_shelf_forget(call->app->teachers, t->row.dataset);
         return call_problem(call, PROBLEM_TEACHER_SILENT,
@@ -72,7 +72,7 @@ static enum problem check_dataset(const struct query *query)
 enum problem query_start(struct call *call, struct query **out)
 {
     struct query *query = arena_array(&call->arena, 1, sizeof *query);
-    if (query == NULL)
+    if (!query)
         return PROBLEM_INTERNAL_ERROR;
     query->call = call;
     *out = query;
@@ -234,7 +234,7 @@ static enum problem pay(struct query *query)
 static bool look_up(const struct query *query, double *p)
 {
     const double *ahead = query_ahead_of(query);
-    if (ahead == NULL)
+    if (!ahead)
         return teacher_shelf_distributions(query->teacher, query->states, query->count, p);
     memcpy(p, ahead, (size_t)query->count * query->teacher->teacher.actions * sizeof *p);
     return true;
@@ -248,14 +248,14 @@ static bool draw(struct query *query, double *answers)
     size_t size = (size_t)query->count * actions * sizeof(double);
     double *p = arena_alloc(&query->call->arena, size);
     struct noise_source *noise = teacher_shelf_take_noise(shelf);
-    bool good = noise != NULL && p != NULL && look_up(query, p);
+    bool good = noise && p && look_up(query, p);
     for (uint32_t i = 0; i < query->count && good; i++) {
         size_t at = (size_t)i * actions;
         good = teacher_answer_about(&t->teacher, query->concentration, noise, p + at, answers + at);
     }
-    if (p != NULL)
+    if (p)
         sodium_memzero(p, size);
-    if (noise != NULL)
+    if (noise)
         teacher_shelf_give_noise(shelf, noise);
     return good;
 }
@@ -304,7 +304,7 @@ enum problem query_settle(struct query *query, struct query_answer *out)
     const struct shelved_teacher *t = query->teacher;
     uint32_t actions = t->teacher.actions;
     double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
-    if (answers == NULL)
+    if (!answers)
         return PROBLEM_INTERNAL_ERROR;
     teacher_shelf_query_id(call->app->teachers, query->id);
     enum problem problem =

@@ -22,7 +22,7 @@ struct api_ahead {
 
 void api_ahead_free(struct api_ahead *ahead)
 {
-    if (ahead != NULL) {
+    if (ahead) {
         sodium_memzero(ahead, ahead->size);
         free(ahead);
     }
@@ -56,11 +56,11 @@ enum problem query_plan_ahead(struct query *query)
     const struct shelved_teacher *t = query->teacher;
     size_t count = query->count, states = count * t->state_dim * sizeof(float),
            numbers = count * t->teacher.actions;
-    if (t->ensemble == NULL || !may_pay(query))
+    if (!t->ensemble || !may_pay(query))
         return PROBLEM_NONE;
     size_t size = sizeof(struct api_ahead) + numbers * sizeof(double) + states;
     struct api_ahead *ahead = malloc(size);
-    if (ahead == NULL)
+    if (!ahead)
         return PROBLEM_NONE;
     memset(ahead, 0, sizeof *ahead);
     memcpy(ahead->teacher, t->row.id, sizeof ahead->teacher);
@@ -77,7 +77,7 @@ void query_run_ahead(struct call *call)
 {
     struct api_ahead *ahead = call->ahead;
     assert(!db_in_transaction(call->db));
-    if (ahead == NULL)
+    if (!ahead)
         return;
     const struct shelved_teacher *t = ahead->by;
     const double *end = ahead->numbers + (size_t)ahead->count * t->teacher.actions;
@@ -94,7 +94,7 @@ const double *query_ahead_of(const struct query *query)
     const struct api_ahead *ahead = query->call->request->ahead;
     const struct shelved_teacher *t = query->teacher;
     size_t states = (size_t)query->count * t->state_dim * sizeof(float);
-    if (ahead == NULL || ahead->count != query->count || ahead->state_bytes != states ||
+    if (!ahead || ahead->count != query->count || ahead->state_bytes != states ||
         strcmp(ahead->teacher, t->row.id) != 0)
         return NULL;
     const double *end = ahead->numbers + (size_t)query->count * t->teacher.actions;

@@ -117,9 +117,9 @@ void query_reply_settings(double concentration, double sigma, double error_radiu
 static void put_settings(struct text *text, const struct query_answer *answer)
 {
     char made[QUERY_SETTINGS_SIZE];
-    if (answer->settings == NULL)
+    if (!answer->settings)
         query_reply_settings(answer->concentration, answer->sigma, answer->error_radius, made);
-    put(text, answer->settings == NULL ? made : answer->settings);
+    put(text, !answer->settings ? made : answer->settings);
 }
 
 char *query_reply_write(const struct query_answer *answer, size_t *out_size)
@@ -127,7 +127,7 @@ char *query_reply_write(const struct query_answer *answer, size_t *out_size)
     size_t numbers = (size_t)answer->count * (answer->actions + 1);
     struct text text;
     text.start = text.at = malloc(numbers * NUMBER_ROOM + FIXED_ROOM);
-    if (text.start == NULL)
+    if (!text.start)
         return NULL;
     text.end = text.start + numbers * NUMBER_ROOM + FIXED_ROOM;
     put(&text, "{\"query\":\"");

@@ -93,7 +93,7 @@ static int64_t matched_revision(const char *header)
 {
     char *end = NULL;
     long long revision = *header == '"' ? strtoll(header + 1, &end, 10) : 0;
-    return end != NULL && end > header + 1 && strcmp(end, "\"") == 0 ? revision : 0;
+    return end && end > header + 1 && strcmp(end, "\"") == 0 ? revision : 0;
 }
 
 struct grant {
@@ -107,7 +107,7 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
                            const struct grant *grant)
 {
     const char *match = call_request_header(call, "If-Match");
-    if (match == NULL) {
+    if (!match) {
         return call_problem(call, PROBLEM_PRECONDITION_REQUIRED,
                             "The client has a budget: send its ETag as If-Match to change it.");
     }
@@ -142,7 +142,7 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
 static enum problem grant_new(struct call *call, const struct teacher_row *teacher,
                               const char *client, const struct grant *grant)
 {
-    if (call_request_header(call, "If-Match") != NULL)
+    if (call_request_header(call, "If-Match"))
         return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The client has no budget yet.");
     struct ledger_account account;
     enum db_status status = open_account(call, teacher, client, grant->epsilon, grant->delta,
@@ -183,9 +183,9 @@ static char *event_of(const struct grant *grant)
 {
     size_t size;
     json_t *json = json_pack("{s:s}", "type", "NoOpDpEvent");
-    if (grant->reason != NULL)
+    if (grant->reason)
         json_member_add(&json, "reason", json_string(grant->reason));
-    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    char *text = !json ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return text;
 }
@@ -206,7 +206,7 @@ enum problem api_teachers_put_budget(struct call *call)
     if (!read_grant(call, &teacher, &grant))
         return PROBLEM_VALIDATION;
     grant.event = event_of(&grant);
-    if (grant.event == NULL || !call_defer(call, free_event, grant.event))
+    if (!grant.event || !call_defer(call, free_event, grant.event))
         return PROBLEM_INTERNAL_ERROR;
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(call->db, teacher.id, client, &standing);

@@ -128,15 +128,15 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row, 
                   row->certificate, "subject", "teacher", "teacher", row->id, "policy",
                   json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner",
                   row->owner, "mechanism", teacher_mechanism_json(row), "software_version",
-                  app->settings.version == NULL ? "" : app->settings.version, "privacy",
+                  !app->settings.version ? "" : app->settings.version, "privacy",
                   privacy_json(row, epsilon, delta, price), "protects", teacher_protects(row),
                   "does_not_protect", teacher_exposes(row, secret), "assumptions",
                   assumptions_json(row), "warnings", warnings_json(row, secret), "ledger", ledger);
-    if (json != NULL && json_object_set_new(json, "issued_at", json_time(row->created_ms)) != 0) {
+    if (json && json_object_set_new(json, "issued_at", json_time(row->created_ms)) != 0) {
         json_decref(json);
         json = NULL;
     }
-    char *text = json == NULL ? NULL : certificate_sign(app, json);
+    char *text = !json ? NULL : certificate_sign(app, json);
     json_decref(json);
     return text;
 }

@@ -74,7 +74,7 @@ static void read_mechanism(struct call *call, const json_t *object, struct teach
     const json_t *member = json_object_get(object, "name");
     const char *name = json_string_value(member);
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
-        if (name == NULL || strcmp(readers[i].mechanism->name, name) == 0) {
+        if (!name || strcmp(readers[i].mechanism->name, name) == 0) {
             snprintf(out->mechanism, sizeof out->mechanism, "%s", readers[i].mechanism->name);
             readers[i].read(call, object, out);
             return;
@@ -89,7 +89,7 @@ static void read_adjacency(struct call *call, const json_t *object, struct teach
 {
     int unit = 0;
     const char *name = json_string_value(json_object_get(object, "unit"));
-    bool expert = name != NULL && strcmp(name, units[1]) == 0;
+    bool expert = name && strcmp(name, units[1]) == 0;
     const struct field fields[] = {
         field_choice("unit", &unit, units),
         field_positive("radius", &out->radius, 1e9), /* of observations alone */
@@ -129,11 +129,11 @@ static bool read_members(struct call *call, struct members *members, struct teac
     row->vanishing = row->temperature = 1;
     snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
     snprintf(row->at_floor, sizeof row->at_floor, "%s", floors[0]);
-    if (members->mechanism != NULL)
+    if (members->mechanism)
         read_mechanism(call, members->mechanism, row);
-    if (members->adjacency != NULL)
+    if (members->adjacency)
         read_adjacency(call, members->adjacency, row);
-    if (members->budget != NULL)
+    if (members->budget)
         read_budget(call, members->budget, "/budget", &out->epsilon, &out->delta);
     row->has_client_budget = members->client_budget != NULL;
     if (row->has_client_budget) {
@@ -276,7 +276,7 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
     teacher.coarse = wish->coarse;
     const char *wrong =
         row->shards > 0 ? teacher_prepare_ensemble(&teacher) : teacher_prepare(&teacher, policy);
-    if (wrong != NULL)
+    if (wrong)
         return call_invalid(call, "/mechanism", "cannot be certified: %s", wrong);
     row->lipschitz = teacher.lipschitz;
     row->sensitivity = teacher.sensitivity;

@@ -50,18 +50,18 @@ struct teacher_shelf {
 struct teacher_shelf *teacher_shelf_new(const struct app *app)
 {
     struct teacher_shelf *shelf = calloc(1, sizeof *shelf);
-    if (shelf != NULL && pthread_mutex_init(&shelf->lock, NULL) != 0) {
+    if (shelf && pthread_mutex_init(&shelf->lock, NULL) != 0) {
         free(shelf);
         return NULL;
     }
-    if (shelf != NULL)
+    if (shelf)
         shelf->app = app;
     return shelf;
 }
 
 static void free_book(struct book *book)
 {
-    if (book != NULL) {
+    if (book) {
         policy_free(book->teacher.policy);
         ensemble_free(book->teacher.ensemble);
         free(book);
@@ -70,7 +70,7 @@ static void free_book(struct book *book)
 
 void teacher_shelf_free(struct teacher_shelf *shelf)
 {
-    if (shelf == NULL)
+    if (!shelf)
         return;
     for (unsigned i = 0; i < PLACES; i++)
         free_book(shelf->places[i]);
@@ -101,7 +101,7 @@ bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct te
 
 bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out)
 {
-    return teacher_settings(row, actions, out) && teacher_complete(out, row->sensitivity) == NULL;
+    return teacher_settings(row, actions, out) && !teacher_complete(out, row->sensitivity);
 }
 
 /* Into *T: its ensemble (none when it was erased), and the policy's number of actions. */
@@ -122,13 +122,13 @@ static enum db_status read_ensemble(const struct app *app, struct db *db, struct
         unsigned char *secret = sealed_open(app, policy.id, bytes, size, &length);
         t->ensemble = ensemble_from_bytes(secret, length);
         sodium_free(secret);
-        bool good = t->ensemble != NULL && t->ensemble->actions == policy.action_count &&
+        bool good = t->ensemble && t->ensemble->actions == policy.action_count &&
                     t->ensemble->count == t->row.shards &&
                     t->ensemble->shape.input == policy.state_dim;
         status = good ? DB_OK : DB_FAILED;
     }
     free(bytes);
-    if (status == DB_OK && t->ensemble != NULL)
+    if (status == DB_OK && t->ensemble)
         t->work = mlp_parameter_count(&t->ensemble->shape) * t->ensemble->count;
     return status;
 }
@@ -149,7 +149,7 @@ static enum db_status read_book(const struct app *app, struct db *db, const char
 {
     uint32_t actions = 0;
     struct book *book = calloc(1, sizeof *book);
-    if (book == NULL)
+    if (!book)
         return DB_FAILED;
     struct shelved_teacher *t = &book->teacher;
     enum db_status status = teachers_find(db, id, &t->row);
@@ -182,7 +182,7 @@ static struct book *find(struct teacher_shelf *shelf, const char *id)
 {
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
-        if (book != NULL && strcmp(book->teacher.row.id, id) == 0)
+        if (book && strcmp(book->teacher.row.id, id) == 0)
             return book;
     }
     return NULL;
@@ -203,11 +203,10 @@ static bool drop_oldest(struct teacher_shelf *shelf)
     struct book **oldest = NULL;
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
-        if (book != NULL && book->borrowers == 0 &&
-            (oldest == NULL || book->used < (*oldest)->used))
+        if (book && book->borrowers == 0 && (!oldest || book->used < (*oldest)->used))
             oldest = &shelf->places[i];
     }
-    if (oldest == NULL)
+    if (!oldest)
         return false;
     shelf->bytes -= (*oldest)->bytes;
     free_book(*oldest);
@@ -220,9 +219,9 @@ static struct book **make_room(struct teacher_shelf *shelf, size_t bytes)
 {
     while (bytes <= BYTES_MAX) {
         struct book **place = NULL;
-        for (unsigned i = 0; i < PLACES && place == NULL; i++)
-            place = shelf->places[i] == NULL ? &shelf->places[i] : NULL;
-        if (place != NULL && shelf->bytes + bytes <= BYTES_MAX)
+        for (unsigned i = 0; i < PLACES && !place; i++)
+            place = !shelf->places[i] ? &shelf->places[i] : NULL;
+        if (place && shelf->bytes + bytes <= BYTES_MAX)
             return place;
         if (!drop_oldest(shelf))
             return NULL;
@@ -235,21 +234,21 @@ enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, 
 {
     pthread_mutex_lock(&shelf->lock);
     struct book *book = find(shelf, id);
-    if (book != NULL) {
+    if (book) {
         book->borrowers++;
         book->used = ++shelf->tick;
     }
     pthread_mutex_unlock(&shelf->lock);
-    if (book == NULL) {
+    if (!book) {
         enum db_status status = read_book(shelf->app, db, id, &book);
         if (status != DB_OK)
             return status;
         pthread_mutex_lock(&shelf->lock);
         const struct teacher_row *row = &book->teacher.row;
-        bool wanted = find(shelf, id) == NULL /* else a twin was faster */ &&
+        bool wanted = !find(shelf, id) /* else a twin was faster */ &&
                       !(row->shards > 0 && is_gone(shelf, row->dataset));
         struct book **place = wanted ? make_room(shelf, book->bytes) : NULL;
-        if (place != NULL) {
+        if (place) {
             *place = book;
             shelf->bytes += book->bytes;
             book->shelved = true;
@@ -278,7 +277,7 @@ void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset)
         snprintf(shelf->gone[shelf->gone_count++ % GONE_MAX], ID_SIZE, "%s", dataset);
     for (unsigned i = 0; i < PLACES; i++) {
         struct book *book = shelf->places[i];
-        if (book == NULL || book->teacher.row.shards == 0 ||
+        if (!book || book->teacher.row.shards == 0 ||
             strcmp(book->teacher.row.dataset, dataset) != 0)
             continue;
         shelf->places[i] = NULL;
@@ -297,11 +296,11 @@ bool teacher_shelf_weighs(struct teacher_shelf *shelf, const char *id, size_t le
     pthread_mutex_lock(&shelf->lock);
     for (unsigned i = 0; i < PLACES; i++) {
         const struct book *book = shelf->places[i];
-        if (book != NULL && strncmp(book->teacher.row.id, id, length) == 0 &&
+        if (book && strncmp(book->teacher.row.id, id, length) == 0 &&
             book->teacher.row.id[length] == '\0') {
             const struct shelved_teacher *t = &book->teacher;
             size_t states = body_size / (NUMBER_BYTES * t->state_dim);
-            weighs = t->ensemble != NULL && t->work * (states > 1 ? states : 1) >= HEAVY_WORK;
+            weighs = t->ensemble && t->work * (states > 1 ? states : 1) >= HEAVY_WORK;
             break;
         }
     }
@@ -322,7 +321,7 @@ struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf)
     if (shelf->noise_count > 0)
         noise = shelf->noise[--shelf->noise_count];
     pthread_mutex_unlock(&shelf->lock);
-    return noise != NULL ? noise : noise_source_new("dirichlet");
+    return noise ? noise : noise_source_new("dirichlet");
 }
 
 void teacher_shelf_query_id(struct teacher_shelf *shelf, char out[ID_SIZE])

@@ -110,7 +110,7 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
         json_text_or_null(owner ? row->dataset_account : ""), "dataset_cost",
         row->dataset_account[0] == '\0' ? json_null() : dataset_cost_json(row, price),
         "certificate", json_text_or_null(row->certificate));
-    if (json == NULL || more == NULL || json_object_update(json, more) != 0) {
+    if (!json || !more || json_object_update(json, more) != 0) {
         json_decref(json);
         json = NULL;
     }
@@ -130,7 +130,7 @@ static bool price_of(const struct teacher_row *row, uint32_t actions, struct fil
 enum problem api_teachers_prepare(struct call *call)
 {
     struct teacher_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (wish == NULL)
+    if (!wish)
         return PROBLEM_INTERNAL_ERROR;
     call->plan = wish;
     return teacher_wish_read(call, wish);
@@ -143,7 +143,7 @@ static enum db_status insert(struct call *call, struct teacher_row *row,
     id_new("crt_", row->certificate);
     char *text =
         teacher_certificate(call->app, row, wish->coarse, wish->epsilon, wish->delta, price);
-    enum db_status status = text == NULL ? DB_FAILED : teachers_insert(call->db, row, text);
+    enum db_status status = !text ? DB_FAILED : teachers_insert(call->db, row, text);
     free(text);
     return status;
 }

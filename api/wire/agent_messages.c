@@ -36,15 +36,15 @@ static int64_t integer(const json_t *object, const char *name, int64_t min, int6
 static bool is_open(const json_t *object)
 {
     const char *state = json_string_value(json_object_get(object, "state"));
-    return state != NULL && strcmp(state, "open") == 0;
+    return state && strcmp(state, "open") == 0;
 }
 
 static const char *make_scheme(const json_t *object, struct agent_terms *terms)
 {
     const json_t *mechanism = json_object_get(object, "mechanism");
     const char *name = json_string_value(json_object_get(mechanism, "name"));
-    const struct local_mechanism *known = name == NULL ? NULL : local_mechanism_find(name);
-    if (known == NULL)
+    const struct local_mechanism *known = !name ? NULL : local_mechanism_find(name);
+    if (!known)
         return "the aggregation's mechanism is not known here";
     double projection = number(mechanism, "projection_clip");
     const struct local_parameters parameters = {
@@ -72,11 +72,10 @@ static const char *read_terms(const json_t *object, struct agent_terms *out)
         !isfinite(out->loss.value_weight) || !isfinite(out->loss.entropy_weight))
         return NOT_OURS;
     out->net = (struct actor_critic){(uint32_t)input, (uint32_t)hidden, (uint32_t)actions};
-    snprintf(out->environment, sizeof out->environment, "%s",
-             environment == NULL ? "" : environment);
+    snprintf(out->environment, sizeof out->environment, "%s", !environment ? "" : environment);
     const char *problem = make_scheme(object, out);
     /* The reports together may not cost more than the aggregation says. */
-    if (problem == NULL &&
+    if (!problem &&
         !(out->scheme.epsilon * (double)out->submissions_per_agent <= out->epsilon * (1 + 1e-12)))
         problem = "the aggregation's reports cost more than the epsilon it names";
     return problem;
@@ -114,7 +113,7 @@ static bool read_parameters(const json_t *object, size_t count, struct agent_par
     out->reports_left = integer(object, "reports_left", 0, 1000000);
     out->open = is_open(object);
     out->exploration = number(object, "exploration");
-    return seed != NULL && out->version > 0 && out->reports_left >= 0 && out->exploration >= 0 &&
+    return seed && out->version > 0 && out->reports_left >= 0 && out->exploration >= 0 &&
            out->exploration <= 1 &&
            sodium_hex2bin(out->seed, sizeof out->seed, seed, strlen(seed), NULL, &size, NULL) ==
                0 &&
@@ -141,7 +140,7 @@ char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
     size_t text_room = sodium_base64_encoded_len(room, BASE64), whole = text_room + sizeof frame;
     unsigned char *bytes = malloc(room);
     char *text = malloc(text_room), *out = malloc(whole + 24);
-    if (bytes != NULL && text != NULL && out != NULL) {
+    if (bytes && text && out) {
         size_t size = local_report_pack(scheme, report, bytes);
         sodium_bin2base64(text, text_room, bytes, size, BASE64);
         snprintf(out, whole + 24, frame, (long long)version, text);

@@ -54,7 +54,7 @@ bool deflate_bytes(enum inflate_encoding encoding, const void *bytes, size_t siz
     /* compressBound is for zlib's header of 6 bytes; gzip's has 18. */
     size_t room = gzip ? compressBound(size) + 12 : ZSTD_compressBound(size);
     char *fresh = malloc(room);
-    if (fresh == NULL)
+    if (!fresh)
         return false;
     bool done = gzip ? to_gzip(bytes, size, fresh, room, out_size)
                      : to_zstd(bytes, size, fresh, room, out_size);
@@ -63,7 +63,7 @@ bool deflate_bytes(enum inflate_encoding encoding, const void *bytes, size_t siz
         return false;
     }
     char *fitting = realloc(fresh, *out_size); /* mostly much smaller than the bound */
-    if (fitting != NULL)
+    if (fitting)
         fresh = fitting;
     *out = fresh;
     return true;

@@ -100,7 +100,7 @@ struct reader {
 static void fault(struct reader *reader, const char *pointer, const char *name, const char *detail)
 {
     char at[POINTER_SIZE + 80];
-    snprintf(at, sizeof at, "%s%s%s", pointer, name == NULL ? "" : "/", name == NULL ? "" : name);
+    snprintf(at, sizeof at, "%s%s%s", pointer, !name ? "" : "/", !name ? "" : name);
     reader->good = false;
     reader->faults->add(reader->faults->context, at, detail);
 }
@@ -156,7 +156,7 @@ static void read_events(struct reader *reader, const json_t *array, const char *
         return;
     }
     out->child = calloc(count, sizeof *out->child);
-    if (out->child == NULL) {
+    if (!out->child) {
         fault(reader, pointer, NULL, "needs more memory than there is");
         return;
     }
@@ -172,7 +172,7 @@ static void read_child(struct reader *reader, const json_t *json, const char *po
                        unsigned depth, struct event *out)
 {
     out->child = calloc(1, sizeof *out->child);
-    if (out->child == NULL) {
+    if (!out->child) {
         fault(reader, pointer, NULL, "needs more memory than there is");
         return;
     }
@@ -185,7 +185,7 @@ static void read_member(struct reader *reader, const json_t *value, const char *
 {
     char at[POINTER_SIZE];
     snprintf(at, sizeof at, "%s/%s", pointer, member->name);
-    if (value == NULL)
+    if (!value)
         fault(reader, at, NULL, "is required");
     else if (member->type == MEMBER_EVENT)
         read_child(reader, value, at, depth, out);
@@ -199,13 +199,13 @@ static const struct type *find_type(struct reader *reader, const json_t *json, c
 {
     const json_t *type = json_object_get(json, "type"),
                  *class = json_object_get(json, "class_name");
-    const char *member = class != NULL && type == NULL ? "class_name" : "type";
-    const char *name = json_string_value(type != NULL ? type : class);
-    if (type == NULL && class == NULL) {
+    const char *member = class && !type ? "class_name" : "type";
+    const char *name = json_string_value(type ? type : class);
+    if (!type && !class) {
         fault(reader, pointer, "type", "is required");
         return NULL;
     }
-    for (size_t i = 0; name != NULL && i < TYPE_COUNT; i++)
+    for (size_t i = 0; name && i < TYPE_COUNT; i++)
         if (strcmp(TYPES[i].name, name) == 0)
             return &TYPES[i];
     char detail[400] = "must be one of";
@@ -224,7 +224,7 @@ static bool known(const struct type *type, const char *name)
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         if (strcmp(name, always[i]) == 0)
             return true;
-    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name != NULL; i++)
+    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name; i++)
         if (strcmp(name, type->member[i].name) == 0)
             return true;
     return false;
@@ -241,7 +241,7 @@ static void refuse_unknown(struct reader *reader, const json_t *json, const char
         if (known(type, name))
             continue;
         /* A name that a pointer would have to escape, or a long one, is told of at the event. */
-        bool plain = strlen(name) < sizeof shown && strpbrk(name, "~/") == NULL;
+        bool plain = strlen(name) < sizeof shown && !strpbrk(name, "~/");
         snprintf(detail, sizeof detail, "is not a member of %s", type->name);
         if (plain) {
             fault(reader, pointer, name, detail);
@@ -268,7 +268,7 @@ static void read_event(struct reader *reader, const json_t *json, const char *po
         return;
     }
     const struct type *type = find_type(reader, json, pointer);
-    if (type == NULL)
+    if (!type)
         return;
     out->kind = type->kind;
     if (type->kind == EVENT_MECHANISM) {
@@ -279,14 +279,14 @@ static void read_event(struct reader *reader, const json_t *json, const char *po
     bool before = reader->good;
     reader->good = true;
     refuse_unknown(reader, json, pointer, type);
-    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name != NULL; i++) {
+    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name; i++) {
         const struct member *member = &type->member[i];
         read_member(reader, json_object_get(json, member->name), pointer, member, depth, out);
     }
     /* What no member alone shows. */
     const char *problem =
         reader->good && type->kind == EVENT_MECHANISM ? mechanism_problem(&out->mechanism) : NULL;
-    if (problem != NULL)
+    if (problem)
         fault(reader, pointer, NULL, problem);
     reader->good = reader->good && before;
 }
@@ -354,9 +354,9 @@ static json_t *member_json(const struct event *event, const struct member *membe
 json_t *event_json(const struct event *event)
 {
     const struct type *type = type_of(event);
-    assert(type != NULL);
+    assert(type);
     json_t *json = json_pack("{s:s}", "type", type->name);
-    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name != NULL; i++) {
+    for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name; i++) {
         const struct member *member = &type->member[i];
         if (json_object_set_new(json, member->name, member_json(event, member)) != 0) {
             json_decref(json);

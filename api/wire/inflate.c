@@ -37,7 +37,7 @@ enum inflate_encoding inflate_encoding_find(const char *header)
                  {"x-gzip", INFLATE_GZIP},
                  {"zstd", INFLATE_ZSTD}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (header == NULL || strcasecmp(header, names[i].name) == 0)
+        if (!header || strcasecmp(header, names[i].name) == 0)
             return names[i].encoding;
     return INFLATE_UNKNOWN;
 }
@@ -48,8 +48,8 @@ static bool open_decoder(struct inflate *stream)
         return inflateInit2(&stream->gzip, 15 + 16) == Z_OK; /* 16: the gzip form only */
     if (stream->encoding == INFLATE_ZSTD) {
         stream->zstd = ZSTD_createDStream();
-        return stream->zstd != NULL && !ZSTD_isError(ZSTD_DCtx_setParameter(
-                                           stream->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG));
+        return stream->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(
+                                   stream->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG));
     }
     return true;
 }
@@ -58,7 +58,7 @@ struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader r
                             uint64_t max_bytes)
 {
     struct inflate *stream = calloc(1, sizeof *stream);
-    if (stream == NULL)
+    if (!stream)
         return NULL;
     stream->encoding = encoding;
     stream->reader = reader;
@@ -73,7 +73,7 @@ struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader r
 
 void inflate_free(struct inflate *stream)
 {
-    if (stream == NULL)
+    if (!stream)
         return;
     if (stream->encoding == INFLATE_GZIP)
         inflateEnd(&stream->gzip);

@@ -56,7 +56,7 @@ static void finish(struct line *line)
 static const char *text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
-    return text == NULL ? "" : text;
+    return !text ? "" : text;
 }
 
 /* "/problems/not-found", or the same as a whole address: the last part, if it is made as ours are.
@@ -66,7 +66,7 @@ static void read_slug(const json_t *problem, char out[PROBLEM_SLUG_SIZE])
     static const char folder[] = "/problems/";
     const char *at = strstr(text_of(problem, "type"), folder);
     out[0] = '\0';
-    if (at == NULL)
+    if (!at)
         return;
     at += sizeof folder - 1;
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-");

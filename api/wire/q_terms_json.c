@@ -71,7 +71,7 @@ json_t *q_terms_json(const struct q_terms *t)
                   bounds_json(t), "outside", t->clamps ? "clamp" : "refuse", "sensitivity",
                   json_number(t->sensitivity), "sigma", json_number(t->sigma), "mu",
                   json_number(t->mu), "noise_to_range", json_number(t->noise_to_range));
-    if (json == NULL || !add_form(json, t) || !add_unit(json, t)) {
+    if (!json || !add_form(json, t) || !add_unit(json, t)) {
         json_decref(json);
         return NULL;
     }
@@ -104,8 +104,8 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
     const char *form = json_string_value(json_object_get(json, "form"));
     const char *outside = json_string_value(json_object_get(json, "outside"));
     const char *unit = json_string_value(json_object_get(json, "unit"));
-    int number = form == NULL ? -1 : q_form_find(form);
-    int kind = unit == NULL ? Q_UNIT_EXPERT : q_unit_find(unit); /* older rows have no other */
+    int number = !form ? -1 : q_form_find(form);
+    int kind = !unit ? Q_UNIT_EXPERT : q_unit_find(unit); /* older rows have no other */
     const json_t *bounds = json_object_get(json, "bounds");
     *out = (struct q_terms){.state_dim = whole(json, "state_dim"),
                             .action_count = whole(json, "action_count"),
@@ -116,7 +116,7 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
                             .sigma = real(json, "sigma"),
                             .mu = real(json, "mu"),
                             .noise_to_range = real(json, "noise_to_range")};
-    if (number < 0 || kind < 0 || outside == NULL || json_array_size(bounds) != out->state_dim ||
+    if (number < 0 || kind < 0 || !outside || json_array_size(bounds) != out->state_dim ||
         out->state_dim > ENV_MAX_STATE_DIM)
         return false;
     out->form = (enum q_form)number;
@@ -125,7 +125,7 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
     if (kind == Q_UNIT_REWARD)
         read_reward(json, out);
     const char *released = json_string_value(json_object_get(json, "released"));
-    out->advantages = released != NULL && strcmp(released, "advantages") == 0;
+    out->advantages = released && strcmp(released, "advantages") == 0;
     out->clamps = strcmp(outside, "clamp") == 0;
     for (uint32_t i = 0; i < out->state_dim; i++) {
         const json_t *one = json_array_get(bounds, i);
@@ -138,6 +138,6 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
     if (number == Q_FORM_PATH)
         out->lipschitz = real(json, "lipschitz");
     const json_t *kernel = json_object_get(json, "kernel");
-    out->beta = kernel == NULL ? 0 : real(kernel, "beta");
+    out->beta = !kernel ? 0 : real(kernel, "beta");
     return true;
 }

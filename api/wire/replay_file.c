@@ -104,7 +104,7 @@ static bool read_index(const json_t *initial, const char *name, double *out)
 {
     const json_t *value = json_object_get(initial, name);
     *out = (double)json_integer_value(value);
-    return value == NULL || json_is_null(value) || json_is_integer(value);
+    return !value || json_is_null(value) || json_is_integer(value);
 }
 
 static bool read_start(const struct reader *r, const json_t *item, double *out)
@@ -128,7 +128,7 @@ static bool read_start(const struct reader *r, const json_t *item, double *out)
 static bool read_chance(const struct reader *r, const json_t *item, size_t length, double *out)
 {
     const char *name = r->world->from_start ? "dispersion" : "efficacies";
-    if (out == NULL)
+    if (!out)
         return true;
     if (!read_rows(r, item, "", name, length, r->world->chance_numbers, out))
         return false;
@@ -145,7 +145,7 @@ static bool read_chance(const struct reader *r, const json_t *item, size_t lengt
 static bool has_chance(const struct reader *r, const json_t *item)
 {
     return r->world->chance_needed ||
-           (r->world->chance_numbers > 0 && json_object_get(item, "efficacies") != NULL);
+           (r->world->chance_numbers > 0 && json_object_get(item, "efficacies"));
 }
 
 /* One block for all arrays of LENGTH steps, doubles first. */
@@ -213,12 +213,12 @@ static bool read_case(struct reader *r, const json_t *item, struct replay_file_c
     const json_t *params = json_object_get(item, "params");
     const json_t *result = json_object_get(item, OUR_RESULT);
     r->result = result ? "/" OUR_RESULT : "";
-    if (name == NULL)
+    if (!name)
         return wrong(r, "/name must be a text");
-    if (params != NULL && !json_is_object(params))
+    if (params && !json_is_object(params))
         return wrong(r, "/params must be an object");
     out->name = strdup(name);
-    if (out->name == NULL) {
+    if (!out->name) {
         snprintf(r->fault, REPLAY_FAULT_SIZE, "out of memory");
         return false;
     }
@@ -261,7 +261,7 @@ static bool read_cases(const json_t *json, struct replay_file *out, char *fault)
     const json_t *env = json_object_get(json, "env"), *cases = json_object_get(json, "cases");
     const char *name = json_string_value(env);
     out->world = name ? find_world(name) : NULL;
-    if (out->world == NULL)
+    if (!out->world)
         return refuse_world(env, fault);
     if (json_array_size(cases) == 0) {
         snprintf(fault, REPLAY_FAULT_SIZE, "/cases must be an array of at least one case");
@@ -269,7 +269,7 @@ static bool read_cases(const json_t *json, struct replay_file *out, char *fault)
     }
     struct reader reader = {.world = out->world, .fault = fault};
     out->cases = calloc(json_array_size(cases), sizeof *out->cases);
-    if (out->cases == NULL) {
+    if (!out->cases) {
         snprintf(fault, REPLAY_FAULT_SIZE, "out of memory");
         return false;
     }

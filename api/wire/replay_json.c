@@ -48,7 +48,7 @@ char *replay_json_of_file(const char *name, const struct replay_file *file,
                             file->world->from_start ? "the start" : "the recorded state",
                             "tolerance", tolerance_json(file->world, tolerance), "cases", cases);
     size_t size;
-    char *text = all != NULL && good ? json_text_write(all, false, &size) : NULL;
+    char *text = all && good ? json_text_write(all, false, &size) : NULL;
     json_decref(all);
     return text;
 }

@@ -43,12 +43,12 @@ char *student_query_write(const float *states, uint32_t count, uint32_t dim, dou
             good = json_array_append_new(row, json_number(states[(size_t)i * dim + d])) == 0;
     }
     json_t *query = good ? json_pack("{s:O}", "states", rows) : NULL;
-    if (query != NULL && concentration > 0 &&
+    if (query && concentration > 0 &&
         json_object_set_new(query, "concentration", json_real(concentration)) != 0) {
         json_decref(query);
         query = NULL;
     }
-    char *text = query == NULL ? NULL : json_dumps(query, JSON_COMPACT);
+    char *text = !query ? NULL : json_dumps(query, JSON_COMPACT);
     json_decref(rows);
     json_decref(query);
     return text;

@@ -216,9 +216,9 @@ static bool read_count(struct reading *reading, const char *name, unsigned least
 static bool read_text(struct reading *reading, const char *name, char *out, size_t size)
 {
     const json_t *json = json_object_get(reading->answer, name);
-    const char *text = json == NULL ? "" : json_string_value(json);
+    const char *text = !json ? "" : json_string_value(json);
     reading->known += json != NULL;
-    if (text == NULL || strlen(text) >= size) {
+    if (!text || strlen(text) >= size) {
         char must[64];
         snprintf(must, sizeof must, "must be a text of at most %zu bytes", size - 1);
         return wrong(reading, name, must);
@@ -272,7 +272,7 @@ static bool read_parameters(struct reading *reading, struct world_facts *out)
 {
     const json_t *array = json_object_get(reading->answer, "parameters");
     reading->known += array != NULL;
-    if (array != NULL && (!json_is_array(array) || json_array_size(array) > ENV_MAX_PARAMETERS))
+    if (array && (!json_is_array(array) || json_array_size(array) > ENV_MAX_PARAMETERS))
         return wrong(reading, "parameters", "must be an array of at most 16");
     out->parameter_count = (uint32_t)json_array_size(array);
     for (uint32_t i = 0; i < out->parameter_count; i++) {
@@ -296,7 +296,7 @@ static bool read_description(struct reading *reading, struct world_facts *out)
            read_count(reading, "action_count", 2, ENV_MAX_ACTIONS, &out->action_count) &&
            read_count(reading, "max_episode_steps", 1, EPISODE_STEPS_MAX,
                       &out->max_episode_steps) &&
-           (random_return == NULL || read_real(reading, "random_return", &out->random_return)) &&
+           (!random_return || read_real(reading, "random_return", &out->random_return)) &&
            read_parameters(reading, out) && all_known(reading);
 }
 

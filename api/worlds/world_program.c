@@ -30,14 +30,14 @@ enum world_fault world_fault_of_child(enum child_status status)
 static bool go_on(void *context)
 {
     const struct world_use *use = context;
-    return use->go_on == NULL || use->go_on(use->context);
+    return !use->go_on || use->go_on(use->context);
 }
 
 static void said(void *context, const char *line)
 {
     const struct world_use *use = context;
     const struct worlds_settings *settings = &use->program->settings;
-    if (settings->said != NULL)
+    if (settings->said)
         settings->said(settings->context, use->program->name, line);
 }
 

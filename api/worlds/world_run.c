@@ -55,7 +55,7 @@ static bool go_on(void *context)
     struct world_run *run = context;
     if (monotonic_ms() >= run->deadline_ms)
         return fail(run, WORLD_SLOW);
-    return run->go_on == NULL || run->go_on(run->context);
+    return !run->go_on || run->go_on(run->context);
 }
 
 static bool ask(struct world_run *run, size_t size, const char **answer, size_t *answer_size)
@@ -72,7 +72,7 @@ static bool start(struct world_run *run)
 {
     struct world_facts *facts = malloc(sizeof *facts);
     char detail[160];
-    if (facts == NULL)
+    if (!facts)
         return fail(run, WORLD_NO_MEMORY);
     enum world_fault fault = world_program_start(&run->use, &run->child, facts, detail);
     if (fault == WORLD_OK && !world_facts_equal(facts, &run->program->facts))
@@ -85,7 +85,7 @@ static bool open_instance(const struct env *env, void *state)
 {
     struct world_run *run = (struct world_run *)env;
     struct instance *instance = state;
-    if (run->fault != WORLD_OK || (run->child == NULL && !start(run)))
+    if (run->fault != WORLD_OK || (!run->child && !start(run)))
         return false;
     if (run->open_count == 0)
         run->next = 0;
@@ -143,11 +143,11 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
                                  bool (*user_go_on)(void *context), void *context)
 {
     struct world_run *run = calloc(1, sizeof *run);
-    if (run == NULL)
+    if (!run)
         return NULL;
     run->world = world;
     run->program = worlds_program(worlds, world);
-    if (run->program == NULL)
+    if (!run->program)
         return run;
     const struct worlds_settings *settings = &run->program->settings;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -171,7 +171,7 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
 
 void world_run_close(struct world_run *run)
 {
-    if (run == NULL)
+    if (!run)
         return;
     assert(run->open_count == 0);
     child_end(run->child);
@@ -180,7 +180,7 @@ void world_run_close(struct world_run *run)
 
 const struct env *world_run_env(const struct world_run *run)
 {
-    return run->program == NULL ? run->world : &run->env;
+    return !run->program ? run->world : &run->env;
 }
 
 enum world_fault world_run_fault(const struct world_run *run)

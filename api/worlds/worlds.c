@@ -29,13 +29,13 @@ const struct env *worlds_at(const struct worlds *worlds, unsigned index)
     if (index < built_in)
         return all[index];
     index -= built_in;
-    return worlds != NULL && index < worlds->count ? &worlds->programs[index]->env : NULL;
+    return worlds && index < worlds->count ? &worlds->programs[index]->env : NULL;
 }
 
 const struct env *worlds_find(const struct worlds *worlds, const char *name)
 {
     const struct env *env = NULL;
-    for (unsigned i = 0; (env = worlds_at(worlds, i)) != NULL; i++)
+    for (unsigned i = 0; (env = worlds_at(worlds, i)); i++)
         if (strcmp(env->name, name) == 0)
             return env;
     return NULL;
@@ -43,7 +43,7 @@ const struct env *worlds_find(const struct worlds *worlds, const char *name)
 
 const struct world_program *worlds_program(const struct worlds *worlds, const struct env *world)
 {
-    for (unsigned i = 0; worlds != NULL && i < worlds->count; i++)
+    for (unsigned i = 0; worlds && i < worlds->count; i++)
         if (&worlds->programs[i]->env == world)
             return worlds->programs[i];
     return NULL;
@@ -53,7 +53,7 @@ const struct world_program *worlds_program(const struct worlds *worlds, const st
 
 static void free_program(struct world_program *program)
 {
-    if (program != NULL) {
+    if (program) {
         free(program->command);
         free(program);
     }
@@ -61,7 +61,7 @@ static void free_program(struct world_program *program)
 
 void worlds_close(struct worlds *worlds)
 {
-    if (worlds == NULL)
+    if (!worlds)
         return;
     for (unsigned i = 0; i < worlds->count; i++)
         free_program(worlds->programs[i]);
@@ -103,7 +103,7 @@ static bool read_line(const struct worlds *worlds, const char *line, size_t size
                       struct world_program *program, struct trouble trouble)
 {
     const char *equals = memchr(line, '=', size);
-    size_t length = equals == NULL ? 0 : (size_t)(equals - line);
+    size_t length = !equals ? 0 : (size_t)(equals - line);
     if (length == 0 || length + 1 == size) {
         snprintf(trouble.text, trouble.size, "--world: \"%.*s\" is not NAME=COMMAND",
                  (int)(size < 200 ? size : 200), line);
@@ -119,13 +119,13 @@ static bool read_line(const struct worlds *worlds, const char *line, size_t size
                  (int)(length < 200 ? length : 200), line);
         return false;
     }
-    if (worlds_find(worlds, program->name) != NULL) {
+    if (worlds_find(worlds, program->name)) {
         snprintf(trouble.text, trouble.size, "--world: there is a world \"%s\" already",
                  program->name);
         return false;
     }
     program->command = strndup(equals + 1, size - length - 1);
-    if (program->command == NULL)
+    if (!program->command)
         snprintf(trouble.text, trouble.size, "memory is short");
     return program->command != NULL;
 }
@@ -153,7 +153,7 @@ static bool add(struct worlds *worlds, const char *line, size_t size, struct tro
         return false;
     }
     struct world_program *program = calloc(1, sizeof *program);
-    if (program == NULL) {
+    if (!program) {
         snprintf(trouble.text, trouble.size, "memory is short");
         return false;
     }
@@ -170,7 +170,7 @@ struct worlds *worlds_open(const struct worlds_settings *settings, char *error, 
 {
     struct trouble trouble = {error, error_size};
     struct worlds *worlds = calloc(1, sizeof *worlds);
-    if (worlds == NULL) {
+    if (!worlds) {
         snprintf(error, error_size, "memory is short");
         return NULL;
     }

@@ -35,7 +35,7 @@ void answer_filter_add(struct answer_filter *filter, int64_t hash)
 static void begin(struct answer_filter *filter, size_t count)
 {
     uint64_t *words = calloc(count, sizeof *words);
-    if (words != NULL) {
+    if (words) {
         free(filter->words);
         *filter = (struct answer_filter){.words = words, .count = count, .from = INT64_MIN};
     }

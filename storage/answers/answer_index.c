@@ -26,11 +26,11 @@ struct answer_index {
 struct answer_index *answer_index_new(void)
 {
     struct answer_index *index = calloc(1, sizeof *index);
-    if (index != NULL && pthread_mutex_init(&index->lock, NULL) != 0) {
+    if (index && pthread_mutex_init(&index->lock, NULL) != 0) {
         free(index);
         return NULL;
     }
-    if (index != NULL)
+    if (index)
         index->reached = -1;
     return index;
 }
@@ -38,7 +38,7 @@ struct answer_index *answer_index_new(void)
 void answer_index_free(void *pointer)
 {
     struct answer_index *index = pointer;
-    if (index == NULL)
+    if (!index)
         return;
     pthread_mutex_destroy(&index->lock);
     free(index->table);
@@ -100,7 +100,7 @@ static bool grow(struct answer_index *index)
     struct answer_place *old = index->table;
     size_t count = index->room, room = count == 0 ? FIRST_ROOM : 2 * count;
     struct answer_place *table = calloc(room, sizeof *table);
-    if (table == NULL)
+    if (!table)
         return false;
     index->table = table;
     index->room = room;
@@ -169,7 +169,7 @@ static void turn(struct answer_index *index)
 {
     struct answer_place *sorted = malloc(index->count * sizeof *sorted);
     struct answer_place *table = calloc(index->room, sizeof *table);
-    if (sorted == NULL || table == NULL) {
+    if (!sorted || !table) {
         free(sorted);
         free(table);
         return;
@@ -192,11 +192,11 @@ size_t answer_index_next(struct answer_index *index, struct answer_place *out, s
                          int64_t *out_filed)
 {
     pthread_mutex_lock(&index->lock);
-    if (index->sorted == NULL && index->count >= ANSWER_INDEX_FILED)
+    if (!index->sorted && index->count >= ANSWER_INDEX_FILED)
         turn(index);
     size_t left = index->sorted_count - index->done;
     size_t count = left < most ? left : most;
-    if (index->sorted != NULL && count > 0)
+    if (index->sorted && count > 0)
         memcpy(out, index->sorted + index->done, count * sizeof *out);
     *out_filed = count > 0 && count == left ? index->sorted_reached : 0;
     pthread_mutex_unlock(&index->lock);

@@ -31,7 +31,7 @@ static enum db_status take_entry(const struct answer_entry *entry, struct answer
         return DB_FAILED;
     out->body = listing_duplicate(entry->body, entry->body_size);
     out->body_size = entry->body_size;
-    return out->body == NULL ? DB_FAILED : DB_OK;
+    return !out->body ? DB_FAILED : DB_OK;
 }
 
 enum db_status answer_search_block(struct answer_search *search, const void *bytes, size_t size)
@@ -144,7 +144,7 @@ static enum db_status see_old(void *context, const struct db_row *row)
         return DB_FAILED;
     out->body = listing_duplicate(body, out->body_size);
     search->found = out->body != NULL;
-    return out->body == NULL ? DB_FAILED : DB_OK;
+    return !out->body ? DB_FAILED : DB_OK;
 }
 
 static enum db_status search_indexed(struct answer_search *search, struct answer_index *index)

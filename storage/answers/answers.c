@@ -75,7 +75,7 @@ static const struct db_keeper keeper = {.place = DB_KEEP_ANSWERS,
 
 static enum db_status search_waiting(struct answer_search *search, const struct waiting *waiting)
 {
-    for (unsigned i = 0; waiting != NULL && i < waiting->count; i++)
+    for (unsigned i = 0; waiting && i < waiting->count; i++)
         if (waiting->hashes[i] == search->hash)
             return answer_search_block(search, waiting->bytes, waiting->size);
     return DB_OK;
@@ -98,7 +98,7 @@ static void remember_absent(struct absent *absent, const struct answer_search *s
 static const struct absent *find_absent(const struct waiting *waiting, const char *client,
                                         const char *key)
 {
-    bool it = waiting != NULL && waiting->absent.known && strcmp(waiting->absent.key, key) == 0 &&
+    bool it = waiting && waiting->absent.known && strcmp(waiting->absent.key, key) == 0 &&
               strcmp(waiting->absent.client, client) == 0;
     return it ? &waiting->absent : NULL;
 }
@@ -115,15 +115,15 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
     struct waiting *waiting = db_kept(db, &keeper);
     struct answer_index *index = db_shared(db, &sharer);
     out->body = NULL;
-    if (index == NULL)
+    if (!index)
         return DB_FAILED;
     search.hash = answer_hash(client, search.client_size, key, search.key_size);
     enum db_status status = search_waiting(&search, waiting);
-    bool synced = waiting != NULL && waiting->synced;
+    bool synced = waiting && waiting->synced;
     if (status == DB_OK && !search.found && !synced) {
         bool clean = db_unchanged(db);
         status = answer_search_newest(&search, index);
-        if (waiting != NULL)
+        if (waiting)
             waiting->synced = clean && status == DB_OK;
     }
     if (status == DB_OK && !search.found)
@@ -132,7 +132,7 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
         answer_done(out);
         return status;
     }
-    if (waiting != NULL && !search.found)
+    if (waiting && !search.found)
         remember_absent(&waiting->absent, &search);
     return search.found ? DB_OK : DB_NONE;
 }
@@ -141,7 +141,7 @@ enum db_status answers_recall(struct db *db)
 {
     struct answer_index *index = db_shared(db, &sharer);
     struct answer_search none = {.db = db};
-    return index == NULL ? DB_FAILED : answer_search_newest(&none, index);
+    return !index ? DB_FAILED : answer_search_newest(&none, index);
 }
 
 /* ---- storing */
@@ -176,7 +176,7 @@ static enum db_status store_alone(struct db *db, int64_t hash, const char *clien
     size_t size = ANSWER_BLOCK_START + answer_block_room(client, key, answer);
     unsigned char *bytes = malloc(size);
     struct answer_place place = {.hash = hash};
-    if (bytes == NULL)
+    if (!bytes)
         return DB_FAILED;
     answer_block_add(answer_block_begin(bytes), client, key, answer);
     enum db_status status = next_block(db, &place.block);
@@ -184,7 +184,7 @@ static enum db_status store_alone(struct db *db, int64_t hash, const char *clien
         status = insert_block(db, place.block, bytes, size);
     free(bytes);
     struct answer_index *index = db_shared(db, &sharer);
-    if (status != DB_OK || index == NULL)
+    if (status != DB_OK || !index)
         return status == DB_OK ? DB_FAILED : status;
     answer_index_placed(index, hash);
     return insert_place(db, place);
@@ -206,17 +206,16 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
     assert(db_in_transaction(db));
     struct waiting *waiting = db_kept(db, &keeper);
     const struct absent *absent = find_absent(waiting, client, key);
-    enum db_status status = absent != NULL ? DB_NONE : look_again(db, client, key);
+    enum db_status status = absent ? DB_NONE : look_again(db, client, key);
     if (status != DB_NONE)
         return status == DB_OK ? DB_NONE : status;
-    int64_t hash =
-        absent != NULL ? absent->hash : answer_hash(client, strlen(client), key, strlen(key));
-    if (waiting != NULL)
+    int64_t hash = absent ? absent->hash : answer_hash(client, strlen(client), key, strlen(key));
+    if (waiting)
         waiting->absent.known = false;
     size_t room = answer_block_room(client, key, answer);
-    if (waiting == NULL || waiting->count == BATCH_ANSWERS ||
+    if (!waiting || waiting->count == BATCH_ANSWERS ||
         room > BATCH_BYTES - ANSWER_BLOCK_START - waiting->size) {
-        if (waiting != NULL)
+        if (waiting)
             waiting->alone = true;
         return store_alone(db, hash, client, key, answer);
     }
@@ -282,7 +281,7 @@ static enum db_status write_waiting(struct db *db, void *kept)
     enum db_status status = DB_OK;
     if (waiting->count == 0)
         return DB_OK;
-    if (index == NULL)
+    if (!index)
         return DB_FAILED;
     if (waiting->synced && !waiting->alone)
         waiting->block = answer_index_reached(index) + 1;
@@ -322,11 +321,11 @@ static void learn(struct db *db, void *kept)
 {
     struct waiting *waiting = kept;
     struct answer_index *index = db_shared(db, &sharer);
-    if (index != NULL && waiting->count > 0) {
+    if (index && waiting->count > 0) {
         answer_index_filed(index, waiting->filed);
         waiting->synced = add_answers(waiting, index) && waiting->synced;
     }
-    waiting->synced = waiting->synced && !waiting->alone && index != NULL;
+    waiting->synced = waiting->synced && !waiting->alone && index;
     empty(waiting);
 }
 

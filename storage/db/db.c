@@ -64,7 +64,7 @@ void *db_kept(struct db *db, const struct db_keeper *keeper)
     if (!db->hopeful || db->lost != DB_OK)
         return NULL;
     assert(keeper->place < DB_KEEPS);
-    if (db->kept[keeper->place].rows == NULL) {
+    if (!db->kept[keeper->place].rows) {
         db->kept[keeper->place].rows = calloc(1, keeper->size);
         db->kept[keeper->place].keeper = keeper;
     }
@@ -88,7 +88,7 @@ static enum db_status write_kept(struct db *db)
     enum db_status status = db->lost;
     for (unsigned i = 0; db->hopeful && status == DB_OK && i < DB_KEEPS; i++) {
         const struct db_keeper *keeper = db->kept[i].keeper;
-        if (keeper != NULL && keeper->write != NULL) {
+        if (keeper && keeper->write) {
             status = keeper->write(db, db->kept[i].rows);
             status = db->lost != DB_OK ? db->lost : status;
         }
@@ -99,7 +99,7 @@ static enum db_status write_kept(struct db *db)
 static void forget_kept(struct db *db)
 {
     for (unsigned i = 0; i < DB_KEEPS; i++)
-        if (db->kept[i].rows != NULL)
+        if (db->kept[i].rows)
             db->kept[i].keeper->forget(db, db->kept[i].rows);
     db->keeps = false;
 }
@@ -108,7 +108,7 @@ static void forget_kept(struct db *db)
 static void keep_on(struct db *db)
 {
     for (unsigned i = 0; i < DB_KEEPS; i++)
-        if (db->kept[i].rows != NULL)
+        if (db->kept[i].rows)
             db->kept[i].keeper->committed(db, db->kept[i].rows);
     db->keeps = db->driver->version != NULL;
     if (db->keeps)
@@ -254,7 +254,7 @@ void db_rollback_batch(struct db *db)
 bool db_leave_log(struct db *db)
 {
     assert(db->mode == IDLE);
-    if (db->driver->leave_log == NULL)
+    if (!db->driver->leave_log)
         return false;
     db->driver->leave_log(db->connection);
     return true;
@@ -262,15 +262,15 @@ bool db_leave_log(struct db *db)
 
 size_t db_log_blocks(const struct db *db)
 {
-    return db->driver->log_blocks == NULL ? 0 : db->driver->log_blocks(db->connection);
+    return !db->driver->log_blocks ? 0 : db->driver->log_blocks(db->connection);
 }
 
 enum db_status db_checkpoint(struct db *db, size_t *out_left)
 {
     size_t left = 0;
-    assert(db->mode == IDLE && db->driver->checkpoint != NULL);
+    assert(db->mode == IDLE && db->driver->checkpoint);
     enum db_status status = db->driver->checkpoint(db->connection, &left, &db->fault);
-    if (out_left != NULL)
+    if (out_left)
         *out_left = left;
     return status;
 }

@@ -11,13 +11,13 @@
 struct db_store *db_store_new(const struct db_driver *driver, const struct db_settings *settings)
 {
     struct db_store *store = calloc(1, sizeof *store);
-    if (store == NULL)
+    if (!store)
         return NULL;
     store->driver = driver;
     store->settings = *settings;
     store->location = strdup(settings->location);
     store->settings.location = store->location;
-    if (store->location == NULL || !gate_init(&store->gate)) {
+    if (!store->location || !gate_init(&store->gate)) {
         free(store->location);
         free(store);
         return NULL;
@@ -28,10 +28,10 @@ struct db_store *db_store_new(const struct db_driver *driver, const struct db_se
 
 void db_store_free(struct db_store *store)
 {
-    if (store == NULL)
+    if (!store)
         return;
     for (unsigned i = 0; i < DB_SHARES; i++)
-        if (store->shared[i].what != NULL)
+        if (store->shared[i].what)
             store->shared[i].sharer->free(store->shared[i].what);
     pthread_mutex_destroy(&store->lock);
     gate_destroy(&store->gate);
@@ -44,7 +44,7 @@ void *db_shared(struct db *db, const struct db_sharer *sharer)
     struct db_store *store = db->store;
     assert(sharer->place < DB_SHARES);
     pthread_mutex_lock(&store->lock);
-    if (store->shared[sharer->place].what == NULL) {
+    if (!store->shared[sharer->place].what) {
         store->shared[sharer->place].sharer = sharer;
         store->shared[sharer->place].what = sharer->make();
     }
@@ -57,7 +57,7 @@ enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ER
 {
     error[0] = '\0';
     struct db *db = calloc(1, sizeof *db);
-    if (db == NULL) {
+    if (!db) {
         snprintf(error, DB_ERROR_SIZE, "out of memory");
         return DB_FAILED;
     }
@@ -75,7 +75,7 @@ enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ER
 
 void db_close(struct db *db)
 {
-    if (db == NULL)
+    if (!db)
         return;
     db_rollback_batch(db);
     db->driver->close(db->connection);
@@ -127,7 +127,7 @@ static enum db_status see_one(void *context, const struct db_row *row)
     struct one *one = context;
     one->rows++;
     assert(one->rows == 1);
-    return one->each == NULL ? DB_OK : one->each(one->context, row);
+    return !one->each ? DB_OK : one->each(one->context, row);
 }
 
 enum db_status db_one(struct db *db, const char *sql, const struct db_value *values, unsigned count,
@@ -157,8 +157,8 @@ struct change {
 static enum db_status do_change(struct db *db, void *context)
 {
     const struct change *c = context;
-    return c->each == NULL ? db_run(db, c->sql, c->values, c->count, NULL, NULL)
-                           : db_one(db, c->sql, c->values, c->count, c->each, c->context);
+    return !c->each ? db_run(db, c->sql, c->values, c->count, NULL, NULL)
+                    : db_one(db, c->sql, c->values, c->count, c->each, c->context);
 }
 
 enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,

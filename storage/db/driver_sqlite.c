@@ -153,7 +153,7 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     if (status != DB_OK)
         return status;
     struct connection *connection = calloc(1, sizeof *connection);
-    if (connection == NULL)
+    if (!connection)
         return sqlite_file_refuse(fault, settings->location, "out of memory");
     /* Counting every allocation under one lock is a twentieth of a query. Refused, which is fine,
      * once the process has opened a database. */
@@ -181,7 +181,7 @@ static void number_parameters(struct statement *statement)
     for (unsigned i = 0; i < statement->count; i++) {
         /* To SQLite "$2" is a name, numbered by where it first stands. */
         const char *name = sqlite3_bind_parameter_name(statement->stmt, (int)i + 1);
-        assert(name != NULL && name[0] == '$');
+        assert(name && name[0] == '$');
         long number = strtol(name + 1, NULL, 10);
         assert(number >= 1 && number <= DB_VALUES_MAX);
         statement->number[i] = (unsigned char)(number - 1);
@@ -198,12 +198,11 @@ static struct statement *statement_of(struct connection *connection, const char 
         struct statement *candidate = &connection->statements[(hash + probe) & (STATEMENTS - 1)];
         if (candidate->sql == sql && strcmp(sqlite3_sql(candidate->stmt), sql) == 0)
             return candidate;
-        bool idle = candidate->stmt == NULL || !sqlite3_stmt_busy(candidate->stmt);
-        if (idle && (slot == NULL || candidate->stmt == NULL || candidate->sql == sql) &&
-            (slot == NULL || slot->stmt != NULL))
+        bool idle = !candidate->stmt || !sqlite3_stmt_busy(candidate->stmt);
+        if (idle && (!slot || !candidate->stmt || candidate->sql == sql) && (!slot || slot->stmt))
             slot = candidate;
     }
-    assert(slot != NULL);
+    assert(slot);
     sqlite3_finalize(slot->stmt);
     *slot = (struct statement){0};
     if (sqlite3_prepare_v3(connection->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->stmt,
@@ -220,7 +219,7 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
 {
     struct connection *connection = pointer;
     struct statement *statement = statement_of(connection, sql);
-    if (statement == NULL)
+    if (!statement)
         return explain(connection, "prepare", fault);
     sqlite3_stmt *stmt = statement->stmt;
     assert(!sqlite3_stmt_busy(stmt));
@@ -232,7 +231,7 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
     enum db_status status = DB_OK;
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(stmt);
-        if (code == SQLITE_ROW && each != NULL &&
+        if (code == SQLITE_ROW && each &&
             (status = sqlite_show_row(stmt, each, context)) != DB_OK) {
             sqlite3_reset(stmt);
             return status;
@@ -282,9 +281,9 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
 {
     struct connection *connection = pointer;
     struct statement *statement = statement_of(connection, "COMMIT");
-    if (statement == NULL || sqlite3_step(statement->stmt) != SQLITE_DONE) {
+    if (!statement || sqlite3_step(statement->stmt) != SQLITE_DONE) {
         enum db_status status = explain(connection, "commit", fault);
-        if (statement != NULL)
+        if (statement)
             sqlite3_reset(statement->stmt);
         driver_rollback(connection);
         return status;

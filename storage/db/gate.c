@@ -19,7 +19,7 @@ bool gate_init(struct gate *gate)
 
 void gate_destroy(struct gate *gate)
 {
-    assert(!gate->taken && gate->first == NULL);
+    assert(!gate->taken && !gate->first);
     pthread_mutex_destroy(&gate->mutex);
 }
 
@@ -32,7 +32,7 @@ void gate_enter(struct gate *gate)
         return;
     }
     struct gate_waiter self = {.turn = PTHREAD_COND_INITIALIZER};
-    if (gate->last == NULL) {
+    if (!gate->last) {
         /* it leaves the queue before this function returns */
         gate->first = &self; // cppcheck-suppress autoVariables
     } else {
@@ -50,11 +50,11 @@ void gate_leave(struct gate *gate)
     pthread_mutex_lock(&gate->mutex);
     assert(gate->taken);
     struct gate_waiter *next = gate->first;
-    if (next == NULL) {
+    if (!next) {
         gate->taken = false;
     } else {
         gate->first = next->next;
-        if (gate->first == NULL)
+        if (!gate->first)
             gate->last = NULL;
         next->granted = true;
         pthread_cond_signal(&next->turn);

@@ -20,7 +20,7 @@ enum db_status listing_integer(void *context, const struct db_row *row)
 char *listing_duplicate(const void *bytes, size_t size)
 {
     char *copy = size == SIZE_MAX ? NULL : malloc(size + 1);
-    if (copy != NULL) {
+    if (copy) {
         memcpy(copy, bytes, size);
         copy[size] = '\0';
     }
@@ -32,7 +32,7 @@ enum db_status listing_copy_bytes(void *context, const struct db_row *row)
     struct listing_bytes *out = context;
     const void *bytes = db_row_bytes(row, 0, &out->size);
     out->bytes = listing_duplicate(bytes, out->size);
-    return out->bytes == NULL ? DB_FAILED : DB_OK;
+    return !out->bytes ? DB_FAILED : DB_OK;
 }
 
 enum db_status listing_end(enum db_status status)

@@ -66,7 +66,7 @@ static bool ends_commit(const void *header)
 
 static bool can_gather(const struct log_file *log, int size, sqlite3_int64 offset)
 {
-    return log->buffer != NULL && offset >= log->top && size <= BUFFER_BYTES - log->used &&
+    return log->buffer && offset >= log->top && size <= BUFFER_BYTES - log->used &&
            (log->used == 0 || offset == log->start + log->used);
 }
 
@@ -88,7 +88,7 @@ static int log_write(sqlite3_file *file, const void *bytes, int size, sqlite3_in
     }
     if (append)
         log->top = offset + size;
-    if (!append || log->buffer == NULL || size > BUFFER_BYTES)
+    if (!append || !log->buffer || size > BUFFER_BYTES)
         return log->real->pMethods->xWrite(log->real, bytes, size, offset);
     if (log->used == 0)
         log->start = offset;
@@ -197,7 +197,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     struct log_file *log = log_of(file);
     *log = (struct log_file){.real = (sqlite3_file *)(void *)(log + 1)};
     int code = below->xOpen(below, name, log->real, flags, out_flags);
-    if (log->real->pMethods == NULL)
+    if (!log->real->pMethods)
         return code;
     log->buffer = malloc(BUFFER_BYTES); /* without it every write goes straight through */
     log->base.pMethods = &log_methods;
@@ -210,7 +210,7 @@ static bool known;
 static void make_known(void)
 {
     sqlite3_vfs *below = sqlite3_vfs_find(NULL);
-    if (below == NULL)
+    if (!below)
         return;
     layer = *below;
     layer.pNext = NULL;
@@ -225,7 +225,7 @@ void log_gather_rolled_back(sqlite3 *handle)
 {
     sqlite3_file *file = NULL;
     int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&file);
-    if (code != SQLITE_OK || file == NULL || file->pMethods != &log_methods)
+    if (code != SQLITE_OK || !file || file->pMethods != &log_methods)
         return;
     struct log_file *log = log_of(file);
     if (log->used > 0)

@@ -18,7 +18,7 @@ static enum db_status see_version(void *context, const struct db_row *row)
 int migrate_version(const struct db_driver *driver)
 {
     int version = 0;
-    while (driver->migrations[version] != NULL)
+    while (driver->migrations[version])
         version++;
     return version;
 }
@@ -45,7 +45,7 @@ static enum db_status apply_next(struct db *db, void *context)
     if (m->version >= m->target)
         return DB_NONE;
     const char *const *statements = db_driver_of(db)->migrations[m->version];
-    for (; *statements != NULL; statements++)
+    for (; *statements; statements++)
         if ((status = db_run(db, *statements, NULL, 0, NULL, NULL)) != DB_OK)
             return status;
     struct db_value next[] = {db_integer(m->version + 1)};

@@ -7,7 +7,7 @@ bool row_memo_find(struct db *db, const struct db_keeper *keeper, size_t size, r
                    const void *key, void *out)
 {
     const struct row_memo *memo = db_kept(db, keeper);
-    for (unsigned i = 0; memo != NULL && i < memo->count; i++) {
+    for (unsigned i = 0; memo && i < memo->count; i++) {
         const unsigned char *row = memo->rows + i * size;
         if (same(row, key)) {
             memcpy(out, row, size);
@@ -20,7 +20,7 @@ bool row_memo_find(struct db *db, const struct db_keeper *keeper, size_t size, r
 void row_memo_put(struct db *db, const struct db_keeper *keeper, size_t size, const void *row)
 {
     struct row_memo *memo = db_kept(db, keeper);
-    if (memo == NULL)
+    if (!memo)
         return;
     memcpy(memo->rows + memo->next * size, row, size);
     memo->next = (memo->next + 1) % ROW_MEMO_ROWS;
@@ -30,7 +30,7 @@ void row_memo_put(struct db *db, const struct db_keeper *keeper, size_t size, co
 void row_memo_drop(struct db *db, const struct db_keeper *keeper)
 {
     struct row_memo *memo = db_kept(db, keeper);
-    if (memo != NULL)
+    if (memo)
         row_memo_forget(db, memo);
 }
 

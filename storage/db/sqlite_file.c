@@ -54,7 +54,7 @@ enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_
     unsigned char header[HEADER_BYTES];
     sqlite3_file *file = NULL;
     int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (code != SQLITE_OK || file == NULL || file->pMethods == NULL)
+    if (code != SQLITE_OK || !file || !file->pMethods)
         return sqlite_file_refuse(fault, path, "cannot be read");
     code = file->pMethods->xRead(file, header, sizeof header, 0);
     if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)

@@ -31,13 +31,13 @@ static struct db_value read_one(sqlite3_stmt *stmt, int index)
     case SQLITE_TEXT: {
         const void *text = sqlite3_column_text(stmt, index);
         return (struct db_value){.type = DB_TEXT,
-                                 .data = text == NULL ? "" : text,
+                                 .data = !text ? "" : text,
                                  .size = (size_t)sqlite3_column_bytes(stmt, index)};
     }
     case SQLITE_BLOB: {
         const void *bytes = sqlite3_column_blob(stmt, index);
         return (struct db_value){.type = DB_BYTES,
-                                 .data = bytes == NULL ? "" : bytes,
+                                 .data = !bytes ? "" : bytes,
                                  .size = (size_t)sqlite3_column_bytes(stmt, index)};
     }
     default:

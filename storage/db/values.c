@@ -23,18 +23,18 @@ struct db_value db_real(double value)
 
 struct db_value db_text(const char *text)
 {
-    assert(text != NULL);
+    assert(text);
     return (struct db_value){.type = DB_TEXT, .data = text, .size = strlen(text)};
 }
 
 struct db_value db_text_or_null(const char *text)
 {
-    return text == NULL || text[0] == '\0' ? db_null() : db_text(text);
+    return !text || text[0] == '\0' ? db_null() : db_text(text);
 }
 
 struct db_value db_bytes(const void *data, size_t size)
 {
-    assert(data != NULL || size == 0);
+    assert(data || size == 0);
     return (struct db_value){.type = DB_BYTES, .data = data, .size = size};
 }
 

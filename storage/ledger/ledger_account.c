@@ -72,7 +72,7 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
                                const char *client, struct ledger_account *out)
 {
     struct db_value values[] = {db_text(ledger_kind_name(kind)), db_text(resource),
-                                db_text(client == NULL ? "" : client)};
+                                db_text(!client ? "" : client)};
     enum db_status written = ledger_desk_write(db);
     if (written != DB_OK)
         return written;
@@ -105,16 +105,15 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
     if (written != DB_OK)
         return written;
     struct account_list list = {each, context};
-    struct db_value values[] = {db_text(owner == NULL ? "" : owner),
-                                db_text(client == NULL ? "" : client),
-                                db_text(after == NULL ? "" : after), db_integer(limit)};
+    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!client ? "" : client),
+                                db_text(!after ? "" : after), db_integer(limit)};
     const char *sql = "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
                       "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR client = $2) "
                       "AND" PAGE_OF_ACCOUNTS;
-    if (client != NULL) {
+    if (client) {
         sql = "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
               "WHERE ($1 = '' OR owner = $1) AND client = $2 AND" PAGE_OF_ACCOUNTS;
-    } else if (owner != NULL) {
+    } else if (owner) {
         sql = "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts "
               "WHERE owner = $1 AND ($2 = '' OR client = $2) AND" PAGE_OF_ACCOUNTS;
     }
@@ -125,7 +124,7 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
 
 static bool copy_text(char *out, size_t size, const char *text)
 {
-    size_t length = text == NULL ? 0 : strlen(text);
+    size_t length = !text ? 0 : strlen(text);
     if (length >= size)
         return false;
     memcpy(out, length == 0 ? "" : text, length);
@@ -250,7 +249,7 @@ enum db_status ledger_set_limit(struct db *db, const struct ledger_limit *limit,
     if (status != DB_OK)
         return status;
     *out_verdict = work.verdict;
-    if (out != NULL && work.verdict != LEDGER_NO_ACCOUNT)
+    if (out && work.verdict != LEDGER_NO_ACCOUNT)
         *out = work.account;
     return DB_OK;
 }

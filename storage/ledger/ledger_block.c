@@ -51,7 +51,7 @@ static char *put_ditto(char *at)
 /* BEFORE: the field above, or NULL. */
 static char *put_integer(char *at, int64_t value, const int64_t *before)
 {
-    if (before != NULL && *before == value)
+    if (before && *before == value)
         return put_ditto(at);
     char digits[24];
     unsigned count = 0;
@@ -70,7 +70,7 @@ static char *put_integer(char *at, int64_t value, const int64_t *before)
 
 static char *put_real(char *at, double value, const double *before)
 {
-    if (before != NULL && *before == value)
+    if (before && *before == value)
         return put_ditto(at);
     if (value == 0)
         return put_text(at, "0", 1, '\t');
@@ -116,13 +116,13 @@ static char *put_numbers(char *at, const struct ledger_entry *entry,
 #undef D
     _Static_assert(sizeof dittos == 2 * (NUMBERS + 1),
                    "as many as there are numbers, and the kind");
-    if (last != NULL && same_numbers(entry, last)) {
+    if (last && same_numbers(entry, last)) {
         memcpy(at, dittos, sizeof dittos);
         return at + sizeof dittos;
     }
-#define ABOVE(field) (last == NULL ? NULL : &last->field)
+#define ABOVE(field) (!last ? NULL : &last->field)
     at = put_integer(at, entry->time_ms, ABOVE(time_ms));
-    at = last != NULL && last->kind == entry->kind ? put_ditto(at) : put_kind(at, entry->kind);
+    at = last && last->kind == entry->kind ? put_ditto(at) : put_kind(at, entry->kind);
     at = put_integer(at, entry->limit_units, ABOVE(limit_units));
     at = put_integer(at, entry->spent_units, ABOVE(spent_units));
     at = put_integer(at, entry->held_units, ABOVE(held_units));
@@ -200,8 +200,8 @@ bool ledger_block_open(struct ledger_block_reader *reader, const struct db_row *
 static char *cut(char **at, char end)
 {
     char *field = *at;
-    char *stop = field == NULL ? NULL : strchr(field, end);
-    if (stop == NULL)
+    char *stop = !field ? NULL : strchr(field, end);
+    if (!stop)
         return NULL;
     *stop = '\0';
     *at = stop + 1;
@@ -216,7 +216,7 @@ static bool is_ditto(const struct ledger_block_reader *reader, const char *field
 static bool cut_integer(struct ledger_block_reader *reader, char **at, int64_t *out)
 {
     char *field = cut(at, '\t'), *end = NULL;
-    if (field == NULL || *field == '\0')
+    if (!field || *field == '\0')
         return false;
     if (is_ditto(reader, field))
         return true; /* it still stands in the entry, and so below */
@@ -227,7 +227,7 @@ static bool cut_integer(struct ledger_block_reader *reader, char **at, int64_t *
 static bool cut_real(struct ledger_block_reader *reader, char **at, double *out)
 {
     char *field = cut(at, '\t'), *end = NULL;
-    if (field == NULL || *field == '\0')
+    if (!field || *field == '\0')
         return false;
     if (is_ditto(reader, field))
         return true;
@@ -237,7 +237,7 @@ static bool cut_real(struct ledger_block_reader *reader, char **at, double *out)
 
 static bool keep_text(struct ledger_block_reader *reader, const char *field, char *out, size_t room)
 {
-    size_t size = field == NULL ? room : strlen(field);
+    size_t size = !field ? room : strlen(field);
     if (size >= room)
         return false;
     if (!is_ditto(reader, field))
@@ -250,7 +250,7 @@ static bool read_line(struct ledger_block_reader *reader)
     char *at = reader->text;
     struct ledger_entry *entry = &reader->entry;
     const char *kind = NULL;
-    if (!cut_integer(reader, &at, &entry->time_ms) || (kind = cut(&at, '\t')) == NULL ||
+    if (!cut_integer(reader, &at, &entry->time_ms) || !(kind = cut(&at, '\t')) ||
         (!is_ditto(reader, kind) && !ledger_entry_kind_find(kind, &entry->kind)) ||
         !cut_integer(reader, &at, &entry->limit_units) ||
         !cut_integer(reader, &at, &entry->spent_units) ||
@@ -262,8 +262,7 @@ static bool read_line(struct ledger_block_reader *reader)
         return false;
     bool good = keep_text(reader, cut(&at, '\t'), reader->client, sizeof reader->client) &&
                 keep_text(reader, cut(&at, '\t'), reader->resource, sizeof reader->resource) &&
-                strchr(at, '\t') == NULL &&
-                keep_text(reader, at, reader->event, sizeof reader->event);
+                !strchr(at, '\t') && keep_text(reader, at, reader->event, sizeof reader->event);
     entry->client = reader->client;
     entry->resource = reader->resource;
     entry->event = reader->event;
@@ -277,7 +276,7 @@ enum ledger_block_next ledger_block_next(struct ledger_block_reader *reader)
     if (reader->left == 0)
         return reader->at == reader->end ? LEDGER_BLOCK_END : LEDGER_BLOCK_BROKEN;
     const char *stop = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
-    if (stop == NULL || (size_t)(stop - reader->at) >= sizeof reader->text)
+    if (!stop || (size_t)(stop - reader->at) >= sizeof reader->text)
         return LEDGER_BLOCK_BROKEN;
     memcpy(reader->text, reader->at, (size_t)(stop - reader->at));
     reader->text[stop - reader->at] = '\0';

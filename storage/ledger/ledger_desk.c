@@ -75,8 +75,8 @@ static struct kept_account *find(struct desk *desk, const char *id)
 bool ledger_desk_find(struct db *db, const char *id, struct ledger_account *out)
 {
     struct desk *desk = db_kept(db, &keeper);
-    struct kept_account *account = desk == NULL ? NULL : find(desk, id);
-    if (account == NULL)
+    struct kept_account *account = !desk ? NULL : find(desk, id);
+    if (!account)
         return false;
     *out = account->now;
     return true;
@@ -85,9 +85,9 @@ bool ledger_desk_find(struct db *db, const char *id, struct ledger_account *out)
 void ledger_desk_put(struct db *db, const struct ledger_account *account)
 {
     struct desk *desk = db_kept(db, &keeper);
-    if (desk == NULL || desk->count == DESK_ACCOUNTS)
+    if (!desk || desk->count == DESK_ACCOUNTS)
         return;
-    assert(find(desk, account->id) == NULL);
+    assert(!find(desk, account->id));
     struct kept_account *kept = &desk->accounts[desk->count++];
     kept->row = kept->now = *account;
     kept->moved = false;
@@ -100,8 +100,8 @@ bool ledger_desk_post(struct db *db, const struct ledger_account *before,
                       enum db_status *out_status)
 {
     struct desk *desk = db_kept(db, &keeper);
-    struct kept_account *account = desk == NULL ? NULL : find(desk, before->id);
-    if (account == NULL)
+    struct kept_account *account = !desk ? NULL : find(desk, before->id);
+    if (!account)
         return false;
     assert(account->now.entries == before->entries);
     *out_status = DB_OK;
@@ -120,5 +120,5 @@ bool ledger_desk_post(struct db *db, const struct ledger_account *before,
 enum db_status ledger_desk_write(struct db *db)
 {
     struct desk *desk = db_kept(db, &keeper);
-    return desk == NULL ? DB_OK : write_all(db, desk);
+    return !desk ? DB_OK : write_all(db, desk);
 }

@@ -195,7 +195,7 @@ static enum db_status post_row(struct db *db, const struct ledger_account *accou
                                const struct ledger_account *after, const struct ledger_entry *entry)
 {
     struct ledger_block *block = calloc(1, sizeof *block);
-    if (block == NULL)
+    if (!block)
         return DB_FAILED;
     bool fits = ledger_block_add(block, entry);
     assert(fits);

@@ -23,7 +23,7 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
         field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
         field_optional(field_integer("max_episode_steps", &steps, 1, STEPS_MAX)),
     };
-    if (object == NULL)
+    if (!object)
         return;
     if (!out->algorithm->may_choose) {
         call_invalid(call, "/choose", "has no meaning with this algorithm");
@@ -32,7 +32,7 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
     if (!fields_read(call, object, "/choose", fields, 4) ||
         !environment_choice_read(call, "/choose/environment", environment, &place))
         return;
-    if (worlds_program(call->app->settings.worlds, place.env) != NULL) {
+    if (worlds_program(call->app->settings.worlds, place.env)) {
         call_invalid(call, "/choose/environment",
                      "must be built in: a program would see weights that a crash takes back");
         return;
@@ -49,7 +49,7 @@ enum problem job_choose_fit(struct call *call, const struct job_plan *plan)
 {
     const struct env *env = worlds_find(call->app->settings.worlds, plan->choose.name);
     const struct algorithm_request *request = &plan->request;
-    if (env == NULL ||
+    if (!env ||
         (env->state_dim == request->state_dim && env->action_count == request->action_count))
         return PROBLEM_NONE;
     return call_invalid(call, "/choose/environment",
@@ -101,7 +101,7 @@ bool job_choose_place(const struct app *app, const struct job_plan *plan, double
     if (plan->request.choice.candidates == 0)
         return true;
     const struct env *world = worlds_find(app->settings.worlds, plan->choose.name);
-    if (world == NULL || worlds_program(app->settings.worlds, world) != NULL ||
+    if (!world || worlds_program(app->settings.worlds, world) ||
         !job_world_physics(&plan->choose, world, physics))
         return false;
     *out = (struct choice_place){.world = world, .physics = physics};

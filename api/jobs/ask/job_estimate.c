@@ -24,7 +24,7 @@ static bool can_pay(const struct ledger_account *account, const struct dp_sgd_pl
 
 static json_t *time_json(const struct job_time *time)
 {
-    if (time->unknown != NULL)
+    if (time->unknown)
         return json_null();
     return json_pack("{s:o, s:s}", "seconds", json_number(round(time->seconds * 100) / 100),
                      "basis",
@@ -41,7 +41,7 @@ static json_t *plan_json(const struct job_wish *wish, const struct ledger_accoun
                            : json_pack("{s:I}", "steps", (json_int_t)plan->total_steps);
     json_member_add(&json, "total_steps", json_integer((json_int_t)plan->total_steps));
     json_member_add(&json, "parameter_count", json_integer((json_int_t)plan->parameter_count));
-    if (json != NULL && wish->plan.shards > 0) {
+    if (json && wish->plan.shards > 0) {
         json_t *left = budget_remaining(account);
         json_t *teaching =
             job_shards_estimate(&wish->plan, json_number_value(json_object_get(left, "epsilon")),
@@ -107,7 +107,7 @@ enum problem api_jobs_estimate(struct call *call)
     bool drowns = wish->feasible && job_release_drowns(&wish->plan);
     json_t *plan = wish->feasible ? plan_json(wish, &account) : json_null();
     const char *reason = why_not(wish, plan, drowns, pays);
-    json_t *cost = asked_cost != NULL          ? asked_cost
+    json_t *cost = asked_cost                  ? asked_cost
                    : wish->feasible && private ? budget_amount(privacy->epsilon, privacy->delta)
                                                : budget_amount(0, 0);
     if (!wish->feasible) {

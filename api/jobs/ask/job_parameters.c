@@ -59,7 +59,7 @@ static void read_q_learner(struct call *call, const char *place, const struct pa
 {
     char pointer[96], list[200] = "";
     size_t size = 0;
-    for (unsigned i = 0; name != NULL && parameters_choice(spec, i) != NULL; i++) {
+    for (unsigned i = 0; name && parameters_choice(spec, i); i++) {
         const char *one = parameters_choice(spec, i);
         if (strcmp(one, name) == 0) {
             out->number[0] = i;
@@ -68,12 +68,12 @@ static void read_q_learner(struct call *call, const char *place, const struct pa
         int more = snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "", one);
         size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
     }
-    if (name == NULL)
+    if (!name)
         return;
     list[size] = '\0';
     const struct algorithm *other = algorithm_find(name);
     snprintf(pointer, sizeof pointer, "%s/%s", place, spec->name);
-    if (other == NULL) {
+    if (!other) {
         call_invalid(call, pointer, "must be one of %s", list);
     } else {
         call_invalid(call, pointer, "must be one of %s: %s %s", list, other->name,
@@ -85,7 +85,7 @@ void job_parameters_read(struct call *call, const char *place, const struct algo
                          const char *world, const json_t *object, struct parameter_values *out)
 {
     algorithm_defaults(algorithm, world, out);
-    if (object == NULL)
+    if (!object)
         return;
     struct slot slots[PARAMETERS_MAX] = {{0}};
     struct field fields[PARAMETERS_MAX];
@@ -99,7 +99,7 @@ void job_parameters_read(struct call *call, const char *place, const struct algo
         const struct parameter_spec *spec = &algorithm->parameters[i];
         struct parameter_value *value = &out->value[i];
         if (parameters_most(spec->type) > 1) {
-            if (slots[i].list != NULL)
+            if (slots[i].list)
                 read_list(call, place, spec, slots[i].list, value);
         } else if (spec->type == PARAMETER_Q_LEARNER) {
             read_q_learner(call, place, spec, slots[i].name, value);

@@ -25,7 +25,7 @@ bool job_plan_releases(const struct job_plan *plan)
 bool job_plan_statement(const struct job_plan *plan, struct statement *out)
 {
     *out = (struct statement){0};
-    if (plan->algorithm->describe == NULL || plan->request.mechanism == MECHANISM_NONE)
+    if (!plan->algorithm->describe || plan->request.mechanism == MECHANISM_NONE)
         return false;
     plan->algorithm->describe(&plan->request, &plan->plan, plan->learn.name, out);
     return true;
@@ -97,14 +97,14 @@ json_t *job_plan_privacy(const struct job_plan *plan)
         return tries_privacy(plan);
     json_t *json = steps_json(&plan->plan.privacy);
     json_t *stage = job_stage_json(plan), *figures = figures_json(plan);
-    if (json == NULL || stage == NULL || figures == NULL || json_object_update(json, stage) != 0 ||
+    if (!json || !stage || !figures || json_object_update(json, stage) != 0 ||
         json_object_update(json, figures) != 0) {
         json_decref(json);
         json = NULL;
     }
     json_decref(stage);
     json_decref(figures);
-    if (json != NULL && plan->algorithm->gives_q_release &&
+    if (json && plan->algorithm->gives_q_release &&
         json_object_set_new(json, "release", q_terms_json(&plan->plan.release)) != 0) {
         json_decref(json);
         json = NULL;
@@ -237,7 +237,7 @@ char *job_plan_write(const struct job_plan *plan)
 {
     json_t *json = plan_json(plan);
     size_t size;
-    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    char *text = !json ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return text;
 }
@@ -245,7 +245,7 @@ char *job_plan_write(const struct job_plan *plan)
 static void id_read(const json_t *json, const char *name, char out[ID_SIZE])
 {
     const char *id = json_string_value(json_object_get(json, name));
-    snprintf(out, ID_SIZE, "%s", id == NULL ? "" : id);
+    snprintf(out, ID_SIZE, "%s", !id ? "" : id);
 }
 
 static bool read_one(const json_t *json, struct job_plan *out)
@@ -253,9 +253,9 @@ static bool read_one(const json_t *json, struct job_plan *out)
     const char *algorithm = json_string_value(json_object_get(json, "algorithm"));
     const char *mechanism = json_string_value(json_object_get(json, "mechanism"));
     *out = (struct job_plan){0};
-    out->algorithm = algorithm == NULL ? NULL : algorithm_find(algorithm);
-    int index = mechanism == NULL ? -1 : algorithm_mechanism_find(mechanism);
-    if (out->algorithm == NULL || index < 0)
+    out->algorithm = !algorithm ? NULL : algorithm_find(algorithm);
+    int index = !mechanism ? -1 : algorithm_mechanism_find(mechanism);
+    if (!out->algorithm || index < 0)
         return false;
     out->request.mechanism = (enum algorithm_mechanism)index;
     request_read(json_object_get(json, "request"), &out->request);
@@ -287,7 +287,7 @@ static bool read_one(const json_t *json, struct job_plan *out)
     out->plan.parameter_count = mlp_parameter_count(&out->plan.shape);
     out->unfit = job_plan_parameters_read(out->algorithm, json_object_get(json, "parameters"),
                                           &out->request.parameters);
-    return out->unfit == NULL;
+    return !out->unfit;
 }
 
 /* The tries of a sweep are plans without tries. */
@@ -300,7 +300,7 @@ static bool read_tries(const json_t *array, struct job_plan *out)
         return false;
     out->try_count = (uint32_t)count;
     out->tries = calloc(count, sizeof *out->tries);
-    if (out->tries == NULL)
+    if (!out->tries)
         return false;
     bool good = true;
     for (size_t t = 0; good && t < count; t++) {
@@ -313,16 +313,16 @@ static bool read_tries(const json_t *array, struct job_plan *out)
 /* A plan that could not be read, for want of memory. */
 static bool starved(const struct job_plan *plan)
 {
-    bool any = job_stage_grid_starved(&plan->request.stage.grid) ||
-               (plan->try_count > 0 && plan->tries == NULL);
-    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++)
+    bool any =
+        job_stage_grid_starved(&plan->request.stage.grid) || (plan->try_count > 0 && !plan->tries);
+    for (uint32_t t = 0; plan->tries && t < plan->try_count; t++)
         any = any || job_stage_grid_starved(&plan->tries[t].request.stage.grid);
     return any;
 }
 
 void job_plan_clear(struct job_plan *plan)
 {
-    for (uint32_t t = 0; plan->tries != NULL && t < plan->try_count; t++)
+    for (uint32_t t = 0; plan->tries && t < plan->try_count; t++)
         job_stage_grid_clear(&plan->tries[t].request.stage.grid);
     job_stage_grid_clear(&plan->request.stage.grid);
     free(plan->tries);
@@ -334,12 +334,11 @@ bool job_plan_read(const char *text, struct job_plan *out, bool *out_starved)
 {
     bool unparsed;
     json_t *json = json_load(text, strlen(text), JSON_REJECT_DUPLICATES, NULL, &unparsed);
-    bool good =
-        json != NULL && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
-    bool no_room = unparsed || (json != NULL && !good && starved(out));
-    if (json != NULL && !good)
+    bool good = json && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
+    bool no_room = unparsed || (json && !good && starved(out));
+    if (json && !good)
         job_plan_clear(out);
-    if (out_starved != NULL)
+    if (out_starved)
         *out_starved = no_room;
     json_decref(json);
     return good;

@@ -51,7 +51,7 @@ char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before)
     bool tries = plan->try_count > 0 && steps > 0;
     json_t *json = tries ? event_of_tries(plan) : event_of(plan, steps, before);
     size_t size;
-    char *text = json == NULL ? NULL : json_text_write(json, false, &size);
+    char *text = !json ? NULL : json_text_write(json, false, &size);
     json_decref(json);
     return text;
 }

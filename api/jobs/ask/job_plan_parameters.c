@@ -49,7 +49,7 @@ static bool value_read(const struct parameter_spec *spec, const json_t *json,
     *out = (struct parameter_value){.count = 1};
     if (parameters_is_choice(spec)) {
         const char *name = json_string_value(json);
-        for (unsigned i = 0; name != NULL && parameters_choice(spec, i) != NULL; i++) {
+        for (unsigned i = 0; name && parameters_choice(spec, i); i++) {
             if (strcmp(parameters_choice(spec, i), name) == 0) {
                 out->number[0] = i;
                 return true;
@@ -76,7 +76,7 @@ const char *job_plan_parameters_read(const struct algorithm *algorithm, const js
         const struct parameter_spec *spec = &algorithm->parameters[i];
         const json_t *value = json_object_get(json, spec->name);
         const struct parameter_value *before = algorithm_before(algorithm, i);
-        if (value == NULL && before != NULL)
+        if (!value && before)
             out->value[i] = *before;
         else if (!value_read(spec, value, &out->value[i]))
             return spec->name;

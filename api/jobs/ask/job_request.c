@@ -40,20 +40,20 @@ static void read_privacy(struct call *call, const json_t *object, bool logged,
                          struct algorithm_request *out)
 {
     if (out->mechanism == MECHANISM_NONE) {
-        if (object != NULL) {
+        if (object) {
             call_invalid(call, "/privacy",
                          "has no meaning with mechanism \"none\", which guarantees nothing");
         }
         return;
     }
     if (out->mechanism == MECHANISM_TEACHER_ANSWERS) {
-        if (object != NULL) {
+        if (object) {
             call_invalid(call, "/privacy",
                          "has no meaning with this mechanism: the teacher's budgets pay");
         }
         return;
     }
-    if (object == NULL) {
+    if (!object) {
         if (!field_sent(call->body, "privacy"))
             call_invalid(call, "/privacy", "is required with this mechanism");
         return;
@@ -68,7 +68,7 @@ static void read_privacy(struct call *call, const json_t *object, bool logged,
 
 static void read_evaluate(struct call *call, const json_t *object, struct job_plan *out)
 {
-    if (object == NULL)
+    if (!object)
         return;
     json_t *environment = NULL;
     struct environment_choice choice;
@@ -99,7 +99,7 @@ static bool read_mechanism(struct call *call, const char *name, struct job_plan 
                 : algorithm->gives_q_release                     ? MECHANISM_GAUSSIAN_PROCESS
                 : algorithm->asks_teacher                        ? MECHANISM_TEACHER_ANSWERS
                                                                  : MECHANISM_NONE;
-    int index = name != NULL ? algorithm_mechanism_find(name) : usual;
+    int index = name ? algorithm_mechanism_find(name) : usual;
     if (index < 0 || !algorithm->mechanisms[index]) {
         char list[96] = "";
         size_t size = 0;
@@ -137,10 +137,10 @@ static void read_source(struct call *call, const struct members *members, struct
     const struct algorithm *algorithm = out->algorithm;
     struct algorithm_request *request = &out->request;
     struct environment_choice choice;
-    bool named = members->environment != NULL && !json_is_null(members->environment);
+    bool named = members->environment && !json_is_null(members->environment);
     bool either = algorithm->may_play && request->protects_rewards;
     bool plays = algorithm->needs_world || (either && named);
-    if (either && named && members->dataset != NULL) {
+    if (either && named && members->dataset) {
         call_invalid(call, "/environment", "has no meaning beside a dataset");
         return;
     }
@@ -150,7 +150,7 @@ static void read_source(struct call *call, const struct members *members, struct
                               "to play in"
                             : "is required by this algorithm");
     }
-    if (!algorithm->needs_dataset && members->dataset != NULL) {
+    if (!algorithm->needs_dataset && members->dataset) {
         call_invalid(call, "/dataset",
                      "has no meaning with this algorithm, which takes no dataset");
     }
@@ -160,7 +160,7 @@ static void read_source(struct call *call, const struct members *members, struct
                          ? "has a meaning with privacy/unit \"reward\" alone"
                          : "has no meaning with this algorithm, which plays nowhere");
     }
-    if (algorithm->gives_findings && members->evaluate != NULL)
+    if (algorithm->gives_findings && members->evaluate)
         call_invalid(call, "/evaluate", "has no meaning with this algorithm: it gives no policy");
     if (algorithm->needs_world && !named)
         call_invalid(call, "/environment", "is required by this algorithm");
@@ -196,37 +196,36 @@ static bool read_members(struct call *call, struct members *members, struct job_
         field_optional(field_integer("shards", &members->shards, ENSEMBLE_SHARDS_MIN, SHARDS_MAX)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
-    if (members->algorithm == NULL)
+    if (!members->algorithm)
         return false;
     out->algorithm = algorithm_find(members->algorithm);
-    if (out->algorithm == NULL) {
+    if (!out->algorithm) {
         unknown_algorithm(call);
         return false;
     }
-    const char *mechanism = members->mechanism == NULL && field_sent(call->body, "shards")
-                                ? "none"
-                                : members->mechanism;
+    const char *mechanism =
+        !members->mechanism && field_sent(call->body, "shards") ? "none" : members->mechanism;
     bool known = read_mechanism(call, mechanism, out);
     if (known)
-        read_privacy(call, members->privacy, members->dataset != NULL, &out->request);
+        read_privacy(call, members->privacy, members->dataset, &out->request);
     read_source(call, members, out);
     members->play.evaluates = members->evaluate != NULL;
     members->play.judges = members->judge != NULL;
     job_play_check(call, &members->play, out);
     const struct env *world = out->request.world;
-    job_parameters_read(call, "/parameters", out->algorithm, world == NULL ? NULL : world->name,
+    job_parameters_read(call, "/parameters", out->algorithm, !world ? NULL : world->name,
                         members->parameters, &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
     job_choose_read(call, members->choose, out);
-    if (members->judge != NULL)
+    if (members->judge)
         job_judge_read(call, members->judge, &members->judge_dataset);
     if (known)
         job_shards_read(call, call->body, members->shards, out);
-    if (members->sweep != NULL && known && out->request.mechanism == MECHANISM_TEACHER_ANSWERS) {
+    if (members->sweep && known && out->request.mechanism == MECHANISM_TEACHER_ANSWERS) {
         call_invalid(call, "/sweep",
                      "has no meaning where a teacher is asked: every try would have to pay for its "
                      "own answers, as jobs of their own do");
-    } else if (members->sweep != NULL && known && members->shards == 0) {
+    } else if (members->sweep && known && members->shards == 0) {
         job_sweep_read(call, members->sweep, members->parameters, out, out_sweep);
     }
     return good && call_error_count(call) == 0;
@@ -261,14 +260,14 @@ static enum problem check_evaluation(struct call *call, const struct job_plan *p
 {
     const struct env *env = worlds_find(call->app->settings.worlds, plan->evaluate.name);
     const struct algorithm_request *request = &plan->request;
-    if (env == NULL ||
+    if (!env ||
         (env->state_dim == request->state_dim && env->action_count == request->action_count))
         return PROBLEM_NONE;
     return call_invalid(call, "/evaluate/environment",
                         "has states of %u numbers and %u actions; the %s has %u and %u",
                         env->state_dim, env->action_count,
                         plan->algorithm->plays_given ? "policy"
-                        : request->world == NULL     ? "dataset"
+                        : !request->world            ? "dataset"
                                                      : "environment",
                         request->state_dim, request->action_count);
 }
@@ -300,7 +299,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     struct job_plan *plan = &out->plan;
     if (!read_members(call, &members, plan, &sweep))
         return PROBLEM_VALIDATION;
-    if (members.dataset != NULL) {
+    if (members.dataset) {
         enum problem problem = read_dataset(call, members.dataset, out);
         if (problem != PROBLEM_NONE)
             return problem;
@@ -319,7 +318,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         unfit = check_evaluation(call, plan);
     if (unfit == PROBLEM_NONE)
         unfit = job_choose_fit(call, plan);
-    if (unfit == PROBLEM_NONE && members.judge_dataset != NULL)
+    if (unfit == PROBLEM_NONE && members.judge_dataset)
         unfit = job_judge_fit(call, members.judge_dataset, plan);
     if (unfit != PROBLEM_NONE)
         return unfit;
@@ -333,10 +332,10 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         out->feasible = true;
         return job_shards_fit(call, plan);
     case ALGORITHM_INFEASIBLE:
-        out->why_not = message == NULL ? "no plan fits" : message;
+        out->why_not = !message ? "no plan fits" : message;
         return PROBLEM_NONE;
     case ALGORITHM_BAD_INPUT:
-        return refuse_parameters(call, plan, message == NULL ? "do not fit" : message);
+        return refuse_parameters(call, plan, !message ? "do not fit" : message);
     default:
         return PROBLEM_INTERNAL_ERROR;
     }

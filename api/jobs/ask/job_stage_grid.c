@@ -65,7 +65,7 @@ static void read_list(struct call *call, const json_t *states, struct consensus_
     out->dims = (uint32_t)dims;
     out->count = (uint32_t)count;
     out->states = arena_array(&call->arena, count * dims, sizeof *out->states);
-    for (size_t i = 0; out->states != NULL && i < count; i++)
+    for (size_t i = 0; out->states && i < count; i++)
         read_state(call, json_array_get(states, i), i, out->dims, out->states + i * dims);
 }
 
@@ -198,7 +198,7 @@ static bool parse_list(const json_t *states, struct consensus_grid *out)
     out->dims = (uint32_t)dims;
     out->count = (uint32_t)count;
     out->states = calloc(count * dims, sizeof *out->states);
-    for (size_t i = 0; out->states != NULL && i < count; i++) {
+    for (size_t i = 0; out->states && i < count; i++) {
         const json_t *row = json_array_get(states, i);
         if (json_array_size(row) != dims)
             return false;
@@ -214,7 +214,7 @@ bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out)
     const json_t *points = json_object_get(json, "points");
     const json_t *states = json_object_get(json, "states");
     *out = (struct consensus_grid){0};
-    if (json == NULL || json_is_null(json))
+    if (!json || json_is_null(json))
         return true;
     if (json_array_size(states) > 0)
         return parse_list(states, out);
@@ -231,7 +231,7 @@ bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out)
 
 bool job_stage_grid_starved(const struct consensus_grid *grid)
 {
-    return grid->count > 0 && grid->states == NULL;
+    return grid->count > 0 && !grid->states;
 }
 
 void job_stage_grid_clear(struct consensus_grid *grid)

@@ -79,7 +79,7 @@ static bool parse_stable(const json_t *json, struct job_plan *out)
     struct stage_request *request = &out->request.stage;
     const char *source = json_string_value(json_object_get(json, "source"));
     const char *accounting = json_string_value(json_object_get(json, "accounting"));
-    if (source == NULL || accounting == NULL)
+    if (!source || !accounting)
         return false;
     *request = (struct stage_request){
         .kind = STAGE_STABLE,
@@ -115,7 +115,7 @@ static bool parse_stable(const json_t *json, struct job_plan *out)
                     .threshold_scale = (uint64_t)integer_of(json, "lattice_threshold_scale"),
                     .query_scale = (uint64_t)integer_of(json, "lattice_query_scale")}};
     out->plan.stage.stable = plan;
-    return sparse_vector_problem(&plan.request) == NULL && plan.lattice.threshold > 0 &&
+    return !sparse_vector_problem(&plan.request) && plan.lattice.threshold > 0 &&
            plan.lattice.threshold_scale > 0 && plan.lattice.query_scale > 0;
 }
 
@@ -155,5 +155,5 @@ bool job_stage_parse(const json_t *json, struct job_plan *out)
     else
         return true;
     out->plan.privacy.before = stage_price(&out->request.stage, &out->plan.stage);
-    return good && mechanism_problem(&out->plan.privacy.before.mechanism) == NULL;
+    return good && !mechanism_problem(&out->plan.privacy.before.mechanism);
 }

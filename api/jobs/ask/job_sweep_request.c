@@ -21,14 +21,14 @@ static void read_axis(struct call *call, const char *name, const json_t *list,
         return;
     }
     out->values = arena_array(&call->arena, count, sizeof *out->values);
-    for (size_t i = 0; out->values != NULL && i < count; i++) {
+    for (size_t i = 0; out->values && i < count; i++) {
         struct parameter_values one;
         if (json_is_null(json_array_get(list, i))) {
             call_invalid(call, "/sweep", "%s must not hold null", name);
             return;
         }
         json_t *object = json_pack("{s:O}", name, json_array_get(list, i));
-        if (object == NULL)
+        if (!object)
             return;
         job_parameters_read(call, "/sweep", algorithm, NULL, object, &one);
         out->values[i] = one.value[out->parameter];
@@ -42,7 +42,7 @@ static void check_setting(struct call *call, const struct job_plan *plan)
     const struct algorithm *algorithm = plan->algorithm;
     bool gives_policy = !algorithm->gives_findings && !algorithm->gives_q_release;
     if (plan->request.mechanism != MECHANISM_DPSGD || !algorithm->needs_dataset ||
-        algorithm->describe != NULL || !gives_policy) {
+        algorithm->describe || !gives_policy) {
         call_invalid(call, "/sweep",
                      "needs mechanism \"dpsgd\" and an algorithm that learns a policy from a "
                      "dataset");
@@ -69,7 +69,7 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
             call_invalid(call, "/sweep", "names what is no parameter of %s", algorithm->name);
             continue;
         }
-        if (json_object_get(parameters, name) != NULL)
+        if (json_object_get(parameters, name))
             call_invalid(call, "/sweep", "%s stands among the parameters, too", name);
         struct job_sweep_axis *axis = &out->axes[out->axis_count++];
         axis->parameter = (unsigned)index;
@@ -196,7 +196,7 @@ enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *
 {
     struct job_plan *tries =
         sweep->starved ? NULL : arena_array(&call->arena, sweep->tries, sizeof *tries);
-    if (tries == NULL)
+    if (!tries)
         return ALGORITHM_NO_MEMORY;
     for (unsigned t = 0; t < sweep->tries; t++)
         place_try(sweep, plan, t, &tries[t]);

@@ -19,15 +19,15 @@ static bool check_form(struct call *call, const char *teacher, const char *clien
                        const struct job_plan *plan)
 {
     bool asks = plan->request.mechanism == MECHANISM_TEACHER_ANSWERS;
-    if (teacher != NULL && !asks) {
+    if (teacher && !asks) {
         call_invalid(call, "/teacher",
                      plan->algorithm->asks_teacher
                          ? "has no meaning with mechanism \"none\", which asks nobody"
                          : "has no meaning with this algorithm, which asks nobody");
     }
-    if (client != NULL && !asks)
+    if (client && !asks)
         call_invalid(call, "/client", "has no meaning where no teacher is asked");
-    if (teacher == NULL && asks) {
+    if (!teacher && asks) {
         call_invalid(call, "/teacher",
                      "is required; with mechanism \"none\" the student learns alone");
     }
@@ -85,16 +85,16 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
     const struct shelved_teacher *t;
     if (!check_form(call, teacher, client, plan))
         return PROBLEM_VALIDATION;
-    if (teacher == NULL)
+    if (!teacher)
         return PROBLEM_NONE;
     enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, teacher, &t);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     bool own = status == DB_OK && strcmp(t->row.owner, call->caller.id) == 0;
     enum problem problem = own ? PROBLEM_NONE : call_invalid(call, "/teacher", "is not known");
-    const char *payer = client == NULL ? call->caller.id : client;
+    const char *payer = !client ? call->caller.id : client;
     if (problem == PROBLEM_NONE)
-        problem = check_payer(call, &t->row, payer, client != NULL);
+        problem = check_payer(call, &t->row, payer, client);
     if (problem == PROBLEM_NONE)
         problem = take_terms(call, t, plan);
     if (status == DB_OK)

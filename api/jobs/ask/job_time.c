@@ -96,7 +96,7 @@ static double training_seconds(const struct job_plan *plan)
  * own limit. */
 static double episode_steps(const struct estimate *e, double most)
 {
-    double limit = e->dataset == NULL ? 0 : e->dataset->max_episode_steps;
+    double limit = !e->dataset ? 0 : e->dataset->max_episode_steps;
     double share = limit > 0 && e->length > 0 ? fmin(1, e->length / limit) : 1;
     return fmax(1, share * most);
 }
@@ -110,7 +110,7 @@ static double world_seconds(const struct env *world)
 static double skill_seconds(const struct estimate *e, const struct stage_request *stage,
                             const struct env *world)
 {
-    if (!(stage->skill.power > 0) || world == NULL)
+    if (!(stage->skill.power > 0) || !world)
         return 0;
     double steps = stage->skill.episodes * episode_steps(e, stage->max_length);
     return steps * (e->networks / ASKING_WORK + e->experts * world_seconds(world));
@@ -143,7 +143,7 @@ static double stage_seconds(const struct estimate *e, const struct job_plan *pla
 static double evaluation_seconds(const struct estimate *e, const struct job_plan *plan,
                                  const struct env *world)
 {
-    if (world == NULL)
+    if (!world)
         return 0;
     double steps = plan->episodes * episode_steps(e, plan->max_episode_steps);
     return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
@@ -154,7 +154,7 @@ static double choice_seconds(const struct estimate *e, const struct job_plan *pl
 {
     const struct choice *choice = &plan->request.choice;
     const struct env *world = env_find(plan->choose.name);
-    if (choice->candidates == 0 || world == NULL)
+    if (choice->candidates == 0 || !world)
         return 0;
     double steps =
         (double)choice->candidates * choice->episodes * episode_steps(e, choice->max_steps);
@@ -207,7 +207,7 @@ static const char *why_unknown(const struct call *call, const struct job_wish *w
         return "it trains on made-up data, and no figures of that are kept";
     if (!wish->plan.algorithm->needs_dataset || wish->plan.learn.name[0] != '\0')
         return "it plays, or learns by playing: how long episodes become is not known before";
-    if (evaluates != NULL && worlds_program(call->app->settings.worlds, evaluates) != NULL)
+    if (evaluates && worlds_program(call->app->settings.worlds, evaluates))
         return "it is evaluated in a world that is a program, whose speed is not known";
     return NULL;
 }
@@ -229,7 +229,7 @@ enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
     struct estimate e;
     struct dataset_row judge = {.transitions = 0};
     *out = (struct job_time){.seconds = NAN, .unknown = why_unknown(call, wish, evaluates)};
-    if (out->unknown != NULL)
+    if (out->unknown)
         return DB_OK;
     enum db_status status = measure(call, wish, &e);
     if (status == DB_OK && plan->judge[0] != '\0')

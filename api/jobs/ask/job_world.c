@@ -37,8 +37,8 @@ bool job_world_read(const json_t *object, struct job_world *out)
     const char *name = json_string_value(json_object_get(object, "environment"));
     const json_t *list = json_object_get(object, "physics");
     *out = (struct job_world){.count = (unsigned)json_array_size(list)};
-    if (name == NULL)
-        return json_object_get(object, "environment") == NULL;
+    if (!name)
+        return !json_object_get(object, "environment");
     if (strlen(name) >= sizeof out->name || out->count > ENV_MAX_PARAMETERS)
         return false;
     memcpy(out->name, name, strlen(name) + 1);

@@ -83,8 +83,8 @@ static const char *stage_assumption(const struct job_plan *plan)
 /* FIRST (or NULL), then the sentences of LIST. */
 static json_t *sentences_json(const char *first, const char *const list[STATEMENT_SENTENCES])
 {
-    json_t *json = first == NULL ? json_array() : json_pack("[s]", first);
-    for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i] != NULL; i++)
+    json_t *json = !first ? json_array() : json_pack("[s]", first);
+    for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i]; i++)
         json_list_add(&json, json_string(list[i]));
     return json;
 }
@@ -190,11 +190,11 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         id, "policy", policy, "job", job->id, "dataset", json_text_or_null(job->dataset),
         "environment", json_text_or_null(plan->learn.name), "algorithm", job->algorithm,
         "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version",
-        app->settings.version == NULL ? "" : app->settings.version, "privacy", privacy_json(plan),
-        "plan", job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
+        !app->settings.version ? "" : app->settings.version, "privacy", privacy_json(plan), "plan",
+        job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
         assumptions_json(plan), "warnings", warnings_json(plan, injected_noise), "ledger", ledger,
         "teacher", job_teacher_json(plan));
-    char *text = json == NULL ? NULL : certificate_sign(app, json);
+    char *text = !json ? NULL : certificate_sign(app, json);
     json_decref(json);
     return text;
 }

@@ -68,20 +68,20 @@ struct policy *job_complete_kept(struct job_run *run)
     enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
     struct policy *policy = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
     /* A policy that could not be read: memory, most likely; it is not trained a second time. */
-    run->starved = status == DB_OK && policy == NULL && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
+    run->starved = status == DB_OK && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
     free(bytes);
-    if (policy != NULL && run->job.dataset[0] != '\0') {
+    if (policy && run->job.dataset[0] != '\0') {
         status = datasets_find(run->db, run->job.dataset, &row);
         if (status == DB_OK)
             snprintf(run->environment, sizeof run->environment, "%s", row.environment);
     }
     run->storage_failed = status != DB_OK && status != DB_NONE;
-    if (policy != NULL && (run->storage_failed || (uint64_t)step != run->plan.plan.total_steps ||
-                           policy->shape.input != run->plan.request.state_dim)) {
+    if (policy && (run->storage_failed || (uint64_t)step != run->plan.plan.total_steps ||
+                   policy->shape.input != run->plan.request.state_dim)) {
         policy_free(policy);
         return NULL;
     }
-    run->trained = run->trained || policy != NULL;
+    run->trained = run->trained || policy;
     return policy;
 }
 
@@ -110,7 +110,7 @@ void job_complete_unevaluated(struct job_run *run, struct policy *policy, const 
     snprintf(run->detail, sizeof run->detail,
              "The policy is trained, paid for and kept: see the member %s. Only its evaluation is "
              "missing: %.*s.",
-             run->release == NULL ? "policy" : "q_release", JOB_WHY_MAX, why);
+             !run->release ? "policy" : "q_release", JOB_WHY_MAX, why);
     job_ending_fail(ending, PROBLEM_EVALUATION_FAILED, run->detail);
     ending->policy = policy;
     ending->evaluated = false;
@@ -122,12 +122,12 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
 {
     const struct worlds *worlds = run->app->settings.worlds;
     const struct env *world = worlds_find(worlds, plan->evaluate.name);
-    if (world == NULL) {
+    if (!world) {
         snprintf(why, JOB_DETAIL_SIZE, "this server has no such world any more");
         return JOB_SCORE_UNKNOWN;
     }
     struct world_run *playing = world_run_open(worlds, world, go_on, run);
-    if (playing == NULL) {
+    if (!playing) {
         run->starved = true;
         return JOB_SCORE_STOPPED;
     }
@@ -184,12 +184,12 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
         complete_sweep(run, policy, ending);
         return !judged || job_judge(run, policy);
     }
-    if (run->plan.request.mechanism != MECHANISM_NONE && run->release == NULL)
+    if (run->plan.request.mechanism != MECHANISM_NONE && !run->release)
         job_complete_round(policy);
     bool played = run->plan.evaluate.name[0] != '\0';
     if ((!played && !judged) || !job_plan_releases(&run->plan))
         return true;
-    bool kept = run->release == NULL ? keep(run, policy) : job_release_keep(run);
+    bool kept = !run->release ? keep(run, policy) : job_release_keep(run);
     run->finished = run->finished || kept;
     return kept && (!judged || job_judge(run, policy)) &&
            (!played || evaluate(run, policy, ending));

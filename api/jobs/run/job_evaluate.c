@@ -21,7 +21,7 @@ static bool play(const struct job_plan *plan, const struct env *world, const dou
 {
     uint32_t steps = plan->max_episode_steps;
     uint64_t seed = PUBLIC_SEED + done;
-    return player->release != NULL
+    return player->release
                ? q_release_evaluate(player->release, world, parameters, count, steps, seed, out)
                : policy_evaluate(player->policy, world, parameters, count, steps, seed, out);
 }

@@ -25,9 +25,9 @@ struct follower {
 static long write_event(char *buffer, size_t size, const char *name, int64_t id, json_t *json)
 {
     size_t length = 0;
-    char *data = json == NULL ? NULL : json_text_write(json, false, &length);
+    char *data = !json ? NULL : json_text_write(json, false, &length);
     json_decref(json);
-    if (data == NULL)
+    if (!data)
         return -1;
     int used = snprintf(buffer, size, "event: %s\nid: %" PRId64 "\ndata: %s\n\n", name, id, data);
     free(data);
@@ -81,15 +81,15 @@ enum problem api_jobs_events(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     struct follower *follower = calloc(1, sizeof *follower);
-    if (follower == NULL)
+    if (!follower)
         return PROBLEM_INTERNAL_ERROR;
     memcpy(follower->job, job->id, ID_SIZE);
     follower->step = follower->state = -1;
     follower->sent_ms = call->now_ms;
     const char *last = call_request_header(call, "Last-Event-ID");
     char *end = NULL;
-    long long step = last == NULL ? -1 : strtoll(last, &end, 10);
-    if (last != NULL && end != last && *end == '\0' && step == job->step) {
+    long long step = !last ? -1 : strtoll(last, &end, 10);
+    if (last && end != last && *end == '\0' && step == job->step) {
         follower->step = job->step; /* seen already: go on behind it */
         follower->state = (int)job->state;
     }

@@ -51,8 +51,7 @@ static void set_price(struct finish *finish)
     finish->delta_units = job->hold_delta;
     finish->steps = run->plan.plan.privacy.steps;
     finish->before = true;
-    if (finish->ending->policy != NULL || run->release != NULL ||
-        run->resumed) /* it ran to its end, or may have */
+    if (finish->ending->policy || run->release || run->resumed) /* it ran to its end, or may have */
         return;
     if (!run->trained) { /* the data were read at most; no step was taken */
         finish->units = finish->delta_units = 0;
@@ -81,8 +80,8 @@ static void set_price(struct finish *finish)
 /* An ensemble of a job that was cancelled at the last moment is dropped. */
 static bool gives_policy(const struct finish *finish)
 {
-    bool whole = finish->run->ensemble != NULL && finish->ending->state == JOB_SUCCEEDED;
-    return finish->ending->policy != NULL || whole;
+    bool whole = finish->run->ensemble && finish->ending->state == JOB_SUCCEEDED;
+    return finish->ending->policy || whole;
 }
 
 static bool prepare_policy(struct finish *finish)
@@ -102,14 +101,14 @@ static bool prepare_policy(struct finish *finish)
     snprintf(row->name, sizeof row->name, "%s of %s", job->algorithm, job->id);
     snprintf(row->environment, sizeof row->environment, "%s", run->environment);
     snprintf(row->mechanism, sizeof row->mechanism, "%s", job->mechanism);
-    if (policy != NULL && run->plan.request.mechanism != MECHANISM_NONE) {
+    if (policy && run->plan.request.mechanism != MECHANISM_NONE) {
         id_new("crt_", row->certificate);
         finish->certificate = job_certificate(run->app, job, &run->plan, row->certificate, row->id,
                                               policy->injected_noise, finish->now_ms);
-        if (finish->certificate == NULL)
+        if (!finish->certificate)
             return false;
     }
-    if (run->ensemble != NULL) {
+    if (run->ensemble) {
         row->shards = run->plan.shards;
         return job_shards_seal(run, row->id, &finish->bytes, &finish->size);
     }
@@ -127,12 +126,11 @@ static bool prepare_findings(struct finish *finish)
     size_t size = 0;
     for (unsigned i = 0; i < run->finding_count && !asks; i++)
         json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
-    bool all = object != NULL &&
-               (sweep || asks || json_object_size(object) == run->finding_count) &&
+    bool all = object && (sweep || asks || json_object_size(object) == run->finding_count) &&
                job_judge_show(run, object);
     finish->findings = all ? json_text_write(object, false, &size) : NULL;
     json_decref(object);
-    return finish->findings != NULL && size < JOB_FINDINGS_SIZE;
+    return finish->findings && size < JOB_FINDINGS_SIZE;
 }
 
 static enum db_status settle(struct db *db, const struct finish *finish)
@@ -164,7 +162,7 @@ static enum db_status finish_work(struct db *db, void *context)
     }
     if (status != DB_OK)
         return status == DB_NONE ? DB_FAILED : status;
-    if (run->release != NULL)
+    if (run->release)
         status = job_release_store(db, run, &finish->release);
     if (status != DB_OK)
         return status;
@@ -177,7 +175,7 @@ static enum db_status finish_work(struct db *db, void *context)
         .state = ending->state,
         .step = (int64_t)(ending->state == JOB_SUCCEEDED ? run->plan.plan.total_steps : run->step),
         .policy = policy,
-        .q_release = run->release == NULL ? NULL : finish->release.row.id,
+        .q_release = !run->release ? NULL : finish->release.row.id,
         .has_evaluation = ending->evaluated,
         .mean_return = ending->evaluation.mean_return,
         .std_return = ending->evaluation.std_return,
@@ -185,8 +183,7 @@ static enum db_status finish_work(struct db *db, void *context)
         .problem_slug = ending->state == JOB_FAILED ? problem_info(ending->problem)->slug : NULL,
         .problem_detail = ending->state == JOB_FAILED ? ending->detail : NULL,
         .findings = finish->findings,
-        .epsilon_spent =
-            finish->asked != NULL ? finish->spent.epsilon : ledger_units_value(finish->units),
+        .epsilon_spent = finish->asked ? finish->spent.epsilon : ledger_units_value(finish->units),
         .now_ms = finish->now_ms};
     bool ours = false;
     status = jobs_finish(db, &end, &ours);
@@ -208,19 +205,19 @@ static void set_account(struct finish *finish)
 
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
-    bool findings = run->plan.algorithm != NULL && run->plan.algorithm->gives_findings;
+    bool findings = run->plan.algorithm && run->plan.algorithm->gives_findings;
     bool shows = findings || run->plan.try_count > 0 || run->judged;
-    bool releases = run->plan.algorithm != NULL && run->plan.algorithm->gives_q_release;
-    bool plays = run->plan.algorithm != NULL && run->plan.algorithm->plays_given;
-    bool policy = ending->policy != NULL || run->ensemble != NULL;
+    bool releases = run->plan.algorithm && run->plan.algorithm->gives_q_release;
+    bool plays = run->plan.algorithm && run->plan.algorithm->plays_given;
+    bool policy = ending->policy || run->ensemble;
     assert(ending->state != JOB_SUCCEEDED || policy == !(findings || releases || plays));
-    assert(!plays || (!policy && run->release == NULL));
+    assert(!plays || (!policy && !run->release));
     assert(ending->state != JOB_SUCCEEDED || (run->release != NULL) == releases);
-    assert(ending->state != JOB_FAILED || ending->detail != NULL);
+    assert(ending->state != JOB_FAILED || ending->detail);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     bool asks = run->plan.teacher[0] != '\0';
     finish.asked = asks ? job_teacher_all_findings(run) : NULL;
-    if (asks && (finish.asked == NULL || !job_teacher_spent_of(finish.asked, &finish.spent))) {
+    if (asks && (!finish.asked || !job_teacher_spent_of(finish.asked, &finish.spent))) {
         run->starved = finish.asked != NULL; /* else it is the database */
         free(finish.asked);
         return DB_FAILED;
@@ -231,11 +228,11 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     enum db_status status = DB_FAILED;
     bool written =
-        finish.event != NULL && (!gives_policy(&finish) || prepare_policy(&finish)) &&
-        (run->release == NULL || job_release_prepare(run, finish.now_ms, &finish.release)) &&
+        finish.event && (!gives_policy(&finish) || prepare_policy(&finish)) &&
+        (!run->release || job_release_prepare(run, finish.now_ms, &finish.release)) &&
         ((!asks && !(shows && ending->state == JOB_SUCCEEDED)) || prepare_findings(&finish));
     /* What cannot be written finds no memory, but for findings that are too long. */
-    run->starved = !written && finish.findings == NULL;
+    run->starved = !written && !finish.findings;
     if (written)
         status = db_transact(run->db, finish_work, &finish);
     free(finish.event);

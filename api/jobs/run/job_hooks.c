@@ -80,7 +80,7 @@ static void note_finding(void *context, const char *name, double value)
 static void take_release(void *context, struct q_release *release, bool injected_noise)
 {
     struct job_run *run = context;
-    assert(run->plan.algorithm->gives_q_release && run->release == NULL);
+    assert(run->plan.algorithm->gives_q_release && !run->release);
     run->release = release;
     run->injected_noise = injected_noise;
 }
@@ -96,7 +96,7 @@ static enum algorithm_status experts(void *context, struct expert_policies **out
 {
     struct job_run *run = context;
     struct expert_policies *policies = job_run_load_experts(run);
-    if (policies != NULL) {
+    if (policies) {
         *out = policies;
         return ALGORITHM_OK;
     }
@@ -116,7 +116,7 @@ struct algorithm_hooks job_hooks_of(struct job_run *run)
     return (struct algorithm_hooks){.context = run,
                                     .pulse = pulse,
                                     .save = save,
-                                    .parallel = run->control->parallel != NULL ? parallel : NULL,
+                                    .parallel = run->control->parallel ? parallel : NULL,
                                     .experts = experts,
                                     .ask_teacher = job_teacher_ask,
                                     .show_finding = note_finding,

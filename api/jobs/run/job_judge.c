@@ -87,7 +87,7 @@ bool job_judge(struct job_run *run, const struct policy *policy)
 {
     const char *message;
     struct dataset *data = job_run_load_other(run, run->plan.judge);
-    if (data == NULL)
+    if (!data)
         return !held_up(run);
     const struct fitted_q_settings settings = settings_for(data, run->plan.judge_discount);
     enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED, goes_on,
@@ -107,7 +107,7 @@ bool job_judge_show(const struct job_run *run, json_t *object)
                              "fitted_q_standard_error", json_number(found->standard_error),
                              "fitted_q_residual", json_number(found->residual), "fitted_q_starts",
                              (json_int_t)found->starts);
-    bool good = mine != NULL && json_object_update(object, mine) == 0;
+    bool good = mine && json_object_update(object, mine) == 0;
     json_decref(mine);
     return good;
 }

@@ -40,7 +40,7 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
 bool job_run_must_stop(struct job_run *run)
 {
     const struct api_job_control *control = run->control;
-    run->stopping = control->stop_requested != NULL && control->stop_requested(control->context);
+    run->stopping = control->stop_requested && control->stop_requested(control->context);
     return run->stopping;
 }
 

@@ -86,8 +86,8 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     struct loading_keys loading = {.count = data->expert_count};
     loading.keys = calloc(data->expert_count, sizeof *loading.keys);
     data->expert_keys = loading.keys;
-    run->starved = loading.keys == NULL;
-    if (loading.keys == NULL)
+    run->starved = !loading.keys;
+    if (!loading.keys)
         return false;
     enum db_status status =
         datasets_experts(run->db, run->job.dataset, 0, data->expert_count, load_key, &loading);
@@ -100,7 +100,7 @@ static struct dataset *load(struct job_run *run, const struct dataset_row *row)
     const struct algorithm_request *request = &run->plan.request;
     struct loading loading = {.run = run, .slots = (uint32_t)row->experts, .good = true};
     loading.builder = dataset_builder_new(request->state_dim, request->action_count, loading.slots);
-    if (loading.builder == NULL) {
+    if (!loading.builder) {
         run->starved = true;
         return NULL;
     }
@@ -112,8 +112,8 @@ static struct dataset *load(struct job_run *run, const struct dataset_row *row)
     }
     struct dataset *data = dataset_builder_finish(loading.builder);
     bool sharded = run->plan.algorithm->gives_q_release || run->plan.shards > 0;
-    run->starved = data == NULL;
-    if (data != NULL && sharded && !load_keys(run, data)) {
+    run->starved = !data;
+    if (data && sharded && !load_keys(run, data)) {
         dataset_free(data);
         return NULL;
     }
@@ -166,7 +166,7 @@ static bool load_network(void *context, uint32_t number, const void *bytes, size
     if (!loading->good)
         return false;
     struct policy *policy = policy_from_bytes(bytes, size);
-    loading->good = policy != NULL && expert_policies_take(loading->policies, number, policy);
+    loading->good = policy && expert_policies_take(loading->policies, number, policy);
     if (!loading->good)
         policy_free(policy);
     return loading->good;
@@ -185,7 +185,7 @@ struct expert_policies *job_run_load_experts(struct job_run *run)
     struct loading_experts loading = {.run = run, .good = true};
     loading.policies = expert_policies_new((uint32_t)row.experts, row.state_dim, row.action_count,
                                            row.min_action_probability);
-    if (loading.policies == NULL) {
+    if (!loading.policies) {
         run->starved = true;
         return NULL;
     }

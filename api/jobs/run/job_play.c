@@ -23,15 +23,15 @@ void job_play_check(struct call *call, const struct job_play_members *members,
                     const struct job_plan *plan)
 {
     if (!plan->algorithm->plays_given) {
-        if (members->policy != NULL)
+        if (members->policy)
             call_invalid(call, "/policy", "has no meaning with this algorithm, which makes one");
-        if (members->q_release != NULL)
+        if (members->q_release)
             call_invalid(call, "/q_release", "has no meaning with this algorithm");
         return;
     }
     if (!field_sent(call->body, "policy") && !field_sent(call->body, "q_release"))
         call_invalid(call, "/policy", "is required by this algorithm, or q_release");
-    if (members->policy != NULL && members->q_release != NULL)
+    if (members->policy && members->q_release)
         call_invalid(call, "/q_release", "must not stand beside policy: one of them is played");
     if (!field_sent(call->body, "evaluate"))
         call_invalid(call, "/evaluate", "is required by this algorithm");
@@ -95,8 +95,8 @@ enum problem job_play_fit(struct call *call, const struct job_play_members *memb
                           struct job_plan *plan)
 {
     plan->request.episodes = plan->episodes;
-    return members->policy != NULL ? fit_policy(call, members->policy, plan)
-                                   : fit_release(call, members->q_release, plan);
+    return members->policy ? fit_policy(call, members->policy, plan)
+                           : fit_release(call, members->q_release, plan);
 }
 
 /* ---- playing */
@@ -114,7 +114,7 @@ static enum db_status open_policy(struct job_run *run, struct policy **out)
     if (status == DB_OK)
         status = policies_bytes(run->db, row.id, &bytes, &size);
     *out = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
-    run->starved = status == DB_OK && *out == NULL; /* memory, most likely */
+    run->starved = status == DB_OK && !*out; /* memory, most likely */
     free(bytes);
     return status;
 }
@@ -152,12 +152,12 @@ bool job_play(struct job_run *run, struct job_ending *ending)
                                   : "The released Q-function has ended.");
         return true;
     }
-    if (policy != NULL || release != NULL) {
+    if (policy || release) {
         const struct job_player player = {.policy = policy, .release = release};
         over = play(run, &player, ending);
     }
     policy_free(policy);
-    if (release != NULL)
+    if (release)
         q_shelf_return(run->app, release);
     return over;
 }

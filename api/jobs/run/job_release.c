@@ -39,11 +39,11 @@ void job_release_read(struct call *call, const json_t *privacy, bool logged,
     if (!fields_read(call, privacy, "/privacy", fields, sizeof fields / sizeof fields[0]))
         return;
     out->protects_rewards = unit == 1;
-    if (understood != NULL && (!out->protects_rewards || !logged)) {
+    if (understood && (!out->protects_rewards || !logged)) {
         call_invalid(call, "/privacy/i_understand",
                      "has no meaning but with unit \"reward\" and a dataset");
     } else if (out->protects_rewards && logged &&
-               (understood == NULL || strcmp(understood, "states_are_public") != 0)) {
+               (!understood || strcmp(understood, "states_are_public") != 0)) {
         call_invalid(call, "/privacy/i_understand",
                      "must be \"states_are_public\": unit reward protects what the states and "
                      "actions of the dataset were worth, and neither those nor who they are of");
@@ -71,8 +71,8 @@ bool job_release_keep(struct job_run *run)
     sodium_memzero(secret, size);
     free(secret);
     bytes = closed ? malloc(sizeof magic + sealed_size) : NULL;
-    run->starved = bytes == NULL;
-    if (bytes != NULL) {
+    run->starved = !bytes;
+    if (bytes) {
         memcpy(bytes, magic, sizeof magic);
         memcpy(bytes + sizeof magic, sealed, sealed_size);
         kept = job_run_keep(run, run->plan.plan.total_steps, bytes, sizeof magic + sealed_size);
@@ -86,10 +86,10 @@ bool job_release_unseal(const struct job_run *run, void **checkpoint, size_t *si
 {
     size_t length = 0;
     unsigned char *secret = sealed_open(run->app, run->job.id, *checkpoint, *size, &length);
-    if (secret == NULL)
+    if (!secret)
         return errno != ENOMEM;
     unsigned char *copy = malloc(length + 1);
-    if (copy != NULL) {
+    if (copy) {
         memcpy(copy, secret, length);
         free(*checkpoint);
         *checkpoint = copy;
@@ -124,15 +124,15 @@ bool job_release_kept(struct job_run *run)
             sealed_open(run->app, run->job.id, (const unsigned char *)bytes + sizeof magic,
                         size - sizeof magic, &length);
         run->release =
-            secret == NULL ? NULL : q_release_from_bytes(&run->plan.plan.release, secret, length);
-        if (secret != NULL)
+            !secret ? NULL : q_release_from_bytes(&run->plan.plan.release, secret, length);
+        if (secret)
             sodium_free(secret);
-        run->starved = run->release == NULL; /* most likely; it is not drawn a second time */
+        run->starved = !run->release; /* most likely; it is not drawn a second time */
         run->trained = true;
         note_environment(run);
     }
     free(bytes);
-    return run->release != NULL && !run->storage_failed;
+    return run->release && !run->storage_failed;
 }
 
 /* ---- the end */
@@ -160,7 +160,7 @@ static bool prepare_policy(struct job_run *run, const struct policy *network,
                                               .injected_noise = run->injected_noise,
                                               .now_ms = row->created_ms};
     out->policy_certificate = q_certificate(run->app, job, &run->plan, &certificate);
-    return out->policy_certificate != NULL && policy_to_bytes(network, &out->bytes, &out->size);
+    return out->policy_certificate && policy_to_bytes(network, &out->bytes, &out->size);
 }
 
 bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out)
@@ -182,7 +182,7 @@ bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release
                                               .injected_noise = run->injected_noise,
                                               .now_ms = now_ms};
     out->certificate = q_certificate(run->app, job, &run->plan, &certificate);
-    return out->certificate != NULL && (network == NULL || prepare_policy(run, network, out));
+    return out->certificate && (!network || prepare_policy(run, network, out));
 }
 
 void job_release_clear(struct job_release *release)

@@ -48,7 +48,7 @@ void job_ending_fail(struct job_ending *ending, enum problem problem, const char
 static void explain(const struct job_run *run, enum algorithm_status status, const char *message,
                     struct job_ending *ending)
 {
-    bool may_tell = job_plan_releases(&run->plan) && message != NULL && *message != '\0';
+    bool may_tell = job_plan_releases(&run->plan) && message && *message != '\0';
     switch (status) {
     case ALGORITHM_INFEASIBLE:
         job_ending_fail(ending, PROBLEM_INFEASIBLE, "The budget cannot pay one step.");
@@ -84,7 +84,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
         free(checkpoint);
         return ALGORITHM_NO_MEMORY;
     }
-    if (run->resumed && run->control->resumed != NULL)
+    if (run->resumed && run->control->resumed)
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
     run->saved_ms = run->app->settings.now_ms();
     double physics[ENV_MAX_PARAMETERS];
@@ -106,7 +106,7 @@ static enum algorithm_status train(struct job_run *run, const struct dataset *da
                                     : run->plan.try_count > 0
                                         ? job_sweep_train(run, &training, out_policy, message)
                                         : job_stage_train(run, &training, out_policy, message);
-    if (checkpoint != NULL)
+    if (checkpoint)
         sodium_memzero(checkpoint, size);
     free(checkpoint);
     job_teacher_show(run);
@@ -125,12 +125,12 @@ static enum algorithm_status train_in_world(struct job_run *run, struct policy *
     struct algorithm_request *request = &run->plan.request;
     const struct worlds *worlds = run->app->settings.worlds;
     const struct env *world = worlds_find(worlds, run->plan.learn.name);
-    if (world == NULL || !job_world_physics(&run->plan.learn, world, request->world_parameters)) {
+    if (!world || !job_world_physics(&run->plan.learn, world, request->world_parameters)) {
         *message = "This server does not have the environment any more.";
         return ALGORITHM_BAD_INPUT;
     }
     struct world_run *playing = world_run_open(worlds, world, still_ours, run);
-    if (playing == NULL)
+    if (!playing)
         return ALGORITHM_NO_MEMORY;
     request->world = world_run_env(playing);
     enum algorithm_status status = train(run, NULL, out_policy, message);
@@ -191,12 +191,12 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
     struct policy *policy = take_kept(run);
     const char *message = NULL;
     enum algorithm_status status = ALGORITHM_OK;
-    if (policy == NULL && run->release == NULL) {
+    if (!policy && !run->release) {
         bool readable = !run->storage_failed && !run->starved;
         bool plays = run->plan.learn.name[0] != '\0';
         bool reads = run->plan.algorithm->needs_dataset && !plays;
         struct dataset *data = readable && reads ? job_run_load(run) : NULL;
-        if (!readable || (reads && data == NULL))
+        if (!readable || (reads && !data))
             return without_data(run, ending);
         status =
             plays ? train_in_world(run, &policy, &message) : train(run, data, &policy, &message);
@@ -218,8 +218,7 @@ static bool run_job(struct job_run *run, struct job_ending *ending)
 static enum api_job_turn tidy(struct db *db, const struct api_job_control *control)
 {
     bool more = true;
-    while (more &&
-           !(control->stop_requested != NULL && control->stop_requested(control->context))) {
+    while (more && !(control->stop_requested && control->stop_requested(control->context))) {
         more = false;
         enum db_status status = uploads_purge(db, &more);
         if (status == DB_FAILED)
@@ -279,7 +278,7 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     bool planned = job_plan_read(run->job.plan, &run->plan, &run->starved);
     run->resumed = true;
     struct policy *policy = planned ? take_kept(run) : NULL;
-    if (policy != NULL || run->release != NULL) {
+    if (policy || run->release) {
         job_complete_unevaluated(
             run, policy, "it ended the server, or ran short of memory, again and again", ending);
         return true;
@@ -296,7 +295,7 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
 static void refuse_plan(struct job_run *run, struct job_ending *ending)
 {
     const char *what = "The job's plan is not one of this version";
-    if (run->plan.unfit == NULL) {
+    if (!run->plan.unfit) {
         snprintf(run->detail, sizeof run->detail, "%s.", what);
     } else {
         snprintf(run->detail, sizeof run->detail,

@@ -29,7 +29,7 @@ const char job_shards_note[] =
 static void refuse_beside(struct call *call, const json_t *body, const char *name,
                           const char *pointer, const char *why)
 {
-    if (json_object_get(body, name) != NULL)
+    if (json_object_get(body, name))
         call_invalid(call, pointer, "%s", why);
 }
 
@@ -121,10 +121,10 @@ enum algorithm_status job_shards_train(struct job_run *run, const struct algorit
     struct sealing sealing = {run, &training->hooks};
     struct algorithm_run opened = *training;
     unsigned char *secret = NULL;
-    if (training->checkpoint != NULL) {
+    if (training->checkpoint) {
         secret = sealed_open(run->app, run->job.id, training->checkpoint, training->checkpoint_size,
                              &opened.checkpoint_size);
-        if (secret == NULL)
+        if (!secret)
             return errno == ENOMEM ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_CHECKPOINT;
         opened.checkpoint = secret;
     }
@@ -132,10 +132,10 @@ enum algorithm_status job_shards_train(struct job_run *run, const struct algorit
         (struct algorithm_hooks){.context = &sealing,
                                  .pulse = pulse,
                                  .save = save,
-                                 .parallel = training->hooks.parallel == NULL ? NULL : parallel};
+                                 .parallel = !training->hooks.parallel ? NULL : parallel};
     enum algorithm_status status =
         ensemble_train(run->plan.algorithm, run->plan.shards, &opened, &run->ensemble, message);
-    if (secret != NULL)
+    if (secret)
         sodium_free(secret);
     return status;
 }

@@ -35,20 +35,20 @@ static void read_stable(struct call *call, const json_t *object, struct stage_re
         field_optional(field_choice("accounting", &accounting, accountings)),
         field_optional(field_text("i_understand", &understood, 1, 31)),
     };
-    if (object == NULL ||
+    if (!object ||
         fields_read(call, object, "/privacy/stable", fields, sizeof fields / sizeof fields[0])) {
         out->source = (enum stable_source)source;
         out->accounting = (enum sparse_vector_accounting)accounting;
         out->runs = (uint32_t)count;
         out->max_length = (uint32_t)max_length;
     }
-    bool policies_only = understood != NULL && strcmp(understood, "policies_only") == 0;
+    bool policies_only = understood && strcmp(understood, "policies_only") == 0;
     if (source == STABLE_LOGGED && !policies_only) {
         call_invalid(call, "/privacy/stable/i_understand",
                      "must be \"policies_only\" with source \"logged\": beginnings of uploaded "
                      "trajectories are released as they are, which protects the experts' policies "
                      "and not a trajectory that somebody knows");
-    } else if (source != STABLE_LOGGED && understood != NULL) {
+    } else if (source != STABLE_LOGGED && understood) {
         call_invalid(call, "/privacy/stable/i_understand",
                      "has no meaning with source \"rollouts\"");
     }
@@ -101,16 +101,16 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
         field_optional(field_object("grid", &grid)),
     };
     (void)fields_read(call, privacy, "/privacy", fields, 3);
-    if (consensus != NULL) {
+    if (consensus) {
         (void)fields_read(call, consensus, "/privacy/consensus", inner,
                           sizeof inner / sizeof inner[0]);
     }
-    if (skill != NULL)
+    if (skill)
         job_skill_read(call, skill, &stage.skill);
     stage.labels = (uint32_t)labels;
     stage.rounds = (uint32_t)rounds;
     stage.max_length = (uint32_t)max_length;
-    if (grid != NULL)
+    if (grid)
         job_stage_grid_read(call, consensus, &stage);
     out->plain_share = 1;
     out->stage = stage;
@@ -169,14 +169,14 @@ static enum problem fit_world(struct call *call, const struct dataset_row *datas
 {
     bool stable = plan->request.stage.kind == STAGE_STABLE;
     const struct env *world = worlds_find(call->app->settings.worlds, dataset->environment);
-    if (dataset->environment[0] == '\0' || world == NULL) {
+    if (dataset->environment[0] == '\0' || !world) {
         return call_invalid(call, stable ? "/privacy/stable/source" : "/mechanism",
                             "needs a dataset of a world that this server can play: \"environment\" "
                             "when the dataset was made");
     }
     /* What is played there is not yet what may be seen: steps of single experts that nothing will
      * release, and labels that a crash would draw anew. A program would see them. */
-    if (worlds_program(call->app->settings.worlds, world) != NULL) {
+    if (worlds_program(call->app->settings.worlds, world)) {
         return call_invalid(call, stable ? "/privacy/stable/source" : "/mechanism",
                             "needs a dataset of a world that is built in: a program would see what "
                             "experts do before it is released");

@@ -34,15 +34,15 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
     bool played = (stage->kind == STAGE_CONSENSUS && stage->grid.dims == 0) ||
                   (stage->kind == STAGE_STABLE && stage->source == STABLE_ROLLOUTS);
     struct world_run *world = NULL;
-    if (played && training->checkpoint == NULL) {
+    if (played && !training->checkpoint) {
         const struct worlds *worlds = run->app->settings.worlds;
         const struct env *found = worlds_find(worlds, run->environment);
-        if (found == NULL) {
+        if (!found) {
             *message = "this server has no such world any more";
             return ALGORITHM_BAD_INPUT;
         }
         world = world_run_open(worlds, found, go_on, run);
-        if (world == NULL)
+        if (!world)
             return ALGORITHM_NO_MEMORY;
         if (world_run_is_program(world)) {
             world_run_close(world);

@@ -53,12 +53,12 @@ static unsigned char *write_state(struct sweep *s, const unsigned char *bytes, s
     size_t best = padded(s->head.best_size), waiting = padded(s->head.waiting_size);
     *out_size = sizeof s->head + best + waiting + size;
     unsigned char *all = calloc(1, *out_size);
-    if (all == NULL)
+    if (!all)
         return NULL;
     unsigned char *policies = all + sizeof s->head;
-    if (s->best != NULL)
+    if (s->best)
         memcpy(policies, s->best, s->head.best_size);
-    if (s->waiting != NULL)
+    if (s->waiting)
         memcpy(policies + best, s->waiting, s->head.waiting_size);
     if (size > 0)
         memcpy(policies + best + waiting, bytes, size);
@@ -70,9 +70,9 @@ static unsigned char *write_state(struct sweep *s, const unsigned char *bytes, s
 static bool take_bytes(const unsigned char *from, uint64_t size, unsigned char **out)
 {
     *out = size > 0 ? malloc(size) : NULL;
-    if (*out != NULL)
+    if (*out)
         memcpy(*out, from, size);
-    return size == 0 || *out != NULL;
+    return size == 0 || *out;
 }
 
 /* ALGORITHM_OK: *OUT_USED bytes of the checkpoint are not the trainer's. */
@@ -81,7 +81,7 @@ static enum algorithm_status read_state(struct sweep *s, size_t *out_used)
     const struct algorithm_run *training = s->training;
     struct head head;
     *out_used = 0;
-    if (training->checkpoint == NULL)
+    if (!training->checkpoint)
         return ALGORITHM_OK;
     if (training->checkpoint_size < sizeof head)
         return ALGORITHM_BAD_CHECKPOINT;
@@ -117,8 +117,7 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
     const struct algorithm_hooks *hooks = &s->training->hooks;
     size_t all_size;
     unsigned char *all = write_state(s, bytes, size, &all_size);
-    bool saved =
-        all != NULL && hooks->save(hooks->context, s->steps_before + steps_done, all, all_size);
+    bool saved = all && hooks->save(hooks->context, s->steps_before + steps_done, all, all_size);
     free(all);
     return saved;
 }
@@ -140,7 +139,7 @@ static enum algorithm_status keep(struct sweep *s, struct policy *policy)
         return ALGORITHM_NO_MEMORY;
     s->head.waiting_size = size;
     unsigned char *all = write_state(s, NULL, 0, &all_size);
-    if (all == NULL)
+    if (!all)
         return ALGORITHM_NO_MEMORY;
     uint64_t steps = s->steps_before + s->run->plan.tries[s->head.at].plan.total_steps;
     bool kept = job_run_keep(s->run, steps, all, all_size);
@@ -161,9 +160,9 @@ static enum algorithm_status train_try(struct sweep *s, size_t used)
     run.checkpoint = continued ? s->training->checkpoint + used : NULL;
     run.checkpoint_size = continued ? s->training->checkpoint_size - used : 0;
     run.hooks = (struct algorithm_hooks){.context = s,
-                                         .pulse = hooks->pulse == NULL ? NULL : pulse,
-                                         .save = hooks->save == NULL ? NULL : save,
-                                         .parallel = hooks->parallel == NULL ? NULL : parallel};
+                                         .pulse = !hooks->pulse ? NULL : pulse,
+                                         .save = !hooks->save ? NULL : save,
+                                         .parallel = !hooks->parallel ? NULL : parallel};
     struct policy *policy = NULL;
     enum algorithm_status status = plan->algorithm->train(&run, &policy, &s->reason);
     if (status == ALGORITHM_OK)
@@ -180,7 +179,7 @@ static enum algorithm_status judge(struct sweep *s)
     struct policy_evaluation played = {0};
     char why[JOB_DETAIL_SIZE];
     struct policy *policy = policy_from_bytes(s->waiting, s->head.waiting_size);
-    if (policy == NULL)
+    if (!policy)
         return ALGORITHM_NO_MEMORY;
     const struct job_player player = {.policy = policy};
     enum job_score score =
@@ -223,9 +222,9 @@ static enum algorithm_status go_through(struct sweep *s, size_t used)
         s->steps_before += plan->tries[t].plan.total_steps;
     while (status == ALGORITHM_OK && s->head.at < plan->try_count) {
         s->head.scores[s->head.at] = NAN;
-        if (s->waiting == NULL)
+        if (!s->waiting)
             status = train_try(s, used);
-        if (status == ALGORITHM_OK && s->waiting != NULL)
+        if (status == ALGORITHM_OK && s->waiting)
             status = judge(s);
         if (status == ALGORITHM_OK)
             s->steps_before += plan->tries[s->head.at++].plan.total_steps;
@@ -247,7 +246,7 @@ static enum algorithm_status finish(struct sweep *s, struct policy **out_policy)
                                                   .episodes = (uint32_t)s->head.best_episodes};
     run->plan.request.parameters = run->plan.tries[s->head.best].request.parameters;
     memcpy(run->try_scores, s->head.scores, sizeof run->try_scores);
-    return *out_policy == NULL ? ALGORITHM_NO_MEMORY : ALGORITHM_OK;
+    return !*out_policy ? ALGORITHM_NO_MEMORY : ALGORITHM_OK;
 }
 
 enum algorithm_status job_sweep_train(struct job_run *run, const struct algorithm_run *training,

@@ -44,8 +44,7 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
                *unit = json_string_value(json_object_get(json, "unit"));
     if (!json_is_object(json))
         return out->request.mechanism != MECHANISM_TEACHER_ANSWERS;
-    if (id == NULL || client == NULL || unit == NULL || strlen(id) >= ID_SIZE ||
-        strlen(client) >= ID_SIZE)
+    if (!id || !client || !unit || strlen(id) >= ID_SIZE || strlen(client) >= ID_SIZE)
         return false;
     snprintf(out->teacher, sizeof out->teacher, "%s", id);
     snprintf(out->payer, sizeof out->payer, "%s", client);
@@ -77,7 +76,7 @@ static char *findings_of(const struct job_run *run)
     json_t *object = json_object();
     for (unsigned i = 0; i < run->finding_count; i++)
         json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
-    char *text = object == NULL ? NULL : json_text_write(object, false, &size);
+    char *text = !object ? NULL : json_text_write(object, false, &size);
     json_decref(object);
     return text;
 }
@@ -99,11 +98,11 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
     write_key(run, "queries", rollout, key);
     double *answers = calloc((size_t)count * request->action_count, sizeof *answers);
     enum db_status status =
-        answers == NULL ? DB_FAILED : answers_find(run->db, run->plan.payer, key, &stored);
+        !answers ? DB_FAILED : answers_find(run->db, run->plan.payer, key, &stored);
     bool starved = false;
     bool good = status == DB_OK && stored.status == 200 &&
-                student_answer_read(stored.body, stored.body_size, count, request->action_count,
-                                    answers, &told, &starved) == NULL;
+                !student_answer_read(stored.body, stored.body_size, count, request->action_count,
+                                     answers, &told, &starved);
     free(answers);
     answer_done(&stored);
     if (!good)
@@ -113,19 +112,19 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
     add_to(findings, KICKSTART_ANSWERED_STATES, count);
     json_member_add(findings, KICKSTART_ACCOUNT_EPSILON, json_number(told.spent_epsilon));
     json_member_add(findings, KICKSTART_ACCOUNT_DELTA, json_number(told.spent_delta));
-    return *findings == NULL ? DB_FAILED : DB_OK;
+    return !*findings ? DB_FAILED : DB_OK;
 }
 
 char *job_teacher_all_findings(const struct job_run *run)
 {
     char *text = findings_of(run);
     uint32_t count = kickstart_questions(&run->plan.request);
-    if (text == NULL || count == 0) /* a plan of which only the beginning could be read */
+    if (!text || count == 0) /* a plan of which only the beginning could be read */
         return text;
     json_t *findings = json_load_stored(text);
     uint64_t rollout =
         (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
-    enum db_status status = findings == NULL ? DB_FAILED : DB_OK;
+    enum db_status status = !findings ? DB_FAILED : DB_OK;
     for (; status == DB_OK; rollout++)
         status = add_stored(run, rollout, &findings);
     size_t size = 0;
@@ -140,7 +139,7 @@ void job_teacher_show(struct job_run *run)
     char *text = run->plan.teacher[0] == '\0' || run->finding_count == 0 || db_broken(run->db)
                      ? NULL
                      : findings_of(run);
-    if (text != NULL)
+    if (text)
         (void)jobs_show_findings(run->db, run->job.id, run->control->worker, text);
     free(text);
 }
@@ -181,7 +180,7 @@ static void post(struct job_run *run, const char *what, uint64_t rollout, const 
                                   .header_context = key,
                                   .header = header,
                                   .body = (const unsigned char *)body,
-                                  .body_size = body == NULL ? 0 : strlen(body)};
+                                  .body_size = !body ? 0 : strlen(body)};
     snprintf(request.request_id, sizeof request.request_id, "%s", run->job.id);
     *reply = (struct api_reply){0};
     api_serve_as(run->app, run->db, run->plan.payer, &request, reply);
@@ -193,10 +192,10 @@ static bool has_slug(const struct api_reply *reply, const char *slug)
     char type[80];
     bool starved;
     json_t *json =
-        reply->body == NULL ? NULL : json_load(reply->body, reply->body_size, 0, NULL, &starved);
+        !reply->body ? NULL : json_load(reply->body, reply->body_size, 0, NULL, &starved);
     const char *told = json_string_value(json_object_get(json, "type"));
     snprintf(type, sizeof type, "/problems/%s", slug);
-    bool same = told != NULL && strcmp(told, type) == 0;
+    bool same = told && strcmp(told, type) == 0;
     json_decref(json);
     return same;
 }
@@ -269,7 +268,7 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
     uint32_t actions = run->plan.request.action_count;
     char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
                                      concentration);
-    if (body == NULL)
+    if (!body)
         return ALGORITHM_NO_MEMORY;
     post(run, "queries", question->rollout, body, &reply);
     free(body);
@@ -277,7 +276,7 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
     if (reply.status != 200) {
         status = refused(run, &reply, out);
     } else if (student_answer_read(reply.body, reply.body_size, question->count, actions,
-                                   out_probabilities, &answer, &starved) != NULL) {
+                                   out_probabilities, &answer, &starved)) {
         out->message = "The teacher's answer was not one.";
         status = starved ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_INPUT;
     } else {

@@ -143,11 +143,11 @@ char *q_certificate(const struct app *app, const struct job_row *job, const stru
                   certificate->id, certificate->subject, certificate->subject_id, "job", job->id,
                   "dataset", json_text_or_null(job->dataset), "algorithm", job->algorithm,
                   "mechanism", job->mechanism, "issued_at", json_time(certificate->now_ms),
-                  "software_version", app->settings.version == NULL ? "" : app->settings.version,
+                  "software_version", !app->settings.version ? "" : app->settings.version,
                   "privacy", privacy_json(plan), "plan", job_plan_privacy(plan), "parameters",
                   job_plan_parameters(plan), "assumptions", assumptions_json(terms), "warnings",
                   warnings_json(plan, job->account, certificate->injected_noise), "ledger", ledger);
-    char *text = json == NULL ? NULL : certificate_sign(app, json);
+    char *text = !json ? NULL : certificate_sign(app, json);
     json_decref(json);
     return text;
 }
