@@ -43,7 +43,7 @@ LDLIBS   := -lmicrohttpd -ljansson -lsqlite3 -lsodium -lz -lzstd -lcurl -lbox2d 
 TEST_LIBS := -lcriterion -lcurl
 
 # algos/ has floors that are linked by themselves; any other room is linked with the rooms inside it.
-ROOMS := envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos algos/catalogue storage api server cli
+ROOMS := memory envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos algos/catalogue storage api server cli
 room_lib   = $(OUT)/lib$(subst /,-,$(1)).a
 room_dirs  = $(1) $(if $(filter algos,$(1)),,$(1)/* $(1)/*/*)
 room_src   = $(filter-out cli/main.c,$(wildcard $(foreach d,$(call room_dirs,$(1)),$(d)/*.c $(d)/*.cpp)))

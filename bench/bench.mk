@@ -17,7 +17,7 @@ $(BENCH_OUT)/ndjson: $(BENCH_OUT)/bench/ndjson.c.o
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $<
 
 # A query on a ledger of 100,000 accounts and 10 million entries beside one on a new ledger; minutes, and 3 GB of disk.
-$(BENCH_OUT)/fill_ledger: $(BENCH_OUT)/bench/fill_ledger.c.o $(BENCH_OUT)/libstorage.a
+$(BENCH_OUT)/fill_ledger: $(BENCH_OUT)/bench/fill_ledger.c.o $(BENCH_OUT)/libstorage.a $(BENCH_OUT)/libmemory.a
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -2,16 +2,17 @@
 #
 # A folder below tests/unit is one Criterion program of the same name: build/<variant>/test_<folder>.
 # It links the rooms it speaks of and those below them, so that a floor can be tested while one above it is rebuilt.
-FLOOR_algos     := $(filter envs algos%,$(ROOMS))
-NEEDS_envs      := envs
-NEEDS_programs  := programs
-NEEDS_privacy   := envs algos/privacy
-NEEDS_nn        := envs algos/privacy algos/nn
+FLOOR_algos     := $(filter memory envs algos%,$(ROOMS))
+NEEDS_memory    := memory
+NEEDS_envs      := memory envs
+NEEDS_programs  := memory programs
+NEEDS_privacy   := memory envs algos/privacy
+NEEDS_nn        := memory envs algos/privacy algos/nn
 NEEDS_algos     := $(FLOOR_algos)
-NEEDS_storage   := storage
+NEEDS_storage   := memory storage
 NEEDS_api       := $(FLOOR_algos) programs storage api
 NEEDS_server    := $(ROOMS)
-NEEDS_bench     := envs
+NEEDS_bench     := memory envs
 
 .PHONY: test test-sanitizers test-programs test-run
 
