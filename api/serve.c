@@ -125,7 +125,7 @@ static enum problem run_change(struct call *call, const char *key)
     enum db_status status = db_transact(call->db, try_change, &change);
     if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE))
         return change.problem;
-    return call_db(call, status == DB_NONE ? DB_FAILED : status);
+    return call_db(call, status);
 }
 
 static enum problem run(struct call *call, const char *key)

@@ -146,7 +146,7 @@ enum problem api_ledger_verify(struct call *call)
     struct ledger_report report;
     enum db_status status = ledger_verify(call->db, &report);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return call_reply_json(
         call, 200,
         json_pack("{s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "ok", report.fault_count == 0, "accounts",

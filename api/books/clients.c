@@ -49,7 +49,7 @@ enum problem api_clients_create(struct call *call)
     enum db_status status =
         client_create(call->db, name, roles[role], call->now_ms, &client, token);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     /* The token is not kept anywhere, so a repeat of the call cannot show it again. */
     if (call_store_instead(call, new_client_json(&client, NULL)) != PROBLEM_NONE)
         return PROBLEM_INTERNAL_ERROR;

@@ -316,8 +316,8 @@ void call_answer_problem(struct call *call, enum problem problem)
 
 enum problem call_db(struct call *call, enum db_status status)
 {
-    assert(status != DB_OK && status != DB_NONE);
-    call->db_failure = (int)status;
+    assert(status != DB_OK);
+    call->db_failure = (int)(status == DB_NONE ? DB_FAILED : status);
     switch (status) {
     case DB_FULL:
         return PROBLEM_STORAGE_FULL;

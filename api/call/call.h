@@ -150,8 +150,8 @@ unsigned call_error_count(const struct call *call);
 /* Adds one element of "violated" (budget-exhausted, budget-reserved); takes the reference. */
 void call_violated(struct call *call, json_t *violation);
 
-/* What a failed storage call means for the caller (STATUS is neither DB_OK nor DB_NONE):
- * return call_db(call, status); the transaction is run again where that can help. */
+/* What a failed storage call means for the caller. STATUS is not DB_OK; DB_NONE, a row that must be
+ * there and is not, counts as DB_FAILED. The transaction is run again where that can help. */
 enum problem call_db(struct call *call, enum db_status status);
 
 /* Adds any other member to the problem document, e.g. "accepts" for 415; takes the reference. */

@@ -194,7 +194,7 @@ static enum problem open_account(struct call *call, struct dataset_row *row,
         ledger_delta_down(wish->delta, &opening.limit_delta))
         status = ledger_open_account(call->db, &opening, &account);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     memcpy(row->account, account.id, ID_SIZE);
     return PROBLEM_NONE;
 }
@@ -225,7 +225,7 @@ enum problem api_datasets_create(struct call *call)
         return problem;
     enum db_status status = datasets_insert(call->db, &row);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     call_location(call, "/v1/datasets/%s", row.id);
     return call_reply_json(call, 201, dataset_json(&row, true));
 }
@@ -271,7 +271,7 @@ enum problem api_datasets_budget(struct call *call)
     struct ledger_account account;
     enum db_status status = ledger_find(call->db, row.account, &account);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return call_reply_json(call, 200, budget_json(&account));
 }
 
@@ -290,7 +290,7 @@ enum problem api_datasets_seal(struct call *call)
     enum dataset_verdict verdict = DATASET_UNKNOWN;
     enum db_status status = datasets_seal(call->db, row.id, &verdict);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (verdict == DATASET_NOT_OPEN)
         return call_problem(call, PROBLEM_DATASET_NOT_OPEN, "The dataset is sealed already.");
     if (verdict != DATASET_OK)
@@ -340,7 +340,7 @@ enum problem api_datasets_delete(struct call *call)
     if (status == DB_OK && verdict == DATASET_OK)
         status = policies_erase_ensembles(call->db, row.id);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (verdict != DATASET_OK)
         return unknown_dataset(call);
     return forget_at_the_end(call, row.id) ? call_reply_empty(call, 204) : PROBLEM_INTERNAL_ERROR;

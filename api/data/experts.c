@@ -53,6 +53,6 @@ enum problem api_experts_put_policy(struct call *call)
     enum db_status status = datasets_put_policy(call->db, &put, &verdict);
     free(bytes);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return verdict == DATASET_OK ? call_reply_empty(call, 204) : refused(call, verdict);
 }

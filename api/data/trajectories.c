@@ -95,7 +95,7 @@ static enum problem begin(struct upload *upload)
     enum db_status status =
         uploads_begin(call->db, upload->dataset.id, call->caller.id, call->now_ms, id, &verdict);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (verdict == DATASET_NOT_OPEN) {
         return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
                             "The dataset is sealed: nothing can be added.");
@@ -136,7 +136,7 @@ static enum problem flush(struct upload *upload)
         uploads_chunk(call->db, upload->id, upload->chunks, upload->chunk, upload->used);
     upload->chunks++;
     upload->used = 0;
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status == DB_NONE ? DB_FAILED : status);
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
 static enum problem store(struct upload *upload, struct trajectory *trajectory, const char *expert)
@@ -270,7 +270,7 @@ enum problem api_trajectories_upload(struct call *call)
     struct upload_outcome outcome = {.verdict = DATASET_UNKNOWN};
     enum db_status status = uploads_commit(call->db, upload->id, &summary, &outcome);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (outcome.verdict != DATASET_OK)
         return refused(upload, &outcome);
     return call_reply_json(call, 201,

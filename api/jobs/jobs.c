@@ -77,7 +77,7 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     enum db_status status = ledger_hold(call->db, &charge, &outcome);
     free(event);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
 }
 
@@ -90,11 +90,11 @@ static enum problem submit(struct call *call, const struct job_wish *wish, struc
         return PROBLEM_INTERNAL_ERROR;
     enum db_status status = jobs_submit(call->db, job);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     int64_t place = 0;
     status = jobs_queue_place(call->db, job->id, &place);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     call_location(call, "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
     return call_reply_json(call, 202, job_json(job, place, call->now_ms));
@@ -168,7 +168,7 @@ static enum problem reply_job(struct call *call, const struct job_row *job)
     int64_t place = 0;
     enum db_status status = jobs_queue_place(call->db, job->id, &place);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (!job_is_over(job))
         call_header(call, "Retry-After", "1");
     return call_reply_json(call, 200, job_json(job, place, call->now_ms));
@@ -223,7 +223,7 @@ static enum problem release_hold(struct call *call, const struct job_row *job)
     struct ledger_outcome outcome;
     enum db_status status = ledger_settle(call->db, &charge, &outcome);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
 }
 
@@ -236,7 +236,7 @@ enum problem api_jobs_cancel(struct call *call)
     enum job_cancel verdict = JOB_CANCEL_UNKNOWN;
     enum db_status status = jobs_cancel(call->db, job->id, call->now_ms, &verdict);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     switch (verdict) {
     case JOB_CANCEL_DONE:
         problem = release_hold(call, job);

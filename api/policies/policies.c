@@ -71,7 +71,7 @@ static enum problem open_policy(struct call *call, struct policy_row *row, struc
         return problem;
     enum db_status status = policy_load(call->db, row->id, out);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     assert(*out);
     return call_defer(call, free_policy, *out) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
@@ -100,7 +100,7 @@ static enum problem store_import(struct call *call, const struct policy_row *row
     enum db_status status = policies_insert(call->db, row, bytes, size, NULL);
     free(bytes);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     call_location(call, "/v1/policies/%s", row->id);
     return call_reply_json(call, 201, policy_json(row));
 }

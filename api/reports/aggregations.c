@@ -290,7 +290,7 @@ enum problem api_aggregations_create(struct call *call)
     enum db_status status = aggregations_insert(call->db, &a->row, numbers, sizeof numbers,
                                                 parameters, count * sizeof *parameters);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     call_location(call, "/v1/aggregations/%s", a->row.id);
     return call_reply_json(call, 201, aggregation_json(a));
 }

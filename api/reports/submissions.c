@@ -196,7 +196,7 @@ static enum problem pay(struct submission *s, struct ledger_account *out)
     struct ledger_outcome outcome;
     status = ledger_debit(call->db, &charge, &outcome);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (outcome.verdict != LEDGER_OK)
         return budget_refused(call, &outcome);
     *out = outcome.parts[0].account;

@@ -124,7 +124,7 @@ static enum problem reuse_or_answer(struct query *query)
     stored.body_size = call->reply->body_size;
     stored.created_ms = call->now_ms;
     status = answers_store(call->db, call->caller.id, key, &stored);
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status == DB_NONE ? DB_FAILED : status);
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
 /* Whether reuse_or_answer will find an answer. */
@@ -258,7 +258,7 @@ enum problem api_queries_estimate(struct call *call)
     struct ledger_account cap;
     enum db_status status = ledger_find(call->db, row->account, &cap);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     bool client = row->has_client_budget;
     wish.epsilon = client ? row->client_epsilon : cap.epsilon;
     wish.delta = client ? row->client_delta : cap.delta;
@@ -270,6 +270,6 @@ enum problem api_queries_estimate(struct call *call)
     if (row->dataset_account[0] != '\0')
         status = dataset_pays(query, &cap, &feasible);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return call_reply_json(call, 200, estimate_json(query, &wish, feasible));
 }

@@ -58,7 +58,7 @@ static enum problem check_dataset(const struct query *query)
         return PROBLEM_NONE;
     enum db_status status = datasets_find(call->db, t->row.dataset, &dataset);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (dataset.state == DATASET_DELETED || !t->ensemble) {
         /* A deletion by another process wiped nothing here. */
         teacher_shelf_forget(call->app->teachers, t->row.dataset);
@@ -167,7 +167,7 @@ static enum problem check_cost(struct query *query)
         return PROBLEM_NONE;
     enum db_status status = ledger_find(call->db, query->standing.account, &account);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     double cost = budget_epsilon_added(&account, account.spent_units, query->cost.units);
     if (cost > query->max_epsilon) {
         return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
@@ -221,7 +221,7 @@ static enum problem pay(struct query *query)
     if (status == DB_OK)
         status = ledger_debit(call->db, &charge, &outcome);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (outcome.verdict != LEDGER_OK)
         return budget_refused(call, &outcome);
     query->account = outcome.parts[0].account;
@@ -267,8 +267,7 @@ static enum problem answer_at_floor(struct query *query, double *answers)
     for (uint32_t i = 0; i < query->count; i++)
         answer_error_uniform(actions, answers + (size_t)i * actions);
     enum db_status status = ledger_find(query->call->db, query->standing.account, &query->account);
-    return status == DB_OK ? PROBLEM_NONE
-                           : call_db(query->call, status == DB_NONE ? DB_FAILED : status);
+    return status == DB_OK ? PROBLEM_NONE : call_db(query->call, status);
 }
 
 static enum problem pay_and_draw(struct query *query, double *answers)

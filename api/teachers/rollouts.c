@@ -40,7 +40,7 @@ enum problem api_rollouts_begin(struct call *call)
     enum db_status status =
         teachers_client_next_rollout(call->db, row.id, call->caller.id, &rollout);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     bool floor = false;
     double concentration = rollout_concentration(&row, rollout, &floor);
     json_t *reply = json_pack("{s:I, s:o}", "rollout", (json_int_t)rollout, "at_floor",

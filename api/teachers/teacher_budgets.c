@@ -134,7 +134,7 @@ static enum problem change(struct call *call, const struct teacher_client_row *s
         status = ledger_set_limit(call->db, &limit, &outcome.verdict, &account);
     }
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return outcome.verdict == LEDGER_OK ? reply_budget(call, 200, &account, revision)
                                         : budget_refused(call, &outcome);
 }
@@ -236,6 +236,6 @@ enum problem api_teachers_get_budget(struct call *call)
     if (status == DB_OK)
         status = ledger_find(call->db, standing.account, &account);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     return reply_budget(call, 200, &account, standing.revision);
 }

@@ -250,7 +250,7 @@ static enum problem check_dataset(struct call *call, struct teacher_wish *wish,
     }
     enum db_status status = ledger_find(call->db, row->dataset_account, &account);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     int64_t left = account.limit_units - account.spent_units - account.held_units;
     int64_t left_delta = account.limit_delta - account.spent_delta - account.held_delta;
     if (!counted || row->first_units > left - price.units ||
@@ -310,7 +310,7 @@ static enum problem read_source(struct call *call, const struct policy_row *sour
         return PROBLEM_NONE;
     enum db_status status = datasets_find(call->db, source->dataset, &dataset);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (dataset.state == DATASET_DELETED) {
         return call_problem(call, PROBLEM_CONFLICT,
                             "The policy's dataset was deleted, and with it what was learned.");
@@ -342,7 +342,7 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
     struct policy *policy = NULL;
     enum db_status status = policy_load(call->db, source.id, &policy);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     problem = certify(call, out, policy);
     policy_free(policy);
     return problem;

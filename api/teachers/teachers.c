@@ -177,7 +177,7 @@ enum problem api_teachers_create(struct call *call)
         status = insert(call, &row, wish, &price);
     }
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     call_location(call, "/v1/teachers/%s", row.id);
     return call_reply_json(call, 201, teacher_json(&row, &price, true, wish->coarse));
 }

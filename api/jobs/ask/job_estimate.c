@@ -90,7 +90,7 @@ enum problem api_jobs_estimate(struct call *call)
         enum db_status status = ledger_find(call->db, wish->dataset.account, &account);
         if (status != DB_OK) {
             json_decref(accounts);
-            return call_db(call, status == DB_NONE ? DB_FAILED : status);
+            return call_db(call, status);
         }
         json_list_add(&accounts, budget_json(&account));
         pays = sharded || (wish->feasible && can_pay(&account, privacy));

@@ -46,7 +46,7 @@ static enum problem check_payer(struct call *call, const struct teacher_row *row
     if (status == DB_OK)
         status = teacher_may_ask(call->db, row, client, &may);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     if (may && (role_find(who.role) & (ROLE_STUDENT | ROLE_STEWARD)) != 0)
         return PROBLEM_NONE;
     return call_invalid(call, named ? "/client" : "/teacher",
@@ -69,7 +69,7 @@ static enum problem take_terms(struct call *call, const struct shelved_teacher *
     enum db_status status =
         t->row.shards > 0 ? DB_OK : policies_find(call->db, t->row.policy, &policy);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     plan->request.teacher = (struct teacher_terms){
         .concentration = t->row.concentration,
         .least = t->row.concentration > 0 ? 1 / t->row.min_probability : 0,
@@ -230,12 +230,12 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
     int64_t begun = 0;
     enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, plan->teacher, &t);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     status = fill(call, &t->row, plan->payer, &purse, &begun);
     uint64_t paid = status == DB_OK ? count_paid(t, plan, begun, &purse) : 0;
     teacher_shelf_return(call->app->teachers, t);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     for (unsigned i = purse.account[0].id[0] == '\0' ? 1 : 0; i < purse.count; i++)
         if (json_array_append_new(accounts, budget_json(&purse.account[i])) != 0)
             return PROBLEM_INTERNAL_ERROR;

@@ -52,7 +52,7 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
         return problem;
     enum db_status status = policy_load(call->db, row.id, &policy);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     memcpy(plan->policy, row.id, sizeof plan->policy);
     plan->request.state_dim = row.state_dim;
     plan->request.action_count = row.action_count;
@@ -81,7 +81,7 @@ static enum problem fit_release(struct call *call, const char *id, struct job_pl
         return problem;
     enum db_status status = q_shelf_borrow(call->app, call->db, id, &release);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     const struct q_terms *terms = q_release_terms(release);
     snprintf(plan->q_release, sizeof plan->q_release, "%s", id);
     plan->request.state_dim = terms->state_dim;

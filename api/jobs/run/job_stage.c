@@ -192,7 +192,7 @@ static enum problem fit_networks(struct call *call, const struct dataset_row *da
     int64_t count = 0, bytes = 0;
     enum db_status status = datasets_policies_size(call->db, dataset->id, &count, &bytes);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_FAILED : status);
+        return call_db(call, status);
     const struct clone_settings clones = clone_defaults();
     int64_t cloned = dataset->experts > count ? dataset->experts - count : 0;
     int64_t all, each = (int64_t)clone_bytes(&clones, dataset->state_dim, dataset->action_count);
