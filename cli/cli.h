@@ -1,16 +1,30 @@
-/* The subcommands. Each gets the arguments after its own name and gives the exit code: 0, 1 when it
- * failed, 2 when it was called wrongly. */
+/* What subcommands share: reading their flags, complaining, reading whole files. */
 #ifndef TACET_CLI_CLI_H
 #define TACET_CLI_CLI_H
 
-#include <stdint.h>
+#include "server/flags.h"
 
-#define TACET_VERSION "0.1.0"
+enum { CLI_GO_ON = -1, CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit codes from 0 on */
 
-int cli_serve(int argc, char **argv);
-int cli_client(int argc, char **argv);
+#define CLI_ERROR_SIZE 512
 
-/* Milliseconds since the epoch: the clock that lower rooms are given. */
-int64_t cli_now_ms(void);
+/* The subcommands. Each gets the arguments after its own name and gives the exit code. */
+typedef int cli_command(int argc, char **argv);
+cli_command cli_serve, cli_client, cli_experts, cli_agent, cli_student, cli_epsilon, cli_replay,
+    cli_audit;
+
+/* Reads ARGV into OPTIONS as flags_read does. CLI_GO_ON: the subcommand has its options. Otherwise
+ * the exit code: the help was printed, or one line on standard error says what was wrong. */
+int cli_read_flags(const struct flags *flags, int argc, char **argv, void *options,
+                   struct flags_found *found);
+
+/* Writes "PROGRAM: " and what printf would print as one line on standard error; control characters
+ * become question marks. Gives STATUS. */
+int cli_complain(const struct flags *flags, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* All bytes of the file NAME ("-": standard input), at most MOST, with a NUL that *out_size does
+ * not count; the caller frees them. NULL: ERROR holds a line. */
+char *cli_read_file(const char *name, size_t most, size_t *out_size, char error[CLI_ERROR_SIZE]);
 
 #endif

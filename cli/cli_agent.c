@@ -1,72 +1,67 @@
 /* `tacet agent`: agents of an aggregation as a process of their own, one for real or thousands for
  * an experiment. Flags here; one agent's report is in agent_life.c. */
-#include "cli/cli_agent.h"
-
-#include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <sodium.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/agent_crowd.h"
-#include "cli/cli_flags.h"
+#include "cli/cli.h"
 #include "cli/http_out.h"
 
 #define MAX_AGENTS 1000000
 
-struct options {
+struct agent_options {
     const char *server, *aggregation, *environment;
-    struct cli_texts vary;
+    struct flag_list vary;
     uint64_t max_steps, agents, concurrency, seed;
     double max_epsilon, success; /* 0: none */
     bool json;
 };
 
-#define AT(MEMBER) offsetof(struct options, MEMBER)
+#define FLAG_OPTIONS struct agent_options
 
-/* clang-format off */
-static const struct cli_flag table[] = {
-    {"server", CLI_TEXT, AT(server), 0, 0, 0, 0, "URL", "the service (TACET_SERVER)"},
-    {"aggregation", CLI_ID, AT(aggregation), 0, 0, 0, 0, "ID", "which aggregation to report to"},
-    {"environment", CLI_TEXT, AT(environment), 0, 0, 0, 0, "NAME", "the agent's world (the aggregation's own)"},
-    {"vary", CLI_TEXTS, AT(vary), 0, 0, 0, 0, "NAME=V[,V...]", "a parameter of the world, drawn by each agent from these values;\nmay be repeated, e.g. --vary gravity=9.7,9.8,9.9"},
-    {"max-steps", CLI_COUNT, AT(max_steps), 1, 1000000, 0, 0, "N", "steps after which an episode is cut off (200)"},
-    {"max-epsilon", CLI_NUMBER, AT(max_epsilon), 0, 0, DBL_MIN, DBL_MAX, "E", "do not report where all reports of an agent cost more (no bound)"},
-    {"agents", CLI_COUNT, AT(agents), 1, MAX_AGENTS, 0, 0, "N", "how many agents this process is (1)"},
-    {"concurrency", CLI_COUNT, AT(concurrency), 1, AGENT_CROWD_THREADS, 0, 0, "N", "how many of them at once (1)"},
-    {"success", CLI_NUMBER, AT(success), 0, 0, DBL_MIN, DBL_MAX, "S", "end when the mean of 10 scores in a row reaches S"},
-    {"seed", CLI_COUNT, AT(seed), 0, UINT64_MAX, 0, 0, "N", "of the worlds; the noise is never seeded (drawn)"},
-    {"json", CLI_SWITCH, AT(json), 0, 0, 0, 0, "", "the summary as one JSON object"},
+static const struct flag TABLE[] = {
+    {"server", AS_ANY_TEXT(server), NULL, "URL", "the service", FLAG_REQUIRED | FLAG_ENVIRONMENT},
+    {"aggregation", AS_ID(aggregation), NULL, "ID", "which aggregation to report to",
+     FLAG_REQUIRED},
+    {"environment", AS_ANY_TEXT(environment), NULL, "NAME",
+     "the agent's world (the aggregation's own)", 0},
+    {"vary", AS_LIST(vary, ENV_MAX_PARAMETERS), NULL, "NAME=V[,V...]",
+     "a parameter of the world, drawn by each agent from these values; may be repeated, e.g. "
+     "--vary "
+     "gravity=9.7,9.8,9.9",
+     0},
+    {"max-steps", AS_COUNT(max_steps, 1, 1000000), "200", "N",
+     "steps after which an episode is cut off", 0},
+    {"max-epsilon", AS_NUMBER(max_epsilon, 0, FLAG_UNBOUNDED), NULL, "E",
+     "do not report where all reports of an agent cost more (no bound)", FLAG_ABOVE},
+    {"agents", AS_COUNT(agents, 1, MAX_AGENTS), "1", "N", "how many agents this process is", 0},
+    {"concurrency", AS_COUNT(concurrency, 1, AGENT_CROWD_THREADS), "1", "N",
+     "how many of them at once", 0},
+    {"success", AS_NUMBER(success, 0, FLAG_UNBOUNDED), NULL, "S",
+     "end when the mean of 10 scores in a row reaches S", FLAG_ABOVE},
+    {"seed", AS_COUNT(seed, 0, UINT64_MAX), NULL, "N",
+     "seed of the worlds; the noise is never seeded (drawn)", 0},
+    {"json", AS_SWITCH(json), NULL, "", "the summary as one JSON object", 0},
 };
-/* clang-format on */
 
-static const struct cli_flags flags = {"tacet agent", table, sizeof table / sizeof table[0]};
-
-static void help(void)
-{
-    puts("usage: tacet agent --server URL --aggregation ID [flags]\n\n"
-         "Plays in a world of its own, randomises the gradient on this machine, and sends the "
-         "report.\n"
-         "One agent's token is in TACET_TOKEN. With --agents N the process is N agents, for\n"
-         "experiments: it makes them itself under the token of an admin in TACET_ADMIN_TOKEN.\n");
-    cli_flags_help(&flags);
-    puts("\nAn agent sends one report (as many as the aggregation asks for). What it has sent is "
-         "spent,\n"
-         "counted or not: a refused report is not made again from fresh noise.\n"
-         "Scores stay in this process; they are not private on a terminal.");
-}
-
-static int check_options(const struct options *o)
-{
-    if (!o->server)
-        return cli_complain(&flags, CLI_USAGE, "--server is missing");
-    if (!o->aggregation)
-        return cli_complain(&flags, CLI_USAGE, "--aggregation is missing");
-    return 0;
-}
+static const struct flags FLAGS = {
+    .program = "tacet agent",
+    .usage = "usage: tacet agent --server URL --aggregation ID [flags]\n\n"
+             "Plays in a world of its own, randomises the gradient on this machine, and sends the "
+             "report.\n"
+             "One agent's token is in TACET_TOKEN. With --agents N the process is N agents, for\n"
+             "experiments: it makes them itself under the token of an admin in "
+             "TACET_ADMIN_TOKEN.\n\n",
+    .table = TABLE,
+    .count = sizeof TABLE / sizeof TABLE[0],
+    .notes = "An agent sends one report (as many as the aggregation asks for). What it has sent is "
+             "spent,\n"
+             "counted or not: a refused report is not made again from fresh noise.\n"
+             "Scores stay in this process; they are not private on a terminal.\n",
+};
 
 /* TEXT is NAME=V,V. */
 static int read_variation(const struct env *env, const char *text, struct agent_variation *out)
@@ -75,12 +70,12 @@ static int read_variation(const struct env *env, const char *text, struct agent_
     const char *equals = strchr(text, '=');
     size_t length = !equals ? 0 : (size_t)(equals - text);
     if (length == 0 || length >= sizeof name)
-        return cli_complain(&flags, CLI_USAGE, "--vary: \"%s\" is not NAME=VALUE[,VALUE...]", text);
+        return cli_complain(&FLAGS, CLI_USAGE, "--vary: \"%s\" is not NAME=VALUE[,VALUE...]", text);
     memcpy(name, text, length);
     name[length] = '\0';
     out->parameter = env_parameter_index(env, name);
     if (out->parameter < 0)
-        return cli_complain(&flags, CLI_USAGE, "--vary: %s has no parameter \"%s\"", env->name,
+        return cli_complain(&FLAGS, CLI_USAGE, "--vary: %s has no parameter \"%s\"", env->name,
                             name);
     const struct env_parameter *parameter = &env->parameters[out->parameter];
     const char *at = equals;
@@ -89,7 +84,7 @@ static int read_variation(const struct env *env, const char *text, struct agent_
         double value = strtod(at + 1, &end);
         if (out->count == AGENT_CROWD_VALUES || end == at + 1 || (*end != ',' && *end != '\0') ||
             !(value >= parameter->min && value <= parameter->max))
-            return cli_complain(&flags, CLI_USAGE,
+            return cli_complain(&FLAGS, CLI_USAGE,
                                 "--vary: %s wants at most %d numbers from %g to %g", name,
                                 AGENT_CROWD_VALUES, parameter->min, parameter->max);
         out->value[out->count++] = value;
@@ -100,21 +95,21 @@ static int read_variation(const struct env *env, const char *text, struct agent_
 
 /* ---- the aggregation */
 
-static int open_door(const struct options *o, const char *token, struct http_out **out)
+static int agent_open_door(const struct agent_options *o, const char *token, struct http_out **out)
 {
     const struct http_out_settings settings = {
         .base = o->server, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
     const char *problem = http_out_open(&settings, out);
-    return !problem ? 0 : cli_complain(&flags, CLI_USAGE, "--server: %s", problem);
+    return !problem ? 0 : cli_complain(&FLAGS, CLI_USAGE, "--server: %s", problem);
 }
 
 /* TOKEN is one of an agent. */
-static int learn_terms(const struct options *o, const char *token, struct agent_terms *terms)
+static int learn_terms(const struct agent_options *o, const char *token, struct agent_terms *terms)
 {
     struct http_out *out = NULL;
     char path[80];
     struct http_out_answer answer;
-    int status = open_door(o, token, &out);
+    int status = agent_open_door(o, token, &out);
     if (status != 0)
         return status;
     snprintf(path, sizeof path, "/v1/aggregations/%s", o->aggregation);
@@ -123,11 +118,11 @@ static int learn_terms(const struct options *o, const char *token, struct agent_
                               ? agent_terms_read(answer.body, answer.size, terms)
                               : answer.problem.text;
     if (problem)
-        status = cli_complain(&flags, CLI_FAILED, "%s", problem);
+        status = cli_complain(&FLAGS, CLI_FAILED, "%s", problem);
     http_out_close(out);
     if (status == 0 && o->max_epsilon > 0 && terms->epsilon > o->max_epsilon)
         status =
-            cli_complain(&flags, CLI_FAILED,
+            cli_complain(&FLAGS, CLI_FAILED,
                          "an agent's reports would cost epsilon %g; --max-epsilon is %g. Nothing "
                          "was sent.",
                          terms->epsilon, o->max_epsilon);
@@ -135,15 +130,15 @@ static int learn_terms(const struct options *o, const char *token, struct agent_
 }
 
 /* The terms are asked for with an agent's token: of the one agent, or of one made for it. */
-static int begin(const struct options *o, struct agent_crowd_plan *plan)
+static int find_terms(const struct agent_options *o, struct agent_crowd_plan *plan)
 {
     if (!plan->admin)
         return learn_terms(o, plan->token, &plan->task.terms);
     struct http_out *admin = NULL;
     char token[256] = "", why[PROBLEM_LINE_SIZE] = "";
-    int status = open_door(o, plan->admin, &admin);
+    int status = agent_open_door(o, plan->admin, &admin);
     if (status == 0 && !agent_crowd_make(admin, 0, token, sizeof token, why, sizeof why))
-        status = cli_complain(&flags, CLI_FAILED, "%s", why);
+        status = cli_complain(&FLAGS, CLI_FAILED, "%s", why);
     http_out_close(admin);
     if (status == 0)
         status = learn_terms(o, token, &plan->task.terms);
@@ -151,16 +146,16 @@ static int begin(const struct options *o, struct agent_crowd_plan *plan)
     return status;
 }
 
-static int choose_world(const struct options *o, struct agent_crowd_plan *plan)
+static int choose_world(const struct agent_options *o, struct agent_crowd_plan *plan)
 {
     const struct agent_terms *terms = &plan->task.terms;
     const char *name = o->environment ? o->environment : terms->environment;
     const struct env *env = env_find(name);
     if (!env)
-        return cli_complain(&flags, CLI_USAGE,
+        return cli_complain(&FLAGS, CLI_USAGE,
                             "--environment: \"%s\" is not a world of this program", name);
     if (env->state_dim != terms->net.input || env->action_count != terms->net.actions)
-        return cli_complain(&flags, CLI_FAILED, "%s does not fit the aggregation's dimensions",
+        return cli_complain(&FLAGS, CLI_FAILED, "%s does not fit the aggregation's dimensions",
                             name);
     plan->task.env = env;
     for (unsigned i = 0; i < o->vary.count; i++) {
@@ -171,7 +166,7 @@ static int choose_world(const struct options *o, struct agent_crowd_plan *plan)
     return 0;
 }
 
-static int tell(const struct agent_crowd_report *report, bool json)
+static int agent_print_report(const struct agent_crowd_report *report, bool json)
 {
     char success[24] = "null";
     if (report->first_success > 0)
@@ -187,32 +182,25 @@ static int tell(const struct agent_crowd_report *report, bool json)
                " not asked; mean score %.1f, of the last %d %.1f; version %" PRId64 "\n",
                report->reported, report->stale, report->not_asked, report->mean_score,
                AGENT_CROWD_RECENT, report->mean_recent, report->version);
-    return report->failure[0] == '\0' ? 0 : cli_complain(&flags, CLI_FAILED, "%s", report->failure);
+    return report->failure[0] == '\0' ? 0 : cli_complain(&FLAGS, CLI_FAILED, "%s", report->failure);
 }
 
-static int check_tokens(const struct options *o, const struct agent_crowd_plan *plan)
+static int check_tokens(const struct agent_options *o, const struct agent_crowd_plan *plan)
 {
     if (o->agents > 1 && !plan->admin)
-        return cli_complain(&flags, CLI_USAGE, "several agents need TACET_ADMIN_TOKEN, to be made");
+        return cli_complain(&FLAGS, CLI_USAGE, "several agents need TACET_ADMIN_TOKEN, to be made");
     if (o->agents == 1 && !plan->token)
-        return cli_complain(&flags, CLI_USAGE, "TACET_TOKEN must hold the agent's token");
+        return cli_complain(&FLAGS, CLI_USAGE, "TACET_TOKEN must hold the agent's token");
     return 0;
 }
 
 int cli_agent(int argc, char **argv)
 {
-    struct options options = {
-        .server = getenv("TACET_SERVER"), .max_steps = 200, .agents = 1, .concurrency = 1};
+    struct agent_options options = {.json = false};
+    struct flags_found found;
     randombytes_buf(&options.seed, sizeof options.seed);
-    bool wants_help = false;
-    int status = cli_flags_read(&flags, argc, argv, &options, &wants_help);
-    if (wants_help) {
-        help();
-        return 0;
-    }
-    if (status == 0)
-        status = check_options(&options);
-    if (status != 0)
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
         return status;
     struct agent_crowd_plan plan = {
         .server = options.server,
@@ -225,12 +213,12 @@ int cli_agent(int argc, char **argv)
         .success = options.success};
     status = check_tokens(&options, &plan);
     if (status == 0)
-        status = begin(&options, &plan);
+        status = find_terms(&options, &plan);
     if (status == 0)
         status = choose_world(&options, &plan);
     if (status != 0)
         return status;
     struct agent_crowd_report report;
     agent_crowd_run(&plan, &report);
-    return tell(&report, options.json);
+    return agent_print_report(&report, options.json);
 }

@@ -2,62 +2,50 @@
  * token. Works before the server runs and beside it. */
 #include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "api/api.h"
 #include "api/books/client_create.h"
 #include "cli/cli.h"
-#include "cli/cli_flags.h"
+#include "server/clock.h"
 #include "server/data_dir.h"
 #include "server/database.h"
+#include "server/server.h"
 
-static const char HELP[] =
-    "usage: tacet client create [--data DIR] --role ROLE --name NAME\n\n"
-    "Makes a client and prints its token, once, alone on standard output. Works before the\n"
-    "server runs and beside it.\n\n"
-    "  --data DIR   data directory of the server (default ./data)      TACET_DATA\n"
-    "  --role ROLE  admin, steward, contributor, student, agent or auditor\n"
-    "  --name NAME  a name for people to read\n\n"
-    "On a directory without a database it makes an empty service, and says so on standard error.\n"
-    "Listing and revoking clients are HTTP calls of an admin: GET /v1/clients, and\n"
-    "DELETE /v1/clients/{id}.\n";
-
-struct request {
+struct client_options {
     const char *data, *role, *name;
 };
 
-/* 0: read; otherwise an exit code, one line said. */
-static int read_flags(int argc, char **argv, struct request *out)
-{
-    for (int i = 0; i < argc; i++) {
-        const char **value = strcmp(argv[i], "--data") == 0   ? &out->data
-                             : strcmp(argv[i], "--role") == 0 ? &out->role
-                             : strcmp(argv[i], "--name") == 0 ? &out->name
-                                                              : NULL;
-        if (!value) {
-            fprintf(stderr, "tacet client create: %s: no such flag; --help lists them\n", argv[i]);
-            return 2;
-        }
-        if (!cli_value_follows(argc, argv, i)) {
-            fprintf(stderr, "tacet client create: %s: a value must follow\n", argv[i]);
-            return 2;
-        }
-        *value = argv[++i];
-    }
-    if (!out->role || !out->name) {
-        fprintf(stderr, "tacet client create: %s is missing\n", !out->role ? "--role" : "--name");
-        return 2;
-    }
-    return 0;
-}
+#define FLAG_OPTIONS struct client_options
+
+static const struct flag TABLE[] = {
+    {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
+    {"role", AS_ANY_TEXT(role), NULL, "ROLE",
+     "admin, steward, contributor, student, agent or auditor", FLAG_REQUIRED},
+    {"name", AS_ANY_TEXT(name), NULL, "NAME", "a name for people to read", FLAG_REQUIRED},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet client create",
+    .usage = "usage: tacet client create [--data DIR] --role ROLE --name NAME\n\n"
+             "Makes a client and prints its token, once, alone on standard output. Works before "
+             "the\n"
+             "server runs and beside it.\n\n",
+    .table = TABLE,
+    .count = sizeof TABLE / sizeof TABLE[0],
+    .notes = "On a directory without a database it makes an empty service, and says so on standard "
+             "error.\n"
+             "Listing and revoking clients are HTTP calls of an admin: GET /v1/clients, and\n"
+             "DELETE /v1/clients/{id}.\n",
+};
 
 /* False: ERROR holds a sentence. */
-static bool create(const struct request *request, char token[160], char *error, size_t error_size)
+static bool create_client(const struct client_options *request, char token[160], char *error,
+                          size_t error_size)
 {
     struct api_settings settings = {
-        .now_ms = cli_now_ms, .cors_origins = "", .version = TACET_VERSION};
+        .now_ms = clock_now_ms, .cors_origins = "", .version = TACET_VERSION};
     struct database *database = NULL;
     struct app *app = NULL;
     bool created = false;
@@ -74,8 +62,11 @@ static bool create(const struct request *request, char token[160], char *error, 
     if (!db)
         goto cleanup;
     app = api_open(&settings);
-    const char *why =
-        !app ? "memory is short" : api_client_create(app, db, request->name, request->role, token);
+    if (!app) {
+        snprintf(error, error_size, "the service cannot be set up");
+        goto cleanup;
+    }
+    const char *why = api_client_create(app, db, request->name, request->role, token);
     created = !why;
     if (!created)
         snprintf(error, error_size, "%s", why);
@@ -91,27 +82,21 @@ cleanup:
 
 int cli_client(int argc, char **argv)
 {
-    for (int i = 0; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(HELP, stdout);
-            return 0;
-        }
-    if (argc < 1 || strcmp(argv[0], "create") != 0) {
-        fprintf(stderr, "tacet client: the one thing it does is \"create\"; see --help\n");
-        return 2;
+    struct client_options options = {.role = NULL};
+    struct flags_found found;
+    bool creates = argc > 0 && strcmp(argv[0], "create") == 0;
+    bool help = argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0);
+    if (!creates && !help) {
+        fprintf(stderr, "tacet client: its one command is \"create\"; --help shows it\n");
+        return CLI_USAGE;
     }
-    const char *data = getenv("TACET_DATA");
-    struct request request = {.data = data ? data : "./data"};
-    int wrong = read_flags(argc - 1, argv + 1, &request);
-    if (wrong != 0)
-        return wrong;
-    char token[160] = "";
-    char error[512] = "";
-    if (!create(&request, token, error, sizeof error)) {
-        fprintf(stderr, "tacet client create: %s\n", error);
-        return 1;
-    }
+    int status = cli_read_flags(&FLAGS, argc - creates, argv + creates, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    char token[160] = "", error[CLI_ERROR_SIZE] = "";
+    if (!create_client(&options, token, error, sizeof error))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     printf("%s\n", token);
     sodium_memzero(token, sizeof token);
-    return fflush(stdout) == 0 ? 0 : 1;
+    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }

@@ -1,8 +1,5 @@
 /* tacet epsilon: from flags or a file of events to a plan, from the plan to figures. It reads no
  * database and no environment: those are settings of the service. */
-#include "cli/cli_epsilon.h"
-
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,45 +13,12 @@
 #include "cli/epsilon_lines.h"
 #include "cli/epsilon_mechanisms.h"
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
 #define EVENTS_MAX  ((size_t)1 << 20) /* bytes of --events */
 #define LEAST_NOISE 0.05              /* what --find looks at, over sensitivity */
 #define MOST_NOISE  1e6
 #define MOST_STEPS  1e12
 
-static void print_help(void)
-{
-    puts("usage: tacet epsilon --mechanism NAME [flags] --delta D\n"
-         "       tacet epsilon --events FILE --delta D\n\n"
-         "Says what a mechanism costs, certified from above and from below, by the accountants\n"
-         "that the service charges by.\n");
-    const struct epsilon_mechanism *mechanism;
-    for (unsigned i = 0; (mechanism = epsilon_mechanism_at(i)); i++) {
-        printf("  %s: %s\n     ", mechanism->name, mechanism->summary);
-        for (unsigned flag = 0; flag < FLAG_COUNT; flag++)
-            if (mechanism->needs & FLAG_BIT(flag))
-                printf(" --%s", epsilon_flag_name((enum epsilon_flag)flag));
-        puts("");
-    }
-    puts("");
-    epsilon_flags_help();
-    puts("  --find            NAME   solve for noise-multiplier (sigma, scale) or steps\n"
-         "  --events          FILE   a tree of DpEvents in JSON, or an array of them; - reads\n"
-         "                           standard input\n"
-         "  --json                   print one JSON object\n"
-         "  --help                   this text");
-}
-
 /* ---- figures */
-
-static int complain_of(enum accountant_status status)
-{
-    if (status == ACCOUNTANT_NO_MEMORY)
-        return epsilon_complain(EXIT_FAILED, "out of memory");
-    return epsilon_complain(EXIT_FAILED, "no finite figure can be certified: too little noise, "
-                                         "more left to chance than delta, or extreme numbers");
-}
 
 static void add_report(const struct privacy_question *question, const struct privacy_report *report,
                        struct epsilon_lines *out)
@@ -92,8 +56,8 @@ static void add_paper(const struct composition *plan, double delta, struct epsil
                          "by the published formula, which is no guarantee");
 }
 
-static int price(const struct epsilon_options *options, const struct composition *plan,
-                 struct epsilon_lines *out)
+static int price_plan(const struct epsilon_options *options, const struct composition *plan,
+                      struct epsilon_lines *out)
 {
     bool for_delta = options->given & FLAG_BIT(FLAG_EPSILON);
     struct privacy_question question = {for_delta,
@@ -101,7 +65,9 @@ static int price(const struct epsilon_options *options, const struct composition
     struct privacy_report report;
     enum accountant_status status = privacy_report_make(plan, &question, PRIVACY_FULL, &report);
     if (status != ACCOUNTANT_OK)
-        return complain_of(status);
+        return cli_complain(&epsilon_flags, CLI_FAILED,
+                            "no finite figure can be certified: too little noise, more left to "
+                            "chance than delta, or extreme numbers");
     add_report(&question, &report, out);
     if (!for_delta)
         add_paper(plan, question.at, out);
@@ -116,8 +82,8 @@ struct family {
     enum epsilon_flag flag;
 };
 
-static enum composition_status member(const void *context, double parameter,
-                                      struct composition *out)
+static enum composition_status family_member(const void *context, double parameter,
+                                             struct composition *out)
 {
     struct family family = *(const struct family *)context;
     family.options.value[family.flag] = parameter;
@@ -129,54 +95,48 @@ static const struct accountant *accountant_of(const struct family *family, doubl
 {
     struct composition plan = {0};
     const struct accountant *accountant = NULL;
-    if (member(family, parameter, &plan) == COMPOSITION_OK)
+    if (family_member(family, parameter, &plan) == COMPOSITION_OK)
         accountant = privacy_report_accountant(&plan);
     composition_clear(&plan);
     return accountant;
 }
 
-static int search(const struct family *family, double *out)
+static int search_family(const struct family *family, double *out)
 {
     const double *v = family->options.value;
     bool steps = family->flag == FLAG_STEPS;
     double unit = family->options.given & FLAG_BIT(FLAG_SENSITIVITY) ? v[FLAG_SENSITIVITY] : 1.0;
     struct accountant_budget budget = {v[FLAG_TARGET_EPSILON], v[FLAG_DELTA]};
-    struct accountant_found found;
+    struct accountant_found found = {0};
     const struct accountant *accountant = accountant_of(family, steps ? 1.0 : unit);
     if (!accountant)
-        return EXIT_USAGE; /* the plan has said why */
+        return CLI_USAGE; /* the plan has said why */
     enum accountant_search_status status =
-        steps ? accountant_most_runs(accountant, member, family, &budget, MOST_STEPS, &found)
-              : accountant_least_noise(accountant, member, family, &budget, LEAST_NOISE * unit,
-                                       MOST_NOISE * unit, &found);
-    switch (status) {
-    case ACCOUNTANT_SEARCH_OK:
-        *out = found.parameter;
+        steps ? accountant_most_runs(accountant, family_member, family, &budget, MOST_STEPS, &found)
+              : accountant_least_noise(accountant, family_member, family, &budget,
+                                       LEAST_NOISE * unit, MOST_NOISE * unit, &found);
+    *out = found.parameter;
+    if (status == ACCOUNTANT_SEARCH_OK)
         return 0;
-    case ACCOUNTANT_SEARCH_NO_MEMORY:
-        return epsilon_complain(EXIT_FAILED, "out of memory");
-    case ACCOUNTANT_SEARCH_NOTHING_FITS:
-    case ACCOUNTANT_SEARCH_BAD:
-    case ACCOUNTANT_SEARCH_UNSUPPORTED:
-        break;
-    }
-    return epsilon_complain(EXIT_FAILED, "not even %s costs as little as --target-epsilon",
-                            steps ? "one step" : "noise of a million times the sensitivity");
+    return cli_complain(&epsilon_flags, CLI_FAILED,
+                        "not even %s costs as little as --target-epsilon",
+                        steps ? "one step" : "noise of a million times the sensitivity");
 }
 
 /* The flag that --find names. */
-static int find_flag(const struct epsilon_options *options,
-                     const struct epsilon_mechanism *mechanism, enum epsilon_flag *out)
+static int find_solved_flag(const struct epsilon_options *options,
+                            const struct epsilon_mechanism *mechanism, enum epsilon_flag *out)
 {
     *out = epsilon_flag_find(options->find);
-    bool solvable =
-        mechanism->plan && *out != FLAG_COUNT && (*out == FLAG_STEPS || *out == mechanism->noise);
+    bool solvable = mechanism->plan && *out != EPSILON_FLAGS &&
+                    (*out == FLAG_STEPS || *out == mechanism->noise);
     if (!solvable)
-        return epsilon_complain(EXIT_USAGE, "--find: \"%s\" is nothing to solve %s for",
-                                options->find, mechanism->name);
+        return cli_complain(&epsilon_flags, CLI_USAGE, "--find: \"%s\" is nothing to solve %s for",
+                            options->find, mechanism->name);
     if (options->given & FLAG_BIT(*out))
-        return epsilon_complain(EXIT_USAGE, "--%s is given, but it is what --find solves for",
-                                epsilon_flag_name(*out));
+        return cli_complain(&epsilon_flags, CLI_USAGE,
+                            "--%s is given, but it is what --find solves for",
+                            epsilon_flag_name(*out));
     return 0;
 }
 
@@ -186,18 +146,18 @@ static const char *name_of_found(enum epsilon_flag flag)
     return flag == FLAG_NOISE_MULTIPLIER ? "noise_multiplier" : epsilon_flag_name(flag);
 }
 
-static int solve(const struct epsilon_options *options, const struct epsilon_mechanism *mechanism,
-                 struct epsilon_lines *out)
+static int solve_for(const struct epsilon_options *options,
+                     const struct epsilon_mechanism *mechanism, struct epsilon_lines *out)
 {
     struct family family = {.mechanism = mechanism, .options = *options};
-    int status = find_flag(options, mechanism, &family.flag);
+    int status = find_solved_flag(options, mechanism, &family.flag);
     unsigned given = FLAG_BIT(FLAG_DELTA) | FLAG_BIT(FLAG_TARGET_EPSILON);
     unsigned needs = (mechanism->needs & ~FLAG_BIT(family.flag)) | given;
     if (status == 0)
         status = epsilon_flags_check(options, needs, mechanism->may, mechanism->name);
     double found = 0.0;
     if (status == 0)
-        status = search(&family, &found);
+        status = search_family(&family, &found);
     if (status != 0)
         return status;
     struct composition plan = {0};
@@ -206,53 +166,27 @@ static int solve(const struct epsilon_options *options, const struct epsilon_mec
                          family.flag == FLAG_STEPS ? "the most" : "the least");
     status = mechanism->plan(&family.options, &plan);
     if (status == 0)
-        status = price(&family.options, &plan, out);
+        status = price_plan(&family.options, &plan, out);
     composition_clear(&plan);
     return status;
 }
 
 /* ---- --events */
 
-/* All of FILE, malloc'ed; NULL after one line. */
-static char *read_file(const char *name, size_t *out_size)
-{
-    bool standard = strcmp(name, "-") == 0;
-    FILE *file = standard ? stdin : fopen(name, "rb");
-    char *bytes = file ? malloc(EVENTS_MAX + 1) : NULL;
-    if (!file) {
-        epsilon_complain(EXIT_USAGE, "--events: cannot read %s: %s", name, strerror(errno));
-        return NULL;
-    }
-    bool good = bytes != NULL;
-    *out_size = good ? fread(bytes, 1, EVENTS_MAX + 1, file) : 0;
-    if (!good)
-        epsilon_complain(EXIT_FAILED, "out of memory");
-    else if (ferror(file))
-        good = epsilon_complain(EXIT_USAGE, "--events: cannot read %s", name) == 0;
-    else if (*out_size > EVENTS_MAX)
-        good = epsilon_complain(EXIT_USAGE, "--events: %s is larger than 1 MiB", name) == 0;
-    if (!standard)
-        fclose(file);
-    if (good)
-        return bytes;
-    free(bytes);
-    return NULL;
-}
-
 static int read_events(const char *name, struct composition *out)
 {
     struct event events = {0};
-    char fault[EVENT_TEXT_FAULT_SIZE];
+    char fault[EVENT_TEXT_FAULT_SIZE], error[CLI_ERROR_SIZE];
     const char *why = NULL;
     size_t size = 0;
-    char *bytes = read_file(name, &size);
+    char *bytes = cli_read_file(name, EVENTS_MAX, &size, error);
     if (!bytes)
-        return EXIT_USAGE;
+        return cli_complain(&epsilon_flags, CLI_USAGE, "--events: %s", error);
     int status = 0;
     if (!event_text_read(bytes, size, &events, fault))
-        status = epsilon_complain(EXIT_USAGE, "--events: %s", fault);
+        status = cli_complain(&epsilon_flags, CLI_USAGE, "--events: %s", fault);
     else if (event_flatten(&events, out, &why) != EVENT_OK)
-        status = epsilon_complain(EXIT_USAGE, "--events: cannot be priced: %s", why);
+        status = cli_complain(&epsilon_flags, CLI_USAGE, "--events: cannot be priced: %s", why);
     event_clear(&events);
     free(bytes);
     return status;
@@ -266,8 +200,8 @@ static int check_question(const struct epsilon_options *options)
     bool delta = options->given & FLAG_BIT(FLAG_DELTA);
     bool epsilon = options->given & FLAG_BIT(FLAG_EPSILON);
     if (delta && epsilon)
-        return epsilon_complain(EXIT_USAGE, "--epsilon: --delta is given already");
-    return delta || epsilon ? 0 : epsilon_complain(EXIT_USAGE, "--delta is missing");
+        return cli_complain(&epsilon_flags, CLI_USAGE, "--epsilon: --delta is given already");
+    return delta || epsilon ? 0 : cli_complain(&epsilon_flags, CLI_USAGE, "--delta is missing");
 }
 
 static int answer_plan(const struct epsilon_options *options,
@@ -283,28 +217,29 @@ static int answer_plan(const struct epsilon_options *options,
     if (status == 0)
         status = mechanism ? mechanism->plan(options, &plan) : read_events(options->events, &plan);
     if (status == 0)
-        status = price(options, &plan, out);
+        status = price_plan(options, &plan, out);
     composition_clear(&plan);
     return status;
 }
 
-static int answer(const struct epsilon_options *options, struct epsilon_lines *out)
+static int find_answer(const struct epsilon_options *options, struct epsilon_lines *out)
 {
     bool target = options->given & FLAG_BIT(FLAG_TARGET_EPSILON);
-    if ((!options->mechanism) == (options->events == NULL))
-        return epsilon_complain(EXIT_USAGE, "either --mechanism or --events is needed");
-    if (target != (options->find != NULL))
-        return epsilon_complain(EXIT_USAGE, "--target-epsilon and --find go together");
+    if (!options->mechanism == !options->events)
+        return cli_complain(&epsilon_flags, CLI_USAGE, "either --mechanism or --events is needed");
+    if (target == !options->find)
+        return cli_complain(&epsilon_flags, CLI_USAGE, "--target-epsilon and --find go together");
     if (options->events && options->find)
-        return epsilon_complain(EXIT_USAGE, "--find: is nothing for --events");
+        return cli_complain(&epsilon_flags, CLI_USAGE, "--find: is nothing for --events");
     if (options->events)
         return answer_plan(options, NULL, out);
     const struct epsilon_mechanism *mechanism = epsilon_mechanism_find(options->mechanism);
     if (!mechanism)
-        return epsilon_complain(EXIT_USAGE, "--mechanism: there is no \"%s\"; --help lists them",
-                                options->mechanism);
+        return cli_complain(&epsilon_flags, CLI_USAGE,
+                            "--mechanism: there is no \"%s\"; --help lists them",
+                            options->mechanism);
     if (options->find)
-        return solve(options, mechanism, out);
+        return solve_for(options, mechanism, out);
     if (mechanism->plan)
         return answer_plan(options, mechanism, out);
     int status = epsilon_flags_check(options, mechanism->needs, mechanism->may, mechanism->name);
@@ -313,19 +248,17 @@ static int answer(const struct epsilon_options *options, struct epsilon_lines *o
 
 int cli_epsilon(int argc, char **argv)
 {
-    struct epsilon_options options;
+    struct epsilon_options options = {.given = 0};
     struct epsilon_lines lines = {0};
-    int status = epsilon_flags_read(argc, argv, &options);
-    if (status != 0)
+    struct flags_found found;
+    int status = cli_read_flags(&epsilon_flags, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
         return status;
-    if (options.help) {
-        print_help();
-        return 0;
-    }
-    status = answer(&options, &lines);
+    options.given = found.given;
+    status = find_answer(&options, &lines);
     if (status != 0)
         return status;
     if (!epsilon_lines_print(&lines, options.json))
-        return epsilon_complain(EXIT_FAILED, "cannot write to standard output");
-    return 0;
+        return cli_complain(&epsilon_flags, CLI_FAILED, "cannot write to standard output");
+    return CLI_DONE;
 }

@@ -2,8 +2,6 @@
  * expert_crew.c, their text in expert_lines.c; it goes to files (expert_output.c) and to a server
  * (expert_upload.c), and expert_state.c knows how far. Standard output carries nothing but
  * trajectories. */
-#include "cli/cli_experts.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -50,13 +48,14 @@ static int write_picture(const struct expert_options *options, const struct retu
 {
     FILE *out = fopen(options->plot, "w");
     if (!out)
-        return expert_complain(EXPERT_FAILED, "cannot write %s: %s", options->plot,
-                               strerror(errno));
+        return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", options->plot,
+                            strerror(errno));
     returns_plot(report, sorted, out);
     bool whole = !ferror(out);
     if (fclose(out) == 0 && whole)
         return 0;
-    return expert_complain(EXPERT_FAILED, "cannot write %s: %s", options->plot, strerror(errno));
+    return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", options->plot,
+                        strerror(errno));
 }
 
 static int write_numbers(const struct expert_options *options, const struct returns_report *report)
@@ -70,7 +69,8 @@ static int write_numbers(const struct expert_options *options, const struct retu
     bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
     FILE *out = fopen(path, "w");
     if (!out)
-        return expert_complain(EXPERT_FAILED, "cannot write %s: %s", path, strerror(errno));
+        return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path,
+                            strerror(errno));
     if (json)
         returns_report_json(report, out);
     else
@@ -78,7 +78,7 @@ static int write_numbers(const struct expert_options *options, const struct retu
     bool whole = !ferror(out);
     if (fclose(out) == 0 && whole)
         return 0;
-    return expert_complain(EXPERT_FAILED, "cannot write %s: %s", path, strerror(errno));
+    return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
 
 /* Reports and plots as the flags say. RETURNS is sorted. */
@@ -91,7 +91,7 @@ static int report_on(const struct run *run, double *returns, size_t count)
         return 0;
     if (!returns_of_random(request->env, request->max_steps, RANDOM_EPISODES, request->seed,
                            &random))
-        return expert_complain(EXPERT_FAILED, "out of memory");
+        return cli_complain(&expert_flags, CLI_FAILED, "out of memory");
     returns_report_make(returns, count, random, &report);
     report.world = request->env->name;
     report.max_steps = request->max_steps;
@@ -107,7 +107,7 @@ static int report_on_file(const struct run *run)
     size_t count = 0;
     char error[512];
     if (!returns_file_read(run->options.from, run->request.env, &returns, &count, error))
-        return expert_complain(EXPERT_FAILED, "%s", error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", error);
     int status = report_on(run, returns, count);
     free(returns);
     return status;
@@ -162,14 +162,14 @@ static int begin_upload(struct run *run)
     };
     bool complete = run->state.settings == expert_request_settings(&run->request);
     if (!expert_upload_open(&run->upload, &settings))
-        return expert_complain(EXPERT_USAGE, "--upload: %s", run->upload.error);
+        return cli_complain(&expert_flags, CLI_USAGE, "--upload: %s", run->upload.error);
     if (http_out_in_clear(o->upload))
         fprintf(stderr, "tacet experts: warning: plain HTTP to another machine: everybody on the "
                         "way can read the token\n");
     if (!expert_upload_begin(&run->upload, run->state.dataset, complete))
-        return expert_complain(EXPERT_FAILED, "%s", run->upload.error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.error);
     if (!expert_state_dataset(&run->state, run->upload.dataset))
-        return expert_complain(EXPERT_FAILED, "%s", run->state.error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->state.error);
     fprintf(stderr, "tacet experts: uploading to dataset %s%s\n", run->upload.dataset,
             run->upload.replayed ? ", which an earlier run of this command has made" : "");
     return 0;
@@ -180,7 +180,7 @@ static int open_file(struct run *run, enum output_file which, const char *path)
     struct expert_output *file = &run->files[which];
     if (expert_output_open(file, path, run->state.offset[which]))
         return 0;
-    return expert_complain(EXPERT_FAILED, "%s", file->error);
+    return cli_complain(&expert_flags, CLI_FAILED, "%s", file->error);
 }
 
 static int open_files(struct run *run)
@@ -201,12 +201,13 @@ static int begin(struct run *run)
 {
     run->flags = expert_flags_line(&run->options);
     if (!run->flags || !find_state_path(run, &run->state_path))
-        return expert_complain(EXPERT_FAILED, "out of memory");
+        return cli_complain(&expert_flags, CLI_FAILED, "out of memory");
     // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): end() frees both texts
     enum expert_state_status status = expert_state_open(&run->state, run->state_path, run->flags);
     if (status != EXPERT_STATE_OK)
-        return expert_complain(status == EXPERT_STATE_OTHER_RUN ? EXPERT_USAGE : EXPERT_FAILED,
-                               "%s", run->state.error);
+        return cli_complain(&expert_flags,
+                            status == EXPERT_STATE_OTHER_RUN ? CLI_USAGE : CLI_FAILED, "%s",
+                            run->state.error);
     run->request.first_setting = run->state.settings;
     int exit_status = begin_upload(run);
     if (exit_status == 0)
@@ -233,16 +234,16 @@ static int deliver(struct run *run, const struct expert_text *text)
     enum inflate_encoding encoding =
         policies->handle < 0 ? INFLATE_IDENTITY : deflate_of_ending(policies->name);
     if (!write_file(lines, INFLATE_IDENTITY, text->trajectories, text->trajectories_size))
-        return expert_complain(EXPERT_FAILED, "%s", lines->error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", lines->error);
     if (!write_file(policies, encoding, text->policies, text->policies_size))
-        return expert_complain(EXPERT_FAILED, "%s", policies->error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", policies->error);
     if (run->options.upload && !expert_upload_setting(&run->upload, run->state.settings, text)) {
         progress_clear(&run->progress);
-        return expert_complain(EXPERT_FAILED, "%s", run->upload.error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.error);
     }
     const uint64_t sizes[EXPERT_STATE_FILES] = {lines->size, policies->size};
     if (!expert_state_add(&run->state, sizes, text->returns, (size_t)text->experts))
-        return expert_complain(EXPERT_FAILED, "%s", run->state.error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->state.error);
     return 0;
 }
 
@@ -253,7 +254,7 @@ static int work(struct run *run)
     int status = 0;
     struct expert_crew *crew = expert_crew_start(&run->request, (unsigned)run->options.threads);
     if (!crew)
-        return expert_complain(EXPERT_FAILED, "cannot start a thread: out of memory");
+        return cli_complain(&expert_flags, CLI_FAILED, "cannot start a thread: out of memory");
     progress_begin(&run->progress, "experts", run->request.experts, run->state.experts);
     while (status == 0 && expert_crew_take(crew, &text, &failure)) {
         status = deliver(run, &text);
@@ -262,17 +263,17 @@ static int work(struct run *run)
     }
     progress_end(&run->progress, status == 0 && !failure);
     expert_crew_stop(crew);
-    return failure ? expert_complain(EXPERT_FAILED, "%s", failure) : status;
+    return failure ? cli_complain(&expert_flags, CLI_FAILED, "%s", failure) : status;
 }
 
 static int finish(struct run *run)
 {
     for (int f = 0; f < EXPERT_STATE_FILES; f++)
         if (!expert_output_close(&run->files[f]))
-            return expert_complain(EXPERT_FAILED, "%s", run->files[f].error);
+            return cli_complain(&expert_flags, CLI_FAILED, "%s", run->files[f].error);
     if (run->options.seal) {
         if (!expert_upload_seal(&run->upload))
-            return expert_complain(EXPERT_FAILED, "%s", run->upload.error);
+            return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.error);
         fprintf(stderr, "tacet experts: dataset %s is sealed\n", run->upload.dataset);
     }
     return report_on(run, run->state.returns, run->state.experts);
@@ -324,11 +325,9 @@ int cli_experts(int argc, char **argv)
 {
     struct run run = {.state = {.handle = -1}, .files = {{.handle = -1}, {.handle = -1}}};
     int status = expert_flags_read(argc, argv, &run.options);
-    if (status == 0 && run.options.help)
-        expert_flags_help();
-    else if (status == 0)
+    if (status == CLI_GO_ON)
         status = expert_flags_request(&run.options, &run.request);
-    if (status == 0 && !run.options.help) {
+    if (status == CLI_GO_ON) {
         /* A reader that goes away is a failed write, which is reported, not a silent death. */
         signal(SIGPIPE, SIG_IGN);
         status = run.options.from ? report_on_file(&run) : make_experts(&run);

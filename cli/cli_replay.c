@@ -1,143 +1,65 @@
 /* tacet replay: reads files of recorded episodes, plays them again in our worlds, and says how far
  * they are apart. A file that cannot be read is one line on standard error and exit code 2; the
  * others are compared all the same. */
-#include "cli/cli_replay.h"
-
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/wire/replay_file.h"
 #include "api/wire/replay_json.h"
+#include "cli/cli.h"
+#include "memory/memory.h"
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+#define REPLAY_FILE_MAX ((size_t)64 << 20) /* bytes */
 
-#define FILE_MAX       ((size_t)64 << 20) /* bytes */
-#define LINE_MAX_BYTES 1200
-
-struct options {
-    bool json, help, given; /* given: --tolerance */
-    double tolerance;
-    char **files;
-    int file_count;
+struct replay_options {
+    bool json;
+    double tolerance; /* below 0: the world's own */
 };
 
-/* What all files came to. */
-struct tally {
-    size_t agree, differ, skipped;
-    bool begun; /* an object of JSON has been printed */
+#define FLAG_OPTIONS struct replay_options
+
+static const struct flag TABLE[] = {
+    {"tolerance", AS_NUMBER(tolerance, 0, FLAG_UNBOUNDED), NULL, "X",
+     "the largest error that agrees, instead of the world's own", 0},
+    {"json", AS_SWITCH(json), NULL, "", "print one JSON object", 0},
 };
 
-static void print_help(void)
+static void print_tolerances(FILE *out)
 {
-    puts(
+    unsigned count;
+    const struct replay_world *all = replay_all(&count);
+    fputs("The largest errors that agree, unless --tolerance says otherwise:\n\n", out);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(out, "  %-13s %g%s (%s)\n", all[i].env->name, all[i].tolerance,
+                all[i].tolerance_at ? " and more in later steps" : "", all[i].error_meaning);
+    fputs("\n", out);
+}
+
+static const struct flags FLAGS = {
+    .program = "tacet replay",
+    .usage =
         "usage: tacet replay [flags] FILE...\n\n"
         "Plays recorded episodes again and compares every state, reward and flag with the\n"
         "recording. Each step starts from the recorded state before it; the lunar lander's\n"
         "episodes are played from their start. Exit code 0: all agree, 1: one does not, 2: a file\n"
-        "cannot be read. FILE is JSON as in tests/golden/environments; - reads standard input.\n\n"
-        "  --tolerance X   largest error that agrees, instead of the world's own:");
-    unsigned count;
-    const struct replay_world *all = replay_all(&count);
-    for (unsigned i = 0; i < count; i++)
-        printf("                    %-13s %g%s (%s)\n", all[i].env->name, all[i].tolerance,
-               all[i].tolerance_at ? " and more in later steps" : "", all[i].error_meaning);
-    puts("  --json          print one JSON object\n"
-         "  --help          this text");
-}
+        "cannot be read. FILE is JSON as in tests/golden/environments; - reads standard input.\n\n",
+    .more = print_tolerances,
+    .table = TABLE,
+    .count = sizeof TABLE / sizeof TABLE[0],
+    .takes_arguments = true,
+};
 
-/* One line on standard error, whatever the bytes of names and files are; gives STATUS. */
-__attribute__((format(printf, 2, 3))) static int complain(int status, const char *format, ...)
-{
-    char line[LINE_MAX_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    for (char *c = line; *c != '\0'; c++)
-        *c = iscntrl((unsigned char)*c) ? '?' : *c;
-    fprintf(stderr, "tacet replay: %s\n", line);
-    return status;
-}
-
-/* ---- flags */
-
-static int read_tolerance(const char *text, struct options *out)
-{
-    char *end = NULL;
-    double x = text ? strtod(text, &end) : NAN;
-    if (!text || end == text || *end != '\0' || !isfinite(x) || x < 0.0)
-        return complain(EXIT_USAGE, "--tolerance: \"%s\" is not a number from 0 on",
-                        text ? text : "");
-    out->given = true;
-    out->tolerance = x;
-    return 0;
-}
-
-static int read_options(int argc, char **argv, struct options *out)
-{
-    int status = 0;
-    for (int i = 0; i < argc && status == 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            out->help = true;
-        else if (strcmp(argv[i], "--json") == 0)
-            out->json = true;
-        else if (strcmp(argv[i], "--tolerance") == 0)
-            status = read_tolerance(argv[++i], out);
-        else if (strncmp(argv[i], "--tolerance=", 12) == 0)
-            status = read_tolerance(argv[i] + 12, out);
-        else if (argv[i][0] == '-' && argv[i][1] != '\0')
-            status = complain(EXIT_USAGE, "unknown flag \"%s\" (try --help)", argv[i]);
-        else
-            out->files[out->file_count++] = argv[i];
-    if (status == 0 && !out->help && out->file_count == 0)
-        return complain(EXIT_USAGE, "no file is named (try --help)");
-    return status;
-}
-
-/* ---- files */
-
-/* All of FILE, malloc'ed; NULL after one line. */
-static char *read_file(const char *name, size_t *out_size)
-{
-    bool standard = strcmp(name, "-") == 0;
-    FILE *file = standard ? stdin : fopen(name, "rb");
-    char *bytes = NULL;
-    size_t used = 0, room = 0;
-    bool good = file != NULL;
-    while (good && !feof(file)) {
-        if (used == room) {
-            room = room > 0 ? 2 * room : (size_t)1 << 16;
-            char *more = room <= 2 * FILE_MAX ? realloc(bytes, room) : NULL;
-            good = more != NULL;
-            bytes = more ? more : bytes;
-            if (!good)
-                break;
-        }
-        used += fread(bytes + used, 1, room - used, file);
-        good = !ferror(file);
-    }
-    if (!file || (!good && ferror(file)))
-        complain(EXIT_USAGE, "%s: cannot be read: %s", name, strerror(errno));
-    else if (!good || used > FILE_MAX)
-        good = complain(0, "%s: larger than 64 MiB, or out of memory", name) != 0;
-    if (file && !standard)
-        fclose(file);
-    *out_size = used;
-    if (good)
-        return bytes;
-    free(bytes);
-    return NULL;
-}
+/* What all files came to. */
+struct replay_tally {
+    size_t agree, differ, skipped;
+    bool begun; /* an object of JSON has been printed */
+};
 
 /* ---- one file */
 
-static bool agrees(const struct replay_result *r)
+static bool result_agrees(const struct replay_result *r)
 {
     return r->states_agree && r->rewards_agree && r->flags_agree;
 }
@@ -182,6 +104,12 @@ static void print_file(const char *name, const struct replay_file *file,
         print_case(&file->cases[i], &results[i]);
 }
 
+/* NULL: the world's own. */
+static const double *chosen_tolerance(const struct replay_options *options)
+{
+    return options->tolerance >= 0 ? &options->tolerance : NULL;
+}
+
 /* Replays every case that is for this world. 0, or after one line the exit code. */
 static int replay_cases(const char *name, const struct replay_file *file, const double *tolerance,
                         struct replay_result *results)
@@ -196,62 +124,70 @@ static int replay_cases(const char *name, const struct replay_file *file, const 
         case REPLAY_DONE:
             break;
         case REPLAY_NO_MEMORY:
-            return complain(EXIT_FAILED, "out of memory");
+            return cli_complain(&FLAGS, CLI_FAILED, "%s: too large for this machine", name);
         case REPLAY_NO_SUCH_STATE:
-            return complain(EXIT_USAGE, "%s: /cases/%zu has a start or a state that is none of %s",
-                            name, i, file->world->env->name);
+            return cli_complain(&FLAGS, CLI_USAGE,
+                                "%s: /cases/%zu has a start or a state that is none of %s", name, i,
+                                file->world->env->name);
         }
     }
-    return compared > 0 ? 0
-                        : complain(EXIT_USAGE, "%s: no case is of our %s; the first: %s", name,
-                                   file->world->env->name, file->cases[0].reason);
+    if (compared > 0)
+        return 0;
+    return cli_complain(&FLAGS, CLI_USAGE, "%s: no case is of our %s; the first: %s", name,
+                        file->world->env->name, file->cases[0].reason);
 }
 
-/* Prints what came out; false when memory or standard output ends. */
-static bool show(const struct options *options, const char *name, const struct replay_file *file,
-                 const struct replay_result *results, struct tally *tally)
+static void count_results(const struct replay_file *file, const struct replay_result *results,
+                          struct replay_tally *tally)
 {
-    const double *tolerance = options->given ? &options->tolerance : NULL;
     for (size_t i = 0; i < file->count; i++)
-        ++*(file->cases[i].reason[0] != '\0' ? &tally->skipped
-            : agrees(&results[i])            ? &tally->agree
-                                             : &tally->differ);
+        if (file->cases[i].reason[0] != '\0')
+            tally->skipped++;
+        else if (result_agrees(&results[i]))
+            tally->agree++;
+        else
+            tally->differ++;
+}
+
+static int show_results(const struct replay_options *options, const char *name,
+                        const struct replay_file *file, const struct replay_result *results,
+                        struct replay_tally *tally)
+{
+    const double *tolerance = chosen_tolerance(options);
+    count_results(file, results, tally);
     if (!options->json) {
         print_file(name, file, results, tolerance);
-        return true;
+        return 0;
     }
     char *text = replay_json_of_file(name, file, results, tolerance);
     if (!text)
-        return false;
+        return cli_complain(&FLAGS, CLI_FAILED, "%s: too large for this machine", name);
     printf("%s%s", tally->begun ? "," : "{\"files\":[", text);
     tally->begun = true;
     free(text);
-    return true;
+    return 0;
 }
 
 /* 0, or the exit code after one line. */
-static int replay_one(const struct options *options, const char *name, struct tally *tally)
+static int replay_one_file(const struct replay_options *options, const char *name,
+                           struct replay_tally *tally)
 {
-    char fault[REPLAY_FAULT_SIZE];
+    char fault[REPLAY_FAULT_SIZE], error[CLI_ERROR_SIZE];
     struct replay_file file = {0};
     struct replay_result *results = NULL;
     size_t size = 0;
-    char *bytes = read_file(name, &size);
+    char *bytes = cli_read_file(name, REPLAY_FILE_MAX, &size, error);
     if (!bytes)
-        return EXIT_USAGE;
+        return cli_complain(&FLAGS, CLI_USAGE, "%s", error);
     int status = 0;
     if (!replay_file_read(bytes, size, &file, fault)) {
-        status = complain(EXIT_USAGE, "%s: %s", name, fault);
+        status = cli_complain(&FLAGS, CLI_USAGE, "%s: %s", name, fault);
         goto cleanup;
     }
-    results = calloc(file.count, sizeof *results);
-    if (!results) {
-        status = complain(EXIT_FAILED, "out of memory");
-        goto cleanup;
-    }
-    status = replay_cases(name, &file, options->given ? &options->tolerance : NULL, results);
-    if (status == 0 && !show(options, name, &file, results, tally))
-        status = complain(EXIT_FAILED, "out of memory");
+    results = memory_new(file.count, sizeof *results);
+    status = replay_cases(name, &file, chosen_tolerance(options), results);
+    if (status == 0)
+        status = show_results(options, name, &file, results, tally);
 cleanup:
     free(results);
     replay_file_clear(&file);
@@ -259,14 +195,12 @@ cleanup:
     return status;
 }
 
-/* ---- the command */
-
-static int replay_all_files(const struct options *options)
+static int replay_all_files(const struct replay_options *options, char **files, int count)
 {
-    struct tally tally = {0};
+    struct replay_tally tally = {0};
     int status = 0;
-    for (int i = 0; i < options->file_count; i++) {
-        int one = replay_one(options, options->files[i], &tally);
+    for (int i = 0; i < count; i++) {
+        int one = replay_one_file(options, files[i], &tally);
         status = one > status ? one : status;
     }
     if (options->json)
@@ -276,20 +210,20 @@ static int replay_all_files(const struct options *options)
         printf("%zu cases agree, %zu differ, %zu not compared\n", tally.agree, tally.differ,
                tally.skipped);
     if (fflush(stdout) != 0 || ferror(stdout))
-        return complain(EXIT_FAILED, "cannot write to standard output");
-    return status > 0 ? status : tally.differ > 0 ? EXIT_FAILED : 0;
+        return cli_complain(&FLAGS, CLI_FAILED, "cannot write to standard output");
+    if (status == 0 && tally.differ > 0)
+        return CLI_FAILED;
+    return status;
 }
 
 int cli_replay(int argc, char **argv)
 {
-    struct options options = {.files = calloc((size_t)argc + 1, sizeof(char *))};
-    if (!options.files)
-        return complain(EXIT_FAILED, "out of memory");
-    int status = read_options(argc, argv, &options);
-    if (status == 0 && options.help)
-        print_help();
-    else if (status == 0)
-        status = replay_all_files(&options);
-    free(options.files);
-    return status;
+    struct replay_options options = {.tolerance = -1};
+    struct flags_found found;
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    if (found.arguments == 0)
+        return cli_complain(&FLAGS, CLI_USAGE, "no file is named; --help shows how");
+    return replay_all_files(&options, argv, found.arguments);
 }

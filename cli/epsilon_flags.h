@@ -1,8 +1,8 @@
-/* The flags of `tacet epsilon`: one table that drives reading, checking and help. */
+/* The flags of `tacet epsilon`. */
 #ifndef TACET_CLI_EPSILON_FLAGS_H
 #define TACET_CLI_EPSILON_FLAGS_H
 
-#include <stdbool.h>
+#include "cli/cli.h"
 
 /* Flags that hold a number; a new one is a name here and a row in epsilon_flags.c. */
 enum epsilon_flag {
@@ -23,37 +23,34 @@ enum epsilon_flag {
     FLAG_DELTA,
     FLAG_EPSILON,
     FLAG_TARGET_EPSILON,
-    FLAG_COUNT,
+    EPSILON_FLAGS, /* how many */
 };
 
 #define FLAG_BIT(FLAG) (1u << (FLAG))
 
 struct epsilon_options {
     const char *mechanism, *events, *find; /* NULL: not given */
-    bool json, help;
-    unsigned given; /* FLAG_BITs */
-    double value[FLAG_COUNT];
+    bool json;
+    uint64_t given; /* FLAG_BITs */
+    double value[EPSILON_FLAGS];
 };
 
-/* 0, or the exit code 2 after one line on standard error. */
-int epsilon_flags_read(int argc, char **argv, struct epsilon_options *out);
+/* Program, help and table; row i is the flag of enum epsilon_flag i. */
+extern const struct flags epsilon_flags;
 
-/* Refuses flags of GIVEN that are in neither mask, and those of NEEDS that are missing. */
+/* Refuses flags that were given and are in neither mask, and those of NEEDS that are missing; OF is
+ * whose flags they are. 0, or CLI_USAGE after one line on standard error. */
 int epsilon_flags_check(const struct epsilon_options *options, unsigned needs, unsigned may,
                         const char *of);
 
-/* "sampling-rate"; and the flag of that name, FLAG_COUNT when there is none. */
+/* "sampling-rate". */
 const char *epsilon_flag_name(enum epsilon_flag flag);
+
+/* The flag of that name, EPSILON_FLAGS when there is none. */
 enum epsilon_flag epsilon_flag_find(const char *name);
 
-/* The rows of the table as help. */
-void epsilon_flags_help(void);
-
-/* One line on standard error; gives STATUS. */
-int epsilon_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* SENTENCE of a lower room about a parameter, "min_probability must be ...", as one about the flag
- * of that name. Gives 2. */
+/* Says SENTENCE of a lower room about a parameter, "min_probability must be ...", about the flag of
+ * that name. Gives CLI_USAGE. */
 int epsilon_complain_of(const char *sentence);
 
 #endif

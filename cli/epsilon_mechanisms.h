@@ -9,7 +9,7 @@
 struct epsilon_mechanism {
     const char *name, *summary;
     unsigned needs, may;     /* FLAG_BITs beside --delta, --epsilon and those of a search */
-    enum epsilon_flag noise; /* what --find can solve for beside --steps; FLAG_COUNT: nothing */
+    enum epsilon_flag noise; /* what --find can solve for beside --steps; EPSILON_FLAGS: nothing */
     /* The runs as a plan, added to the empty *OUT: 0, or the exit code after one line on standard
      * error. NULL: ANSWER does all. */
     int (*plan)(const struct epsilon_options *options, struct composition *out);
@@ -17,8 +17,13 @@ struct epsilon_mechanism {
     int (*answer)(const struct epsilon_options *options, struct epsilon_lines *out);
 };
 
-/* Row INDEX, NULL past the end; and the row of that name, or NULL. */
+/* Row INDEX, NULL past the end. */
 const struct epsilon_mechanism *epsilon_mechanism_at(unsigned index);
+
+/* The row of that name, or NULL. */
 const struct epsilon_mechanism *epsilon_mechanism_find(const char *name);
+
+/* Every row with the flags it needs, for people. */
+void epsilon_mechanisms_help(FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* The flags of `tacet experts`. What flags mean together is in expert_flags_check.c. */
+/* The flags of `tacet experts`, and what they mean together. */
 #include "cli/expert_flags.h"
 
 #include <errno.h>
@@ -6,175 +6,214 @@
 #include <math.h>
 #include <sched.h>
 #include <sodium.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli_flags.h"
-#include "cli/expert_flags_check.h"
-#include "cli/http_out.h"
+#include "api/wire/deflate.h"
+#include "memory/memory.h"
+#include "server/server.h"
 
 #define MAX_EXPERTS      1000000 /* ids have six digits */
 #define MAX_TRAJECTORIES 100000
 #define MAX_PATIENCE     86400
 
-enum flag_kind { FLAG_TEXT, FLAG_TEXT_OR_BARE, FLAG_SECRET, FLAG_COUNT, FLAG_REAL, FLAG_SWITCH };
+static const char *const ENCODINGS[] = {"gzip", "zstd", "none", NULL};
+static const enum inflate_encoding ENCODING_OF[] = {INFLATE_GZIP, INFLATE_ZSTD, INFLATE_IDENTITY};
+static const char *const SELECTIONS[] = {"top", "moments", NULL};
 
-struct flag {
+#define FLAG_OPTIONS struct expert_options
+
+static const struct flag TABLE[] = {
+    {"environment", AS_TEXT(environment), "cartpole", "NAME", "world that they play in", 0},
+    {"experts", AS_COUNT(experts, 1, MAX_EXPERTS), "300", "N",
+     "how many; each three share a training run", 0},
+    {"trajectories", AS_COUNT(trajectories, 1, MAX_TRAJECTORIES), "20", "N", "episodes of each", 0},
+    {"max-steps", AS_COUNT(max_steps, 1, EXPERTS_MAX_STEPS), NULL, "N",
+     "steps after which an episode is truncated (the world's own)", 0},
+    {"select", AS_CHOICE(select, SELECTIONS), NULL, "HOW",
+     "top: a training run's three best experts; moments: an early, a middle and the best of its "
+     "moments (top)",
+     0},
+    {"min-action-probability", AS_NUMBER(min_action_probability, 0, 1), "0.02", "P",
+     "probability of each action but the best", 0},
+    {"seed", AS_COUNT(seed, 0, UINT64_MAX), "1", "N",
+     "the same seed gives the same bytes, whatever the threads", 0},
+    {"threads", AS_COUNT(threads, 1, EXPERT_CREW_MAX_THREADS), NULL, "N",
+     "threads (as many as cores)", 0},
+    {"output", AS_TEXT(output), NULL, "FILE",
+     "where trajectories go (standard output); the same command goes on where a killed run ended",
+     0},
+    {"compress", AS_CHOICE(compress, ENCODINGS), NULL, "HOW",
+     "gzip, zstd or none (by FILE's ending: .gz, .zst)", 0},
+    {"policies", AS_BARE_TEXT(policies), NULL, "[FILE]",
+     "write or upload the experts' networks too (" EXPERT_DEFAULT_POLICIES ")", 0},
+    {"state", AS_TEXT(state), NULL, "FILE", "what is finished, for going on (beside the output)",
+     0},
+    {"upload", AS_TEXT(upload), NULL, "URL", "send them to a Tacet server", 0},
+    {"token", AS_SECRET(token), NULL, "TOKEN",
+     "a steward's; better in TACET_TOKEN or a file: others can see flags for a moment", 0},
+    {"token-file", AS_TEXT(token_file), NULL, "FILE", "the token is this file's first line", 0},
+    {"ca-file", AS_TEXT(ca_file), NULL, "FILE",
+     "certificates (PEM) to trust instead of the system's", 0},
+    {"dataset", AS_TEXT(dataset), NULL, "ID", "upload to this dataset instead of a new one", 0},
+    {"name", AS_TEXT(name), NULL, "NAME", "name of the new dataset (ENVIRONMENT-experts)", 0},
+    {"epsilon", AS_NUMBER(epsilon, 0, FLAG_UNBOUNDED), NULL, "E",
+     "budget of the new dataset, for each expert; required for one", FLAG_ABOVE},
+    {"delta", AS_NUMBER(delta, 0, 1), NULL, "D", "budget of the new dataset (1e-5)",
+     FLAG_ABOVE | FLAG_BELOW},
+    {"seal", AS_SWITCH(seal), NULL, "", "seal the dataset when all is there", 0},
+    {"retry-for", AS_COUNT(patience, 0, MAX_PATIENCE), "300", "S",
+     "seconds for which a server may be away", 0},
+    {"report", AS_BARE_TEXT(report), NULL, "[FILE]",
+     "how good they are, in numbers (standard error; JSON if FILE ends in .json)", 0},
+    {"plot", AS_TEXT(plot), NULL, "FILE", "how good they are, as a picture (SVG)", 0},
+    {"from", AS_TEXT(from), NULL, "FILE",
+     "report on and plot these trajectories (NDJSON, gzip, zstd) instead of training", 0},
+};
+
+const struct flags expert_flags = {
+    .program = "tacet experts",
+    .usage =
+        "usage: tacet experts [flags] > experts.ndjson\n"
+        "       tacet experts --upload URL --epsilon E [flags]\n"
+        "       tacet experts --report [--plot FILE] --from FILE\n\n"
+        "Trains a population of different experts: PPO in worlds whose physics vary, stopped "
+        "at\n"
+        "different skills. They play in the usual world; every trajectory becomes one line as\n"
+        "POST /v1/datasets/{id}/trajectories takes it.\n\n",
+    .table = TABLE,
+    .count = sizeof TABLE / sizeof TABLE[0],
+};
+
+/* Steps of one expert: its lines are held in memory, about 60 bytes a step in CartPole. */
+#define MAX_STEPS_IN_ALL 2000000
+
+/* A flag that was given, or NULL, by name. */
+struct expert_given {
     const char *name;
-    enum flag_kind kind;
-    size_t offset;        /* in struct expert_options */
-    uint64_t least, most; /* of a count */
-    const char *value;    /* its name in the help */
-    const char *meaning;
+    bool given;
 };
 
-#define AT(MEMBER) offsetof(struct expert_options, MEMBER)
-
-/* clang-format off */
-static const struct flag FLAGS[] = {
-    {"environment", FLAG_TEXT, AT(environment), 0, 0, "NAME", "world that they play in (cartpole)"},
-    {"experts", FLAG_COUNT, AT(experts), 1, MAX_EXPERTS, "N", "how many (300); each three share a training run"},
-    {"trajectories", FLAG_COUNT, AT(trajectories), 1, MAX_TRAJECTORIES, "N", "episodes of each (20)"},
-    {"max-steps", FLAG_COUNT, AT(max_steps), 1, EXPERTS_MAX_STEPS, "N", "steps after which an episode is truncated (the world's own)"},
-    {"select", FLAG_TEXT, AT(select), 0, 0, "HOW", "a training run's experts: its top three, or an early, a middle and the best of its moments (top)"},
-    {"min-action-probability", FLAG_REAL, AT(min_action_probability), 0, 0, "P", "probability of each action but the best (0.02)"},
-    {"seed", FLAG_COUNT, AT(seed), 0, UINT64_MAX, "N", "the same seed gives the same bytes, whatever the threads (1)"},
-    {"threads", FLAG_COUNT, AT(threads), 1, EXPERT_CREW_MAX_THREADS, "N", "threads (as many as cores)"},
-    {"output", FLAG_TEXT, AT(output), 0, 0, "FILE", "where trajectories go (standard output); a killed run is gone on with by the same command"},
-    {"compress", FLAG_TEXT, AT(compress), 0, 0, "HOW", "gzip, zstd or none (by FILE's ending: .gz, .zst)"},
-    {"policies", FLAG_TEXT_OR_BARE, AT(policies), 0, 0, "[FILE]", "write or upload the experts' networks too (" EXPERT_DEFAULT_POLICIES ")"},
-    {"state", FLAG_TEXT, AT(state), 0, 0, "FILE", "what is finished, for going on (beside the output)"},
-    {"upload", FLAG_TEXT, AT(upload), 0, 0, "URL", "send them to a Tacet server"},
-    {"token", FLAG_SECRET, AT(token), 0, 0, "TOKEN", "a steward's; better in TACET_TOKEN or a file: others can see flags for a moment"},
-    {"token-file", FLAG_TEXT, AT(token_file), 0, 0, "FILE", "the token is this file's first line"},
-    {"ca-file", FLAG_TEXT, AT(ca_file), 0, 0, "FILE", "certificates (PEM) to trust instead of the system's"},
-    {"dataset", FLAG_TEXT, AT(dataset), 0, 0, "ID", "upload to this dataset instead of a new one"},
-    {"name", FLAG_TEXT, AT(name), 0, 0, "NAME", "of the new dataset (ENVIRONMENT-experts)"},
-    {"epsilon", FLAG_REAL, AT(epsilon), 0, 0, "E", "budget of the new dataset, for each expert; required for one"},
-    {"delta", FLAG_REAL, AT(delta), 0, 0, "D", "budget of the new dataset (1e-5)"},
-    {"seal", FLAG_SWITCH, AT(seal), 0, 0, "", "seal the dataset when all is there"},
-    {"retry-for", FLAG_COUNT, AT(patience), 0, MAX_PATIENCE, "S", "seconds for which a server may be away (300)"},
-    {"report", FLAG_TEXT_OR_BARE, AT(report), 0, 0, "[FILE]", "how good they are, in numbers (standard error; JSON if FILE ends in .json)"},
-    {"plot", FLAG_TEXT, AT(plot), 0, 0, "FILE", "how good they are, as a picture (SVG)"},
-    {"from", FLAG_TEXT, AT(from), 0, 0, "FILE", "report on and plot these trajectories (NDJSON, gzip, zstd) instead of training"},
-};
-/* clang-format on */
-#define FLAG_COUNT_ALL (sizeof FLAGS / sizeof FLAGS[0])
-
-void expert_flags_help(void)
+static int complain_unless_none(const struct expert_given *flags, size_t count, const char *rule)
 {
-    puts("usage: tacet experts [flags] > experts.ndjson\n"
-         "       tacet experts --upload URL --epsilon E [flags]\n"
-         "       tacet experts --report [--plot FILE] --from FILE\n\n"
-         "Trains a population of different experts: PPO in worlds whose physics vary, stopped at\n"
-         "different skills. They play in the usual world; every trajectory becomes one line as\n"
-         "POST /v1/datasets/{id}/trajectories takes it.\n");
-    for (size_t i = 0; i < FLAG_COUNT_ALL; i++)
-        printf("  --%-22s %-7s %s\n", FLAGS[i].name, FLAGS[i].value, FLAGS[i].meaning);
-    puts("  --help                           this text");
-}
-
-int expert_complain(int status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("tacet experts: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return status;
-}
-
-static int read_count(const struct flag *flag, const char *text, uint64_t *out)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long x = strtoull(text, &end, 10);
-    bool number = text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
-    if (!number || x < flag->least || x > flag->most)
-        return expert_complain(EXPERT_USAGE,
-                               "--%s: \"%s\" is not an integer from %" PRIu64 " to %" PRIu64,
-                               flag->name, text, flag->least, flag->most);
-    *out = x;
+    for (size_t i = 0; i < count; i++)
+        if (flags[i].given)
+            return cli_complain(&expert_flags, CLI_USAGE, "--%s %s", flags[i].name, rule);
     return 0;
 }
 
-static int read_real(const struct flag *flag, const char *text, double *out)
+static int check_from(const struct expert_options *o)
 {
-    char *end = NULL;
-    double x = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(x))
-        return expert_complain(EXPERT_USAGE, "--%s: \"%s\" is not a number", flag->name, text);
-    *out = x;
+    const struct expert_given others[] = {
+        {"output", o->output},          {"policies", o->policies}, {"select", o->select >= 0},
+        {"compress", o->compress >= 0}, {"upload", o->upload},     {"state", o->state}};
+    if (!o->report && !o->plot)
+        return cli_complain(&expert_flags, CLI_USAGE, "--from needs --report or --plot");
+    return complain_unless_none(others, sizeof others / sizeof others[0],
+                                "makes nothing with --from, which only reads");
+}
+
+static int check_upload(const struct expert_options *o)
+{
+    const struct expert_given of_upload[] = {{"token", o->token[0] != '\0'},
+                                             {"token-file", o->token_file},
+                                             {"ca-file", o->ca_file},
+                                             {"dataset", o->dataset},
+                                             {"name", o->name},
+                                             {"epsilon", !isnan(o->epsilon)},
+                                             {"delta", !isnan(o->delta)},
+                                             {"seal", o->seal}};
+    const struct expert_given of_new[] = {
+        {"name", o->name}, {"epsilon", !isnan(o->epsilon)}, {"delta", !isnan(o->delta)}};
+    if (!o->upload)
+        return complain_unless_none(of_upload, sizeof of_upload / sizeof of_upload[0],
+                                    "goes with --upload");
+    if (o->dataset)
+        return complain_unless_none(of_new, sizeof of_new / sizeof of_new[0],
+                                    "is of a new dataset: leave it out with --dataset");
+    if (isnan(o->epsilon))
+        return cli_complain(&expert_flags, CLI_USAGE,
+                            "--upload makes a dataset, whose budget only you can choose: give "
+                            "--epsilon (and --delta), or --dataset ID");
+    if (!(o->min_action_probability > 0))
+        return cli_complain(&expert_flags, CLI_USAGE,
+                            "--min-action-probability: a dataset's is above 0");
+    for (const char *c = o->name; c && *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            return cli_complain(&expert_flags, CLI_USAGE, "--name has a control character");
     return 0;
 }
 
-/* Takes the token and leaves crosses where it stood. */
-static int read_secret(const struct flag *flag, char *text, char *out)
+static int check_encoding(struct expert_options *o)
 {
-    size_t length = strlen(text);
-    if (length < EXPERT_TOKEN_SIZE)
-        memcpy(out, text, length + 1);
-    memset(text, 'x', length);
-    if (length >= EXPERT_TOKEN_SIZE)
-        return expert_complain(EXPERT_USAGE, "--%s: too long for a token", flag->name);
-    return 0;
-}
-
-static int read_value(const struct flag *flag, char *text, struct expert_options *options)
-{
-    void *place = (char *)options + flag->offset;
-    if (flag->kind == FLAG_COUNT)
-        return read_count(flag, text, place);
-    if (flag->kind == FLAG_REAL)
-        return read_real(flag, text, place);
-    if (flag->kind == FLAG_SWITCH)
-        return expert_complain(EXPERT_USAGE, "--%s takes no value", flag->name);
-    if (text[0] == '\0')
-        return expert_complain(EXPERT_USAGE, "--%s: the value is empty", flag->name);
-    if (flag->kind == FLAG_SECRET)
-        return read_secret(flag, text, place);
-    *(const char **)place = text;
-    return 0;
-}
-
-static const struct flag *find_flag(const char *name, size_t length)
-{
-    for (size_t i = 0; i < FLAG_COUNT_ALL; i++)
-        if (strlen(FLAGS[i].name) == length && strncmp(FLAGS[i].name, name, length) == 0)
-            return &FLAGS[i];
-    return NULL;
-}
-
-/* Reads argv[*i] and, where it has one, its value behind it. */
-static int read_flag(int argc, char **argv, int *i, struct expert_options *options)
-{
-    char *argument = argv[*i];
-    if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
-        options->help = true;
+    enum inflate_encoding ending = o->output ? deflate_of_ending(o->output) : INFLATE_IDENTITY;
+    o->encoding = o->compress < 0 ? ending : ENCODING_OF[o->compress];
+    if (ending == INFLATE_IDENTITY || ending == o->encoding)
         return 0;
-    }
-    if (strncmp(argument, "--", 2) != 0)
-        return expert_complain(EXPERT_USAGE, "unexpected argument \"%s\" (try --help)", argument);
-    char *name = argument + 2, *equals = strchr(name, '=');
-    const struct flag *flag = find_flag(name, equals ? (size_t)(equals - name) : strlen(name));
-    if (!flag)
-        return expert_complain(EXPERT_USAGE, "unknown flag \"%s\" (try --help)", argument);
-    if (equals)
-        return read_value(flag, equals + 1, options);
-    if (flag->kind == FLAG_SWITCH) {
-        *(bool *)((char *)options + flag->offset) = true;
+    return cli_complain(&expert_flags, CLI_USAGE,
+                        "--compress %s does not fit the ending of --output %s",
+                        ENCODINGS[o->compress], o->output);
+}
+
+/* The same file for two purposes would be damaged by both. */
+static int check_files(const struct expert_options *o)
+{
+    const struct expert_given files[] = {
+        {"output", true}, {"policies", true}, {"state", true}, {"report", true}, {"plot", true}};
+    const char *const paths[] = {o->output, o->policies, o->state, o->report, o->plot};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        for (size_t k = i + 1; k < sizeof paths / sizeof paths[0]; k++)
+            if (paths[i] && paths[k] && paths[i][0] != '\0' && strcmp(paths[i], paths[k]) == 0)
+                return cli_complain(&expert_flags, CLI_USAGE, "--%s and --%s are the same file",
+                                    files[i].name, files[k].name);
+    return 0;
+}
+
+static int read_token_file(struct expert_options *o)
+{
+    FILE *file = fopen(o->token_file, "r");
+    if (!file)
+        return cli_complain(&expert_flags, CLI_FAILED, "cannot read %s: %s", o->token_file,
+                            strerror(errno));
+    bool got = fgets(o->token, sizeof o->token, file) != NULL;
+    fclose(file);
+    o->token[got ? strcspn(o->token, "\r\n") : 0] = '\0';
+    if (o->token[0] == '\0')
+        return cli_complain(&expert_flags, CLI_FAILED, "%s: its first line holds no token",
+                            o->token_file);
+    return 0;
+}
+
+static int find_token(struct expert_options *o)
+{
+    if (!o->upload || o->token[0] != '\0')
         return 0;
-    }
-    if (flag->kind == FLAG_TEXT_OR_BARE && (*i + 1 >= argc || argv[*i + 1][0] == '-')) {
-        *(const char **)((char *)options + flag->offset) = "";
-        return 0;
-    }
-    if (!cli_value_follows(argc, argv, *i))
-        return expert_complain(EXPERT_USAGE, "--%s needs a value", flag->name);
-    return read_value(flag, argv[++*i], options);
+    if (o->token_file)
+        return read_token_file(o);
+    const char *value = getenv("TACET_TOKEN");
+    if (!value || value[0] == '\0')
+        return cli_complain(&expert_flags, CLI_USAGE,
+                            "--upload needs a token: set TACET_TOKEN or give "
+                            "--token-file FILE");
+    if (strlen(value) >= sizeof o->token)
+        return cli_complain(&expert_flags, CLI_USAGE, "TACET_TOKEN: too long for a token");
+    snprintf(o->token, sizeof o->token, "%s", value);
+    return 0;
+}
+
+static int check_together(struct expert_options *o)
+{
+    int status = o->from ? check_from(o) : 0;
+    o->chosen = o->select == 1 ? EXPERTS_MOMENTS : EXPERTS_TOP;
+    if (status == 0)
+        status = check_upload(o);
+    if (status == 0)
+        status = check_encoding(o);
+    if (status == 0)
+        status = check_files(o);
+    if (status == 0)
+        status = find_token(o);
+    return status == 0 ? CLI_GO_ON : status;
 }
 
 static unsigned core_count(void)
@@ -190,26 +229,83 @@ static unsigned core_count(void)
 
 int expert_flags_read(int argc, char **argv, struct expert_options *out)
 {
+    struct flags_found found;
     *out = (struct expert_options){
-        .environment = "cartpole",
-        .experts = 300,
-        .trajectories = 20,
-        .seed = 1,
-        .threads = core_count(),
-        .patience = HTTP_OUT_PATIENCE_S,
-        .min_action_probability = 0.02,
-        .epsilon = NAN,
-        .delta = NAN,
-    };
-    for (int i = 0; i < argc; i++) {
-        int status = read_flag(argc, argv, &i, out);
-        if (status != 0 || out->help)
-            return status;
-    }
-    return expert_flags_check(out);
+        .threads = core_count(), .compress = -1, .select = -1, .epsilon = NAN, .delta = NAN};
+    int status = cli_read_flags(&expert_flags, argc, argv, out, &found);
+    return status == CLI_GO_ON ? check_together(out) : status;
 }
 
 void expert_flags_clear(struct expert_options *options)
 {
     sodium_memzero(options->token, sizeof options->token);
+}
+
+/* No experts for NAME: for which worlds there are. */
+static int complain_of_world(const char *name)
+{
+    char known[256] = "";
+    unsigned count = 0;
+    size_t used = 0;
+    const struct env *const *worlds = env_all(&count);
+    for (unsigned i = 0; i < count && used < sizeof known; i++)
+        if (experts_find(worlds[i]))
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                     used > 0 ? ", " : "", worlds[i]->name);
+    return cli_complain(&expert_flags, CLI_USAGE,
+                        "--environment: no experts are known for \"%s\", only for: %s", name,
+                        known);
+}
+
+int expert_flags_request(struct expert_options *o, struct expert_request *out)
+{
+    const struct env *env = env_find(o->environment);
+    const struct expert_population *population = env ? experts_find(env) : NULL;
+    if (!population)
+        return complain_of_world(o->environment);
+    double p = o->min_action_probability;
+    if (p < 0.0 || p * env->action_count > 1.0)
+        return cli_complain(&expert_flags, CLI_USAGE,
+                            "--min-action-probability: %g is not from 0 to 1/%u", p,
+                            env->action_count);
+    if (o->max_steps == 0)
+        o->max_steps = experts_episode_steps(population);
+    if (o->trajectories * o->max_steps > MAX_STEPS_IN_ALL)
+        return cli_complain(&expert_flags, CLI_USAGE,
+                            "--trajectories times --max-steps is more than %d", MAX_STEPS_IN_ALL);
+    *out = (struct expert_request){
+        .env = env,
+        .population = population,
+        .select = o->chosen,
+        .seed = o->seed,
+        .experts = o->experts,
+        .trajectories = (uint32_t)o->trajectories,
+        .max_steps = (uint32_t)o->max_steps,
+        .min_action_probability = p,
+        .policies = o->policies,
+        .encoding = o->encoding,
+    };
+    return CLI_GO_ON;
+}
+
+static const char *or_dash(const char *text)
+{
+    return text ? text : "-";
+}
+
+char *expert_flags_line(const struct expert_options *o)
+{
+    const char *encoding = deflate_name(o->encoding);
+    char *line = memory_format(
+        "version=%s environment=%s experts=%" PRIu64 " trajectories=%" PRIu64 " max-steps=%" PRIu64
+        " min-action-probability=%.17g seed=%" PRIu64
+        " select=%s compress=%s policies=%s upload=%s "
+        "dataset=%s epsilon=%.17g delta=%.17g output=%s name=%s",
+        TACET_VERSION, o->environment, o->experts, o->trajectories, o->max_steps,
+        o->min_action_probability, o->seed, SELECTIONS[o->chosen == EXPERTS_MOMENTS],
+        encoding ? encoding : "none", or_dash(o->policies), or_dash(o->upload), or_dash(o->dataset),
+        o->epsilon, o->delta, or_dash(o->output), or_dash(o->name));
+    for (char *c = line; *c != '\0'; c++)
+        *c = (unsigned char)*c < ' ' ? '?' : *c;
+    return line;
 }

@@ -15,7 +15,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "cli/cli.h"
+#include "server/server.h"
 
 #define ANSWER_MAX       ((size_t)16 << 20)
 #define URL_SIZE         2048

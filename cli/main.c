@@ -4,19 +4,13 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/cli_agent.h"
-#include "cli/cli_audit.h"
-#include "cli/cli_epsilon.h"
-#include "cli/cli_experts.h"
-#include "cli/cli_replay.h"
-#include "cli/cli_student.h"
+#include "server/server.h"
 
-static int cli_help(int argc, char **argv);
-static int cli_version(int argc, char **argv);
+static cli_command main_help, main_version;
 
 static const struct {
     const char *name;
-    int (*run)(int argc, char **argv);
+    cli_command *run;
     const char *summary;
 } COMMANDS[] = {
     {"serve", cli_serve, "run the service on a data directory"},
@@ -27,8 +21,8 @@ static const struct {
     {"epsilon", cli_epsilon, "say what a mechanism costs, or how much noise a budget asks for"},
     {"replay", cli_replay, "compare recorded episodes with our worlds"},
     {"audit", cli_audit, "attack the trainer and say what epsilon that proves"},
-    {"help", cli_help, "this list, or the help of the command named after it"},
-    {"version", cli_version, "print the version"},
+    {"help", main_help, "this list, or the help of the command named after it"},
+    {"version", main_version, "print the version"},
 };
 #define COMMAND_COUNT (sizeof COMMANDS / sizeof COMMANDS[0])
 
@@ -51,7 +45,7 @@ static int run_command(const char *name, int argc, char **argv)
 }
 
 /* `tacet help serve` is `tacet serve --help`. */
-static int cli_help(int argc, char **argv)
+static int main_help(int argc, char **argv)
 {
     char flag[] = "--help";
     char *help[] = {flag, NULL};
@@ -61,7 +55,7 @@ static int cli_help(int argc, char **argv)
     return 0;
 }
 
-static int cli_version(int argc, char **argv)
+static int main_version(int argc, char **argv)
 {
     (void)argc;
     (void)argv;

@@ -1,34 +1,22 @@
-/* The settings of `tacet serve`: one table of name, default, bounds, unit and meaning drives the
- * flags (--max-body 2M), the environment (TACET_MAX_BODY=2M; a flag wins) and --help. */
+/* The settings of `tacet serve`: flags (--max-body 2M), variables (TACET_MAX_BODY=2M; a flag wins)
+ * and --help from one table (flags.h). */
 #ifndef TACET_SERVER_CONFIG_H
 #define TACET_SERVER_CONFIG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#define CONFIG_LIST_MAX 64
-
-/* What a flag that may be repeated gives; the environment gives one text, a line for each. */
-struct config_list {
-    const char *texts[CONFIG_LIST_MAX];
-    size_t count;
-    bool flagged; /* by flags, which replace what the environment gave */
-};
+#include "server/flags.h"
 
 /* Texts are borrowed from the command line, the environment or the table. */
 struct config {
     const char *data;
     const char *listen;
     const char *port_file;
-    const char *database;
+    int database; /* the only one */
     const char *tls_cert;
     const char *tls_key;
     const char *cors_origins;
-    const char *log_level;
-    uint64_t access_log;
-    uint64_t stay_awake;
+    int log_level; /* enum log_level */
+    bool access_log;
+    bool stay_awake; /* has no effect */
     uint64_t workers;
     uint64_t pool_threads;
     uint64_t uploads;
@@ -46,20 +34,17 @@ struct config {
     uint64_t max_buffered_bytes;
     uint64_t max_states_per_query;
     uint64_t max_experts_per_dataset;
-    struct config_list worlds;
+    struct flag_list worlds; /* NAME=COMMAND; the environment's has one a line */
     uint64_t world_timeout_s;
     uint64_t world_run_timeout_s;
     uint64_t world_memory_bytes;
 };
 
-/* Fills *config from the defaults, then the environment (GETENV, normally getenv), then ARGV from
- * index 0 (flags only: `--name value` or `--name=value`; a switch may stand alone). False: ERROR
- * holds one line that names what was wrong. `--help` or `-h` sets *out_help and stops reading. */
-bool config_read(struct config *config, int argc, char **argv,
-                 char *(*getenv_function)(const char *), bool *out_help, char *error,
-                 size_t error_size);
+/* Program, help and table of the settings. */
+const struct flags *config_flags(void);
 
-/* Prints every setting: flag, environment name, default, bounds, unit, meaning. */
-void config_print_help(FILE *out);
+/* Fills *config from the defaults, the environment and ARGV from index 0, and checks what no single
+ * setting can. False: FOUND->error says what was wrong. After FOUND->help nothing is checked. */
+bool config_read(struct config *config, int argc, char **argv, struct flags_found *found);
 
 #endif

@@ -12,23 +12,12 @@
 
 #define LINE_BYTES 1024
 
-static const char *const LEVEL_NAMES[] = {"error", "warn", "info", "debug"};
+const char *const log_level_names[] = {"error", "warn", "info", "debug", NULL};
 static atomic_int log_level_now = LOG_LEVEL_INFO;
 
 void log_set_level(enum log_level level)
 {
     atomic_store(&log_level_now, (int)level);
-}
-
-bool log_level_from_name(const char *name, enum log_level *out_level)
-{
-    for (unsigned i = 0; i < sizeof LEVEL_NAMES / sizeof LEVEL_NAMES[0]; i++) {
-        if (strcmp(name, LEVEL_NAMES[i]) == 0) {
-            *out_level = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
 }
 
 static size_t line_head(char *line, size_t size, enum log_level level, const char *event)
@@ -40,8 +29,8 @@ static size_t line_head(char *line, size_t size, enum log_level level, const cha
     gmtime_r(&now.tv_sec, &utc);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
     int n = snprintf(line, size, "time=%s.%03ldZ level=%s event=%s ", stamp, now.tv_nsec / 1000000,
-                     LEVEL_NAMES[level], event);
-    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+                     log_level_names[level], event);
+    return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
 void log_event(enum log_level level, const char *event, const char *format, ...)

@@ -10,8 +10,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 /* The level is the process's one setting of the log; INFO until it is set. */
 void log_set_level(enum log_level level);
 
-/* Reads "error", "warn", "info" or "debug"; false when NAME is none of them. */
-bool log_level_from_name(const char *name, enum log_level *out_level);
+/* "error", "warn", "info", "debug", NULL: the names of the levels in order. */
+extern const char *const log_level_names[];
 
 /* Writes `time=... level=... event=EVENT <formatted>` in one write, so that lines of several
  * threads do not mix; longer than about 1000 bytes is cut. Control characters become spaces. Quote

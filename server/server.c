@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
-#include "cli/cli.h"
+#include "server/clock.h"
 #include "server/committer.h"
 #include "server/data_dir.h"
 #include "server/database.h"
@@ -140,7 +140,7 @@ static bool open_app(struct server *server, struct trouble trouble)
 {
     const struct config *config = server->config;
     struct api_settings settings = {
-        .now_ms = cli_now_ms,
+        .now_ms = clock_now_ms,
         .max_body_bytes = config->max_body_bytes,
         .max_upload_bytes = config->max_upload_bytes,
         .max_policy_bytes = config->max_policy_bytes,

@@ -7,6 +7,8 @@
 
 #include "server/config.h"
 
+#define TACET_VERSION "0.1.0"
+
 struct server;
 struct worlds;
 
@@ -17,8 +19,10 @@ struct worlds;
 struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size);
 
-/* "http://127.0.0.1:8080" and its port. */
+/* "http://127.0.0.1:8080". */
 const char *server_url(const struct server *server);
+
+/* The port of that address. */
 unsigned server_port(const struct server *server);
 
 /* No new work: sockets close, event streams end, jobs save themselves and pause. Does not wait. */

@@ -11,7 +11,8 @@ NEEDS_nn        := memory envs algos/privacy algos/nn
 NEEDS_algos     := $(FLOOR_algos)
 NEEDS_storage   := memory storage
 NEEDS_api       := $(FLOOR_algos) programs storage api
-NEEDS_server    := $(ROOMS)
+NEEDS_server    := $(FLOOR_algos) programs storage api server
+NEEDS_cli       := $(ROOMS)
 NEEDS_bench     := memory envs
 
 .PHONY: test test-sanitizers test-programs test-run

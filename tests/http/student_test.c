@@ -164,7 +164,7 @@ Test(student, takes_no_flag_for_a_value)
     int code = tacet_run(out, sizeof out, "student", "--environment", "cartpole", "--server",
                          "--teacher", "tch_x", NULL);
     cr_expect_eq(code, 2, "%d, %s", code, out);
-    cr_expect_str_eq(out, "tacet student: --server: its value is missing\n");
+    cr_expect_str_eq(out, "tacet student: --server: a value must follow\n");
 }
 
 /* One line each, and nothing is asked. */

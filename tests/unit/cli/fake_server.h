@@ -1,7 +1,7 @@
 /* A server that answers what it is told, one exchange after another, and remembers what it heard:
  * for clients, which must bear any answer. */
-#ifndef TACET_TESTS_UNIT_SERVER_FAKE_SERVER_H
-#define TACET_TESTS_UNIT_SERVER_FAKE_SERVER_H
+#ifndef TACET_TESTS_UNIT_CLI_FAKE_SERVER_H
+#define TACET_TESTS_UNIT_CLI_FAKE_SERVER_H
 
 #define FAKE_EXCHANGES 16
 

@@ -7,7 +7,7 @@
 
 #include "cli/agent_life.h"
 #include "cli/http_out.h"
-#include "tests/unit/server/fake_server.h"
+#include "tests/unit/cli/fake_server.h"
 
 #define CLOSE        "Connection: close\r\n\r\n"
 #define BUSY(status) "HTTP/1.1 " status "\r\nRetry-After: 1\r\nContent-Length: 0\r\n" CLOSE

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli_experts.h"
+#include "cli/cli.h"
 #include "cli/expert_crew.h"
 #include "cli/expert_lines.h"
 #include "cli/progress.h"

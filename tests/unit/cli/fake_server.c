@@ -1,5 +1,5 @@
 /* One thread that accepts, reads a request to its declared end, answers and closes. */
-#include "tests/unit/server/fake_server.h"
+#include "tests/unit/cli/fake_server.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/http_out.h"
-#include "tests/unit/server/fake_server.h"
+#include "tests/unit/cli/fake_server.h"
 
 #define OVERLOADED                                                                                 \
     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"               \

@@ -1,0 +1,127 @@
+/* The one reader of command lines: a table of flags drives reading, the environment, --help and the
+ * sentences about what is wrong. `--name value` and `--name=value` mean the same.
+ *
+ * It lives in server/ because two rooms need it: the settings of the service (config.c) are such a
+ * table, and so are the flags of every subcommand in cli/, which stands above server/. */
+#ifndef TACET_SERVER_FLAGS_H
+#define TACET_SERVER_FLAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum flag_kind {
+    FLAG_TEXT,      /* const char *: a text that is not empty */
+    FLAG_ANY_TEXT,  /* const char *: a text that may be empty */
+    FLAG_BARE_TEXT, /* const char *: a text; "" when no value follows */
+    FLAG_ID,        /* const char *: letters, digits and _, at most 40 of them */
+    FLAG_SECRET,    /* char[FLAG_SECRET_SIZE]: copied, and overwritten in argv */
+    FLAG_LIST,      /* struct flag_list: may be repeated, MOST times */
+    FLAG_COUNT,     /* uint64_t from LEAST to MOST */
+    FLAG_BYTES,     /* the same; K, M or G may follow */
+    FLAG_NUMBER,    /* double from LOW to HIGH */
+    FLAG_WHOLE,     /* the same without a fraction */
+    FLAG_CHOICE,    /* int: the index of one of CHOICES */
+    FLAG_SWITCH,    /* bool: takes no value */
+    FLAG_ON_OFF,    /* bool: on or off; alone it means on */
+};
+
+enum flag_trait {
+    FLAG_REQUIRED = 1,
+    FLAG_ENVIRONMENT = 2, /* TACET_NAME sets it, too; the command line wins */
+    FLAG_ABOVE = 4,       /* LOW itself is out of bounds */
+    FLAG_BELOW = 8,       /* HIGH itself is out of bounds */
+};
+
+#define FLAG_SECRET_SIZE 512
+#define FLAG_LIST_MAX    64
+#define FLAG_UNBOUNDED   1e300 /* as HIGH: no upper bound to speak of */
+
+struct flag_list {
+    const char *text[FLAG_LIST_MAX];
+    unsigned count;
+};
+
+/* One row. Texts in options are borrowed from argv, the environment or the row. */
+struct flag {
+    const char *name; /* without its dashes */
+    enum flag_kind kind;
+    size_t offset; /* of its place in the options */
+    struct {
+        uint64_t least, most;
+        double low, high;
+        const char *const *choices; /* ends with NULL */
+    } range;
+    const char *fallback; /* as a user would write it; NULL: the options keep what they had */
+    const char *value;    /* its name in the help: "FILE", "SECONDS" */
+    const char *meaning;  /* a line of the help, broken where it is too long */
+    unsigned traits;
+};
+
+/* Kind, offset and range of a row whose place is MEMBER of FLAG_OPTIONS, the struct that the file
+ * of the table names. */
+#define AS_PLAIN(KIND, MEMBER)                                                                     \
+    KIND, offsetof(FLAG_OPTIONS, MEMBER),                                                          \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define AS_RANGE(KIND, MEMBER, LEAST, MOST)                                                        \
+    KIND, offsetof(FLAG_OPTIONS, MEMBER),                                                          \
+    {                                                                                              \
+        .least = (LEAST), .most = (MOST)                                                           \
+    }
+#define AS_TEXT(MEMBER)               AS_PLAIN(FLAG_TEXT, MEMBER)
+#define AS_ANY_TEXT(MEMBER)           AS_PLAIN(FLAG_ANY_TEXT, MEMBER)
+#define AS_BARE_TEXT(MEMBER)          AS_PLAIN(FLAG_BARE_TEXT, MEMBER)
+#define AS_ID(MEMBER)                 AS_PLAIN(FLAG_ID, MEMBER)
+#define AS_SECRET(MEMBER)             AS_PLAIN(FLAG_SECRET, MEMBER)
+#define AS_SWITCH(MEMBER)             AS_PLAIN(FLAG_SWITCH, MEMBER)
+#define AS_ON_OFF(MEMBER)             AS_PLAIN(FLAG_ON_OFF, MEMBER)
+#define AS_LIST(MEMBER, MOST)         AS_RANGE(FLAG_LIST, MEMBER, 0, MOST)
+#define AS_COUNT(MEMBER, LEAST, MOST) AS_RANGE(FLAG_COUNT, MEMBER, LEAST, MOST)
+#define AS_BYTES(MEMBER, LEAST, MOST) AS_RANGE(FLAG_BYTES, MEMBER, LEAST, MOST)
+#define AS_CHOICE(MEMBER, CHOICES)                                                                 \
+    FLAG_CHOICE, offsetof(FLAG_OPTIONS, MEMBER),                                                   \
+    {                                                                                              \
+        .choices = (CHOICES)                                                                       \
+    }
+#define AS_NUMBER(MEMBER, LOW, HIGH)                                                               \
+    FLAG_NUMBER, offsetof(FLAG_OPTIONS, MEMBER),                                                   \
+    {                                                                                              \
+        .low = (LOW), .high = (HIGH)                                                               \
+    }
+#define AS_WHOLE(MEMBER, LOW, HIGH)                                                                \
+    FLAG_WHOLE, offsetof(FLAG_OPTIONS, MEMBER),                                                    \
+    {                                                                                              \
+        .low = (LOW), .high = (HIGH)                                                               \
+    }
+
+/* A subcommand's command line. */
+struct flags {
+    const char *program;      /* "tacet student" */
+    const char *usage;        /* the help before the table; lines end with \n */
+    void (*more)(FILE *out);  /* writes more of it, or NULL */
+    const struct flag *table; /* at most 64 rows */
+    size_t count;
+    const char *notes;    /* the help after the table, or NULL */
+    bool takes_arguments; /* what begins with no dash, or is just "-", is an argument */
+    bool once;            /* a flag that is given twice is refused */
+};
+
+struct flags_found {
+    bool help;      /* --help or -h was met; reading ended there */
+    uint64_t given; /* bit i: row i was on the command line */
+    int arguments;  /* how many; they stand first in argv now */
+    char error[400];
+};
+
+/* Fills OPTIONS from the table's fallbacks, then the environment, then argv[argc]. False: *out has
+ * one line that names what was wrong, without the program's name and without control characters. */
+bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
+                struct flags_found *out);
+
+/* Writes the help: usage, every row with its default and its variable, notes. */
+void flags_help(const struct flags *flags, FILE *out);
+
+#endif
