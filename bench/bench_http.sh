@@ -6,7 +6,7 @@
 #   bench/bench_http.sh BUILD-DIRECTORY          (make bench does it)
 #
 # BENCH_ROUNDS (5) of BENCH_SECONDS (3) a measurement, BENCH_UPLOAD_MB (500). Where the kernel takes that wish no
-# processor sleeps during the run, whatever is measured, as tacet serve --stay-awake has it while it is busy;
+# processor sleeps during the run, whatever is measured;
 # BENCH_AWAKE=off: as the machine is.
 set -euo pipefail
 bin=$1

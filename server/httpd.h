@@ -11,7 +11,6 @@
 #include "server/events.h"
 #include "server/lane.h"
 #include "server/metrics.h"
-#include "server/vigil.h"
 
 struct httpd;
 
@@ -21,7 +20,6 @@ struct httpd_settings {
     struct lane *batch, *pool, *uploads;
     struct events *events;
     struct metrics *metrics;
-    struct vigil *vigil;             /* NULL: the processors sleep as they like */
     void (*accepted)(void *context); /* work for later was accepted (202); NULL for nobody */
     void *accepted_context;
     const char *tls_cert, *tls_key; /* PEM texts; NULL for plain HTTP */

@@ -74,7 +74,6 @@ static void note_reply(struct httpd *httpd, const struct exchange *exchange)
     if (status == 202 && settings->accepted)
         settings->accepted(settings->accepted_context);
     request_log_reply(&httpd->log, exchange, now_us);
-    vigil_note(settings->vigil, now_us);
 }
 
 enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)

@@ -45,8 +45,6 @@ static const struct {
     [METRICS_BATCH_RETRIES] = {"batch_retries_total", "counter", "Batches run again."},
     [METRICS_BATCH_FAILURES] = {"batch_failures_total", "counter", "Batches not committed."},
     [METRICS_OVERLOADED] = {"overloaded_total", "counter", "Requests turned away, queues full."},
-    [METRICS_STAYING_AWAKE] = {"staying_awake", "gauge",
-                               "1: the processors are kept from sleeping."},
 };
 
 struct metrics *metrics_new(void)

@@ -21,7 +21,6 @@ enum metrics_value { /* a new one is a name here and a row in metrics.c */
                      METRICS_BATCH_RETRIES,
                      METRICS_BATCH_FAILURES,
                      METRICS_OVERLOADED,
-                     METRICS_STAYING_AWAKE,
                      METRICS_VALUE_COUNT
 };
 

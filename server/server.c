@@ -25,7 +25,6 @@
 #include "server/metrics.h"
 #include "server/pool.h"
 #include "server/runner.h"
-#include "server/vigil.h"
 
 #define THREADS_MAX   64
 #define SPARE_BYTES   ((unsigned long long)16 * 1024 * 1024)
@@ -46,7 +45,6 @@ struct server {
     struct events *events;
     struct helpers *helpers;
     struct runner *runner;
-    struct vigil *vigil;
     struct httpd *httpd;
     atomic_bool draining;
 };
@@ -225,14 +223,6 @@ static bool start_lanes(struct server *server, struct trouble trouble)
     return started;
 }
 
-static bool start_vigil(struct server *server, struct trouble trouble)
-{
-    if (server->config->stay_awake == 0)
-        return true;
-    server->vigil = vigil_start(VIGIL_DEVICE, server->metrics, trouble.text, trouble.size);
-    return server->vigil != NULL;
-}
-
 static bool start_httpd(struct server *server, struct trouble trouble)
 {
     const struct config *config = server->config;
@@ -243,7 +233,6 @@ static bool start_httpd(struct server *server, struct trouble trouble)
         .uploads = pool_lane(server->uploads),
         .events = server->events,
         .metrics = server->metrics,
-        .vigil = server->vigil,
         .accepted = job_accepted,
         .accepted_context = server,
         .tls_cert = server->tls_cert,
@@ -282,7 +271,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     if (!server->metrics)
         snprintf(error, error_size, "memory is short");
     /* What may fail and leaves no trace comes before the directory is made. */
-    if (server->metrics && read_tls(server, trouble) && start_vigil(server, trouble) &&
+    if (server->metrics && read_tls(server, trouble) &&
         listen_open(config->listen, &server->listening, error, error_size) &&
         data_dir_make(config->data, error, error_size) &&
         data_dir_lock(config->data, &server->lock, error, error_size) &&
@@ -321,7 +310,6 @@ void server_stop(struct server *server)
     if (!server)
         return;
     httpd_stop(server->httpd);
-    vigil_stop(server->vigil);
     pool_stop(server->pool);
     pool_stop(server->uploads);
     committer_stop(server->committer);

@@ -277,50 +277,13 @@ Test(lifecycle, a_drain_answers_what_runs_and_refuses_what_comes)
     server_remove(&server);
 }
 
-/* Is it said by /metrics that the processors are kept awake, while many questions are answered? */
-static bool kept_awake(struct http_client *client, const char *token)
-{
-    bool kept = false;
-    for (int round = 0; round < 100 && !kept; round++) {
-        struct http_call live = {.method = "GET", .path = "/healthz/live"};
-        struct http_call metrics = {.method = "GET", .path = "/metrics", .token = token};
-        struct http_answer answer;
-        for (int i = 0; i < 200; i++) {
-            answer = http_expect(client, 200, &live);
-            http_answer_clear(&answer);
-        }
-        answer = http_expect(client, 200, &metrics);
-        kept = strstr(answer.body, "tacet_staying_awake 1") != NULL;
-        http_answer_clear(&answer);
-    }
-    return kept;
-}
-
-Test(lifecycle, processors_stay_awake_where_it_is_asked_for_and_possible)
+/* A setting of earlier versions: the start says that it does nothing. */
+Test(lifecycle, stay_awake_is_accepted_and_ignored)
 {
     struct server_process server;
-    char token[160];
     server_prepare(&server);
     server.flags[0] = "--stay-awake";
-    if (access("/dev/cpu_dma_latency", W_OK) != 0) {
-        cr_expect_eq(server_start_in_vain(&server), 1);
-        cr_expect(server_log_has(&server, "--stay-awake needs /dev/cpu_dma_latency"));
-        server_remove(&server);
-        return;
-    }
     server_start(&server);
-    server_token(&server, "admin", token);
-    struct http_client *client = http_client_new(&server);
-    cr_expect(kept_awake(client, token));
-    http_client_free(client);
-    server_close(&server);
-    server_open(&server, NULL);
-    server_token(&server, "admin", token);
-    client = http_client_new(&server);
-    struct http_call metrics = {.method = "GET", .path = "/metrics", .token = token};
-    struct http_answer answer = http_expect(client, 200, &metrics);
-    cr_expect_not_null(strstr(answer.body, "tacet_staying_awake 0"), "%s", answer.body);
-    http_answer_clear(&answer);
-    http_client_free(client);
+    cr_expect(server_log_has(&server, "event=setting-ignored setting=stay-awake"));
     server_close(&server);
 }
