@@ -9,6 +9,7 @@
 #include "api/releases/q_pass.h"
 #include "api/releases/q_shelf.h"
 #include "api/teachers/teacher_shelf.h"
+#include "memory/shelf.h"
 
 struct app *api_open(const struct api_settings *settings)
 {
@@ -21,8 +22,9 @@ struct app *api_open(const struct api_settings *settings)
     app->settings = *settings;
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
     app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
-    app->teachers = teacher_shelf_new(app);
+    app->teachers = teacher_shelf_new();
     app->q_releases = q_shelf_new();
+    app->noise = teacher_noise_new();
     app->passes = q_passes_new();
     if (!app->secret_key || !app->teachers || !app->q_releases || !app->passes) {
         api_close(app);
@@ -39,9 +41,10 @@ void api_close(struct app *app)
 {
     if (!app)
         return;
-    teacher_shelf_free(app->teachers);
+    shelf_free(app->teachers);
     q_passes_free(app, app->passes);
-    q_shelf_free(app->q_releases);
+    shelf_free(app->q_releases);
+    teacher_noise_free(app->noise);
     sodium_free(app->secret_key); /* wipes it */
     free(app);
 }

@@ -210,7 +210,7 @@ bool api_runs_ahead(const struct app *app, const struct api_request *request)
     }
     size_t length = !id ? 0 : strcspn(id, "/");
     return length > 0 && length < ID_SIZE &&
-           teacher_shelf_weighs(app->teachers, id, length, request->body_size);
+           teacher_shelf_weighs(app, id, length, request->body_size);
 }
 
 /* Nothing is to be computed for who may not ask, and for a repeat, whose answer is stored. */

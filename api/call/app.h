@@ -10,16 +10,17 @@
 #include "api/call/settings.h"
 
 struct q_passes;
-struct q_shelf;
-struct teacher_shelf;
+struct shelf;
+struct teacher_noise;
 
 struct app {
     struct api_settings settings;
-    unsigned char public_key[32];   /* Ed25519 */
-    unsigned char *secret_key;      /* 64 bytes of guarded memory */
-    char key_id[17];                /* of the public key: 16 hex digits of its hash */
-    struct teacher_shelf *teachers; /* has a lock of its own, as the next */
-    struct q_shelf *q_releases;
+    unsigned char public_key[32]; /* Ed25519 */
+    unsigned char *secret_key;    /* 64 bytes of guarded memory */
+    char key_id[17];              /* of the public key: 16 hex digits of its hash */
+    struct shelf *teachers;       /* each of these four has a lock of its own */
+    struct shelf *q_releases;
+    struct teacher_noise *noise;
     struct q_passes *passes;
 };
 

@@ -11,8 +11,8 @@
 #include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/json/json_text.h"
-#include "api/teachers/teacher_shelf.h"
 #include "api/worlds/worlds.h"
+#include "memory/shelf.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger.h"
 #include "storage/policies.h"
@@ -299,27 +299,27 @@ enum problem api_datasets_seal(struct call *call)
     return call_reply_json(call, 200, dataset_json(&row, true));
 }
 
-struct forgetting {
-    struct teacher_shelf *shelf;
+struct dataset_silencing {
+    struct shelf *teachers;
     char dataset[ID_SIZE];
 };
 
-static void forget(void *what)
+static void silence_teachers(void *what)
 {
-    const struct forgetting *forgetting = what;
-    teacher_shelf_forget(forgetting->shelf, forgetting->dataset);
+    const struct dataset_silencing *silencing = what;
+    shelf_drop(silencing->teachers, silencing->dataset);
 }
 
-/* When the deletion is on disk: before that, a question beside it would put the networks back on
- * the shelf, where they would stay until the next one. */
-static bool forget_at_the_end(struct call *call, const char *dataset)
+/* Wipes what teachers hold of DATASET when the deletion is on disk: before that, a question beside
+ * it could put the networks back on the shelf. */
+static bool silence_at_the_end(struct call *call, const char *dataset)
 {
-    struct forgetting *forgetting = arena_array(&call->arena, 1, sizeof *forgetting);
-    if (!forgetting)
+    struct dataset_silencing *silencing = arena_array(&call->arena, 1, sizeof *silencing);
+    if (!silencing)
         return false;
-    forgetting->shelf = call->app->teachers;
-    snprintf(forgetting->dataset, sizeof forgetting->dataset, "%s", dataset);
-    return call_defer(call, forget, forgetting);
+    silencing->teachers = call->app->teachers;
+    snprintf(silencing->dataset, sizeof silencing->dataset, "%s", dataset);
+    return call_defer(call, silence_teachers, silencing);
 }
 
 enum problem api_datasets_delete(struct call *call)
@@ -343,5 +343,5 @@ enum problem api_datasets_delete(struct call *call)
         return call_db(call, status);
     if (verdict != DATASET_OK)
         return unknown_dataset(call);
-    return forget_at_the_end(call, row.id) ? call_reply_empty(call, 204) : PROBLEM_INTERNAL_ERROR;
+    return silence_at_the_end(call, row.id) ? call_reply_empty(call, 204) : PROBLEM_INTERNAL_ERROR;
 }

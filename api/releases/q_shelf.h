@@ -1,5 +1,6 @@
-/* Released Q-functions that are asked often, opened and kept. A release never changes, so nothing
- * here goes stale; whether it has ended is asked of the database. Shared by all threads. */
+/* Released Q-functions that are asked often, opened and kept (memory/shelf.h). A release never
+ * changes, and its sample path was drawn once, before it was stored: opening it draws nothing.
+ * Whether it has ended is asked of the database each time. */
 #ifndef TACET_API_RELEASES_Q_SHELF_H
 #define TACET_API_RELEASES_Q_SHELF_H
 
@@ -7,18 +8,20 @@
 #include "storage/db/db.h"
 
 struct app;
-struct q_shelf;
 
-struct q_shelf *q_shelf_new(void); /* NULL: no memory */
-void q_shelf_free(struct q_shelf *shelf);
+/* The shelf of an app; the caller frees it with shelf_free. */
+struct shelf *q_shelf_new(void);
 
 /* Borrows the release ID, reading and opening it when it is not on the shelf. DB_NONE: unknown, or
  * ended. Give it back with q_shelf_return. */
 enum db_status q_shelf_borrow(const struct app *app, struct db *db, const char *id,
                               const struct q_release **out);
+
+/* Ends a loan. */
 void q_shelf_return(const struct app *app, const struct q_release *release);
 
-/* Takes the release off the shelf; who has it keeps it until it is given back. */
+/* Takes the release, which has ended, off the shelf. A thread that has it keeps it until it gives
+ * it back. */
 void q_shelf_drop(const struct app *app, const char *id);
 
 #endif

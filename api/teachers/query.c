@@ -18,6 +18,7 @@
 #include "api/teachers/query_event.h"
 #include "api/teachers/rollouts.h"
 #include "api/teachers/teachers.h"
+#include "memory/shelf.h"
 #include "storage/datasets.h"
 
 /* Multiply-adds of one query, a few milliseconds: it may hold up every call of its commit. */
@@ -28,14 +29,14 @@
 static void give_back(void *context)
 {
     struct query *query = context;
-    teacher_shelf_return(query->call->app->teachers, query->teacher);
+    teacher_shelf_return(query->call->app, query->teacher);
 }
 
 static enum problem find_teacher(struct query *query)
 {
     struct call *call = query->call;
-    enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db,
-                                                 call_parameter(call, "id"), &query->teacher);
+    enum db_status status =
+        teacher_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &query->teacher);
     if (status == DB_OK && !call_defer(call, give_back, query))
         return PROBLEM_INTERNAL_ERROR;
     bool may = false;
@@ -61,7 +62,7 @@ static enum problem check_dataset(const struct query *query)
         return call_db(call, status);
     if (dataset.state == DATASET_DELETED || !t->ensemble) {
         /* A deletion by another process wiped nothing here. */
-        teacher_shelf_forget(call->app->teachers, t->row.dataset);
+        shelf_drop(call->app->teachers, t->row.dataset);
         return call_problem(call, PROBLEM_TEACHER_SILENT,
                             "Its dataset was deleted, and with it what the teacher had learned: it "
                             "answers no more. Nothing was charged.");
@@ -242,12 +243,12 @@ static bool look_up(const struct query *query, double *p)
 
 static bool draw(struct query *query, double *answers)
 {
-    struct teacher_shelf *shelf = query->call->app->teachers;
+    struct teacher_noise *lender = query->call->app->noise;
     const struct shelved_teacher *t = query->teacher;
     uint32_t actions = t->teacher.actions;
     size_t size = (size_t)query->count * actions * sizeof(double);
     double *p = arena_alloc(&query->call->arena, size);
-    struct noise_source *noise = teacher_shelf_take_noise(shelf);
+    struct noise_source *noise = teacher_noise_take(lender);
     bool good = noise && p && look_up(query, p);
     for (uint32_t i = 0; i < query->count && good; i++) {
         size_t at = (size_t)i * actions;
@@ -255,8 +256,7 @@ static bool draw(struct query *query, double *answers)
     }
     if (p)
         sodium_memzero(p, size);
-    if (noise)
-        teacher_shelf_give_noise(shelf, noise);
+    teacher_noise_give(lender);
     return good;
 }
 
@@ -305,7 +305,7 @@ enum problem query_settle(struct query *query, struct query_answer *out)
     double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
     if (!answers)
         return PROBLEM_INTERNAL_ERROR;
-    teacher_shelf_query_id(call->app->teachers, query->id);
+    id_new("qry_", query->id);
     enum problem problem =
         query->floor ? answer_at_floor(query, answers) : pay_and_draw(query, answers);
     if (problem != PROBLEM_NONE)

@@ -1,6 +1,4 @@
-/* A few dozen teachers and a few sources of noise behind one lock. When the shelf is full the
- * teacher that was borrowed longest ago, and is in nobody's hands, goes; when all are in use, the
- * new one is read for this call alone. */
+/* Teachers ready to answer, and the noise of their answers. */
 #include "api/teachers/teacher_shelf.h"
 
 #include <math.h>
@@ -15,70 +13,18 @@
 #include "api/call/sealed.h"
 #include "api/policies/policies.h"
 #include "api/teachers/query_event.h"
+#include "memory/memory.h"
+#include "memory/shelf.h"
 #include "storage/policies.h"
 
 #define PLACES    32
-#define NOISE_MAX 32
-#define GONE_MAX  64           /* datasets that are remembered as deleted */
 #define BYTES_MAX (256U << 20) /* of the networks on the shelf together */
 
 /* Multiply-adds that take longer than handing a call from thread to thread: some 50 us. */
 #define HEAVY_WORK   100000
 #define NUMBER_BYTES 16 /* of one number in a body, about */
 
-struct book {
-    struct shelved_teacher teacher; /* first: its address is the book's */
-    unsigned borrowers;
-    uint64_t used; /* tick of the last borrowing */
-    bool shelved;
-    size_t bytes;
-};
-
-struct teacher_shelf {
-    const struct app *app;
-    pthread_mutex_t lock;
-    struct book *places[PLACES];
-    size_t bytes;
-    uint64_t tick;
-    char gone[GONE_MAX][ID_SIZE];
-    unsigned gone_count; /* of all, the oldest of which are forgotten */
-    struct noise_source *noise[NOISE_MAX];
-    unsigned noise_count;
-    struct id_stock ids;
-};
-
-struct teacher_shelf *teacher_shelf_new(const struct app *app)
-{
-    struct teacher_shelf *shelf = calloc(1, sizeof *shelf);
-    if (shelf && pthread_mutex_init(&shelf->lock, NULL) != 0) {
-        free(shelf);
-        return NULL;
-    }
-    if (shelf)
-        shelf->app = app;
-    return shelf;
-}
-
-static void free_book(struct book *book)
-{
-    if (book) {
-        policy_free(book->teacher.policy);
-        ensemble_free(book->teacher.ensemble);
-        free(book);
-    }
-}
-
-void teacher_shelf_free(struct teacher_shelf *shelf)
-{
-    if (!shelf)
-        return;
-    for (unsigned i = 0; i < PLACES; i++)
-        free_book(shelf->places[i]);
-    for (unsigned i = 0; i < shelf->noise_count; i++)
-        noise_source_free(shelf->noise[i]);
-    pthread_mutex_destroy(&shelf->lock);
-    free(shelf);
-}
+/* ---- from rows */
 
 bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out)
 {
@@ -144,167 +90,90 @@ static enum db_status read_policy(struct db *db, struct shelved_teacher *t, uint
     return status;
 }
 
-static enum db_status read_book(const struct app *app, struct db *db, const char *id,
-                                struct book **out)
+static bool teacher_price_row(struct shelved_teacher *t, uint32_t actions)
 {
-    uint32_t actions = 0;
-    struct book *book = calloc(1, sizeof *book);
-    if (!book)
-        return DB_FAILED;
-    struct shelved_teacher *t = &book->teacher;
-    enum db_status status = teachers_find(db, id, &t->row);
-    if (status == DB_OK) {
-        status =
-            t->row.shards > 0 ? read_ensemble(app, db, t, &actions) : read_policy(db, t, &actions);
-        status = status == DB_NONE ? DB_FAILED : status;
-    }
-    if (status != DB_OK) {
-        free_book(book);
-        return status;
-    }
-    if (!teacher_of_row(&t->row, actions, &t->teacher) ||
-        !teacher_price(&t->teacher, t->row.concentration, t->row.renyi_order, t->row.delta_share,
-                       &t->price)) {
-        free_book(book);
-        return DB_FAILED;
-    }
-    t->error_radius = teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
-    query_event_write(t, 1, t->row.concentration, t->event);
-    if (isfinite(t->error_radius)) /* else it cannot answer */
-        query_reply_settings(t->row.concentration, t->row.sigma, t->error_radius, t->settings);
-    book->bytes = t->work * sizeof(float);
-    book->borrowers = 1;
-    *out = book;
-    return DB_OK;
-}
-
-static struct book *find(struct teacher_shelf *shelf, const char *id)
-{
-    for (unsigned i = 0; i < PLACES; i++) {
-        struct book *book = shelf->places[i];
-        if (book && strcmp(book->teacher.row.id, id) == 0)
-            return book;
-    }
-    return NULL;
-}
-
-/* Whether DATASET was deleted not long ago: whoever began to read before that may come only now. */
-static bool is_gone(const struct teacher_shelf *shelf, const char *dataset)
-{
-    for (unsigned i = 0; i < GONE_MAX && i < shelf->gone_count; i++)
-        if (strcmp(shelf->gone[i], dataset) == 0)
-            return true;
-    return false;
-}
-
-/* Drops the book that nobody has had for longest; false when all are in somebody's hands. */
-static bool drop_oldest(struct teacher_shelf *shelf)
-{
-    struct book **oldest = NULL;
-    for (unsigned i = 0; i < PLACES; i++) {
-        struct book *book = shelf->places[i];
-        if (book && book->borrowers == 0 && (!oldest || book->used < (*oldest)->used))
-            oldest = &shelf->places[i];
-    }
-    if (!oldest)
+    const struct teacher_row *row = &t->row;
+    if (!teacher_of_row(row, actions, &t->teacher) ||
+        !teacher_price(&t->teacher, row->concentration, row->renyi_order, row->delta_share,
+                       &t->price))
         return false;
-    shelf->bytes -= (*oldest)->bytes;
-    free_book(*oldest);
-    *oldest = NULL;
+    t->error_radius = teacher_error_radius(&t->teacher, row->concentration, TEACHER_RADIUS_BETA);
+    query_event_write(t, 1, row->concentration, t->event);
+    if (isfinite(t->error_radius)) /* else it cannot answer */
+        query_reply_settings(row->concentration, row->sigma, t->error_radius, t->settings);
     return true;
 }
 
-/* A free place for BYTES more, or NULL. */
-static struct book **make_room(struct teacher_shelf *shelf, size_t bytes)
+/* ---- the shelf */
+
+struct teacher_reading {
+    const struct app *app;
+    struct db *db;
+    enum db_status status;
+};
+
+static void shelved_teacher_close(void *thing)
 {
-    while (bytes <= BYTES_MAX) {
-        struct book **place = NULL;
-        for (unsigned i = 0; i < PLACES && !place; i++)
-            place = !shelf->places[i] ? &shelf->places[i] : NULL;
-        if (place && shelf->bytes + bytes <= BYTES_MAX)
-            return place;
-        if (!drop_oldest(shelf))
-            return NULL;
-    }
-    return NULL;
+    struct shelved_teacher *t = thing;
+    policy_free(t->policy);
+    ensemble_free(t->ensemble);
+    free(t);
 }
 
-enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, const char *id,
+static bool shelved_teacher_open(void *context, const char *id, struct shelf_opened *out)
+{
+    struct teacher_reading *reading = context;
+    struct shelved_teacher *t = memory_new(1, sizeof *t);
+    uint32_t actions = 0;
+    reading->status = teachers_find(reading->db, id, &t->row);
+    if (reading->status == DB_OK) {
+        enum db_status status;
+        if (t->row.shards > 0)
+            status = read_ensemble(reading->app, reading->db, t, &actions);
+        else
+            status = read_policy(reading->db, t, &actions);
+        if (status == DB_NONE || (status == DB_OK && !teacher_price_row(t, actions)))
+            status = DB_FAILED;
+        reading->status = status;
+    }
+    if (reading->status != DB_OK) {
+        shelved_teacher_close(t);
+        return false;
+    }
+    *out = (struct shelf_opened){.thing = t, .bytes = t->work * sizeof(float)};
+    if (t->row.shards > 0) /* it goes with its dataset */
+        snprintf(out->group, sizeof out->group, "%s", t->row.dataset);
+    return true;
+}
+
+struct shelf *teacher_shelf_new(void)
+{
+    return shelf_new(&(struct shelf_kind){PLACES, BYTES_MAX, shelved_teacher_close});
+}
+
+enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const char *id,
                                     const struct shelved_teacher **out)
 {
-    pthread_mutex_lock(&shelf->lock);
-    struct book *book = find(shelf, id);
-    if (book) {
-        book->borrowers++;
-        book->used = ++shelf->tick;
-    }
-    pthread_mutex_unlock(&shelf->lock);
-    if (!book) {
-        enum db_status status = read_book(shelf->app, db, id, &book);
-        if (status != DB_OK)
-            return status;
-        pthread_mutex_lock(&shelf->lock);
-        const struct teacher_row *row = &book->teacher.row;
-        bool wanted = !find(shelf, id) /* else a twin was faster */ &&
-                      !(row->shards > 0 && is_gone(shelf, row->dataset));
-        struct book **place = wanted ? make_room(shelf, book->bytes) : NULL;
-        if (place) {
-            *place = book;
-            shelf->bytes += book->bytes;
-            book->shelved = true;
-            book->used = ++shelf->tick;
-        }
-        pthread_mutex_unlock(&shelf->lock);
-    }
-    *out = &book->teacher;
-    return DB_OK;
+    struct teacher_reading reading = {app, db, DB_NONE};
+    *out = shelf_borrow(app->teachers, id, shelved_teacher_open, &reading);
+    return *out ? DB_OK : reading.status;
 }
 
-void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teacher *teacher)
+void teacher_shelf_return(const struct app *app, const struct shelved_teacher *teacher)
 {
-    struct book *book = (struct book *)teacher;
-    pthread_mutex_lock(&shelf->lock);
-    bool last = --book->borrowers == 0 && !book->shelved;
-    pthread_mutex_unlock(&shelf->lock);
-    if (last)
-        free_book(book);
+    shelf_return(app->teachers, teacher);
 }
 
-void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset)
+bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, size_t body_size)
 {
-    pthread_mutex_lock(&shelf->lock);
-    if (!is_gone(shelf, dataset))
-        snprintf(shelf->gone[shelf->gone_count++ % GONE_MAX], ID_SIZE, "%s", dataset);
-    for (unsigned i = 0; i < PLACES; i++) {
-        struct book *book = shelf->places[i];
-        if (!book || book->teacher.row.shards == 0 ||
-            strcmp(book->teacher.row.dataset, dataset) != 0)
-            continue;
-        shelf->places[i] = NULL;
-        shelf->bytes -= book->bytes;
-        book->shelved = false;
-        if (book->borrowers == 0)
-            free_book(book);
-    }
-    pthread_mutex_unlock(&shelf->lock);
-}
-
-bool teacher_shelf_weighs(struct teacher_shelf *shelf, const char *id, size_t length,
-                          size_t body_size)
-{
-    bool weighs = true;
-    pthread_mutex_lock(&shelf->lock);
-    for (unsigned i = 0; i < PLACES; i++) {
-        const struct book *book = shelf->places[i];
-        if (book && strncmp(book->teacher.row.id, id, length) == 0 &&
-            book->teacher.row.id[length] == '\0') {
-            const struct shelved_teacher *t = &book->teacher;
-            size_t states = body_size / (NUMBER_BYTES * t->state_dim);
-            weighs = t->ensemble && t->work * (states > 1 ? states : 1) >= HEAVY_WORK;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&shelf->lock);
+    char name[ID_SIZE];
+    snprintf(name, sizeof name, "%.*s", (int)length, id);
+    const struct shelved_teacher *t = shelf_borrow(app->teachers, name, NULL, NULL);
+    if (!t)
+        return true;
+    size_t states = body_size / (NUMBER_BYTES * t->state_dim);
+    bool weighs = t->ensemble && t->work * (states > 1 ? states : 1) >= HEAVY_WORK;
+    teacher_shelf_return(app, t);
     return weighs;
 }
 
@@ -314,32 +183,38 @@ bool teacher_shelf_distributions(const struct shelved_teacher *t, const float *s
     return teacher_distributions(&t->teacher, t->policy, t->ensemble, states, count, p);
 }
 
-struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf)
+/* ---- noise */
+
+struct teacher_noise {
+    pthread_mutex_t lock;
+    struct noise_source *source; /* NULL until it is first drawn from */
+};
+
+struct teacher_noise *teacher_noise_new(void)
 {
-    struct noise_source *noise = NULL;
-    pthread_mutex_lock(&shelf->lock);
-    if (shelf->noise_count > 0)
-        noise = shelf->noise[--shelf->noise_count];
-    pthread_mutex_unlock(&shelf->lock);
-    return noise ? noise : noise_source_new("dirichlet");
+    struct teacher_noise *noise = memory_new(1, sizeof *noise);
+    pthread_mutex_init(&noise->lock, NULL);
+    return noise;
 }
 
-void teacher_shelf_query_id(struct teacher_shelf *shelf, char out[ID_SIZE])
+void teacher_noise_free(struct teacher_noise *noise)
 {
-    pthread_mutex_lock(&shelf->lock);
-    id_take(&shelf->ids, "qry_", out);
-    pthread_mutex_unlock(&shelf->lock);
+    if (!noise)
+        return;
+    noise_source_free(noise->source);
+    pthread_mutex_destroy(&noise->lock);
+    free(noise);
 }
 
-void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *noise)
+struct noise_source *teacher_noise_take(struct teacher_noise *noise)
 {
-    bool kept = false;
-    pthread_mutex_lock(&shelf->lock);
-    if (shelf->noise_count < NOISE_MAX) {
-        shelf->noise[shelf->noise_count++] = noise;
-        kept = true;
-    }
-    pthread_mutex_unlock(&shelf->lock);
-    if (!kept)
-        noise_source_free(noise);
+    pthread_mutex_lock(&noise->lock);
+    if (!noise->source)
+        noise->source = noise_source_new("dirichlet");
+    return noise->source;
+}
+
+void teacher_noise_give(struct teacher_noise *noise)
+{
+    pthread_mutex_unlock(&noise->lock);
 }

@@ -1,5 +1,5 @@
-/* Teachers that are asked often, decoded and kept: a query then reads no weights and computes no
- * bound. Teachers and policies never change, so nothing here goes stale. Shared by all threads. */
+/* Teachers that are asked often, decoded and kept (memory/shelf.h): a query then reads no weights
+ * and computes no bound. Teachers and policies never change, so nothing here goes stale. */
 #ifndef TACET_API_TEACHERS_TEACHER_SHELF_H
 #define TACET_API_TEACHERS_TEACHER_SHELF_H
 
@@ -14,7 +14,8 @@
 #define TEACHER_EVENT_SIZE  400 /* of the event text of its answers, query_event.h */
 
 struct app;
-struct teacher_shelf;
+struct shelf;
+struct teacher_noise;
 
 /* A teacher ready to answer; read-only while it is borrowed. */
 struct shelved_teacher {
@@ -30,35 +31,38 @@ struct shelved_teacher {
     char settings[QUERY_SETTINGS_SIZE]; /* its answers' text of them, at the full concentration */
 };
 
-/* APP opens sealed ensembles and outlives the shelf. NULL: no memory. */
-struct teacher_shelf *teacher_shelf_new(const struct app *app);
-void teacher_shelf_free(struct teacher_shelf *shelf);
+/* The shelf of an app; the caller frees it with shelf_free. */
+struct shelf *teacher_shelf_new(void);
 
 /* Borrows the teacher ID, reading it from DB when it is not on the shelf. DB_NONE: unknown. Give it
- * back with teacher_shelf_return. */
-enum db_status teacher_shelf_borrow(struct teacher_shelf *shelf, struct db *db, const char *id,
+ * back with teacher_shelf_return. shelf_drop(app->teachers, DATASET) wipes the ensembles that were
+ * trained on a dataset; they are not kept again. */
+enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const char *id,
                                     const struct shelved_teacher **out);
-void teacher_shelf_return(struct teacher_shelf *shelf, const struct shelved_teacher *teacher);
 
-/* DATASET is deleted: wipes its ensembles, at once or when the last borrower returns them, and
- * takes none of them again. */
-void teacher_shelf_forget(struct teacher_shelf *shelf, const char *dataset);
+/* Ends a loan. */
+void teacher_shelf_return(const struct app *app, const struct shelved_teacher *teacher);
 
 /* Whether a question of BODY_SIZE bytes to the teacher ID[length] should be run ahead of its turn:
  * it asks many networks, or the teacher has to be read first. Any thread, no database. */
-bool teacher_shelf_weighs(struct teacher_shelf *shelf, const char *id, size_t length,
-                          size_t body_size);
+bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, size_t body_size);
 
 /* What its answers at COUNT finite states are about, as teacher_distributions says. */
 bool teacher_shelf_distributions(const struct shelved_teacher *teacher, const float *states,
                                  uint32_t count, double *p);
 
-/* A source of noise for this thread while it draws; NULL: the system gives no randomness. */
-struct noise_source *teacher_shelf_take_noise(struct teacher_shelf *shelf);
-void teacher_shelf_give_noise(struct teacher_shelf *shelf, struct noise_source *noise);
+/* The source of noise of all answers, not yet seeded. */
+struct teacher_noise *teacher_noise_new(void);
 
-/* A fresh "qry_" id. */
-void teacher_shelf_query_id(struct teacher_shelf *shelf, char out[ID_SIZE]);
+/* Wipes the source. NULL is fine. */
+void teacher_noise_free(struct teacher_noise *noise);
+
+/* The source, for this thread alone until teacher_noise_give. NULL: the system gives no randomness;
+ * teacher_noise_give is due all the same. */
+struct noise_source *teacher_noise_take(struct teacher_noise *noise);
+
+/* Ends what teacher_noise_take began. */
+void teacher_noise_give(struct teacher_noise *noise);
 
 /* The settings that ROW tells of, sensitivity aside; false when its mechanism is not known. */
 bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out);

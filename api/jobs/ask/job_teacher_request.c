@@ -87,7 +87,7 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
         return PROBLEM_VALIDATION;
     if (!teacher)
         return PROBLEM_NONE;
-    enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, teacher, &t);
+    enum db_status status = teacher_shelf_borrow(call->app, call->db, teacher, &t);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     bool own = status == DB_OK && strcmp(t->row.owner, call->caller.id) == 0;
@@ -98,7 +98,7 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
     if (problem == PROBLEM_NONE)
         problem = take_terms(call, t, plan);
     if (status == DB_OK)
-        teacher_shelf_return(call->app->teachers, t);
+        teacher_shelf_return(call->app, t);
     snprintf(plan->teacher, sizeof plan->teacher, "%s", teacher);
     snprintf(plan->payer, sizeof plan->payer, "%s", payer);
     return problem;
@@ -228,12 +228,12 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
     const struct shelved_teacher *t;
     struct purse purse = {.count = 0};
     int64_t begun = 0;
-    enum db_status status = teacher_shelf_borrow(call->app->teachers, call->db, plan->teacher, &t);
+    enum db_status status = teacher_shelf_borrow(call->app, call->db, plan->teacher, &t);
     if (status != DB_OK)
         return call_db(call, status);
     status = fill(call, &t->row, plan->payer, &purse, &begun);
     uint64_t paid = status == DB_OK ? count_paid(t, plan, begun, &purse) : 0;
-    teacher_shelf_return(call->app->teachers, t);
+    teacher_shelf_return(call->app, t);
     if (status != DB_OK)
         return call_db(call, status);
     for (unsigned i = purse.account[0].id[0] == '\0' ? 1 : 0; i < purse.count; i++)

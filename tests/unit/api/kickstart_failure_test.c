@@ -8,6 +8,7 @@
 #include "api/call/app.h"
 #include "api/json/json_load.h"
 #include "api/teachers/teacher_shelf.h"
+#include "memory/shelf.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/failing_database.h"
 #include "tests/unit/api/kickstart_desk.h"
@@ -177,8 +178,8 @@ Test(kickstart_failure, fails_when_its_teacher_fails_again_and_again)
     cr_assert_gt(heard, 0);
     cr_assert_eq(db_run(fixture_db(f), "UPDATE policies SET bytes = x'00'", NULL, 0, NULL, NULL),
                  DB_OK);
-    teacher_shelf_free(app->teachers);
-    app->teachers = teacher_shelf_new(app);
+    shelf_free(app->teachers);
+    app->teachers = teacher_shelf_new();
     enum api_job_turn turn = API_JOB_PAUSED;
     for (; turn != API_JOB_RAN && turns < 20; turns++) {
         fixture_advance(400000);

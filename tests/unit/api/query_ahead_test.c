@@ -87,10 +87,10 @@ static double first_at(const float *state)
 {
     const struct shelved_teacher *t = NULL;
     double p[2];
-    struct teacher_shelf *shelf = fixture_app(f)->teachers;
-    cr_assert_eq(teacher_shelf_borrow(shelf, fixture_db(f), teacher, &t), DB_OK);
+    const struct app *app = fixture_app(f);
+    cr_assert_eq(teacher_shelf_borrow(app, fixture_db(f), teacher, &t), DB_OK);
     cr_assert(teacher_shelf_distributions(t, state, 1, p));
-    teacher_shelf_return(shelf, t);
+    teacher_shelf_return(app, t);
     return p[0];
 }
 
@@ -169,7 +169,7 @@ Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
     struct db *reader = NULL;
     struct ledger_account account;
     const struct shelved_teacher *t = NULL;
-    struct teacher_shelf *shelf = fixture_app(f)->teachers;
+    const struct app *app = fixture_app(f);
     cr_assert_eq(db_open(fixture_store(f), &reader, why), DB_OK, "%s", why);
     cr_assert_eq(db_begin_batch(reader, false), DB_OK);
     cr_assert_eq(ledger_find(reader, "nothing", &account), DB_NONE); /* it has its view now */
@@ -177,13 +177,13 @@ Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
                        .path = domain_path("/v1/datasets/%s", dataset),
                        .token = fixture_token(f, "steward")};
     expect_status(fixture_ask(f, &gone), 204);
-    cr_assert_eq(teacher_shelf_borrow(shelf, reader, teacher, &t), DB_OK);
+    cr_assert_eq(teacher_shelf_borrow(app, reader, teacher, &t), DB_OK);
     cr_assert_not_null(t->ensemble);
-    teacher_shelf_return(shelf, t);
+    teacher_shelf_return(app, t);
     cr_assert_eq(db_commit_batch(reader), DB_OK);
-    cr_assert_eq(teacher_shelf_borrow(shelf, reader, teacher, &t), DB_OK);
+    cr_assert_eq(teacher_shelf_borrow(app, reader, teacher, &t), DB_OK);
     cr_expect_null(t->ensemble);
-    teacher_shelf_return(shelf, t);
+    teacher_shelf_return(app, t);
     expect_problem(ask("late", NULL), "teacher-silent");
     db_close(reader);
 }
@@ -193,11 +193,11 @@ static void put_on_the_shelf(void)
     char why[DB_ERROR_SIZE] = "";
     struct db *reader = NULL;
     const struct shelved_teacher *t = NULL;
-    struct teacher_shelf *shelf = fixture_app(f)->teachers;
+    const struct app *app = fixture_app(f);
     cr_assert_eq(db_open(fixture_store(f), &reader, why), DB_OK, "%s", why);
-    cr_assert_eq(teacher_shelf_borrow(shelf, reader, teacher, &t), DB_OK);
+    cr_assert_eq(teacher_shelf_borrow(app, reader, teacher, &t), DB_OK);
     cr_assert_not_null(t->ensemble);
-    teacher_shelf_return(shelf, t);
+    teacher_shelf_return(app, t);
     db_close(reader);
 }
 
@@ -205,16 +205,16 @@ static void put_on_the_shelf(void)
 Test(query_ahead, a_deletion_wipes_what_was_read_before_it_was_on_disk)
 {
     const struct shelved_teacher *t = NULL;
-    struct teacher_shelf *shelf = fixture_app(f)->teachers;
+    const struct app *app = fixture_app(f);
     struct ask gone = {.method = "DELETE",
                        .path = domain_path("/v1/datasets/%s", dataset),
                        .token = fixture_token(f, "steward")};
     before_commit = put_on_the_shelf;
     expect_status(fixture_ask(f, &gone), 204);
     cr_assert(before_commit == NULL);
-    cr_assert_eq(teacher_shelf_borrow(shelf, fixture_db(f), teacher, &t), DB_OK);
+    cr_assert_eq(teacher_shelf_borrow(app, fixture_db(f), teacher, &t), DB_OK);
     cr_expect_null(t->ensemble);
-    teacher_shelf_return(shelf, t);
+    teacher_shelf_return(app, t);
 }
 
 /* Asks as ROLE until nothing is left: each question that is paid for was run ahead, no other. */

@@ -47,22 +47,22 @@ static void run_workers(struct worker *workers, void *(*work)(void *context))
 static void *borrow(void *context)
 {
     struct worker *worker = context;
-    struct teacher_shelf *shelf = fixture_app(worker->fixture)->teachers;
+    const struct app *app = fixture_app(worker->fixture);
     for (unsigned i = 0; i < 4 * TEACHERS; i++) {
         const char *id = worker->ids[(i * 7 + worker->number) % TEACHERS];
         const struct shelved_teacher *teacher;
-        if (teacher_shelf_borrow(shelf, worker->db, id, &teacher) != DB_OK) {
+        if (teacher_shelf_borrow(app, worker->db, id, &teacher) != DB_OK) {
             worker->wrong++;
             continue;
         }
         float state[4] = {0.1F, 0.2F, 0.3F, 0.4F};
         double z[2];
-        struct noise_source *noise = teacher_shelf_take_noise(shelf);
+        struct noise_source *noise = teacher_noise_take(app->noise);
         bool good = noise != NULL && strcmp(teacher->row.id, id) == 0 &&
                     teacher_answer(&teacher->teacher, teacher->policy, 20, noise, state, z);
         worker->wrong += !good;
-        teacher_shelf_give_noise(shelf, noise);
-        teacher_shelf_return(shelf, teacher);
+        teacher_noise_give(app->noise);
+        teacher_shelf_return(app, teacher);
     }
     return NULL;
 }
@@ -86,9 +86,8 @@ Test(teacher_threads, share_a_shelf_that_is_too_small)
     for (unsigned t = 0; t < THREADS; t++)
         cr_expect_eq(workers[t].wrong, 0);
     const struct shelved_teacher *none;
-    cr_expect_eq(
-        teacher_shelf_borrow(fixture_app(f)->teachers, fixture_db(f), "tch_nothing", &none),
-        DB_NONE);
+    cr_expect_eq(teacher_shelf_borrow(fixture_app(f), fixture_db(f), "tch_nothing", &none),
+                 DB_NONE);
     fixture_close(f);
 }
 
