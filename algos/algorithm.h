@@ -1,4 +1,5 @@
-/* What every learning algorithm is to the rest of Tacet: a row in a table (algos/algorithms.c).
+/* What every learning algorithm is to the rest of Tacet: a row in a table
+ * (algos/catalogue/algorithms.c).
  * A new algorithm is one file that defines a struct algorithm, and one line there. */
 #ifndef TACET_ALGOS_ALGORITHM_H
 #define TACET_ALGOS_ALGORITHM_H
@@ -7,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algos/choice_terms.h"
 #include "algos/data/dataset.h"
-#include "algos/offline/choice.h"
-#include "algos/offline/stage_plan.h"
 #include "algos/parameters.h"
 #include "algos/policy.h"
 #include "algos/privacy/training/dp_sgd_plan.h"
-#include "algos/release/q_release.h"
+#include "algos/q_terms.h"
+#include "algos/stage_terms.h"
 #include "algos/statement.h"
 #include "algos/teacher_question.h"
 #include "envs/env.h"
@@ -86,6 +87,7 @@ struct algorithm_plan {
 };
 
 struct expert_policies;
+struct q_release;
 
 /* What the trainer asks at every pulse (a few times a second; safe to answer quickly). */
 enum algorithm_pulse {
@@ -186,18 +188,6 @@ struct algorithm {
     enum algorithm_status (*train)(const struct algorithm_run *run, struct policy **out_policy,
                                    const char **message);
 };
-
-/* The table, *COUNT long, and the one of that name (NULL: none). */
-const struct algorithm *const *algorithm_all(unsigned *count);
-const struct algorithm *algorithm_find(const char *name);
-
-/* The I-th of those that learn a Q-function from a dataset, in the order of the table; NULL past
- * the last. */
-const struct algorithm *algorithm_q_learner(unsigned i);
-
-/* Why ALGORITHM is none of them: what it does instead, to end a sentence that begins with its name.
- * NULL for one of them. */
-const char *algorithm_lacks_q(const struct algorithm *algorithm);
 
 /* What a run means that was planned when ALGORITHM did not have its parameter at INDEX; NULL: there
  * is no such value, or the parameter was always there. */

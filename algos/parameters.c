@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "algos/algorithm.h"
-
 void parameters_defaults(const struct parameter_spec *specs, unsigned count,
                          struct parameter_values *out)
 {
@@ -42,10 +40,7 @@ bool parameters_is_choice(const struct parameter_spec *spec)
 const char *parameters_choice(const struct parameter_spec *spec, unsigned i)
 {
     assert(parameters_is_choice(spec));
-    if (spec->type == PARAMETER_CHOICE)
-        return spec->choices[i];
-    const struct algorithm *algorithm = algorithm_q_learner(i);
-    return algorithm ? algorithm->name : NULL;
+    return spec->choices[i];
 }
 
 static unsigned choice_count(const struct parameter_spec *spec)

@@ -16,8 +16,8 @@ enum parameter_type {
     PARAMETER_INTEGER_LIST, /* 1 .. PARAMETER_LIST_MAX integers, e.g. hidden layer widths */
     PARAMETER_REAL_LIST,    /* 1 .. PARAMETER_REALS_MAX numbers, e.g. one for each coordinate */
     PARAMETER_CHOICE,       /* one of choices[], stored as its index */
-    PARAMETER_Q_LEARNER,    /* an algorithm that learns a Q-function from a dataset, by its name:
-                               stored as its place among those (algorithm_q_learner) */
+    PARAMETER_Q_LEARNER,    /* likewise; choices[] are algorithms that learn a Q-function from a
+                               dataset, by name */
 };
 
 struct parameter_value {
@@ -36,7 +36,7 @@ struct parameter_spec {
     enum parameter_type type;
     struct parameter_value value; /* default */
     double min, max;              /* of each number, inclusive */
-    const char *const *choices;   /* PARAMETER_CHOICE: NULL-terminated */
+    const char *const *choices;   /* of the last two types: NULL-terminated */
     const char *unit;             /* "" when it has none */
     const char *meaning;          /* one sentence */
 };

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "algos/algorithm.h"
+#include "algos/catalogue/algorithms.h"
 #include "algos/nn/matrix.h"
 #include "envs/rng.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/offline/membership_audit.h"
 #include "cli/cli.h"
 #include "cli/epsilon_lines.h"

@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+#include "algos/offline/bcq.h"
+#include "algos/offline/behaviour_cloning.h"
+#include "algos/offline/cql.h"
 #include "algos/offline/membership_audit.h"
 
 #define RUNS_PER_PULSE 256
@@ -11,6 +14,8 @@
 enum { P_AUDITED, P_BROKEN, P_EXPERTS, P_STEPS, P_NOISE_MULTIPLIER, P_DELTA, P_RUNS, P_COUNT };
 
 static const char *const audited[] = {"cql", "bcq", "behaviour_cloning", NULL};
+static const struct algorithm *const audited_algorithms[] = {&cql_algorithm, &bcq_algorithm,
+                                                             &behaviour_cloning_algorithm};
 static const char *const broken[] = {[MEMBERSHIP_SOUND] = "nothing",
                                      [MEMBERSHIP_HALF_NOISE] = "noise",
                                      [MEMBERSHIP_NO_CLIP] = "clip",
@@ -38,7 +43,7 @@ static const struct parameter_spec specs[P_COUNT] = {
 static struct membership_settings settings_of(const struct algorithm_request *request)
 {
     return (struct membership_settings){
-        .algorithm = algorithm_find(audited[(int)algorithm_number(request, P_AUDITED)]),
+        .algorithm = audited_algorithms[(int)algorithm_number(request, P_AUDITED)],
         .experts = (uint32_t)algorithm_number(request, P_EXPERTS),
         .steps = (uint32_t)algorithm_number(request, P_STEPS),
         .noise_multiplier = algorithm_number(request, P_NOISE_MULTIPLIER),

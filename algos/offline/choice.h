@@ -10,26 +10,11 @@
 
 #include <stdint.h>
 
+#include "algos/choice_terms.h"
 #include "algos/policy.h"
-
-#define CHOICE_MAX_CANDIDATES 100
-
-/* Public. */
-struct choice {
-    uint32_t candidates; /* 0: the last weights are the result */
-    uint32_t episodes;   /* that each plays */
-    uint32_t max_steps;  /* of an episode */
-};
 
 /* How many of the candidates are due after STEPS_DONE of TOTAL_STEPS (at most 10^15). */
 uint32_t choice_due(const struct choice *choice, uint64_t steps_done, uint64_t total_steps);
-
-/* Where it plays. The world is none that is somebody's program: it would see weights that a crash
- * takes back. Borrowed. */
-struct choice_place {
-    const struct env *world;
-    const double *physics; /* as env_defaults fills them */
-};
 
 /* How a candidate did so far. */
 struct choice_score {

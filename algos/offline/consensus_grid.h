@@ -7,20 +7,10 @@
 
 #include <stdint.h>
 
-#include "envs/env.h"
+#include "algos/stage_terms.h"
 
 #define CONSENSUS_GRID_MAX_POINTS 1000u /* of one number of a state */
 #define CONSENSUS_GRID_MAX_STATES 4096u /* of a list */
-
-/* All combinations of points[d] evenly spaced values from low[d] to high[d], of a single point the
- * middle; or the states of a list, one after the other. Public. */
-struct consensus_grid {
-    uint32_t dims; /* 0: there is no grid */
-    double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM];
-    uint32_t points[ENV_MAX_STATE_DIM];
-    uint32_t count; /* of the list; 0: there is none, and the members above say all */
-    double *states; /* [count x dims], of whoever filled the struct in */
-};
 
 /* How many states there are; 0 when dims, a number of points, the product (at most
  * CONSENSUS_MAX_LABELS) or the length of the list is out of bounds, low is above high, or a number

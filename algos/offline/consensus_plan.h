@@ -4,17 +4,10 @@
 
 #include <stdint.h>
 
+#include "algos/stage_terms.h"
+
 #define CONSENSUS_UNIT       (UINT32_C(1) << 16) /* lattice units that are a probability of 1 */
 #define CONSENSUS_MAX_LABELS 1000000u
-
-struct consensus_plan {
-    uint32_t labels;
-    uint32_t action_count;
-    double sensitivity;      /* of one expert, in experts: sqrt(1 - 1/|A|) */
-    double noise_multiplier; /* noise over sensitivity: the n labels are sqrt(n)/it -Gaussian-DP */
-    double noise;            /* standard deviation of a sum's coordinate, in experts */
-    uint64_t lattice_scale;  /* the same in units of 1/(|A| CONSENSUS_UNIT) 2^-20, rounded up */
-};
 
 enum consensus_status {
     CONSENSUS_OK,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "algos/nn/per_example_lattice.h"
+#include "algos/offline/choice.h"
 #include "algos/offline/schedule.h"
 #include "algos/offline/trainer_choice.h"
 #include "algos/offline/trainer_chunk.h"

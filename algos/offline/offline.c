@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "algos/offline/schedule.h"
+#include "algos/offline/stage_plan.h"
 #include "algos/privacy/noise/noise_source.h"
 
 #define USUAL_BATCH 128

@@ -8,53 +8,10 @@
 #include "algos/offline/consensus_grid.h"
 #include "algos/offline/consensus_plan.h"
 #include "algos/privacy/laws/mechanism.h"
-#include "algos/privacy/training/sparse_vector.h"
+#include "algos/stage_terms.h"
 
-enum stage_kind {
-    STAGE_NONE,
-    STAGE_STABLE,
-    STAGE_CONSENSUS,
-};
-
-enum stable_source {
-    STABLE_ROLLOUTS, /* the drawn expert's policy is played in Tacet's own world: everything that
-                        the expert uploaded is protected */
-    STABLE_LOGGED,   /* an uploaded trajectory of the drawn expert: protects its policy and not the
-                        trajectory, which whoever knows it can recognise */
-    STABLE_SOURCES
-};
-const char *stable_source_name(enum stable_source source); /* "rollouts", "logged" */
-
-/* How much an expert's voice counts, by what it earns in Tacet's world (skill_voices.h). Public. */
-struct skill_scale {
-    double low, high;  /* returns that weigh nothing and 1 */
-    double power;      /* of the weight between them; 0: nobody plays, all weigh alike */
-    uint32_t episodes; /* of each expert, 1 .. SKILL_MAX_EPISODES */
-};
-#define SKILL_MAX_EPISODES 16
-
-/* Public. */
-struct stage_request {
-    enum stage_kind kind;
-    double epsilon_share, delta_share; /* of the budget, for this stage; in (0, 1] */
-    uint32_t max_length;               /* steps of the longest trajectory; 1 with a grid */
-    /* STAGE_STABLE */
-    enum stable_source source;
-    uint32_t runs;          /* trajectories that are drawn, T */
-    double min_probability; /* of any action of any expert */
-    enum sparse_vector_accounting accounting;
-    /* STAGE_CONSENSUS */
-    uint32_t labels;
-    double explore;  /* share of steps that are random and bear no label */
-    uint32_t rounds; /* of labels, between which a student learns to choose states */
-    struct skill_scale skill;
-    struct consensus_grid grid; /* declared states, LABELS of them, in place of played ones */
-};
-
-struct stage_plan {
-    struct sparse_vector_plan stable; /* STAGE_STABLE */
-    struct consensus_plan consensus;  /* STAGE_CONSENSUS */
-};
+/* "rollouts", "logged". */
+const char *stable_source_name(enum stable_source source);
 
 /* Where the first stage has all of the budget, this much of it: figures of the composition of all
  * stages may lie above the first one's own by their rounding. */

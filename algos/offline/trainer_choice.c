@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algos/offline/choice.h"
 #include "algos/offline/trainer_input.h"
 
 bool trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,

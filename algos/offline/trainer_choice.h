@@ -2,6 +2,7 @@
 #ifndef TACET_ALGOS_OFFLINE_TRAINER_CHOICE_H
 #define TACET_ALGOS_OFFLINE_TRAINER_CHOICE_H
 
+#include "algos/offline/choice.h"
 #include "algos/offline/trainer_state.h"
 
 struct trainer_choice {

@@ -22,6 +22,7 @@
 #include "algos/privacy/functions/gaussian_process_features.h"
 #include "algos/privacy/noise/noise_source.h"
 #include "algos/release/knots.h"
+#include "algos/release/q_release.h"
 #include "algos/release/relu_features.h"
 
 #define RIDGE          1e-3

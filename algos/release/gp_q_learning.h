@@ -53,6 +53,10 @@ enum gp_q_parameter {
 };
 extern const struct parameter_spec gp_q_parameters[GP_Q_COUNT]; /* gp_q_parameters.c */
 
+/* What may learn on a shard, in the order of the choices of GP_Q_BASE: every algorithm that learns
+ * a Q-function from a dataset. Ends with NULL. */
+extern const struct algorithm *const gp_q_bases[];
+
 struct shards;
 
 /* The base algorithm, and in *OUT what it is asked to do with each of so many shards (take and kept

@@ -1,9 +1,15 @@
 /* The settings of gp_q_learning. */
+#include "algos/offline/bcq.h"
+#include "algos/offline/cql.h"
 #include "algos/offline/offline.h"
 #include "algos/privacy/functions/gaussian_path_axis.h"
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
+
+/* In the same order; stored plans keep the names. */
+static const char *const bases[] = {"cql", "bcq", NULL};
+const struct algorithm *const gp_q_bases[] = {&cql_algorithm, &bcq_algorithm, NULL};
 
 static const char *const forms[] = {"automatic", "path", "features", "grid", NULL};
 static const char *const released[] = {"values", "advantages", NULL};
@@ -33,7 +39,7 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
         "Errors of a value are squared up to here and linear beyond (cql)."},
     [GP_Q_ALPHA] = {"alpha", PARAMETER_REAL, PARAMETER_ONE(1), 0, 1000, NULL, "",
         "Weight of the conservative term (cql); 0 is deep Q-learning."},
-    [GP_Q_BASE] = {"base", PARAMETER_Q_LEARNER, PARAMETER_ONE(0), 0, 0, NULL, "",
+    [GP_Q_BASE] = {"base", PARAMETER_Q_LEARNER, PARAMETER_ONE(0), 0, 0, bases, "",
         "What learns on each shard: any algorithm that learns a Q-function from a dataset. Settings "
         "that are not here have its own defaults; of bcq what it does not allow is put below what "
         "it plays."},

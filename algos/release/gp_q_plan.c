@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algos/offline/shards.h"
+#include "algos/privacy/functions/gaussian_path.h"
 #include "algos/privacy/functions/gaussian_process_features.h"
 #include "algos/privacy/functions/gaussian_process_plan.h"
 #include "algos/privacy/laws/gaussian_dp.h"
@@ -25,10 +26,9 @@ double gp_q_number(const struct algorithm_request *request, enum gp_q_parameter 
 
 void gp_q_shards(const struct algorithm_request *request, struct shards *out)
 {
-    *out =
-        (struct shards){.algorithm = algorithm_q_learner((unsigned)gp_q_number(request, GP_Q_BASE)),
-                        .request = *request,
-                        .count = (uint32_t)gp_q_number(request, GP_Q_SHARDS)};
+    *out = (struct shards){.algorithm = gp_q_bases[(unsigned)gp_q_number(request, GP_Q_BASE)],
+                           .request = *request,
+                           .count = (uint32_t)gp_q_number(request, GP_Q_SHARDS)};
     const struct algorithm *base = out->algorithm;
     assert(base);
     algorithm_defaults(base, NULL, &out->request.parameters);

@@ -1,7 +1,7 @@
 /* The catalogue of learning algorithms: the tables that validate a job, written out. */
 #include "api/data/algorithms.h"
 
-#include "algos/algorithm.h"
+#include "algos/catalogue/algorithms.h"
 #include "api/json/json_text.h"
 
 /* ---- one parameter */

@@ -8,9 +8,10 @@
 
 #include "api/call/budget.h"
 #include "api/call/page.h"
+#include "api/jobs/ask/job_release.h"
 #include "api/jobs/ask/job_request.h"
 #include "api/jobs/job_view.h"
-#include "api/jobs/run/job_release.h"
+#include "api/jobs/run/run_release.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/algorithm.h"
+#include "algos/catalogue/algorithms.h"
 #include "algos/privacy/answers/answer_error.h"
 #include "algos/privacy/answers/filter.h"
 #include "algos/privacy/noise/noise_source.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "bench/offline/ablation.h"
 #include "bench/offline/cell.h"
 #include "bench/offline/report.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/algorithm.h"
+#include "algos/catalogue/algorithms.h"
 #include "algos/offline/shards.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/release/ensemble.h"

@@ -2,6 +2,7 @@
  * without its data (algos/offline/membership_audit.h); the attacker sees the policy alone. */
 #include <criterion/criterion.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/offline/membership_audit.h"
 #include "tests/statistical/audit.h"
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "api/call/fields.h"
 
 struct slot {

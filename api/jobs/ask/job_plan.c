@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_stage.h"
 #include "api/jobs/ask/job_stage_grid.h"
-#include "api/jobs/run/job_stage.h"
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/ask/job_teacher.h"
 #include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/offline/shards.h"
 #include "algos/release/ensemble.h"
 #include "api/call/app.h"
@@ -13,14 +14,14 @@
 #include "api/data/datasets.h"
 #include "api/data/environment_choice.h"
 #include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_judge.h"
 #include "api/jobs/ask/job_parameters.h"
-#include "api/jobs/run/job_judge.h"
-#include "api/jobs/run/job_play.h"
-#include "api/jobs/run/job_release.h"
-#include "api/jobs/run/job_shards.h"
-#include "api/jobs/run/job_stage.h"
-#include "api/jobs/run/job_sweep.h"
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/ask/job_play.h"
+#include "api/jobs/ask/job_release.h"
+#include "api/jobs/ask/job_shards.h"
+#include "api/jobs/ask/job_stage.h"
+#include "api/jobs/ask/job_sweep.h"
+#include "api/jobs/ask/job_teacher.h"
 
 #define EPISODES_MAX  1000
 #define EPISODES      100

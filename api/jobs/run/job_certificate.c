@@ -3,7 +3,8 @@
 
 #include "api/call/app.h"
 #include "api/call/certificate.h"
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/ask/job_teacher.h"
+#include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
 
 static const char neighbours_declared[] =

@@ -8,8 +8,9 @@
 
 #include "api/call/app.h"
 #include "api/call/sealed.h"
+#include "api/jobs/ask/job_teacher.h"
 #include "api/jobs/run/job_lease.h"
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/run/run_teacher.h"
 
 #define SHOW_EVERY_MS 1000
 #define SAVE_EVERY_MS 5000

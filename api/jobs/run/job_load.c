@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/jobs/ask/job_stage.h"
 #include "api/jobs/run/job_run.h"
 #include "storage/datasets.h"
 #include "storage/uploads.h"
@@ -145,12 +146,6 @@ struct dataset *job_run_load_other(struct job_run *run, const char *id)
 }
 
 /* ---- networks */
-
-bool job_networks_fit(int64_t count, int64_t bytes)
-{
-    const int64_t most = (int64_t)JOB_NETWORKS_MAX_BYTES, beside = (int64_t)sizeof(struct policy);
-    return count <= most / beside && bytes <= most - count * beside;
-}
 
 struct loading_experts {
     struct job_run *run;

@@ -7,6 +7,7 @@
  * later: such a job is left as it is, with its hold and its checkpoint, until its lease runs out.
  */
 #include "api/jobs/run/job_run.h"
+#include "algos/release/q_release.h"
 #include "api/jobs/ask/job_choose.h"
 
 #include <sodium.h>
@@ -14,15 +15,21 @@
 #include <stdlib.h>
 
 #include "api/call/app.h"
+#include "api/jobs/ask/job_play.h"
+#include "api/jobs/ask/job_release.h"
+#include "api/jobs/ask/job_shards.h"
+#include "api/jobs/ask/job_stage.h"
+#include "api/jobs/ask/job_sweep.h"
+#include "api/jobs/ask/job_teacher.h"
 #include "api/jobs/run/job_complete.h"
 #include "api/jobs/run/job_hooks.h"
 #include "api/jobs/run/job_lease.h"
-#include "api/jobs/run/job_play.h"
-#include "api/jobs/run/job_release.h"
-#include "api/jobs/run/job_shards.h"
-#include "api/jobs/run/job_stage.h"
-#include "api/jobs/run/job_sweep.h"
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/run/run_play.h"
+#include "api/jobs/run/run_release.h"
+#include "api/jobs/run/run_shards.h"
+#include "api/jobs/run/run_stage.h"
+#include "api/jobs/run/run_sweep.h"
+#include "api/jobs/run/run_teacher.h"
 #include "api/worlds/world_run.h"
 #include "storage/uploads.h"
 

@@ -107,14 +107,9 @@ struct dataset *job_run_load_other(struct job_run *run, const char *id);
 
 /* Reads the networks that were uploaded for the dataset's experts into a slot for each expert,
  * mixed to the dataset's floor; slots of experts without one stay empty. The caller frees it. NULL:
- * as above; networks of more than JOB_NETWORKS_MAX_BYTES together are damage too, for the job has
+ * as above; networks that job_networks_fit refuses are damage too, for the job has
  * to fit into memory. */
-#define JOB_NETWORKS_MAX_BYTES ((size_t)1 << 30)
 struct expert_policies *job_run_load_experts(struct job_run *run);
-
-/* Whether COUNT networks of so many stored BYTES can be loaded so: asked before a job is taken on,
- * for one that ends for it has to pay. */
-bool job_networks_fit(int64_t count, int64_t bytes);
 
 /* Stores the end, the policy with its certificate, and the settlement of the hold, in one
  * transaction. DB_NONE: the lease was lost and nothing was stored. */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/algorithm.h"
+#include "algos/catalogue/algorithms.h"
+#include "algos/offline/choice.h"
 #include "algos/privacy/noise/noise_source.h"
 
 enum { STEPS = 3000, CANDIDATES = 6, EPISODES = 3, MAX_STEPS = 400 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/privacy/answers/gaussian_simplex.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/offline/shards.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise_source.h"
 #include "algos/release/gp_q_learning.h"
+#include "algos/release/q_release.h"
 #include "envs/rng.h"
 
 enum { EXPERTS = 30, LENGTH = 20 };
@@ -157,7 +159,7 @@ Test(gp_q_learning, under_the_noise_is_the_learned_function)
 {
     struct dataset *data = walks(1, NOBODY), *nothing = walks(1, EVERYBODY);
     unsigned count = 0;
-    for (; algorithm_q_learner(count) != NULL; count++) {
+    for (; gp_q_bases[count]; count++) {
         for (int advantages = 0; advantages < 2; advantages++) {
             struct algorithm_request request = request_of(1);
             request.epsilon = 50;
@@ -206,10 +208,11 @@ Test(gp_q_learning, the_table_of_algorithms_says_what_may_learn_on_a_shard)
         if (!learns)
             continue;
         cr_expect(all[i]->needs_dataset && all[i]->mechanisms[MECHANISM_NONE]);
-        cr_expect_eq(algorithm_q_learner(learners), all[i]);
+        cr_expect_eq(gp_q_bases[learners], all[i]);
         cr_expect_str_eq(parameters_choice(spec, learners++), all[i]->name);
     }
-    cr_expect_null(algorithm_q_learner(learners));
+    cr_expect_null(gp_q_bases[learners]);
+    cr_expect_null(parameters_choice(spec, learners));
     struct parameter_value past = {.number = {learners}, .count = 1};
     cr_expect_eq(parameters_check(spec, &past), PARAMETER_OUT_OF_RANGE);
     cr_expect(strstr(algorithm_lacks_q(algorithm_find("behaviour_cloning")), "no Q-function"));

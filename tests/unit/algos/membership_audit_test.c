@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/privacy/noise/noise_source.h"
 
 static struct membership_settings settings_of(const char *algorithm)

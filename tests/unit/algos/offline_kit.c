@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/privacy/noise/noise_source.h"
 #include "envs/rng.h"
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
+
 void online_kit_init(struct online_kit *kit, const char *algorithm,
                      enum algorithm_mechanism mechanism, const char *world, uint8_t key)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "algos/algorithm.h"
+#include "algos/catalogue/algorithms.h"
 
 static const char *const colours[] = {"red", "green", NULL};
 static const struct parameter_spec specs[] = {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "algos/online/ppo_algorithm.h"
 #include "algos/online/ppo_state.h"
 

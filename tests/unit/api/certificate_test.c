@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/catalogue/algorithms.h"
 #include "api/call/app.h"
 #include "api/call/certificate.h"
 #include "api/jobs/run/job_certificate.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "algos/algorithm.h"
+#include "algos/catalogue/algorithms.h"
 #include "tests/unit/api/domain.h"
 
 #define expect_word(response, pointer, word)                                                       \

@@ -1,11 +1,11 @@
 /* Jobs that train nothing: they play a policy, or a released Q-function, that is there already, and
  * give its evaluation. Only what may leave is played: a return of anything else would be a number
  * that depends on private data. */
-#ifndef TACET_API_JOBS_RUN_JOB_PLAY_H
-#define TACET_API_JOBS_RUN_JOB_PLAY_H
+#ifndef TACET_API_JOBS_ASK_JOB_PLAY_H
+#define TACET_API_JOBS_ASK_JOB_PLAY_H
 
 #include "api/call/call.h"
-#include "api/jobs/run/job_run.h"
+#include "api/jobs/ask/job_plan.h"
 
 /* Members of a request, NULL where they are missing: gathers what they lack, or what is too much,
  * for the algorithm of PLAN. */
@@ -20,9 +20,5 @@ void job_play_check(struct call *call, const struct job_play_members *members,
  * plan. */
 enum problem job_play_fit(struct call *call, const struct job_play_members *members,
                           struct job_plan *plan);
-
-/* Plays it and fills ENDING: it succeeded with an evaluation, or failed. False: to be stopped
- * without an end (lost, stopping, cancelled, storage_failed or starved says why). */
-bool job_play(struct job_run *run, struct job_ending *ending);
 
 #endif

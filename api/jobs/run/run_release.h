@@ -1,21 +1,11 @@
 /* Jobs that end in a released Q-function instead of a policy: keeping it before it plays, and its
  * rows at the end. */
-#ifndef TACET_API_JOBS_RUN_JOB_RELEASE_H
-#define TACET_API_JOBS_RUN_JOB_RELEASE_H
+#ifndef TACET_API_JOBS_RUN_RUN_RELEASE_H
+#define TACET_API_JOBS_RUN_RUN_RELEASE_H
 
 #include "api/jobs/run/job_run.h"
 #include "storage/policies.h"
 #include "storage/q_releases.h"
-
-/* Reads what is public of one in the settings "privacy" of a job: epsilon, delta, force, unit, and
- * what unit reward needs of a steward whose rewards are LOGGED in a dataset. */
-struct call;
-void job_release_read(struct call *call, const json_t *privacy, bool logged,
-                      struct algorithm_request *out);
-
-/* Whether the noise is larger than the range of what is released, which is refused unless it was
- * asked for by "force". */
-bool job_release_drowns(const struct job_plan *plan);
 
 /* Puts run->release, sealed, in the checkpoint's place: its noise is drawn once, so nothing may see
  * of it before this is on disk. False: a flag of RUN says why. */

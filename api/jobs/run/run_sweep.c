@@ -4,13 +4,14 @@
  * and the one that waits to be judged) followed by the present try's own checkpoint. A finished
  * policy is on disk before it is played: what judges it, which may be a program, sees no policy
  * that could be drawn again. */
-#include "api/jobs/run/job_sweep.h"
+#include "api/jobs/run/run_sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "api/jobs/run/job_complete.h"
 #include "api/json/json_text.h"
 
 #define MAGIC UINT32_C(0x50575354) /* "TSWP" */
@@ -266,35 +267,6 @@ enum algorithm_status job_sweep_train(struct job_run *run, const struct algorith
 }
 
 /* ---- JSON */
-
-static bool same(const struct parameter_value *a, const struct parameter_value *b)
-{
-    return a->count == b->count && memcmp(a->number, b->number, a->count * sizeof *a->number) == 0;
-}
-
-static bool is_swept(const struct job_plan *plan, unsigned index)
-{
-    const struct parameter_value *first = &plan->tries[0].request.parameters.value[index];
-    for (uint32_t t = 1; t < plan->try_count; t++)
-        if (!same(first, &plan->tries[t].request.parameters.value[index]))
-            return true;
-    return false;
-}
-
-json_t *job_sweep_json(const struct job_plan *plan)
-{
-    if (plan->try_count == 0)
-        return json_null();
-    json_t *tries = json_array();
-    for (uint32_t t = 0; t < plan->try_count; t++) {
-        json_t *all = job_plan_parameters(&plan->tries[t]);
-        for (unsigned i = 0; i < plan->algorithm->parameter_count; i++)
-            if (!is_swept(plan, i))
-                json_object_del(all, plan->algorithm->parameters[i].name);
-        json_list_add(&tries, json_pack("{s:o}", "parameters", all));
-    }
-    return json_pack("{s:o}", "tries", tries);
-}
 
 json_t *job_sweep_findings(const struct job_run *run)
 {

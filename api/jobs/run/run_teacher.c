@@ -4,7 +4,7 @@
  * transaction; and only then does the training go on. A worker that dies between any two of them
  * asks again about the same states under the same key. A worker that has lost its lease cannot
  * store the checkpoint, and so does not ask. */
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/run/run_teacher.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,41 +22,6 @@
 /* Workers in a row that a teacher gives an internal error in the same roll-out. */
 #define ASKED_IN_VAIN_MAX 3
 #define KEY_SIZE          80
-
-/* ---- as JSON */
-
-json_t *job_teacher_json(const struct job_plan *plan)
-{
-    const struct teacher_terms *t = &plan->request.teacher;
-    if (plan->teacher[0] == '\0')
-        return json_null();
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "id", plan->teacher, "client",
-                     plan->payer, "unit", t->protects_experts ? "expert" : "observation",
-                     "concentration", json_number(t->concentration), "least_concentration",
-                     json_number(t->least), "states_max", (json_int_t)t->states_max,
-                     "over_private_data", (int)t->over_private_data);
-}
-
-bool job_teacher_parse(const json_t *json, struct job_plan *out)
-{
-    const char *id = json_string_value(json_object_get(json, "id")),
-               *client = json_string_value(json_object_get(json, "client")),
-               *unit = json_string_value(json_object_get(json, "unit"));
-    if (!json_is_object(json))
-        return out->request.mechanism != MECHANISM_TEACHER_ANSWERS;
-    if (!id || !client || !unit || strlen(id) >= ID_SIZE || strlen(client) >= ID_SIZE)
-        return false;
-    snprintf(out->teacher, sizeof out->teacher, "%s", id);
-    snprintf(out->payer, sizeof out->payer, "%s", client);
-    json_int_t most = json_integer_value(json_object_get(json, "states_max"));
-    out->request.teacher = (struct teacher_terms){
-        .concentration = json_number_value(json_object_get(json, "concentration")),
-        .least = json_number_value(json_object_get(json, "least_concentration")),
-        .states_max = most > 0 && most <= UINT32_MAX ? (uint32_t)most : 0,
-        .protects_experts = strcmp(unit, "expert") == 0,
-        .over_private_data = json_is_true(json_object_get(json, "over_private_data"))};
-    return true;
-}
 
 /* ---- what was found */
 

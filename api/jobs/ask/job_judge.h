@@ -4,11 +4,11 @@
  *
  * gives fitted Q evaluation's estimate (algos/offline/fitted_q.h) among the job's findings. What is
  * judged may leave, and what judges it is public: nobody's private data take part. */
-#ifndef TACET_API_JOBS_RUN_JOB_JUDGE_H
-#define TACET_API_JOBS_RUN_JOB_JUDGE_H
+#ifndef TACET_API_JOBS_ASK_JOB_JUDGE_H
+#define TACET_API_JOBS_ASK_JOB_JUDGE_H
 
 #include "api/call/call.h"
-#include "api/jobs/run/job_run.h"
+#include "api/jobs/ask/job_plan.h"
 
 /* Reads the object at "/judge" into *OUT, the dataset's id, and gathers faults. */
 void job_judge_read(struct call *call, const json_t *object, const char **out);
@@ -16,12 +16,5 @@ void job_judge_read(struct call *call, const json_t *object, const char **out);
 /* Checks the dataset of that id for PLAN, whose sizes are known, and sets PLAN's judge.
  * PROBLEM_NONE, or a fault with its pointer. */
 enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan);
-
-/* Judges POLICY, which is on disk, and notes the figures in RUN; where there are none (the dataset
- * is gone, or has too little) none are noted. False: to be stopped; a flag of RUN says why. */
-bool job_judge(struct job_run *run, const struct policy *policy);
-
-/* Adds what was noted to OBJECT. False: memory. */
-bool job_judge_show(const struct job_run *run, json_t *object);
 
 #endif

@@ -5,7 +5,8 @@
 #include "algos/privacy/accounting/privacy_report.h"
 #include "api/call/fields.h"
 #include "api/jobs/ask/job_parameters.h"
-#include "api/jobs/run/job_sweep.h"
+#include "api/jobs/ask/job_sweep.h"
+#include "api/json/json_text.h"
 
 #define CLOSE_ENOUGH 0.98 /* of the budget */
 #define LOOKS_MAX    10   /* at a share for each try */
@@ -203,4 +204,35 @@ enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *
     plan->tries = tries;
     plan->try_count = sweep->tries;
     return find_share(plan, message);
+}
+
+/* ---- JSON */
+
+static bool same(const struct parameter_value *a, const struct parameter_value *b)
+{
+    return a->count == b->count && memcmp(a->number, b->number, a->count * sizeof *a->number) == 0;
+}
+
+static bool is_swept(const struct job_plan *plan, unsigned index)
+{
+    const struct parameter_value *first = &plan->tries[0].request.parameters.value[index];
+    for (uint32_t t = 1; t < plan->try_count; t++)
+        if (!same(first, &plan->tries[t].request.parameters.value[index]))
+            return true;
+    return false;
+}
+
+json_t *job_sweep_json(const struct job_plan *plan)
+{
+    if (plan->try_count == 0)
+        return json_null();
+    json_t *tries = json_array();
+    for (uint32_t t = 0; t < plan->try_count; t++) {
+        json_t *all = job_plan_parameters(&plan->tries[t]);
+        for (unsigned i = 0; i < plan->algorithm->parameter_count; i++)
+            if (!is_swept(plan, i))
+                json_object_del(all, plan->algorithm->parameters[i].name);
+        json_list_add(&tries, json_pack("{s:o}", "parameters", all));
+    }
+    return json_pack("{s:o}", "tries", tries);
 }

@@ -1,5 +1,5 @@
 /* The first stage of a job as it is asked for: its members, and what it needs of the dataset. */
-#include "api/jobs/run/job_stage.h"
+#include "api/jobs/ask/job_stage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,6 +184,12 @@ static enum problem fit_world(struct call *call, const struct dataset_row *datas
     if (world->action_count < 2)
         return call_invalid(call, "/mechanism", "needs a world with two actions at least");
     return PROBLEM_NONE;
+}
+
+bool job_networks_fit(int64_t count, int64_t bytes)
+{
+    const int64_t most = (int64_t)JOB_NETWORKS_MAX_BYTES, beside = (int64_t)sizeof(struct policy);
+    return count <= most / beside && bytes <= most - count * beside;
 }
 
 /* A job whose networks do not fit into memory would find out when it has to be paid for. */

@@ -4,11 +4,14 @@
 #include <math.h>
 
 #include "api/call/budget.h"
+#include "api/jobs/ask/job_release.h"
 #include "api/jobs/ask/job_request.h"
+#include "api/jobs/ask/job_shards.h"
+#include "api/jobs/ask/job_teacher.h"
 #include "api/jobs/ask/job_time.h"
-#include "api/jobs/run/job_release.h"
-#include "api/jobs/run/job_shards.h"
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/run/run_release.h"
+#include "api/jobs/run/run_shards.h"
+#include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 

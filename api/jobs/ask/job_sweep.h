@@ -8,11 +8,10 @@
  * asked for. Nothing is saved by choosing well: after that any choice among the tries is
  * post-processing, and so is judging each by playing it in a public world, which is what is done.
  */
-#ifndef TACET_API_JOBS_RUN_JOB_SWEEP_H
-#define TACET_API_JOBS_RUN_JOB_SWEEP_H
+#ifndef TACET_API_JOBS_ASK_JOB_SWEEP_H
+#define TACET_API_JOBS_ASK_JOB_SWEEP_H
 
 #include "api/jobs/ask/job_request.h"
-#include "api/jobs/run/job_complete.h"
 
 /* The lists of a request, checked: an axis is a parameter with its values. */
 struct job_sweep {
@@ -37,17 +36,8 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
 enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *sweep,
                                      struct job_plan *plan, const char **message);
 
-/* Trains and judges every try; gives the best policy, rounded, and notes in RUN how it scored. RUN
- * and TRAINING as job_stage_train has them; the checkpoints hold what all tries gave so far, so
- * that no try is trained twice once it is done. */
-enum algorithm_status job_sweep_train(struct job_run *run, const struct algorithm_run *training,
-                                      struct policy **out_policy, const char **message);
-
 /* {"tries":[{"parameters":{...}}]}: what distinguishes the tries; null where there is no sweep. New
  * reference. */
 json_t *job_sweep_json(const struct job_plan *plan);
-
-/* {"best","mean_returns"} of a sweep that has ended. New reference. */
-json_t *job_sweep_findings(const struct job_run *run);
 
 #endif

@@ -6,7 +6,8 @@
 #include "algos/online/kickstart_algorithm.h"
 #include "api/call/app.h"
 #include "api/call/budget.h"
-#include "api/jobs/run/job_teacher.h"
+#include "api/jobs/ask/job_teacher.h"
+#include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "api/teachers/query.h"
 #include "api/teachers/rollouts.h"
@@ -102,6 +103,41 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
     snprintf(plan->teacher, sizeof plan->teacher, "%s", teacher);
     snprintf(plan->payer, sizeof plan->payer, "%s", payer);
     return problem;
+}
+
+/* ---- as JSON */
+
+json_t *job_teacher_json(const struct job_plan *plan)
+{
+    const struct teacher_terms *t = &plan->request.teacher;
+    if (plan->teacher[0] == '\0')
+        return json_null();
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "id", plan->teacher, "client",
+                     plan->payer, "unit", t->protects_experts ? "expert" : "observation",
+                     "concentration", json_number(t->concentration), "least_concentration",
+                     json_number(t->least), "states_max", (json_int_t)t->states_max,
+                     "over_private_data", (int)t->over_private_data);
+}
+
+bool job_teacher_parse(const json_t *json, struct job_plan *out)
+{
+    const char *id = json_string_value(json_object_get(json, "id")),
+               *client = json_string_value(json_object_get(json, "client")),
+               *unit = json_string_value(json_object_get(json, "unit"));
+    if (!json_is_object(json))
+        return out->request.mechanism != MECHANISM_TEACHER_ANSWERS;
+    if (!id || !client || !unit || strlen(id) >= ID_SIZE || strlen(client) >= ID_SIZE)
+        return false;
+    snprintf(out->teacher, sizeof out->teacher, "%s", id);
+    snprintf(out->payer, sizeof out->payer, "%s", client);
+    json_int_t most = json_integer_value(json_object_get(json, "states_max"));
+    out->request.teacher = (struct teacher_terms){
+        .concentration = json_number_value(json_object_get(json, "concentration")),
+        .least = json_number_value(json_object_get(json, "least_concentration")),
+        .states_max = most > 0 && most <= UINT32_MAX ? (uint32_t)most : 0,
+        .protects_experts = strcmp(unit, "expert") == 0,
+        .over_private_data = json_is_true(json_object_get(json, "over_private_data"))};
+    return true;
 }
 
 /* ---- the estimate */

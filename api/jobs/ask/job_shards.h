@@ -1,12 +1,13 @@
 /* Jobs that train an ensemble: one policy for each shard of the dataset's experts, which stays in
  * the service and answers as a teacher of adjacency "expert" alone (algos/release/ensemble.h). Such
  * a job costs nothing: nothing that depends on the data leaves by it. Every answer is paid for. */
-#ifndef TACET_API_JOBS_RUN_JOB_SHARDS_H
-#define TACET_API_JOBS_RUN_JOB_SHARDS_H
+#ifndef TACET_API_JOBS_ASK_JOB_SHARDS_H
+#define TACET_API_JOBS_ASK_JOB_SHARDS_H
 
-#include "api/jobs/run/job_run.h"
+#include <jansson.h>
 
-struct call;
+#include "api/call/call.h"
+#include "api/jobs/ask/job_plan.h"
 
 /* Takes SHARDS of a request, and gathers the faults of members that have no meaning beside it.
  * BODY is the request. */
@@ -14,15 +15,6 @@ void job_shards_read(struct call *call, const json_t *body, int64_t shards, stru
 
 /* Makes a plan for one policy that of all; an ensemble that could not be asked is refused. */
 enum problem job_shards_fit(struct call *call, struct job_plan *plan);
-
-/* Trains into run->ensemble. Checkpoints are sealed. */
-enum algorithm_status job_shards_train(struct job_run *run, const struct algorithm_run *training,
-                                       const char **message);
-
-/* The bytes of run->ensemble, sealed for the policy POLICY. The caller frees *out. False: memory.
- */
-bool job_shards_seal(const struct job_run *run, const char *policy, unsigned char **out,
-                     size_t *out_size);
 
 /* What teachers of the ensemble can do with (EPSILON, DELTA): {"shards","change","teaching":[both
  * mechanisms for 100, 1000 and 10000 answers]}, as answer_estimate.h has it; teaching is empty

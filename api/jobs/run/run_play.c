@@ -1,0 +1,77 @@
+/* What may be played, looked for when it is asked for and again when it is played.
+ *
+ * DESIGN. A row of policies never changes and what it plays is a function of public seeds, so a job
+ * that was stopped or killed simply plays again and finds the same numbers. A Q-release can be
+ * ended meanwhile: then the job fails. */
+#include "api/jobs/run/run_play.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call/app.h"
+#include "api/jobs/run/job_complete.h"
+#include "api/jobs/run/job_evaluate.h"
+#include "api/policies/policies.h"
+#include "api/releases/q_shelf.h"
+
+/* DB_NONE: it is not there, or may not leave. */
+static enum db_status open_policy(struct job_run *run, struct policy **out)
+{
+    struct policy_row row;
+    void *bytes = NULL;
+    size_t size = 0;
+    enum db_status status = policies_find(run->db, run->plan.policy, &row);
+    if (status == DB_OK &&
+        (strcmp(row.owner, run->job.owner) != 0 || policy_is_secret(&row) || row.shards > 0))
+        return DB_NONE;
+    if (status == DB_OK)
+        status = policies_bytes(run->db, row.id, &bytes, &size);
+    *out = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
+    run->starved = status == DB_OK && !*out; /* memory, most likely */
+    free(bytes);
+    return status;
+}
+
+static bool play(struct job_run *run, const struct job_player *player, struct job_ending *ending)
+{
+    char why[JOB_DETAIL_SIZE];
+    enum job_score score = job_complete_score(run, &run->plan, player, &ending->evaluation, why);
+    if (score == JOB_SCORE_FOUND) {
+        run->step = run->plan.plan.total_steps;
+        ending->state = JOB_SUCCEEDED;
+        ending->evaluated = true;
+    }
+    if (score == JOB_SCORE_UNKNOWN) {
+        snprintf(run->detail, sizeof run->detail, "It could not be played: %.*s.",
+                 JOB_DETAIL_SIZE - 30, why);
+        job_ending_fail(ending, PROBLEM_EVALUATION_FAILED, run->detail);
+    }
+    return score != JOB_SCORE_STOPPED;
+}
+
+bool job_play(struct job_run *run, struct job_ending *ending)
+{
+    struct policy *policy = NULL;
+    const struct q_release *release = NULL;
+    bool of_policy = run->plan.policy[0] != '\0', over = false;
+    run->finished = true;
+    enum db_status status = of_policy
+                                ? open_policy(run, &policy)
+                                : q_shelf_borrow(run->app, run->db, run->plan.q_release, &release);
+    run->storage_failed = status != DB_OK && status != DB_NONE;
+    if (status == DB_NONE) {
+        job_ending_fail(ending, PROBLEM_EVALUATION_FAILED,
+                        of_policy ? "There is no such policy any more."
+                                  : "The released Q-function has ended.");
+        return true;
+    }
+    if (policy || release) {
+        const struct job_player player = {.policy = policy, .release = release};
+        over = play(run, &player, ending);
+    }
+    policy_free(policy);
+    if (release)
+        q_shelf_return(run->app, release);
+    return over;
+}
