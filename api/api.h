@@ -33,7 +33,7 @@ struct api_route_info {
     uint64_t max_body_bytes;
     bool writes;               /* the batch needs a writing transaction */
     bool quick;                /* try api_serve_quick first */
-    bool ahead;                /* ask api_runs_ahead */
+    bool may_be_heavy;         /* ask api_is_heavy */
     const char *pattern;       /* "/v1/datasets/{id}", for metrics and log; static text */
     const struct route *route; /* for the request, which then need not look again; or NULL */
 };
@@ -46,17 +46,13 @@ void api_serve(struct app *app, struct db *db, const struct api_request *request
                struct api_reply *reply);
 
 /* Answers a small request to a route that is quick, on any thread and without a database, when who
- * asks was found good a moment ago (q_pass.h). False, *reply untouched: take its lane. */
+ * asks was found good a moment ago (pass.h). False, *reply untouched: take its lane. */
 bool api_serve_quick(struct app *app, const struct api_request *request, struct api_reply *reply);
 
-/* Whether a request whose route says "ahead" is worth being run ahead: its sums take longer than
- * the rest of it. Any thread, no database. */
-bool api_runs_ahead(const struct app *app, const struct api_request *request);
-
-/* Computes on this thread's connection, outside any transaction, what api_serve will then find in
- * request->ahead. It changes and answers nothing: a request that will be refused gets its refusal
- * from api_serve. */
-void api_run_ahead(struct app *app, struct db *db, struct api_request *request);
+/* True when a request whose route may be heavy has sums that take longer than the rest of it: it
+ * is better served on a pool thread, in a transaction of its own, than in the batch, which it would
+ * hold up. Any thread, no database. */
+bool api_is_heavy(const struct app *app, const struct api_request *request);
 
 /* The problem reply that the server itself needs: "body-too-large", "overloaded", "shutting-down",
  * "storage-full", "request-timeout", "internal-error", ... (slugs of the table in problem.c). */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/call/pass.h"
 #include "api/json/json_load.h"
-#include "api/releases/q_pass.h"
 #include "api/releases/q_shelf.h"
 #include "api/teachers/teacher_shelf.h"
 #include "memory/shelf.h"
@@ -25,8 +25,8 @@ struct app *api_open(const struct api_settings *settings)
     app->teachers = teacher_shelf_new();
     app->q_releases = q_shelf_new();
     app->noise = teacher_noise_new();
-    app->passes = q_passes_new();
-    if (!app->secret_key || !app->teachers || !app->q_releases || !app->passes) {
+    app->passes = passes_new();
+    if (!app->secret_key || !app->teachers || !app->q_releases) {
         api_close(app);
         return NULL;
     }
@@ -42,7 +42,7 @@ void api_close(struct app *app)
     if (!app)
         return;
     shelf_free(app->teachers);
-    q_passes_free(app, app->passes);
+    passes_free(app, app->passes);
     shelf_free(app->q_releases);
     teacher_noise_free(app->noise);
     sodium_free(app->secret_key); /* wipes it */

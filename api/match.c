@@ -2,11 +2,12 @@
  *
  * The table is walked from its head: some sixty rows, of which method and the letter behind "/v1/"
  * leave a few to be compared. Only a path that no row of its method fits is compared with all. */
+#include "api/match.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/call/route.h"
 #include "api/call/uri.h"
 
 struct span {
@@ -112,34 +113,4 @@ void route_allowed(const char *path, char *out, size_t size)
     }
     if (used > 0)
         snprintf(out + used, size - used, "OPTIONS");
-}
-
-bool route_writes(const struct route *route)
-{
-    return strcmp(route->method, "GET") != 0 && (route->flags & ROUTE_READS) == 0;
-}
-
-static const struct {
-    const char *name;
-    enum role role;
-} roles[] = {
-    {"admin", ROLE_ADMIN},     {"steward", ROLE_STEWARD}, {"contributor", ROLE_CONTRIBUTOR},
-    {"student", ROLE_STUDENT}, {"agent", ROLE_AGENT},     {"auditor", ROLE_AUDITOR}};
-
-#define ROLE_COUNT (sizeof roles / sizeof roles[0])
-
-enum role role_find(const char *name)
-{
-    for (size_t i = 0; i < ROLE_COUNT; i++)
-        if (strcmp(roles[i].name, name) == 0)
-            return roles[i].role;
-    return ROLE_NONE;
-}
-
-const char *role_name(enum role role)
-{
-    for (size_t i = 0; i < ROLE_COUNT; i++)
-        if (roles[i].role == role)
-            return roles[i].name;
-    return "";
 }

@@ -12,6 +12,7 @@
 #include "api/call/certificate.h"
 #include "api/embedded.h"
 #include "api/json/json_text.h"
+#include "api/match.h"
 
 #define PAGE_POLICY                                                                                \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \

@@ -1,10 +1,5 @@
 /* The table of endpoints. */
-#include "api/call/route.h"
-
 #include "api/api.h"
-
-#include <string.h>
-
 #include "api/books/accounting.h"
 #include "api/books/accounts.h"
 #include "api/books/clients.h"
@@ -16,6 +11,7 @@
 #include "api/data/experts.h"
 #include "api/data/trajectories.h"
 #include "api/jobs/jobs.h"
+#include "api/match.h"
 #include "api/pages.h"
 #include "api/policies/policies.h"
 #include "api/releases/q_releases.h"
@@ -93,9 +89,9 @@ static const struct route routes[] = {
     {"GET", "/v1/teachers/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_certificate, "Shows the signed certificate of a teacher."},
     {"PUT", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_teachers_put_budget, "Grants or changes a client's budget."},
     {"GET", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_get_budget, "Shows a client's budget."},
-    {"POST", "/v1/teachers/{id}/queries", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_STATE_BODY | ROUTE_AHEAD, BODY_JSON, "", api_queries_ahead, api_queries_ask, "Asks for a noisy answer and pays for it."},
+    QUERIES_ROUTE,
     {"POST", "/v1/teachers/{id}/queries:estimate", POOL, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
-    {"POST", "/v1/teachers/{id}/rollouts", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."},
+    ROLLOUTS_ROUTE,
 
     /* inference.h */
     {"GET", "/v2", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_server, "Open Inference Protocol: what this server is."},
@@ -103,7 +99,7 @@ static const struct route routes[] = {
     {"GET", "/v2/health/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_ready, "Open Inference Protocol: says whether requests will be served."},
     {"GET", "/v2/models/{id}", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model, "Open Inference Protocol: the tensors of a teacher."},
     {"GET", "/v2/models/{id}/ready", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model_ready, "Open Inference Protocol: says that a teacher is there."},
-    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_AHEAD, BODY_JSON, "", api_inference_ahead, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
+    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_HEAVY, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
 
     /* q_releases.h */
     {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_q_releases_list, "Lists released Q-functions."},

@@ -163,7 +163,6 @@ static void empty(struct exchange *exchange)
     if (exchange->body_account)
         atomic_fetch_sub(exchange->body_account, exchange->body_capacity);
     api_reply_clear(&exchange->reply);
-    api_ahead_free(exchange->request.ahead);
     body_pipe_free(exchange->pipe);
     free_unless(exchange->body, exchange->own_body);
     free_unless(exchange->headers, exchange->own_headers);
@@ -370,8 +369,6 @@ static void keep_small_reply(struct exchange *exchange)
 
 void exchange_finish(struct exchange *exchange)
 {
-    api_ahead_free(exchange->request.ahead); /* not to wait for a client that reads slowly */
-    exchange->request.ahead = NULL;
     keep_small_reply(exchange);
     atomic_store(&exchange->reply_ready, true);
     if (exchange->pipe)

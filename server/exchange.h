@@ -40,9 +40,7 @@ struct exchange {
     struct api_request request;
     struct api_reply reply;
     struct api_route_info route;
-    struct exchange *next; /* in a lane's queue */
-    struct lane *then; /* where a pool thread puts it, into a place that is reserved, when it has
-                          run it ahead; NULL: the pool serves it */
+    struct exchange *next;  /* in a lane's queue */
     struct body_pipe *pipe; /* stream lane only */
     void *connection;
     void (*resume)(void *connection);

@@ -219,17 +219,15 @@ static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
         return httpd_send_reply(httpd, exchange);
     }
     struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
-    if (!lane_reserve(lane)) {
+    /* Where the pool is half full, a heavy request takes its turn in the batch like any other. */
+    if (exchange->route.may_be_heavy && api_is_heavy(settings->app, &exchange->request) &&
+        lane_reserve_spare(settings->pool)) {
+        lane = settings->pool;
+    } else if (!lane_reserve(lane)) {
         note_overload(httpd);
         httpd_fill_problem(httpd, exchange, "overloaded", OVERLOADED);
         atomic_store(&exchange->reply_ready, true);
         return httpd_send_reply(httpd, exchange);
-    }
-    /* Where the pool is half full, whoever serves it does its sums as well. */
-    if (exchange->route.ahead && lane == settings->batch &&
-        api_runs_ahead(settings->app, &exchange->request) && lane_reserve_spare(settings->pool)) {
-        exchange->then = lane;
-        lane = settings->pool;
     }
     exchange->stage = STAGE_WAITING;
     httpd_suspend(exchange->connection);

@@ -1,5 +1,4 @@
-/* Threads that take one request at a time from a lane: they serve it, or do its sums and put it in
- * the lane where it is served. */
+/* Threads that take one request at a time from a lane and serve it. */
 #include "server/pool.h"
 
 #include <assert.h>
@@ -29,13 +28,6 @@ static void *pool_run(void *context)
     unsigned count = 0;
     struct exchange *exchange;
     while ((exchange = lane_take(&pool->lane, 1, &count))) {
-        if (exchange->then) {
-            api_run_ahead(pool->app, self->db, &exchange->request);
-            lane_release(&pool->lane, 1);
-            exchange->next = NULL;
-            lane_push(exchange->then, exchange);
-            continue;
-        }
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
         if (db_broken(self->db)) {
             /* As in the committer: whether the commit is durable is unknown. */

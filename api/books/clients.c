@@ -11,8 +11,8 @@
 #include "api/call/auth.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
+#include "api/call/pass.h"
 #include "api/json/json_text.h"
-#include "api/releases/q_pass.h"
 #include "storage/clients.h"
 
 static json_t *client_json(const struct client_row *client)
@@ -79,7 +79,7 @@ enum problem api_clients_revoke(struct call *call)
     const char *id = call_parameter(call, "id");
     if (strcmp(id, call->caller.id) == 0)
         return call_problem(call, PROBLEM_CONFLICT, "A client cannot revoke itself.");
-    q_pass_end_all(call->app);
+    pass_end_all(call->app);
     enum db_status status = clients_revoke(call->db, id, call->now_ms);
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");

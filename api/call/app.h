@@ -9,7 +9,7 @@
 
 #include "api/call/settings.h"
 
-struct q_passes;
+struct passes;
 struct shelf;
 struct teacher_noise;
 
@@ -21,7 +21,7 @@ struct app {
     struct shelf *teachers;       /* each of these four has a lock of its own */
     struct shelf *q_releases;
     struct teacher_noise *noise;
-    struct q_passes *passes;
+    struct passes *passes;
 };
 
 #endif

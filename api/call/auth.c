@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/releases/q_pass.h"
+#include "api/call/pass.h"
 #include "storage/clients.h"
 
 #define SECRET_BYTES 32

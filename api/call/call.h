@@ -17,7 +17,7 @@
 #include "storage/db/db.h"
 
 struct call_deferred;
-struct q_pass;
+struct pass;
 struct state_scan;
 
 struct caller {
@@ -31,13 +31,12 @@ struct call {
     const struct api_request *request;
     const struct route *route;
     struct caller caller;
-    const struct q_pass *pass; /* the caller is known by it, and there is no db; else NULL */
+    const struct pass *pass; /* the caller is known by it, and there is no db; else NULL */
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */
     const struct state_scan *state; /* ROUTE_STATE_BODY: the body is nothing but these; BODY
                                        is NULL until call_parse_body */
     void *plan;                     /* what PREPARE left for HANDLE */
-    struct api_ahead *ahead;        /* what PREPARE left with ROUTE_AHEAD; owned by its caller */
     struct arena arena;
 
     /* private to call.c and serve.c from here on */

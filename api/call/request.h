@@ -33,7 +33,6 @@ struct api_request {
     struct byte_reader reader; /* STREAM only */
     char request_id[40];
     const struct route *route; /* as api_route found it; NULL: it is looked for */
-    struct api_ahead *ahead;   /* by api_run_ahead; NULL: nothing. api_ahead_free when answered */
 };
 
 #define API_REPLY_HEADERS 8
@@ -63,8 +62,5 @@ struct api_reply {
 
 /* Frees the body and ends the stream of REPLY, which then is empty. */
 void api_reply_clear(struct api_reply *reply);
-
-/* Wipes and frees what was computed ahead. NULL is fine. */
-void api_ahead_free(struct api_ahead *ahead);
 
 #endif

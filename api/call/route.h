@@ -1,5 +1,5 @@
-/* The table of endpoints and how a path finds its row. A new endpoint is one handler, declared in
- * its family's header, and one row in route.c. */
+/* A row of the table of endpoints, and what a path gave. A new endpoint is one handler, declared in
+ * its family's header, and one row in api/route.c. */
 #ifndef TACET_API_CALL_ROUTE_H
 #define TACET_API_CALL_ROUTE_H
 
@@ -33,7 +33,8 @@ enum route_flag {
     ROUTE_QUICK = 64,       /* a small question that a pass may answer: api_serve_quick */
     ROUTE_KEY_OR_ID = 32,   /* can spend too: the body's "id" is the key where there is no header */
     ROUTE_STATE_BODY = 128, /* a body of states alone comes in call->state, unparsed */
-    ROUTE_AHEAD = 256,      /* {id} is a teacher; PREPARE is for api_run_ahead alone */
+    ROUTE_HEAVY = 256, /* {id} is a teacher whose sums may be long: PREPARE does them, outside of
+                          a batch alone (api_is_heavy) */
 };
 
 enum route_body {
@@ -54,7 +55,7 @@ struct route {
     const char *query; /* the query parameters that are known, separated by spaces; "" for none */
 
     /* Optional; runs before HANDLE and outside any transaction of ours: parsing, planning, slow
-     * sums. Leaves what it made in call->plan; with ROUTE_AHEAD in call->ahead. */
+     * sums. Leaves what it made in call->plan. */
     enum problem (*prepare)(struct call *call);
 
     /* Does the work. For a method that changes something it runs inside one transaction together
@@ -64,9 +65,6 @@ struct route {
 
     const char *summary; /* one sentence for /docs */
 };
-
-/* All rows; *out_count receives their number. */
-const struct route *route_all(unsigned *out_count);
 
 /* What a path gave. */
 struct route_match {
@@ -78,24 +76,13 @@ struct route_match {
     bool wrong_verb; /* other methods of this path exist: 405 */
 };
 
-/* Finds the row for METHOD (HEAD finds GET) and PATH as received. With ARENA NULL values are not
- * decoded: that is for asking lane and limits. */
-void route_match(const char *method, const char *path, struct arena *arena,
-                 struct route_match *out);
-
-/* The same where ROW is known to fit: route_match found it for this very path. */
-void route_match_row(const struct route *row, const char *path, struct arena *arena,
-                     struct route_match *out);
-
-/* Writes the methods that PATH knows, "GET, HEAD, POST, OPTIONS", for Allow; "" for no such path.
- */
-void route_allowed(const char *path, char *out, size_t size);
-
 /* True when the route changes something: neither GET nor a ROUTE_READS. */
 bool route_writes(const struct route *route);
 
-/* The role of that name ("steward"), or 0; and the name of one role. */
+/* The role of that name ("steward"); ROLE_NONE for no role. */
 enum role role_find(const char *name);
+
+/* The name of one role; "" for ROLE_NONE. */
 const char *role_name(enum role role);
 
 #endif

@@ -14,11 +14,11 @@
 #include "api/call/app.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
+#include "api/call/pass.h"
 #include "api/call/sealed.h"
 #include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "api/policies/network_export.h"
-#include "api/releases/q_pass.h"
 #include "api/releases/q_shelf.h"
 #include "api/wire/q_terms_json.h"
 
@@ -158,7 +158,7 @@ enum problem api_q_releases_end(struct call *call)
                                  : call_db(call, status);
     }
     q_shelf_drop(call->app, row->id);
-    q_pass_end_all(call->app);
+    pass_end_all(call->app);
     return call_reply_empty(call, 204);
 }
 
@@ -183,12 +183,25 @@ static void give_back(void *context)
     q_shelf_return(loan->app, loan->release);
 }
 
+static void return_release(const struct app *app, const void *release)
+{
+    q_shelf_return(app, release);
+}
+
+/* The caller may ask the release again: a pass gets a loan of its own. */
+static void lend_to_pass(struct call *call)
+{
+    const struct q_release *release = NULL;
+    if (q_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &release) == DB_OK)
+        pass_put(call, release, return_release);
+}
+
 static enum problem borrow(struct question *q)
 {
     struct call *call = q->call;
     struct q_release_row *row = NULL;
     if (call->pass) {
-        q->release = call->pass->release;
+        q->release = call->pass->thing;
         q->terms = q_release_terms(q->release);
         return PROBLEM_NONE;
     }
@@ -207,7 +220,7 @@ static enum problem borrow(struct question *q)
     *loan = (struct loan){call->app, q->release};
     q->terms = q_release_terms(q->release);
     if (call->route->flags & ROUTE_QUICK)
-        q_pass_put(call, call_parameter(call, "id"));
+        lend_to_pass(call);
     return call_defer(call, give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 

@@ -14,7 +14,7 @@
 #include "api/call/fields.h"
 #include "api/call/health.h"
 #include "api/json/json_text.h"
-#include "api/teachers/query_ahead.h"
+#include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
 
 /* Numbers may stand in arrays of arrays, as many deep as the tensor has dimensions. */
@@ -246,14 +246,14 @@ static json_t *message(const struct query *query, const struct query_answer *ans
     return reply;
 }
 
-enum problem api_inference_ahead(struct call *call)
+enum problem api_inference_prepare(struct call *call)
 {
     struct query *query = NULL;
     const char *id = NULL;
     enum problem problem = query_start(call, &query);
     if (problem != PROBLEM_NONE)
         return problem;
-    return read_request(query, &id) ? query_plan_ahead(query) : PROBLEM_VALIDATION;
+    return read_request(query, &id) ? query_prepare(query) : PROBLEM_VALIDATION;
 }
 
 enum problem api_inference_infer(struct call *call)

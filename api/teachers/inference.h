@@ -12,6 +12,6 @@ enum problem api_inference_ready(struct call *call);       /* GET /v2/health/rea
 enum problem api_inference_model(struct call *call);       /* GET /v2/models/{id} */
 enum problem api_inference_model_ready(struct call *call); /* GET /v2/models/{id}/ready */
 enum problem api_inference_infer(struct call *call);       /* POST /v2/models/{id}/infer */
-enum problem api_inference_ahead(struct call *call);       /* its sums, ahead of its turn */
+enum problem api_inference_prepare(struct call *call);     /* the sums of a heavy one */
 
 #endif

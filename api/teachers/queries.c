@@ -11,8 +11,8 @@
 #include "api/call/fields.h"
 #include "api/call/state_scan.h"
 #include "api/call/states_json.h"
-#include "api/teachers/query_ahead.h"
 #include "api/teachers/query_estimate.h"
+#include "api/teachers/query_prepare.h"
 #include "api/teachers/rollouts.h"
 #include "api/teachers/teachers.h"
 #include "storage/answers/answers.h"
@@ -139,7 +139,7 @@ static bool is_stored(const struct call *call)
     return found;
 }
 
-enum problem api_queries_ahead(struct call *call)
+enum problem api_queries_prepare(struct call *call)
 {
     struct query *query = NULL;
     int reuse = -1;
@@ -148,7 +148,7 @@ enum problem api_queries_ahead(struct call *call)
         return problem;
     if (!read_body(query, &reuse))
         return PROBLEM_VALIDATION;
-    return reuse == 0 && is_stored(call) ? PROBLEM_NONE : query_plan_ahead(query);
+    return reuse == 0 && is_stored(call) ? PROBLEM_NONE : query_prepare(query);
 }
 
 enum problem api_queries_ask(struct call *call)

@@ -5,8 +5,21 @@
 
 #include "api/call/call.h"
 
-enum problem api_queries_ask(struct call *call);      /* POST /v1/teachers/{id}/queries */
-enum problem api_queries_ahead(struct call *call);    /* its sums, ahead of its turn */
-enum problem api_queries_estimate(struct call *call); /* POST /v1/teachers/{id}/queries:estimate */
+/* POST /v1/teachers/{id}/queries */
+enum problem api_queries_ask(struct call *call);
+
+/* The sums of a heavy question, outside of any transaction. */
+enum problem api_queries_prepare(struct call *call);
+
+/* Its row in the table of endpoints; a job that asks a teacher uses it too (teacher_ask.h). */
+#define QUERIES_ROUTE                                                                              \
+    {                                                                                              \
+        "POST", "/v1/teachers/{id}/queries", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD,          \
+            ROUTE_KEY_REQUIRED | ROUTE_STATE_BODY | ROUTE_HEAVY, BODY_JSON, "",                    \
+            api_queries_prepare, api_queries_ask, "Asks for a noisy answer and pays for it."       \
+    }
+
+/* POST /v1/teachers/{id}/queries:estimate */
+enum problem api_queries_estimate(struct call *call);
 
 #endif

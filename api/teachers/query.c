@@ -1,10 +1,10 @@
 /* A question's way to its answer.
  *
  * DESIGN. The order of a charged call: check, debit, draw, store, reply. Debit and stored answer
- * are one transaction that serve.c wraps around this handler; the noise is drawn in memory between
- * them and is gone when the transaction fails. A batch of states is one debit: whole or refused.
- * Tens of thousands of these run in a second, so the teacher comes from the shelf and nothing is
- * computed twice. */
+ * are one transaction that call_serve.c wraps around this handler; the noise is drawn in memory
+ * between them and is gone when the transaction fails. A batch of states is one debit: whole or
+ * refused. Tens of thousands of these run in a second, so the teacher comes from the shelf and
+ * nothing is computed twice. */
 #include "api/teachers/query.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/states_json.h"
-#include "api/teachers/query_ahead.h"
 #include "api/teachers/query_event.h"
+#include "api/teachers/query_prepare.h"
 #include "api/teachers/rollouts.h"
 #include "api/teachers/teachers.h"
 #include "memory/shelf.h"
@@ -234,10 +234,10 @@ static enum problem pay(struct query *query)
 /* Into P: what the answers are about. */
 static bool look_up(const struct query *query, double *p)
 {
-    const double *ahead = query_ahead_of(query);
-    if (!ahead)
+    const double *prepared = query_prepared(query);
+    if (!prepared)
         return teacher_shelf_distributions(query->teacher, query->states, query->count, p);
-    memcpy(p, ahead, (size_t)query->count * query->teacher->teacher.actions * sizeof *p);
+    memcpy(p, prepared, (size_t)query->count * query->teacher->teacher.actions * sizeof *p);
     return true;
 }
 

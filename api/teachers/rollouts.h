@@ -8,7 +8,15 @@
 #include "api/call/call.h"
 #include "storage/teachers.h"
 
-enum problem api_rollouts_begin(struct call *call); /* POST /v1/teachers/{id}/rollouts */
+/* POST /v1/teachers/{id}/rollouts */
+enum problem api_rollouts_begin(struct call *call);
+
+/* Its row in the table of endpoints; a job that asks a teacher uses it too (teacher_ask.h). */
+#define ROLLOUTS_ROUTE                                                                             \
+    {                                                                                              \
+        "POST", "/v1/teachers/{id}/rollouts", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD, 0,      \
+            BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."          \
+    }
 
 /* The teacher's concentration in that roll-out, k v^rollout; 0 where the mechanism has none. Below
  * 1/eta an answer would cost as much and say less: there the schedule is at its floor, *OUT_FLOOR

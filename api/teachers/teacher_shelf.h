@@ -43,7 +43,7 @@ enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const 
 /* Ends a loan. */
 void teacher_shelf_return(const struct app *app, const struct shelved_teacher *teacher);
 
-/* Whether a question of BODY_SIZE bytes to the teacher ID[length] should be run ahead of its turn:
+/* Whether a question of BODY_SIZE bytes to the teacher ID[length] is heavy (ROUTE_HEAVY):
  * it asks many networks, or the teacher has to be read first. Any thread, no database. */
 bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, size_t body_size);
 

@@ -1,5 +1,5 @@
-/* DESIGN. There is one way to a teacher's answer, and a job takes it too: api_serve_as, with the
- * request that a student sends. What a job adds is the order of things on disk. The states that it
+/* DESIGN. There is one way to a teacher's answer, and a job takes it too: the route's
+ * own handler (teacher_ask.h). What a job adds is the order of things on disk. The states that it
  * asks about are in its checkpoint before anything is charged; debit and answer are then one
  * transaction; and only then does the training go on. A worker that dies between any two of them
  * asks again about the same states under the same key. A worker that has lost its lease cannot
@@ -13,9 +13,9 @@
 
 #include "algos/online/kickstart_algorithm.h"
 #include "api/call/app.h"
-#include "api/call/serve_as.h"
 #include "api/json/json_load.h"
 #include "api/json/json_text.h"
+#include "api/teachers/teacher_ask.h"
 #include "api/wire/student_messages.h"
 #include "storage/answers/answers.h"
 
@@ -124,33 +124,6 @@ bool job_teacher_spent_of(const char *findings, struct job_teacher_spent *out)
 
 /* ---- asking */
 
-/* The one header that such a request has beside its form. */
-static const char *header(void *context, const char *name)
-{
-    if (strcasecmp(name, "Idempotency-Key") == 0)
-        return context;
-    return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
-}
-
-/* POST below the teacher, as the payer. */
-static void post(struct job_run *run, const char *what, uint64_t rollout, const char *body,
-                 struct api_reply *reply)
-{
-    char path[96], key[KEY_SIZE];
-    snprintf(path, sizeof path, "/v1/teachers/%s/%s", run->plan.teacher, what);
-    write_key(run, what, rollout, key);
-    struct api_request request = {.method = "POST",
-                                  .path = path,
-                                  .query = "",
-                                  .header_context = key,
-                                  .header = header,
-                                  .body = (const unsigned char *)body,
-                                  .body_size = !body ? 0 : strlen(body)};
-    snprintf(request.request_id, sizeof request.request_id, "%s", run->job.id);
-    *reply = (struct api_reply){0};
-    api_serve_as(run->app, run->db, run->plan.payer, &request, reply);
-}
-
 /* False where memory is short: then the call is made again. */
 static bool has_slug(const struct api_reply *reply, const char *slug)
 {
@@ -205,7 +178,10 @@ static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double
                                    struct teacher_told *out)
 {
     struct api_reply reply;
-    post(run, "rollouts", rollout, NULL, &reply);
+    char key[KEY_SIZE];
+    write_key(run, "rollouts", rollout, key);
+    struct teacher_ask ask = {run->plan.payer, run->plan.teacher, key, run->job.id};
+    teacher_begin_rollout(run->app, run->db, &ask, &reply);
     enum algorithm_status status = ALGORITHM_OK;
     if (reply.status != 200) {
         status = refused(run, &reply, out);
@@ -229,13 +205,16 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
 {
     struct api_reply reply;
     struct student_answer answer;
+    char key[KEY_SIZE];
     bool starved = false;
     uint32_t actions = run->plan.request.action_count;
     char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
                                      concentration);
     if (!body)
         return ALGORITHM_NO_MEMORY;
-    post(run, "queries", question->rollout, body, &reply);
+    write_key(run, "queries", question->rollout, key);
+    struct teacher_ask ask = {run->plan.payer, run->plan.teacher, key, run->job.id};
+    teacher_query(run->app, run->db, &ask, body, &reply);
     free(body);
     enum algorithm_status status = ALGORITHM_OK;
     if (reply.status != 200) {

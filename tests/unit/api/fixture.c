@@ -294,13 +294,8 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
         kept->quick = true;
         return kept;
     }
-    if (info.ahead && batch && api_runs_ahead(fixture->app, &request)) {
-        struct api_request early = request;
-        if (ask->ahead_body != NULL)
-            early.body = (const unsigned char *)ask->ahead_body;
-        api_run_ahead(fixture->app, fixture->db, &early);
-        request.ahead = early.ahead;
-    }
+    bool heavy = info.may_be_heavy && !ask->pool_full && api_is_heavy(fixture->app, &request);
+    batch = batch && !heavy;
     if (batch)
         cr_assert(db_begin_batch(fixture->db, info.writes) == DB_OK);
     api_serve(fixture->app, info.lane == API_LANE_INLINE ? NULL : fixture->db, &request, &reply);
@@ -313,8 +308,7 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
     }
     cr_assert(end == DB_OK);
     struct response *kept = keep(fixture, &reply);
-    kept->ahead = request.ahead != NULL;
-    api_ahead_free(request.ahead);
+    kept->heavy = heavy;
     return kept;
 }
 

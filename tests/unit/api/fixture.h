@@ -21,7 +21,7 @@ struct response {
     json_t *json;           /* the body, parsed; NULL when it is not JSON */
     struct api_reply reply; /* headers and events; its body is in BODY */
     bool quick;             /* answered without the database (api_serve_quick) */
-    bool ahead;             /* its sums were done ahead of its turn (api_run_ahead) */
+    bool heavy;             /* served as by the pool, outside of the batch (api_is_heavy) */
 };
 
 /* Any request; members that are NULL are absent (METHOD: GET, or POST with a body). */
@@ -36,8 +36,8 @@ struct ask {
     const char *accept;
     const char *headers[6][2]; /* further ones */
     size_t read_at_once;       /* of a streamed body: bytes per read; 0: as much as fits */
-    const char *ahead_body;    /* what is run ahead in BODY's place, of the same size; else NULL */
     bool unbatched;            /* outside of the committer's batch */
+    bool pool_full;            /* a heavy question takes its turn in the batch */
     bool hang_up;              /* the client goes away at the end of BODY instead of ending it */
 };
 

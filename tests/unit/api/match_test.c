@@ -6,6 +6,7 @@
 #include "api/call/arena.h"
 #include "api/call/route.h"
 #include "api/call/uri.h"
+#include "api/match.h"
 #include "api/wire/problem.h"
 
 TestSuite(match);

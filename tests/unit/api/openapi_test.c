@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "api/call/route.h"
 #include "api/embedded.h"
+#include "api/match.h"
 #include "api/wire/problem.h"
 
 static yaml_document_t document;

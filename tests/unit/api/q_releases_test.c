@@ -12,9 +12,9 @@
 #include <strings.h>
 
 #include "api/call/app.h"
+#include "api/call/pass.h"
 #include "api/call/sealed.h"
 #include "api/json/json_load.h"
-#include "api/releases/q_pass.h"
 #include "api/releases/q_releases.h"
 #include "tests/unit/api/domain.h"
 
@@ -351,7 +351,7 @@ Test(q_releases, passes_are_shared_by_two_threads, .init = open_service, .fini =
     pthread_t thread;
     cr_assert_eq(pthread_create(&thread, NULL, use_passes, &own), 0);
     for (int i = 0; i < 100; i++) {
-        q_pass_end_all(fixture_app(f));
+        pass_end_all(fixture_app(f));
         cr_expect_str_eq(ask("student", id, "queries", "{\"states\":[[0.1]]}")->body, own.expected);
     }
     while (atomic_load(&own.answered) == 0) /* its turn has to come */

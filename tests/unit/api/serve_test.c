@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/call/route.h"
+#include "api/match.h"
 #include "tests/unit/api/fixture.h"
 
 TestSuite(serve);

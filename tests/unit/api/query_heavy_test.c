@@ -1,6 +1,6 @@
-/* Questions to many networks are computed ahead of their turn: the answer is about the same mean,
- * nothing is charged or stored before the turn, other states than those that were computed for are
- * computed anew, and whoever will be refused costs no sums. */
+/* Questions to many networks are computed before their transaction: the answer is about the same
+ * mean as one that is computed in the batch, nothing is charged for what is refused, and a deleted
+ * dataset's networks are gone. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #define SIGMA   0.03
 #define NEAR    (8 * SIGMA) /* of two coordinates: once in 10^15 */
 #define HERE    "{\"state\":[0.5,3.5,0.0,0.0]}"
-#define THERE   "{\"state\":[0.5,-3.5,0.0, 0]}"
 
 static const float here[4] = {0.5F, 3.5F, 0, 0}, there[4] = {0.5F, -3.5F, 0, 0};
 
@@ -80,7 +79,7 @@ static void close_service(void)
     fixture_close(f);
 }
 
-TestSuite(query_ahead, .init = open_service, .fini = close_service);
+TestSuite(query_heavy, .init = open_service, .fini = close_service);
 
 /* The noise-free probability of the first action. */
 static double first_at(const float *state)
@@ -94,13 +93,13 @@ static double first_at(const float *state)
     return p[0];
 }
 
-static struct response *ask(const char *key, const char *ahead_body)
+static struct response *ask(const char *key, bool pool_full)
 {
     struct ask wish = {.path = ask_path,
                        .token = fixture_token(f, "student"),
                        .key = key,
                        .body = HERE,
-                       .ahead_body = ahead_body};
+                       .pool_full = pool_full};
     return fixture_ask(f, &wish);
 }
 
@@ -113,57 +112,52 @@ static int64_t spent(void)
     return account.spent_units;
 }
 
-Test(query_ahead, answers_about_the_same_mean)
+Test(query_heavy, answers_about_the_same_mean_on_either_thread)
 {
     cr_assert_gt(fabs(first_at(here) - first_at(there)), 3 * NEAR, "%g and %g", first_at(here),
                  first_at(there));
-    struct response *one = ask("one", NULL);
-    expect_status(one, 200);
-    cr_expect(one->ahead);
-    cr_expect_float_eq(response_number(one, "/probabilities/0"), first_at(here), NEAR);
-    /* What was computed is about other states: it is not used. */
-    struct response *other = ask("other", THERE);
-    expect_status(other, 200);
-    cr_expect(other->ahead);
-    cr_expect_float_eq(response_number(other, "/probabilities/0"), first_at(here), NEAR);
+    struct response *pool = ask("pool", false);
+    expect_status(pool, 200);
+    cr_expect(pool->heavy);
+    cr_expect_float_eq(response_number(pool, "/probabilities/0"), first_at(here), NEAR);
+    struct response *batch = ask("batch", true);
+    expect_status(batch, 200);
+    cr_expect_not(batch->heavy);
+    cr_expect_float_eq(response_number(batch, "/probabilities/0"), first_at(here), NEAR);
 }
 
-Test(query_ahead, changes_nothing_before_its_turn)
+Test(query_heavy, charges_for_answers_alone_and_once)
 {
     struct ask stranger = {.path = ask_path, .token = "tct_x_0", .key = "k", .body = HERE};
-    struct response *refused = fixture_ask(f, &stranger);
-    expect_problem(refused, "unauthorized");
-    cr_expect_not(refused->ahead);
+    expect_problem(fixture_ask(f, &stranger), "unauthorized");
     int64_t before = spent();
-    struct response *broken = fixture_post(f, "student", ask_path, "{\"state\":[0,0,0]}");
-    expect_invalid(broken, "/state");
-    cr_expect_not(broken->ahead);
+    expect_invalid(fixture_post(f, "student", ask_path, "{\"state\":[0,0,0]}"), "/state");
     cr_expect_eq(spent(), before);
-    struct response *one = ask("one", NULL), *again = ask("one", NULL);
+    struct response *one = ask("one", false);
     expect_status(one, 200);
     int64_t after = spent();
     cr_expect_gt(after, before);
-    cr_expect_str_eq(again->body, one->body);
+    cr_expect_str_eq(ask("one", false)->body, one->body);
+    cr_expect_str_eq(ask("one", true)->body, one->body);
     cr_expect_eq(spent(), after);
-    cr_expect(one->ahead);
-    cr_expect_not(again->ahead, "a repeat's answer is stored: nothing is to be computed");
 }
 
-Test(query_ahead, computes_nothing_that_was_answered_before)
+Test(query_heavy, gives_again_what_may_be_reused)
 {
     static const char again[] = "{\"state\":[0.5,3.5,0,0],\"reuse\":\"exact\"}";
     struct response *first = fixture_post(f, "student", ask_path, again);
     expect_status(first, 200);
-    cr_expect(first->ahead);
+    cr_expect(first->heavy);
+    int64_t after = spent();
     struct response *second = fixture_post(f, "student", ask_path, again);
     expect_status(second, 200);
     cr_expect_str_eq(second->body, first->body);
-    cr_expect_not(second->ahead);
+    cr_expect_eq(spent(), after);
 }
 
 /* Whoever began to read before the dataset was deleted gets the networks, but no shelf takes them
  * from it. */
-Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
+Test(query_heavy, leaves_no_networks_of_a_deleted_dataset)
 {
     char why[DB_ERROR_SIZE] = "";
     struct db *reader = NULL;
@@ -184,7 +178,7 @@ Test(query_ahead, leaves_no_networks_of_a_deleted_dataset)
     cr_assert_eq(teacher_shelf_borrow(app, reader, teacher, &t), DB_OK);
     cr_expect_null(t->ensemble);
     teacher_shelf_return(app, t);
-    expect_problem(ask("late", NULL), "teacher-silent");
+    expect_problem(ask("late", false), "teacher-silent");
     db_close(reader);
 }
 
@@ -202,7 +196,7 @@ static void put_on_the_shelf(void)
 }
 
 /* Nor does a question leave them there that comes while the dataset is being deleted. */
-Test(query_ahead, a_deletion_wipes_what_was_read_before_it_was_on_disk)
+Test(query_heavy, a_deletion_wipes_what_was_read_before_it_was_on_disk)
 {
     const struct shelved_teacher *t = NULL;
     const struct app *app = fixture_app(f);
@@ -217,7 +211,7 @@ Test(query_ahead, a_deletion_wipes_what_was_read_before_it_was_on_disk)
     teacher_shelf_return(app, t);
 }
 
-/* Asks as ROLE until nothing is left: each question that is paid for was run ahead, no other. */
+/* Asks as ROLE until nothing is left. */
 static struct response *ask_until_refused(const char *role)
 {
     struct response *last = NULL;
@@ -227,14 +221,13 @@ static struct response *ask_until_refused(const char *role)
         struct ask wish = {
             .path = ask_path, .token = fixture_token(f, role), .key = key, .body = HERE};
         last = fixture_ask(f, &wish);
-        cr_expect_eq(last->ahead, last->status == 200);
     }
     expect_problem(last, "budget-exhausted");
     return last;
 }
 
 /* First the client's own account ends, then, for another client, the teacher's. */
-Test(query_ahead, costs_no_sums_when_an_account_is_empty)
+Test(query_heavy, is_refused_when_an_account_is_empty)
 {
     struct response *own = ask_until_refused("student");
     struct response *teachers = ask_until_refused("steward");
@@ -244,22 +237,25 @@ Test(query_ahead, costs_no_sums_when_an_account_is_empty)
     cr_expect_float_eq(response_number(teachers, "/violated/0/limit/epsilon"), 4.2, 1e-9);
 }
 
-/* A batch of the Open Inference Protocol likewise; and few networks are asked in their turn. */
-Test(query_ahead, knows_both_forms_and_what_is_light)
+/* A batch of the Open Inference Protocol likewise; one network is light. */
+Test(query_heavy, knows_both_forms_and_what_is_light)
 {
     struct response *infer =
         fixture_post(f, "student", domain_path("/v2/models/%s/infer", teacher),
                      "{\"inputs\":[{\"name\":\"state\",\"shape\":[1,4],\"datatype\":\"FP32\","
                      "\"data\":[0.5,3.5,0,0]}]}");
     expect_status(infer, 200);
-    cr_expect(infer->ahead);
+    cr_expect(infer->heavy);
     cr_expect_float_eq(response_number(infer, "/outputs/0/data/0"), first_at(here), NEAR);
     const char *policy = domain_policy(f);
     struct response *light =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 8, 4));
     expect_status(light, 201);
-    struct response *answer = fixture_post(
-        f, "student", domain_path("/v1/teachers/%s/queries", response_text(light, "/id")), HERE);
-    expect_status(answer, 200);
-    cr_expect_not(answer->ahead);
+    const char *path = domain_path("/v1/teachers/%s/queries", response_text(light, "/id"));
+    struct response *first = fixture_post(f, "student", path, HERE); /* not known yet */
+    expect_status(first, 200);
+    cr_expect(first->heavy);
+    struct response *second = fixture_post(f, "student", path, HERE);
+    expect_status(second, 200);
+    cr_expect_not(second->heavy);
 }

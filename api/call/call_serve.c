@@ -1,0 +1,132 @@
+/* The way of one request behind its row.
+ *
+ * DESIGN. Everything up to the handler only reads the request, in the order in which a stranger
+ * should learn things: you may call it, your form is right, your content makes sense. A handler
+ * that changes something runs inside one transaction (a savepoint when the committer's batch is
+ * open) together with the store of answers, so that a problem leaves nothing and an answer is never
+ * without its effect. */
+#include "api/call/call_serve.h"
+
+#include <assert.h>
+
+#include "api/call/accept.h"
+#include "api/call/auth.h"
+#include "api/call/idempotency.h"
+#include "api/call/request_form.h"
+
+struct change {
+    struct call *call;
+    const char *key;
+    enum problem problem;
+};
+
+static enum problem handle_call(struct call *call)
+{
+    enum problem problem = call->route->handle(call);
+    assert(problem != PROBLEM_NONE || call->answered);
+    return problem;
+}
+
+/* Answers from the store, or runs the handler and stores its answer. */
+static enum problem replay_or_handle(struct call *call, const char *key)
+{
+    bool replayed = false;
+    if (!key)
+        return handle_call(call);
+    enum problem problem = idempotency_replay(call, key, &replayed);
+    if (problem != PROBLEM_NONE || replayed)
+        return problem;
+    problem = handle_call(call);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return idempotency_store(call, key);
+}
+
+/* One try of the transaction. DB_NONE rolls it back without being a failure of the database. */
+static enum db_status try_change(struct db *db, void *context)
+{
+    struct change *change = context;
+    struct call *call = change->call;
+    (void)db;
+    call_reset(call);
+    call->db_failure = DB_OK;
+    change->problem = replay_or_handle(call, change->key);
+    if (change->problem == PROBLEM_NONE)
+        return DB_OK;
+    if (call->db_failure != DB_OK)
+        return (enum db_status)call->db_failure;
+    return DB_NONE;
+}
+
+static enum problem run_change(struct call *call, const char *key)
+{
+    struct change change = {.call = call, .key = key};
+    enum db_status status = db_transact(call->db, try_change, &change);
+    if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE))
+        return change.problem;
+    return call_db(call, status);
+}
+
+/* Sums that may be long are done outside of the committer's batch alone. */
+static bool has_to_prepare(const struct call *call)
+{
+    const struct route *route = call->route;
+    return route->prepare && !((route->flags & ROUTE_HEAVY) && db_in_transaction(call->db));
+}
+
+static enum problem run_call(struct call *call, const char *key)
+{
+    const struct route *route = call->route;
+    bool replayed = false, prepares = has_to_prepare(call);
+    if (route->body == BODY_STREAM) {
+        idempotency_begin_body(call);
+    } else if (key && prepares) {
+        /* A repeat must not fail in PREPARE because the world has moved on since. */
+        enum problem problem = idempotency_replay(call, key, &replayed);
+        if (problem != PROBLEM_NONE || replayed)
+            return problem;
+    }
+    if (prepares) {
+        enum problem problem = route->prepare(call);
+        assert(!call->answered);
+        if (problem != PROBLEM_NONE)
+            return problem;
+    }
+    return route_writes(route) ? run_change(call, key) : handle_call(call);
+}
+
+static enum problem check_caller(struct call *call, const char *client)
+{
+    if (call->route->roles == ROLE_NONE)
+        return PROBLEM_NONE;
+    return client ? auth_known(call, client) : auth_check(call);
+}
+
+/* Reads query, key and body. A key in the body is looked for when the body is read. */
+static enum problem check_form(struct call *call, const char **out_key)
+{
+    bool key_in_body = call->route->flags & ROUTE_KEY_OR_ID;
+    enum problem problem = request_check_query(call);
+    if (problem == PROBLEM_NONE && !key_in_body)
+        problem = idempotency_key(call, out_key);
+    if (problem == PROBLEM_NONE)
+        problem = request_read_body(call);
+    if (problem == PROBLEM_NONE && key_in_body)
+        problem = idempotency_key(call, out_key);
+    return problem;
+}
+
+enum problem call_serve(struct call *call, const char *client)
+{
+    const char *key = NULL;
+    enum problem problem = check_caller(call, client);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    if (!(call->route->flags & ROUTE_ANY_ACCEPT) &&
+        !accept_allows_json(call_request_header(call, "Accept"))) {
+        return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
+                            "This endpoint answers application/json.");
+    }
+    problem = check_form(call, &key);
+    return problem == PROBLEM_NONE ? run_call(call, key) : problem;
+}

@@ -1,0 +1,74 @@
+/* DESIGN. The handler trusts nothing here but the numbers: it finds the teacher, the caller and the
+ * states anew. Where nothing was computed it computes the same numbers itself. */
+#include "api/teachers/query_prepare.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "api/teachers/teachers.h"
+
+struct query_plan {
+    char teacher[ID_SIZE];
+    uint32_t count;
+    size_t size; /* bytes of NUMBERS */
+    double *numbers;
+};
+
+static void wipe_plan(void *context)
+{
+    struct query_plan *plan = context;
+    sodium_memzero(plan->numbers, plan->size);
+}
+
+/* Whether the account ID, if there is one, could pay. */
+static bool has_left(struct call *call, const char *id, const struct filter_price *cost)
+{
+    struct ledger_account account;
+    return id[0] == '\0' || ledger_find(call->db, id, &account) != DB_OK ||
+           (cost->units <= account.limit_units - account.spent_units - account.held_units &&
+            cost->delta_units <= account.limit_delta - account.spent_delta - account.held_delta);
+}
+
+/* Whether the question will be paid for, as far as one can see now: an account that it opens has
+ * enough. */
+static bool may_pay(struct query *query)
+{
+    struct call *call = query->call;
+    const struct teacher_row *row = &query->teacher->row;
+    bool known =
+        teachers_client_find(call->db, row->id, call->caller.id, &query->standing) == DB_OK;
+    return query_set_price(query) == PROBLEM_NONE && !query->floor &&
+           has_left(call, known ? query->standing.account : "", &query->cost) &&
+           has_left(call, row->account, &query->cost) &&
+           has_left(call, row->dataset_account, &query->cost);
+}
+
+enum problem query_prepare(struct query *query)
+{
+    struct call *call = query->call;
+    const struct shelved_teacher *t = query->teacher;
+    assert(!db_in_transaction(call->db));
+    if (!t->ensemble || !may_pay(query))
+        return PROBLEM_NONE;
+    struct query_plan *plan = arena_array(&call->arena, 1, sizeof *plan);
+    size_t size = (size_t)query->count * t->teacher.actions * sizeof(double);
+    double *numbers = arena_alloc(&call->arena, size);
+    if (!plan || !numbers)
+        return PROBLEM_INTERNAL_ERROR;
+    *plan = (struct query_plan){.count = query->count, .size = size, .numbers = numbers};
+    memcpy(plan->teacher, t->row.id, sizeof plan->teacher);
+    if (!call_defer(call, wipe_plan, plan))
+        return PROBLEM_INTERNAL_ERROR;
+    if (teacher_shelf_distributions(t, query->states, query->count, numbers))
+        call->plan = plan;
+    return PROBLEM_NONE;
+}
+
+const double *query_prepared(const struct query *query)
+{
+    const struct query_plan *plan = query->call->plan;
+    if (!plan || plan->count != query->count || strcmp(plan->teacher, query->teacher->row.id) != 0)
+        return NULL;
+    return plan->numbers;
+}

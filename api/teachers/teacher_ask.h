@@ -1,0 +1,26 @@
+/* Questions that the service itself puts to a teacher, on behalf of a client that it knows: the
+ * routes' own rows and handlers, so with the same roles, form, idempotency, transaction and ledger
+ * as a request from outside, but for the token. */
+#ifndef TACET_API_TEACHERS_TEACHER_ASK_H
+#define TACET_API_TEACHERS_TEACHER_ASK_H
+
+#include "api/call/request.h"
+
+struct teacher_ask {
+    const char *client;     /* "cli_...", who asks and pays */
+    const char *teacher;    /* the id */
+    const char *key;        /* of idempotency */
+    const char *request_id; /* of fewer than 40 bytes */
+};
+
+/* POST /v1/teachers/{id}/queries with BODY, a NUL-terminated JSON text. A client that is unknown or
+ * revoked is refused as one with a wrong token is. Outside of any transaction. *reply is the
+ * caller's to clear. */
+void teacher_query(struct app *app, struct db *db, const struct teacher_ask *ask, const char *body,
+                   struct api_reply *reply);
+
+/* POST /v1/teachers/{id}/rollouts, likewise. */
+void teacher_begin_rollout(struct app *app, struct db *db, const struct teacher_ask *ask,
+                           struct api_reply *reply);
+
+#endif
