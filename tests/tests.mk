@@ -27,7 +27,10 @@ endif
 
 UNIT_TESTS := $(filter $(patsubst NEEDS_%,%,$(filter NEEDS_%,$(.VARIABLES))),$(notdir $(patsubst %/,%,$(wildcard tests/unit/*/))))
 UNIT_TESTS := $(foreach t,$(UNIT_TESTS),$(if $(wildcard tests/unit/$(t)/*.c),$(t)))
-unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c))
+# Of the measuring programs, what is tested here: the files that keep results and sum them up, and a published mechanism.
+ALSO_bench := bench/offline/results.c bench/plot/lines.c bench/plot/sample.c
+ALSO_algos := bench/gp/functional_noise.c
+unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c) $(ALSO_$(1)))
 unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
 define unit_rule
@@ -40,10 +43,6 @@ endef
 UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml; a sweep runs short of memory.
 UNIT_LIBS_api := -lyaml -Wl,--wrap=calloc
-# Of the measuring programs, what keeps their results and sums them up.
-BENCH_TESTED := $(patsubst %,$(OUT)/bench/%.c.o,offline/results plot/lines plot/sample)
-UNIT_LIBS_bench := $(BENCH_TESTED)
-$(OUT)/test_bench: $(BENCH_TESTED)
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
 # Audits of the mechanisms: what an attacker can prove (tests/statistical/audit.h).

@@ -48,7 +48,7 @@ void dataset_builder_free(struct dataset_builder *builder)
 }
 
 /* ARRAY with room for ROOM items of SIZE bytes; NULL on failure, when ARRAY is as it was. */
-static void *resized(void *array, uint64_t room, size_t size)
+static void *resize_column(void *array, uint64_t room, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(room, size, &bytes))
@@ -67,7 +67,7 @@ static bool reserve_states(struct dataset_builder *b, uint64_t needed)
     if (needed <= b->state_room)
         return true;
     uint64_t room = more_room(b->state_room, needed);
-    float *states = resized(b->states, room, sizeof(float) * b->state_dim);
+    float *states = resize_column(b->states, room, sizeof(float) * b->state_dim);
     if (!states)
         return false;
     b->states = states;
@@ -80,11 +80,11 @@ static bool reserve_transitions(struct dataset_builder *b, uint64_t needed)
     if (needed <= b->transition_room)
         return true;
     uint64_t room = more_room(b->transition_room, needed);
-    float *rewards = resized(b->rewards, room, sizeof *rewards);
+    float *rewards = resize_column(b->rewards, room, sizeof *rewards);
     if (!rewards)
         return false;
     b->rewards = rewards;
-    uint16_t *actions = resized(b->actions, room, sizeof *actions);
+    uint16_t *actions = resize_column(b->actions, room, sizeof *actions);
     if (!actions)
         return false;
     b->actions = actions;
@@ -97,7 +97,7 @@ static bool reserve_arrivals(struct dataset_builder *b, uint64_t needed)
     if (needed <= b->arrival_room)
         return true;
     uint64_t room = more_room(b->arrival_room, needed);
-    struct arrival *arrivals = resized(b->arrivals, room, sizeof *arrivals);
+    struct arrival *arrivals = resize_column(b->arrivals, room, sizeof *arrivals);
     if (!arrivals)
         return false;
     b->arrivals = arrivals;
@@ -147,10 +147,10 @@ static struct dataset *dataset_allocate(const struct dataset_builder *b)
     d->expert_count = b->expert_count;
     d->trajectory_count = b->arrival_count;
     d->transition_count = b->transition_count;
-    d->state_row = resized(NULL, d->transition_count, sizeof *d->state_row);
-    d->actions = resized(NULL, d->transition_count, sizeof *d->actions);
-    d->rewards = resized(NULL, d->transition_count, sizeof *d->rewards);
-    d->terminated = resized(NULL, d->transition_count, sizeof *d->terminated);
+    d->state_row = resize_column(NULL, d->transition_count, sizeof *d->state_row);
+    d->actions = resize_column(NULL, d->transition_count, sizeof *d->actions);
+    d->rewards = resize_column(NULL, d->transition_count, sizeof *d->rewards);
+    d->terminated = resize_column(NULL, d->transition_count, sizeof *d->terminated);
     d->expert_transitions = calloc((size_t)d->expert_count + 1, sizeof *d->expert_transitions);
     if (!d->state_row || !d->actions || !d->rewards || !d->terminated || !d->expert_transitions) {
         dataset_free(d);
@@ -193,7 +193,7 @@ struct dataset *dataset_builder_finish(struct dataset_builder *builder)
     }
     /* The slack of growth goes back; when that fails the old block still serves. */
     float *fitted =
-        resized(builder->states, builder->state_count, sizeof(float) * builder->state_dim);
+        resize_column(builder->states, builder->state_count, sizeof(float) * builder->state_dim);
     dataset->states = fitted ? fitted : builder->states;
     builder->states = NULL;
 

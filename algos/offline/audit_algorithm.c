@@ -40,7 +40,7 @@ static const struct parameter_spec specs[P_COUNT] = {
                 "Trainings in each of the two worlds."},
 };
 
-static struct membership_settings settings_of(const struct algorithm_request *request)
+static struct membership_settings audit_settings(const struct algorithm_request *request)
 {
     return (struct membership_settings){
         .algorithm = audited_algorithms[(int)algorithm_number(request, P_AUDITED)],
@@ -56,7 +56,7 @@ static struct membership_settings settings_of(const struct algorithm_request *re
 static enum algorithm_status audit_plan(const struct algorithm_request *request,
                                         struct algorithm_plan *out, const char **message)
 {
-    const struct membership_settings settings = settings_of(request);
+    const struct membership_settings settings = audit_settings(request);
     struct membership_attack *attack = NULL;
     enum algorithm_status status = membership_attack_new(&settings, &attack, message);
     if (status != ALGORITHM_OK)
@@ -69,7 +69,7 @@ static enum algorithm_status audit_plan(const struct algorithm_request *request,
 }
 
 /* ALGORITHM_OK: go on. */
-static enum algorithm_status ask(const struct algorithm_run *run, uint64_t done)
+static enum algorithm_status audit_pulse(const struct algorithm_run *run, uint64_t done)
 {
     if (!run->hooks.pulse || done % RUNS_PER_PULSE != 0)
         return ALGORITHM_OK;
@@ -83,15 +83,15 @@ static enum algorithm_status ask(const struct algorithm_run *run, uint64_t done)
     }
 }
 
-static enum algorithm_status collect(const struct algorithm_run *run,
-                                     const struct membership_attack *attack, double *scores[2],
-                                     uint32_t runs)
+static enum algorithm_status collect_scores(const struct algorithm_run *run,
+                                            const struct membership_attack *attack,
+                                            double *scores[2], uint32_t runs)
 {
     enum membership_sabotage sabotage =
         (enum membership_sabotage)(int)algorithm_number(run->request, P_BROKEN);
     enum algorithm_status status = ALGORITHM_OK;
     for (uint64_t i = 0; i < 2 * (uint64_t)runs && status == ALGORITHM_OK; i++) {
-        status = ask(run, i);
+        status = audit_pulse(run, i);
         if (status == ALGORITHM_OK)
             status = membership_attack_run(attack, sabotage, i % 2 != 0, run->noise,
                                            &scores[i % 2][i / 2]);
@@ -99,8 +99,8 @@ static enum algorithm_status collect(const struct algorithm_run *run,
     return status;
 }
 
-static void show(const struct algorithm_run *run, const struct dp_sgd_plan *claim,
-                 const struct membership_finding *found)
+static void show_findings(const struct algorithm_run *run, const struct dp_sgd_plan *claim,
+                          const struct membership_finding *found)
 {
     const struct algorithm_hooks *hooks = &run->hooks;
     if (!hooks->show_finding)
@@ -117,7 +117,7 @@ static void show(const struct algorithm_run *run, const struct dp_sgd_plan *clai
 static enum algorithm_status audit_train(const struct algorithm_run *run,
                                          struct policy **out_policy, const char **message)
 {
-    const struct membership_settings settings = settings_of(run->request);
+    const struct membership_settings settings = audit_settings(run->request);
     const uint32_t runs = (uint32_t)algorithm_number(run->request, P_RUNS);
     struct membership_attack *attack = NULL;
     *message = "";
@@ -126,12 +126,13 @@ static enum algorithm_status audit_train(const struct algorithm_run *run,
     if (status != ALGORITHM_OK)
         return status;
     double *scores[2] = {calloc(runs, sizeof(double)), calloc(runs, sizeof(double))};
-    status = scores[0] && scores[1] ? collect(run, attack, scores, runs) : ALGORITHM_NO_MEMORY;
+    status =
+        scores[0] && scores[1] ? collect_scores(run, attack, scores, runs) : ALGORITHM_NO_MEMORY;
     if (status == ALGORITHM_OK) {
         const struct dp_sgd_plan *claim = membership_attack_claim(attack);
         struct membership_finding found = membership_lower_bound(
             scores[1], scores[0], runs, claim->delta, AUDIT_ALGORITHM_FALSE_ALARM);
-        show(run, claim, &found);
+        show_findings(run, claim, &found);
     }
     free(scores[0]);
     free(scores[1]);

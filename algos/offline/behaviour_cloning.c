@@ -28,7 +28,7 @@ float behaviour_cloning_loss(const float *logits, uint32_t actions, uint32_t act
     return log_sum - logits[action];
 }
 
-static void errors(const void *context, const struct trainer_rows *rows)
+static void cloning_errors(const void *context, const struct trainer_rows *rows)
 {
     const uint32_t actions = *(const uint32_t *)context;
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -38,16 +38,17 @@ static void errors(const void *context, const struct trainer_rows *rows)
     }
 }
 
-static enum algorithm_status plan(const struct algorithm_request *request,
-                                  struct algorithm_plan *out, const char **message)
+static enum algorithm_status cloning_plan(const struct algorithm_request *request,
+                                          struct algorithm_plan *out, const char **message)
 {
     return offline_plan(&kind, request, out, message);
 }
 
-static enum algorithm_status train(const struct algorithm_run *run, struct policy **out_policy,
-                                   const char **message)
+static enum algorithm_status cloning_train(const struct algorithm_run *run,
+                                           struct policy **out_policy, const char **message)
 {
-    return offline_train(&kind, run, errors, &run->request->action_count, out_policy, message);
+    return offline_train(&kind, run, cloning_errors, &run->request->action_count, out_policy,
+                         message);
 }
 
 static const struct parameter_later later[] = {OFFLINE_LATER};
@@ -65,6 +66,6 @@ const struct algorithm behaviour_cloning_algorithm = {
     .override_count = sizeof overrides / sizeof overrides[0],
     .later = later,
     .later_count = sizeof later / sizeof later[0],
-    .plan = plan,
-    .train = train,
+    .plan = cloning_plan,
+    .train = cloning_train,
 };

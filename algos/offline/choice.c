@@ -2,6 +2,7 @@
 #include "algos/offline/choice.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* Apart from the episodes that judge a finished policy. */
 #define PUBLIC_SEED UINT64_C(0x63686f6f7365)
@@ -17,7 +18,7 @@ static uint32_t block_size(const struct choice *choice, const struct policy *pol
 {
     double step = (double)mlp_parameter_count(&policy->shape) + 1000 + world->step_work;
     double episodes = BLOCK_WORK / (step * choice->max_steps);
-    return episodes < 1 ? 1 : episodes > 1000 ? 1000 : (uint32_t)episodes;
+    return (uint32_t)fmin(fmax(episodes, 1), 1000);
 }
 
 enum choice_verdict choice_play(const struct choice *choice, const struct policy *policy,

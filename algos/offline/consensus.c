@@ -83,7 +83,7 @@ struct party {
     struct dataset_builder *released;
 };
 
-static bool put_state(const struct party *p, struct lane *lane, const double *observation)
+static bool lane_put_state(const struct party *p, struct lane *lane, const double *observation)
 {
     size_t dim = p->run->voices->state_dim;
     float *state = lane->states + lane->length * dim;
@@ -95,16 +95,16 @@ static bool put_state(const struct party *p, struct lane *lane, const double *ob
     return true;
 }
 
-static bool start(const struct party *p, struct lane *lane)
+static bool lane_start(const struct party *p, struct lane *lane)
 {
     double observation[ENV_MAX_STATE_DIM];
     lane->length = lane->age = 0;
     return p->run->env->reset(lane->state, p->parameters, &lane->rng, observation) &&
-           put_state(p, lane, observation);
+           lane_put_state(p, lane, observation);
 }
 
 /* Hands over what was labelled without a break. */
-static bool hand_over(struct party *p, uint32_t number, bool terminated)
+static bool lane_hand_over(struct party *p, uint32_t number, bool terminated)
 {
     struct lane *lane = &p->lane[number];
     const struct trajectory labelled = {.length = lane->length,
@@ -138,7 +138,7 @@ static bool wants_label(struct party *p, struct lane *lane)
 }
 
 /* Chooses every lane's action: asks, while labels are left, or does without. */
-static void choose(struct party *p)
+static void choose_actions(struct party *p)
 {
     const struct expert_voices *voices = p->run->voices;
     uint32_t actions = voices->action_count, asked = 0;
@@ -158,7 +158,7 @@ static void choose(struct party *p)
             p->lane[i].action = consensus_label(p->sums + (size_t)actions * next++, actions);
 }
 
-static enum algorithm_status step(struct party *p, uint32_t number)
+static enum algorithm_status lane_step(struct party *p, uint32_t number)
 {
     struct lane *lane = &p->lane[number];
     double observation[ENV_MAX_STATE_DIM];
@@ -169,17 +169,17 @@ static enum algorithm_status step(struct party *p, uint32_t number)
     if (lane->labelled) {
         lane->actions[lane->length] = (uint16_t)lane->action;
         lane->rewards[lane->length++] = (float)outcome.reward;
-    } else if (!hand_over(p, number, false)) { /* what came before the step that is explored */
+    } else if (!lane_hand_over(p, number, false)) { /* what came before the step that is explored */
         return ALGORITHM_NO_MEMORY;
     }
-    if (!put_state(p, lane, observation))
+    if (!lane_put_state(p, lane, observation))
         return ALGORITHM_BAD_INPUT;
     lane->age++;
     if (!outcome.terminated && lane->age < p->run->max_length)
         return ALGORITHM_OK;
-    if (!hand_over(p, number, outcome.terminated))
+    if (!lane_hand_over(p, number, outcome.terminated))
         return ALGORITHM_NO_MEMORY;
-    return start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
+    return lane_start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
 }
 
 static bool add_again(void *context, const struct trajectory *one)
@@ -188,7 +188,7 @@ static bool add_again(void *context, const struct trajectory *one)
 }
 
 /* A student of all labels so far. What was released goes on being collected. */
-static enum algorithm_status learn(struct party *p)
+static enum algorithm_status student_learn(struct party *p)
 {
     const struct expert_voices *voices = p->run->voices;
     const struct clone_settings settings = clone_defaults();
@@ -204,18 +204,18 @@ static enum algorithm_status learn(struct party *p)
     return good ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
 }
 
-static enum algorithm_status one_step(struct party *p)
+static enum algorithm_status step_lanes(struct party *p)
 {
     if (p->run->goes_on && !p->run->goes_on(p->run->context))
         return ALGORITHM_CANCELLED;
     enum algorithm_status status = ALGORITHM_OK;
-    choose(p);
+    choose_actions(p);
     for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
-        status = step(p, i);
+        status = lane_step(p, i);
     return status;
 }
 
-static enum algorithm_status play(struct party *p)
+static enum algorithm_status play_rounds(struct party *p)
 {
     const struct consensus_run *run = p->run;
     uint32_t labels = run->plan->labels;
@@ -223,11 +223,11 @@ static enum algorithm_status play(struct party *p)
     for (p->round = 0; status == ALGORITHM_OK && p->round < run->rounds; p->round++) {
         uint64_t end = (uint64_t)labels * (p->round + 1) / run->rounds;
         if (p->round > 0 && labels - p->left < end)
-            status = learn(p);
+            status = student_learn(p);
         while (status == ALGORITHM_OK && labels - p->left < end)
-            status = one_step(p);
+            status = step_lanes(p);
         for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
-            if (!hand_over(p, i, false))
+            if (!lane_hand_over(p, i, false))
                 status = ALGORITHM_NO_MEMORY;
     }
     return status;
@@ -243,7 +243,7 @@ static enum algorithm_status open_lane(struct party *p, struct lane *lane)
     if (!lane->state || !lane->states || !lane->actions || !lane->rewards)
         return ALGORITHM_NO_MEMORY;
     rng_seed(&lane->rng, noise_u64(p->run->noise), 0);
-    return start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
+    return lane_start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
 }
 
 static enum algorithm_status open_all(struct party *p)
@@ -297,7 +297,7 @@ enum algorithm_status consensus_release(const struct consensus_run *run,
     p->left = run->plan->labels;
     enum algorithm_status status = open_all(p);
     if (status == ALGORITHM_OK)
-        status = play(p);
+        status = play_rounds(p);
     if (status == ALGORITHM_BAD_INPUT)
         *message = "the world broke while the experts' consensus was played in it";
     if (status == ALGORITHM_OK) {

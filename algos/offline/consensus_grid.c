@@ -60,7 +60,7 @@ struct walk {
     int64_t sums[CONSENSUS_LANES * ENV_MAX_ACTIONS];
 };
 
-static bool add(struct walk *w, const float *state, uint32_t label)
+static bool add_label(struct walk *w, const float *state, uint32_t label)
 {
     size_t dim = w->grid->dims;
     float twice[2 * ENV_MAX_STATE_DIM], reward = 0.0F;
@@ -73,7 +73,7 @@ static bool add(struct walk *w, const float *state, uint32_t label)
 }
 
 /* COUNT labels from state FIRST on. */
-static bool label(struct walk *w, uint32_t first, uint32_t count)
+static bool label_states(struct walk *w, uint32_t first, uint32_t count)
 {
     const struct expert_voices *voices = w->run->voices;
     size_t dim = w->grid->dims;
@@ -82,13 +82,13 @@ static bool label(struct walk *w, uint32_t first, uint32_t count)
     consensus_sums(w->run->plan, voices, w->run->noise, w->states, count, w->scratch, w->sums);
     for (uint32_t i = 0; i < count; i++) {
         const int64_t *sums = w->sums + (size_t)i * voices->action_count;
-        if (!add(w, w->states + i * dim, consensus_label(sums, voices->action_count)))
+        if (!add_label(w, w->states + i * dim, consensus_label(sums, voices->action_count)))
             return false;
     }
     return true;
 }
 
-static enum algorithm_status walk(struct walk *w)
+static enum algorithm_status label_all(struct walk *w)
 {
     const struct consensus_run *run = w->run;
     uint32_t size = run->plan->labels;
@@ -96,7 +96,7 @@ static enum algorithm_status walk(struct walk *w)
         if (run->goes_on && !run->goes_on(run->context))
             return ALGORITHM_CANCELLED;
         uint32_t left = size - first;
-        if (!label(w, first, left < CONSENSUS_LANES ? left : CONSENSUS_LANES))
+        if (!label_states(w, first, left < CONSENSUS_LANES ? left : CONSENSUS_LANES))
             return ALGORITHM_NO_MEMORY;
     }
     return ALGORITHM_OK;
@@ -113,7 +113,7 @@ enum algorithm_status consensus_grid_release(const struct consensus_run *run,
     w.released = dataset_builder_new(grid->dims, voices->action_count, 1);
     w.scratch = calloc((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * voices->action_count,
                        sizeof *w.scratch);
-    enum algorithm_status status = w.released && w.scratch ? walk(&w) : ALGORITHM_NO_MEMORY;
+    enum algorithm_status status = w.released && w.scratch ? label_all(&w) : ALGORITHM_NO_MEMORY;
     free(w.scratch);
     if (status != ALGORITHM_OK) {
         dataset_builder_free(w.released);

@@ -174,7 +174,7 @@ static void move_weights(struct trainer *t, bool noisy, bool moves, double rate)
     }
 }
 
-static void one_step(struct trainer *t)
+static void trainer_step(struct trainer *t)
 {
     struct trainer_state *state = &t->state;
     bool noisy = t->private && !schedule_is_plain(&t->schedule, state->steps_done);
@@ -189,7 +189,7 @@ static void one_step(struct trainer *t)
     update_target(t);
 }
 
-static enum algorithm_status save(struct trainer *t)
+static enum algorithm_status trainer_save(struct trainer *t)
 {
     const struct algorithm_hooks *hooks = &t->run->hooks;
     unsigned char *bytes = NULL;
@@ -202,7 +202,7 @@ static enum algorithm_status save(struct trainer *t)
 }
 
 /* Asks what to do; anything but ALGORITHM_OK ends the run. */
-static enum algorithm_status pulse(struct trainer *t)
+static enum algorithm_status trainer_pulse(struct trainer *t)
 {
     const struct algorithm_hooks *hooks = &t->run->hooks;
     if (!hooks->pulse)
@@ -212,9 +212,9 @@ static enum algorithm_status pulse(struct trainer *t)
     case PULSE_CONTINUE:
         return ALGORITHM_OK;
     case PULSE_SAVE:
-        return save(t);
+        return trainer_save(t);
     case PULSE_SAVE_AND_PAUSE:
-        status = save(t);
+        status = trainer_save(t);
         return status == ALGORITHM_OK ? ALGORITHM_PAUSED : status;
     case PULSE_CANCEL:
         break;
@@ -224,7 +224,7 @@ static enum algorithm_status pulse(struct trainer *t)
 
 /* Lets candidates play that are due by now. One play takes a fraction of a second, so whoever runs
  * the training is heard after each: a hundred of them may fall between two pulses of the steps. */
-static enum algorithm_status choose(struct trainer *t)
+static enum algorithm_status choose_candidates(struct trainer *t)
 {
     enum algorithm_status status = ALGORITHM_OK;
     if (!t->settings->choice)
@@ -232,12 +232,12 @@ static enum algorithm_status choose(struct trainer *t)
     uint32_t due = choice_due(t->settings->choice, t->state.steps_done, t->run->plan->total_steps);
     while (status == ALGORITHM_OK && t->state.judged < due) {
         bool played = trainer_choice_play(&t->choice, &t->state, due);
-        status = played ? pulse(t) : ALGORITHM_NO_MEMORY;
+        status = played ? trainer_pulse(t) : ALGORITHM_NO_MEMORY;
     }
     return status;
 }
 
-static bool fits(const struct dataset *data, const struct algorithm_request *request)
+static bool dataset_fits(const struct dataset *data, const struct algorithm_request *request)
 {
     return data->state_dim == request->state_dim && data->action_count == request->action_count;
 }
@@ -254,12 +254,13 @@ static bool lattice_fits(const struct dp_sgd_plan *plan, const struct trainer_se
 
 /* NULL when the run can start, else what is wrong. An empty dataset is an error only without
  * privacy: whether one expert's data are there must not show. */
-static const char *check(const struct algorithm_run *run, const struct trainer_settings *settings)
+static const char *trainer_problem(const struct algorithm_run *run,
+                                   const struct trainer_settings *settings)
 {
     const struct algorithm_request *request = run->request;
     if (!run->data)
         return "this algorithm needs a dataset";
-    if (!fits(run->data, request) || (run->stable && !fits(run->stable, request)))
+    if (!dataset_fits(run->data, request) || (run->stable && !dataset_fits(run->stable, request)))
         return "the dataset's dimensions are not those of the request";
     if (settings->batch_size == 0)
         return "the batch size is zero";
@@ -310,11 +311,11 @@ static bool keep_targets(struct trainer *t)
            target_cache_init(&t->stable_cache, settings, run->stable);
 }
 
-static enum algorithm_status prepare(struct trainer *t, const char **message)
+static enum algorithm_status trainer_prepare(struct trainer *t, const char **message)
 {
     const struct algorithm_run *run = t->run;
     const struct trainer_settings *settings = t->settings;
-    *message = check(run, settings);
+    *message = trainer_problem(run, settings);
     if (*message)
         return ALGORITHM_BAD_INPUT;
     t->private = run->request->mechanism != MECHANISM_NONE;
@@ -341,7 +342,7 @@ static enum algorithm_status prepare(struct trainer *t, const char **message)
                : ALGORITHM_NO_MEMORY;
 }
 
-static void release(struct trainer *t)
+static void trainer_free(struct trainer *t)
 {
     trainer_draw_clear(&t->draw);
     trainer_chunk_clear(&t->chunk);
@@ -368,15 +369,15 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
         return ALGORITHM_NO_MEMORY;
     t->run = run;
     t->settings = settings;
-    enum algorithm_status status = prepare(t, message);
+    enum algorithm_status status = trainer_prepare(t, message);
     if (status == ALGORITHM_OK)
-        status = choose(t); /* what a continued run was in the middle of */
+        status = choose_candidates(t); /* what a continued run was in the middle of */
     while (status == ALGORITHM_OK && t->state.steps_done < run->plan->total_steps) {
-        one_step(t);
-        status = choose(t);
+        trainer_step(t);
+        status = choose_candidates(t);
         if (status == ALGORITHM_OK && t->state.steps_done % t->pulse_interval == 0 &&
             t->state.steps_done < run->plan->total_steps)
-            status = pulse(t);
+            status = trainer_pulse(t);
     }
     if (status != ALGORITHM_OK)
         goto cleanup;
@@ -387,6 +388,6 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
     }
 
 cleanup:
-    release(t);
+    trainer_free(t);
     return status;
 }

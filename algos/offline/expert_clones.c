@@ -64,7 +64,7 @@ struct fit {
     struct policy *policy;
 };
 
-static void fit_clear(struct fit *fit)
+static void clone_fit_clear(struct fit *fit)
 {
     free(fit->mean);
     free(fit->gradient);
@@ -73,8 +73,8 @@ static void fit_clear(struct fit *fit)
     policy_free(fit->policy);
 }
 
-static struct mlp_shape shape_of(const struct clone_settings *settings, uint32_t state_dim,
-                                 uint32_t actions)
+static struct mlp_shape clone_shape(const struct clone_settings *settings, uint32_t state_dim,
+                                    uint32_t actions)
 {
     assert(settings->hidden_layers > 0 && settings->hidden_layers < MLP_MAX_LAYERS);
     struct mlp_shape shape = {
@@ -87,15 +87,16 @@ static struct mlp_shape shape_of(const struct clone_settings *settings, uint32_t
 
 size_t clone_bytes(const struct clone_settings *settings, uint32_t state_dim, uint32_t action_count)
 {
-    const struct mlp_shape shape = shape_of(settings, state_dim, action_count);
+    const struct mlp_shape shape = clone_shape(settings, state_dim, action_count);
     return sizeof(struct policy) + mlp_parameter_count(&shape) * sizeof(float);
 }
 
-static bool fit_init(struct fit *fit)
+static bool clone_fit_init(struct fit *fit)
 {
     const struct optimizer_settings adam = {
         .kind = OPTIMIZER_ADAM, .momentum = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
-    struct mlp_shape shape = shape_of(fit->settings, fit->data->state_dim, fit->data->action_count);
+    struct mlp_shape shape =
+        clone_shape(fit->settings, fit->data->state_dim, fit->data->action_count);
     size_t parameters = mlp_parameter_count(&shape), dim = shape.input;
     fit->mean = calloc(2 * dim, sizeof *fit->mean);
     fit->factor = fit->mean ? fit->mean + dim : NULL;
@@ -147,7 +148,7 @@ static void draw_batch(struct fit *fit, struct rng *rng, uint64_t *picked)
 }
 
 /* One step down the mean loss of a batch. */
-static void descend(struct fit *fit, const uint64_t *picked, double rate)
+static void clone_descend(struct fit *fit, const uint64_t *picked, double rate)
 {
     uint32_t rows = fit->settings->batch_size, actions = fit->data->action_count;
     float *parameters = fit->policy->parameters, *error = batch_output_error(fit->batch);
@@ -166,7 +167,7 @@ static void descend(struct fit *fit, const uint64_t *picked, double rate)
 }
 
 /* The scaling of inputs into the first layer: W' = W factor, b' = b - W' mean. */
-static void unscale(struct fit *fit)
+static void clone_unscale(struct fit *fit)
 {
     const struct mlp_shape *shape = &fit->policy->shape;
     float *weight = fit->policy->parameters, *bias = weight + mlp_bias_offset(shape, 0);
@@ -193,21 +194,22 @@ struct policy *expert_clone(const struct clone_settings *settings, const struct 
     assert(expert < data->expert_count && fit.count > 0);
     struct policy *clone = NULL;
     uint64_t *picked = calloc(settings->batch_size, sizeof *picked);
-    if (fit_init(&fit) && picked) {
+    if (clone_fit_init(&fit) && picked) {
         struct rng rng;
         rng_seed(&rng, seed, 0); /* not by the expert's number: that depends on other experts */
         mlp_initialize(&fit.policy->shape, &rng, 0.1, fit.policy->parameters);
         measure_states(&fit);
         for (uint32_t step = 0; step < settings->steps; step++) {
             draw_batch(&fit, &rng, picked);
-            descend(&fit, picked, settings->learning_rate * (1.0 - (double)step / settings->steps));
+            clone_descend(&fit, picked,
+                          settings->learning_rate * (1.0 - (double)step / settings->steps));
         }
-        unscale(&fit);
+        clone_unscale(&fit);
         clone = fit.policy;
         fit.policy = NULL;
     }
     free(picked);
-    fit_clear(&fit);
+    clone_fit_clear(&fit);
     return clone;
 }
 
@@ -241,7 +243,7 @@ static void clone_all(struct cloning *cloning, const struct algorithm_hooks *hoo
 }
 
 /* Moves the clones into their slots; false: one could not be made. */
-static bool hand_over(struct cloning *cloning, struct expert_policies *policies)
+static bool take_clones(struct cloning *cloning, struct expert_policies *policies)
 {
     bool all = true;
     for (uint32_t i = 0; i < cloning->count; i++) {
@@ -279,7 +281,7 @@ enum algorithm_status expert_clones_fill(struct expert_policies *policies,
                 cloning.expert[cloning.count++] = expert;
         }
         clone_all(&cloning, hooks);
-        if (!hand_over(&cloning, policies))
+        if (!take_clones(&cloning, policies))
             return ALGORITHM_NO_MEMORY;
     }
     return ALGORITHM_OK;

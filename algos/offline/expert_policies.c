@@ -95,7 +95,7 @@ size_t expert_policies_bytes(const struct expert_policies *policies)
     return policies->bytes;
 }
 
-static void uniform(uint32_t actions, double *probabilities)
+static void uniform_probabilities(uint32_t actions, double *probabilities)
 {
     for (uint32_t a = 0; a < actions; a++)
         probabilities[a] = 1.0 / actions;
@@ -139,7 +139,7 @@ static void ask_one(const struct expert_policies *policies, const struct policy 
     uint32_t actions = policies->actions;
     if (!policy || !all_finite(state, policies->state_dim) ||
         !policy_values(policy, state, values)) {
-        uniform(actions, probabilities);
+        uniform_probabilities(actions, probabilities);
         return;
     }
     if (policy->output == POLICY_SOFTMAX)

@@ -5,30 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/offline/expert_policies.h"
-
-static bool policies_present(const void *context, uint32_t expert)
-{
-    return expert_policies_has(context, expert);
-}
-
-static void policies_probabilities(const void *context, uint32_t first, uint32_t count,
-                                   const float *states, uint32_t state_count, double *probabilities)
-{
-    expert_policies_probabilities(context, first, count, states, state_count, probabilities);
-}
-
-struct expert_voices expert_voices_of(const struct expert_policies *policies)
-{
-    return (struct expert_voices){.context = policies,
-                                  .slots = expert_policies_count(policies),
-                                  .state_dim = expert_policies_state_dim(policies),
-                                  .action_count = expert_policies_actions(policies),
-                                  .min_probability = expert_policies_floor(policies),
-                                  .present = policies_present,
-                                  .probabilities = policies_probabilities};
-}
-
 double expert_voices_floor(double min_probability)
 {
     return floor(min_probability * VOICE_UNIT) / VOICE_UNIT;

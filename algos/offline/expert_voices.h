@@ -24,10 +24,6 @@ struct expert_voices {
                           uint32_t state_count, double *probabilities);
 };
 
-/* The experts of expert_policies.h, borrowed. */
-struct expert_policies;
-struct expert_voices expert_voices_of(const struct expert_policies *policies);
-
 /* Lattice units that are a probability of 1. */
 #define VOICE_UNIT (UINT32_C(1) << 30)
 

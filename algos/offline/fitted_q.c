@@ -44,7 +44,7 @@ struct fitted_q_settings fitted_q_defaults(double discount)
                                       .hold_out = 5};
 }
 
-static void fit_clear(struct fit *f)
+static void fitted_q_clear(struct fit *f)
 {
     free(f->fitted);
     free(f->held);
@@ -61,17 +61,17 @@ static bool may_go_on(const struct fit *f)
     return !f->goes_on || f->goes_on(f->context);
 }
 
-static bool is_first(const struct dataset *data, uint64_t transition)
+static bool starts_trajectory(const struct dataset *data, uint64_t transition)
 {
     return transition == 0 || data->state_row[transition] != data->state_row[transition - 1] + 1;
 }
 
 /* Whole trajectories to one side or the other, by their number. */
-static void split(struct fit *f)
+static void split_trajectories(struct fit *f)
 {
     uint64_t trajectory = 0;
     for (uint64_t t = 0; t < f->data->transition_count; t++) {
-        trajectory += is_first(f->data, t);
+        trajectory += starts_trajectory(f->data, t);
         if (trajectory % f->settings->hold_out == 0)
             f->held[f->held_count++] = t;
         else
@@ -98,8 +98,8 @@ static bool policy_at(const struct fit *f, const struct policy *policy, uint64_t
     return played >= 0;
 }
 
-static const char *problem(const struct fitted_q_settings *s, const struct policy *policy,
-                           const struct dataset *data, struct mlp_shape *shape)
+static const char *fitted_q_problem(const struct fitted_q_settings *s, const struct policy *policy,
+                                    const struct dataset *data, struct mlp_shape *shape)
 {
     *shape = (struct mlp_shape){.input = data->state_dim, .layer_count = s->hidden_layers + 1};
     if (s->hidden_layers >= MLP_MAX_LAYERS)
@@ -116,8 +116,9 @@ static const char *problem(const struct fitted_q_settings *s, const struct polic
     return NULL;
 }
 
-static enum algorithm_status fit_init(struct fit *f, const struct policy *policy, uint64_t seed,
-                                      const struct mlp_shape *shape, const char **message)
+static enum algorithm_status fitted_q_init(struct fit *f, const struct policy *policy,
+                                           uint64_t seed, const struct mlp_shape *shape,
+                                           const char **message)
 {
     static const struct optimizer_settings adam = {OPTIMIZER_ADAM, 0.9, 0.999, 1e-8};
     const struct dataset *data = f->data;
@@ -133,7 +134,7 @@ static enum algorithm_status fit_init(struct fit *f, const struct policy *policy
     if (!f->fitted || !f->held || !f->next_policy || !f->parameters || !f->target || !f->gradient ||
         !f->batch || !optimizer_init(&f->optimizer, &adam, parameters))
         return ALGORITHM_NO_MEMORY;
-    split(f);
+    split_trajectories(f);
     if (f->fitted_count == 0 || f->held_count == 0) {
         *message = "there are too few trajectories to keep one from the fit";
         return ALGORITHM_BAD_INPUT;
@@ -181,7 +182,7 @@ static void targets_of(struct fit *f, const float *parameters, const uint64_t *t
     }
 }
 
-static void learn(struct fit *f, double rate, uint64_t *drawn, float *y)
+static void fit_step(struct fit *f, double rate, uint64_t *drawn, float *y)
 {
     const uint32_t count = f->settings->batch_size, actions = f->actions;
     for (uint32_t i = 0; i < count; i++)
@@ -201,7 +202,7 @@ static void learn(struct fit *f, double rate, uint64_t *drawn, float *y)
     optimizer_step(&f->optimizer, f->parameters, f->gradient, rate);
 }
 
-static enum algorithm_status iterate(struct fit *f)
+static enum algorithm_status fit_iterate(struct fit *f)
 {
     const struct fitted_q_settings *s = f->settings;
     uint64_t *drawn = calloc(s->batch_size, sizeof *drawn);
@@ -211,7 +212,7 @@ static enum algorithm_status iterate(struct fit *f)
         /* The last iterations average their batches' noise away. */
         double rate = s->learning_rate * (1.0 - 0.9 * (double)k / (double)s->iterations);
         for (uint32_t i = 0; i < s->steps; i++)
-            learn(f, rate, drawn, y);
+            fit_step(f, rate, drawn, y);
         memcpy(f->target, f->parameters, f->optimizer.count * sizeof *f->target);
         if (!may_go_on(f))
             status = ALGORITHM_CANCELLED;
@@ -222,8 +223,8 @@ static enum algorithm_status iterate(struct fit *f)
 }
 
 /* Values of held-out first states, and residuals of all held-out transitions. */
-static enum algorithm_status measure(struct fit *f, const struct policy *policy,
-                                     struct fitted_q_result *out, const char **message)
+static enum algorithm_status fit_measure(struct fit *f, const struct policy *policy,
+                                         struct fitted_q_result *out, const char **message)
 {
     *message = "the fit diverged, or a held-out state is beyond the policy";
     double sum = 0.0, squares = 0.0, residual = 0.0, scale = f->settings->reward_scale;
@@ -242,7 +243,7 @@ static enum algorithm_status measure(struct fit *f, const struct policy *policy,
             const float *q = values + (size_t)i * f->actions;
             double off = (double)(q[f->data->actions[held[i]]] - y[i]), value = 0.0;
             residual += off * off;
-            if (!is_first(f->data, held[i]))
+            if (!starts_trajectory(f->data, held[i]))
                 continue;
             if (!policy_at(f, policy, f->data->state_row[held[i]], now))
                 return ALGORITHM_BAD_INPUT;
@@ -272,7 +273,7 @@ enum algorithm_status fitted_q_evaluate(const struct fitted_q_settings *settings
 {
     struct mlp_shape shape;
     struct fitted_q_result result;
-    *message = problem(settings, policy, data, &shape);
+    *message = fitted_q_problem(settings, policy, data, &shape);
     if (*message)
         return ALGORITHM_BAD_INPUT;
     *message = "";
@@ -281,13 +282,13 @@ enum algorithm_status fitted_q_evaluate(const struct fitted_q_settings *settings
                     .actions = data->action_count,
                     .goes_on = goes_on,
                     .context = context};
-    enum algorithm_status status = fit_init(&f, policy, seed, &shape, message);
+    enum algorithm_status status = fitted_q_init(&f, policy, seed, &shape, message);
     if (status == ALGORITHM_OK)
-        status = iterate(&f);
+        status = fit_iterate(&f);
     if (status == ALGORITHM_OK)
-        status = measure(&f, policy, &result, message);
+        status = fit_measure(&f, policy, &result, message);
     if (status == ALGORITHM_OK)
         *out = result;
-    fit_clear(&f);
+    fitted_q_clear(&f);
     return status;
 }

@@ -76,10 +76,10 @@ static void set_parameters(struct membership_attack *attack,
     }
 }
 
-static enum algorithm_status train(const struct membership_attack *attack,
-                                   const struct algorithm_plan *plan, bool with,
-                                   struct noise_source *noise, struct policy **out,
-                                   const char **message)
+static enum algorithm_status attack_train(const struct membership_attack *attack,
+                                          const struct algorithm_plan *plan, bool with,
+                                          struct noise_source *noise, struct policy **out,
+                                          const char **message)
 {
     const struct algorithm_run run = {
         .request = &attack->request, .plan = plan, .data = attack->data[with], .noise = noise};
@@ -96,7 +96,7 @@ static enum algorithm_status train_quietly(const struct membership_attack *attac
     quiet.privacy.noise_multiplier = 1e-9 / clip;
     quiet.privacy.clip_norm *= clip;
     quiet.privacy.sampling_rate = 1.0;
-    enum algorithm_status status = train(attack, &quiet, with, NULL, &policy, message);
+    enum algorithm_status status = attack_train(attack, &quiet, with, NULL, &policy, message);
     if (status != ALGORITHM_OK)
         return status;
     for (size_t i = 0; i < attack->weights; i++)
@@ -130,7 +130,7 @@ static enum algorithm_status put_canary(struct membership_attack *attack, int ca
 /* Which canary is absurd depends on the first weights, which the attacker knows: one whose action
  * the network is sure of already has no gradient at all. The one that moves it most without a clip.
  */
-static enum algorithm_status aim(struct membership_attack *attack, const char **message)
+static enum algorithm_status attack_aim(struct membership_attack *attack, const char **message)
 {
     double move = 0.0, most = 0.0;
     int best = 0;
@@ -157,9 +157,9 @@ static bool in_range(const struct membership_settings *settings)
 }
 
 /* The plan is the accountant's own: noise and steps are given, and an epsilon that both fit. */
-static enum algorithm_status prepare(struct membership_attack *attack,
-                                     const struct membership_settings *settings,
-                                     const char **message)
+static enum algorithm_status attack_prepare(struct membership_attack *attack,
+                                            const struct membership_settings *settings,
+                                            const char **message)
 {
     attack->algorithm = settings->algorithm;
     attack->request = (struct algorithm_request){.mechanism = MECHANISM_DPSGD,
@@ -181,7 +181,7 @@ static enum algorithm_status prepare(struct membership_attack *attack,
     attack->along = calloc(attack->weights, sizeof *attack->along);
     if (!attack->data[false] || !attack->start || !attack->along)
         return ALGORITHM_NO_MEMORY;
-    return aim(attack, message);
+    return attack_aim(attack, message);
 }
 
 enum algorithm_status membership_attack_new(const struct membership_settings *settings,
@@ -194,7 +194,7 @@ enum algorithm_status membership_attack_new(const struct membership_settings *se
     struct membership_attack *attack = calloc(1, sizeof *attack);
     if (!attack)
         return ALGORITHM_NO_MEMORY;
-    enum algorithm_status status = prepare(attack, settings, message);
+    enum algorithm_status status = attack_prepare(attack, settings, message);
     if (status != ALGORITHM_OK) {
         membership_attack_free(attack);
         return status;
@@ -237,7 +237,7 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
         plan.privacy.clip_norm *= 1e6;
         plan.privacy.noise_multiplier *= 1e-6;
     }
-    enum algorithm_status status = train(attack, &plan, with, noise, &policy, &message);
+    enum algorithm_status status = attack_train(attack, &plan, with, noise, &policy, &message);
     if (status != ALGORITHM_OK)
         return status;
     double sum = 0.0;
@@ -267,7 +267,7 @@ static double rate_above(uint32_t hits, uint32_t trials, double tail)
     return low;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_scores(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -305,7 +305,7 @@ static void count_event(double *const scores[2], uint32_t count, const struct ev
 }
 
 /* Epsilon that the counts suggest, some deviations to the safe side: a choice needs no proof. */
-static double merit(const uint32_t hits[2], uint32_t count, double delta)
+static double event_merit(const uint32_t hits[2], uint32_t count, double delta)
 {
     double n = count, p = hits[0] / n, q = hits[1] / n;
     p -= 4.0 * sqrt(p * (1.0 - p) / n);
@@ -313,7 +313,7 @@ static double merit(const uint32_t hits[2], uint32_t count, double delta)
     return p > delta ? log((p - delta) / q) : -INFINITY;
 }
 
-static struct event choose(double *const scores[2], uint32_t count, double delta)
+static struct event choose_event(double *const scores[2], uint32_t count, double delta)
 {
     struct event best = {0};
     double most = -INFINITY;
@@ -324,7 +324,7 @@ static struct event choose(double *const scores[2], uint32_t count, double delta
                                         .likely = (kind & 2) != 0};
             uint32_t hits[2];
             count_event(scores, count, &event, hits);
-            double value = merit(hits, count, delta);
+            double value = event_merit(hits, count, delta);
             if (value > most) {
                 most = value;
                 best = event;
@@ -343,10 +343,10 @@ struct membership_finding membership_lower_bound(double *with, double *without, 
         return finding;
     double *first[2] = {without, with}, *second[2] = {without + half, with + half};
     for (int world = 0; world < 2; world++) {
-        qsort(first[world], half, sizeof(double), ascending);
-        qsort(second[world], half, sizeof(double), ascending);
+        qsort(first[world], half, sizeof(double), compare_scores);
+        qsort(second[world], half, sizeof(double), compare_scores);
     }
-    const struct event event = choose(first, half, delta);
+    const struct event event = choose_event(first, half, delta);
     uint32_t hits[2];
     count_event(second, half, &event, hits);
     finding.p = hits[0];

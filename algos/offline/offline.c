@@ -18,8 +18,8 @@ const char *const offline_arithmetics[] = {"float", "exact", NULL};
 
 /* ---- the plan */
 
-static bool shape_of(const struct offline_kind *kind, const struct algorithm_request *request,
-                     struct mlp_shape *out)
+static bool network_shape(const struct offline_kind *kind, const struct algorithm_request *request,
+                          struct mlp_shape *out)
 {
     const struct parameter_value *hidden = &request->parameters.value[OFFLINE_HIDDEN];
     *out = (struct mlp_shape){.input = request->state_dim, .layer_count = hidden->count + 1};
@@ -42,7 +42,8 @@ static uint32_t batch_size(const struct algorithm_request *request)
     return few ? request->nominal_experts : USUAL_BATCH;
 }
 
-static const char *check(const struct offline_kind *kind, const struct algorithm_request *request)
+static const char *offline_problem(const struct offline_kind *kind,
+                                   const struct algorithm_request *request)
 {
     const char *problem =
         parameters_problem(kind->parameters, kind->parameter_count, &request->parameters);
@@ -68,8 +69,8 @@ static const char *check(const struct offline_kind *kind, const struct algorithm
     return NULL;
 }
 
-static enum algorithm_status explain(enum dp_sgd_plan_status status, bool exact,
-                                     const char **message)
+static enum algorithm_status plan_status(enum dp_sgd_plan_status status, bool exact,
+                                         const char **message)
 {
     switch (status) {
     case DP_SGD_PLAN_OK:
@@ -131,13 +132,13 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
     if (privacy->steps == 0 && privacy->before.times == 0) /* nothing is to be paid for */
         return ALGORITHM_OK;
     if (privacy->steps == 0 || privacy->noise_multiplier <= 0.0)
-        return explain(dp_sgd_plan_find_noise(privacy, request->epsilon),
-                       privacy->rounded_draws > 0, message);
+        return plan_status(dp_sgd_plan_find_noise(privacy, request->epsilon),
+                           privacy->rounded_draws > 0, message);
     enum dp_sgd_plan_status status =
         dp_sgd_plan_find_steps(privacy, request->epsilon, privacy->steps);
     if (status == DP_SGD_PLAN_OK)
         plan->total_steps = schedule_most_steps(&schedule, privacy->steps, plan->total_steps);
-    return explain(status, privacy->rounded_draws > 0, message);
+    return plan_status(status, privacy->rounded_draws > 0, message);
 }
 
 enum algorithm_status offline_plan(const struct offline_kind *kind,
@@ -145,11 +146,11 @@ enum algorithm_status offline_plan(const struct offline_kind *kind,
                                    struct algorithm_plan *out, const char **message)
 {
     struct algorithm_plan plan = {0};
-    *message = check(kind, request);
+    *message = offline_problem(kind, request);
     if (*message)
         return ALGORITHM_BAD_INPUT;
     *message = "";
-    if (!shape_of(kind, request, &plan.shape)) {
+    if (!network_shape(kind, request, &plan.shape)) {
         *message = "the network's sizes are out of bounds";
         return ALGORITHM_BAD_INPUT;
     }
@@ -166,8 +167,8 @@ enum algorithm_status offline_plan(const struct offline_kind *kind,
 
 /* ---- the run */
 
-static struct trainer_settings settings_of(const struct offline_kind *kind,
-                                           const struct algorithm_run *run)
+static struct trainer_settings offline_settings(const struct offline_kind *kind,
+                                                const struct algorithm_run *run)
 {
     const struct algorithm_request *request = run->request;
     struct trainer_settings settings = {
@@ -210,7 +211,7 @@ enum algorithm_status offline_train(const struct offline_kind *kind,
                                     const void *context, struct policy **out_policy,
                                     const char **message)
 {
-    struct trainer_settings settings = settings_of(kind, run);
+    struct trainer_settings settings = offline_settings(kind, run);
     settings.rule.errors = errors;
     settings.rule.context = context;
     float *parameters = NULL;

@@ -20,7 +20,7 @@
 
 /* splitmix64's finaliser (Steele, Lea and Flood 2014): keys are hashes already, this mixes in the
  * seed. */
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -31,7 +31,7 @@ static uint64_t mix(uint64_t x)
 uint32_t shards_place(uint64_t key, uint64_t seed, uint32_t count)
 {
     assert(count > 0);
-    uint64_t high = mix(key ^ mix(seed)) >> 32;
+    uint64_t high = mix_bits(key ^ mix_bits(seed)) >> 32;
     return (uint32_t)(high * count >> 32);
 }
 
@@ -180,7 +180,7 @@ static void fit_slice(void *what, uint32_t i)
     fit->over = status != ALGORITHM_PAUSED;
 }
 
-static void fit_clear(struct fit *fit)
+static void shard_fit_clear(struct fit *fit)
 {
     part_clear(&fit->part);
     policy_free(fit->policy);
@@ -236,7 +236,7 @@ static size_t padded(size_t size)
     return (size + 7) / 8 * 8;
 }
 
-static bool save(struct training *t, uint64_t steps)
+static bool shards_save(struct training *t, uint64_t steps)
 {
     const struct shards *shards = t->shards;
     const struct algorithm_hooks *hooks = &t->run->hooks;
@@ -261,7 +261,7 @@ static bool save(struct training *t, uint64_t steps)
     return saved;
 }
 
-static bool restore(struct training *t)
+static bool shards_restore(struct training *t)
 {
     const struct shards *shards = t->shards;
     const struct algorithm_run *run = t->run;
@@ -283,7 +283,7 @@ static bool restore(struct training *t)
 }
 
 /* ALGORITHM_OK: go on. */
-static enum algorithm_status ask(struct training *t, uint64_t in_flight)
+static enum algorithm_status shards_pulse(struct training *t, uint64_t in_flight)
 {
     const struct algorithm_hooks *hooks = &t->run->hooks;
     uint64_t steps = t->done * t->plan.total_steps;
@@ -293,9 +293,9 @@ static enum algorithm_status ask(struct training *t, uint64_t in_flight)
     case PULSE_CONTINUE:
         break;
     case PULSE_SAVE:
-        return save(t, steps) ? ALGORITHM_OK : ALGORITHM_PAUSED;
+        return shards_save(t, steps) ? ALGORITHM_OK : ALGORITHM_PAUSED;
     case PULSE_SAVE_AND_PAUSE:
-        (void)save(t, steps);
+        (void)shards_save(t, steps);
         return ALGORITHM_PAUSED;
     case PULSE_CANCEL:
         return ALGORITHM_CANCELLED;
@@ -303,7 +303,7 @@ static enum algorithm_status ask(struct training *t, uint64_t in_flight)
     return ALGORITHM_OK;
 }
 
-static bool begin(struct training *t)
+static bool begin_fits(struct training *t)
 {
     const struct shards *shards = t->shards;
     uint32_t left = shards->count - t->done;
@@ -328,7 +328,7 @@ static enum algorithm_status train_some(struct training *t)
         uint64_t in_flight = 0;
         for (uint32_t i = 0; i < t->count; i++)
             in_flight += t->fit[i].steps;
-        enum algorithm_status status = ask(t, in_flight);
+        enum algorithm_status status = shards_pulse(t, in_flight);
         if (status != ALGORITHM_OK)
             return status;
         if (hooks->parallel)
@@ -346,7 +346,7 @@ static enum algorithm_status train_some(struct training *t)
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status hand_over(struct training *t)
+static enum algorithm_status hand_over_fits(struct training *t)
 {
     const struct shards *shards = t->shards;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -364,11 +364,11 @@ static enum algorithm_status train_all(struct training *t)
 {
     enum algorithm_status status = ALGORITHM_OK;
     while (status == ALGORITHM_OK && t->done < t->shards->count) {
-        status = begin(t) ? train_some(t) : ALGORITHM_NO_MEMORY;
+        status = begin_fits(t) ? train_some(t) : ALGORITHM_NO_MEMORY;
         if (status == ALGORITHM_OK)
-            status = hand_over(t);
+            status = hand_over_fits(t);
         for (uint32_t i = 0; i < t->count; i++)
-            fit_clear(&t->fit[i]);
+            shard_fit_clear(&t->fit[i]);
     }
     return status;
 }
@@ -389,7 +389,7 @@ enum algorithm_status shards_train(const struct shards *shards, const struct alg
     *t = (struct training){.shards = shards, .run = run};
     const struct algorithm_request request = request_of(shards);
     status = shards->algorithm->plan(&request, &t->plan, message);
-    if (status == ALGORITHM_OK && run->checkpoint && !restore(t)) {
+    if (status == ALGORITHM_OK && run->checkpoint && !shards_restore(t)) {
         *message = "the checkpoint is damaged or of another run";
         status = ALGORITHM_BAD_CHECKPOINT;
     }

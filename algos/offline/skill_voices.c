@@ -31,7 +31,7 @@ struct play {
 
 /* Adds the state of an episode to those that are to be asked about, if there is one to ask about.
  */
-static void put_state(struct play *p, struct episode *episode, const double *observation)
+static void put_episode_state(struct play *p, struct episode *episode, const double *observation)
 {
     size_t dim = p->run->env->state_dim;
     float *state = p->states + p->playing * dim;
@@ -44,7 +44,7 @@ static void put_state(struct play *p, struct episode *episode, const double *obs
     p->playing += finite;
 }
 
-static void start(struct play *p)
+static void start_episodes(struct play *p)
 {
     double observation[ENV_MAX_STATE_DIM];
     p->playing = 0;
@@ -53,11 +53,11 @@ static void start(struct play *p)
         episode->goes_on = false;
         rng_seed(&episode->rng, p->run->seed, k);
         if (p->run->env->reset(episode->state, p->parameters, &episode->rng, observation))
-            put_state(p, episode, observation);
+            put_episode_state(p, episode, observation);
     }
 }
 
-static uint32_t likeliest(const double *probabilities, uint32_t actions)
+static uint32_t likeliest_action(const double *probabilities, uint32_t actions)
 {
     uint32_t best = 0;
     for (uint32_t a = 1; a < actions; a++)
@@ -66,7 +66,7 @@ static uint32_t likeliest(const double *probabilities, uint32_t actions)
 }
 
 /* Moves every episode that goes on by one step; gives what they earned. */
-static double step(struct play *p, uint32_t expert)
+static double step_episodes(struct play *p, uint32_t expert)
 {
     const struct skill_run *run = p->run;
     const uint32_t actions = run->env->action_count;
@@ -79,7 +79,7 @@ static double step(struct play *p, uint32_t expert)
         struct episode *episode = &p->episode[k];
         if (!episode->goes_on)
             continue;
-        uint32_t action = likeliest(p->probabilities + (size_t)asked++ * actions, actions);
+        uint32_t action = likeliest_action(p->probabilities + (size_t)asked++ * actions, actions);
         struct env_outcome outcome =
             run->env->step(episode->state, p->parameters, action, &episode->rng, observation);
         episode->goes_on = false;
@@ -87,12 +87,12 @@ static double step(struct play *p, uint32_t expert)
             continue;
         earned += outcome.reward;
         if (!outcome.terminated)
-            put_state(p, episode, observation);
+            put_episode_state(p, episode, observation);
     }
     return earned;
 }
 
-static bool goes_on(const struct skill_run *run)
+static bool weighing_goes_on(const struct skill_run *run)
 {
     return !run->goes_on || run->goes_on(run->context);
 }
@@ -102,18 +102,18 @@ static bool weigh_one(struct play *p, uint32_t expert, double *out)
 {
     const struct skill_scale *scale = p->run->scale;
     double sum = 0.0;
-    start(p);
+    start_episodes(p);
     for (uint32_t t = 0; t < p->run->max_length && p->playing > 0; t++) {
-        if (t > 0 && t % STEPS_BETWEEN == 0 && !goes_on(p->run))
+        if (t > 0 && t % STEPS_BETWEEN == 0 && !weighing_goes_on(p->run))
             return false;
-        sum += step(p, expert);
+        sum += step_episodes(p, expert);
     }
     double part = (sum / scale->episodes - scale->low) / (scale->high - scale->low);
     *out = part > 0.0 ? pow(fmin(part, 1.0), scale->power) : 0.0; /* NaN weighs nothing */
     return true;
 }
 
-static enum algorithm_status weigh(struct play *p, struct skill_voices *out)
+static enum algorithm_status weigh_all(struct play *p, struct skill_voices *out)
 {
     const struct skill_run *run = p->run;
     for (uint32_t k = 0; k < run->scale->episodes; k++) {
@@ -122,7 +122,7 @@ static enum algorithm_status weigh(struct play *p, struct skill_voices *out)
             return ALGORITHM_NO_MEMORY;
     }
     for (uint32_t e = 0; e < run->voices->slots; e++) {
-        if (!goes_on(run))
+        if (!weighing_goes_on(run))
             return ALGORITHM_CANCELLED;
         if (run->voices->present(run->voices->context, e) && !weigh_one(p, e, &out->weights[e]))
             return ALGORITHM_CANCELLED;
@@ -147,7 +147,7 @@ enum algorithm_status skill_voices_new(const struct skill_run *run, struct skill
         goto cleanup;
     p->run = run;
     env_defaults(run->env, p->parameters);
-    status = weigh(p, skilled);
+    status = weigh_all(p, skilled);
 
 cleanup:
     for (uint32_t k = 0; p && k < run->scale->episodes; k++)
@@ -171,14 +171,14 @@ void skill_voices_free(struct skill_voices *voices)
 
 /* ---- as voices */
 
-static bool present(const void *context, uint32_t expert)
+static bool skilled_present(const void *context, uint32_t expert)
 {
     const struct skill_voices *skilled = context;
     return skilled->plain.present(skilled->plain.context, expert);
 }
 
-static void probabilities(const void *context, uint32_t first, uint32_t count, const float *states,
-                          uint32_t state_count, double *out)
+static void skilled_probabilities(const void *context, uint32_t first, uint32_t count,
+                                  const float *states, uint32_t state_count, double *out)
 {
     const struct skill_voices *skilled = context;
     const struct expert_voices *plain = &skilled->plain;
@@ -196,7 +196,7 @@ struct expert_voices skill_voices_of(const struct skill_voices *skilled)
 {
     struct expert_voices voices = skilled->plain;
     voices.context = skilled;
-    voices.present = present;
-    voices.probabilities = probabilities;
+    voices.present = skilled_present;
+    voices.probabilities = skilled_probabilities;
     return voices;
 }

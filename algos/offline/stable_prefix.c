@@ -64,7 +64,7 @@ static size_t state_dim(const struct release *r)
 /* ---- a trajectory of the drawn expert's policy */
 
 /* Puts the state after STEPS steps; false: it is none. */
-static bool put_state(struct release *r, uint32_t steps, const double *observation)
+static bool walk_put_state(struct release *r, uint32_t steps, const double *observation)
 {
     float *state = r->walk.states + steps * state_dim(r);
     for (size_t i = 0; i < state_dim(r); i++) {
@@ -82,7 +82,7 @@ static bool begin_rollout(struct release *r)
     rng_seed(&r->play.rng, noise_u64(r->run->noise), 0);
     const struct env *env = r->run->env;
     return env->reset(r->play.state, r->play.parameters, &r->play.rng, observation) &&
-           put_state(r, 0, observation);
+           walk_put_state(r, 0, observation);
 }
 
 static uint32_t draw_action(struct release *r, const float *state)
@@ -109,7 +109,8 @@ static void extend_rollout(struct release *r, uint32_t to)
         struct env_outcome outcome =
             env->step(r->play.state, r->play.parameters, action, &r->play.rng, observation);
         float reward = (float)outcome.reward;
-        if (outcome.failed || !isfinite(reward) || !put_state(r, walk->length + 1, observation)) {
+        if (outcome.failed || !isfinite(reward) ||
+            !walk_put_state(r, walk->length + 1, observation)) {
             walk->over = true;
             return;
         }
@@ -123,7 +124,7 @@ static void extend_rollout(struct release *r, uint32_t to)
 /* ---- or one that was uploaded */
 
 /* Whether TRANSITION of an expert's range that begins at FIRST starts a trajectory. */
-static bool starts(const struct dataset *data, uint64_t first, uint64_t transition)
+static bool trajectory_starts(const struct dataset *data, uint64_t first, uint64_t transition)
 {
     return transition == first ||
            data->state_row[transition] != data->state_row[transition - 1] + 1;
@@ -141,10 +142,10 @@ static void take_logged(struct release *r)
     uint64_t wanted = r->used[walk->expert];
     walk->over = true;
     for (; at < end; at++) {
-        number += starts(data, first, at) && at > first;
+        number += trajectory_starts(data, first, at) && at > first;
         if (!stable_prefix_uses(number))
             continue;
-        if (starts(data, first, at) && wanted-- == 0)
+        if (trajectory_starts(data, first, at) && wanted-- == 0)
             break;
     }
     if (at >= end)
@@ -153,7 +154,8 @@ static void take_logged(struct release *r)
     uint32_t most = r->run->plan->request.max_length;
     uint64_t begin = at;
     size_t dim = state_dim(r);
-    for (; at < end && walk->length < most && (at == begin || !starts(data, first, at)); at++) {
+    for (; at < end && walk->length < most && (at == begin || !trajectory_starts(data, first, at));
+         at++) {
         walk->actions[walk->length] = data->actions[at];
         walk->rewards[walk->length++] = data->rewards[at];
         walk->terminated = data->terminated[at];
@@ -193,7 +195,7 @@ static void count_block(struct release *r, uint32_t from, uint32_t steps)
     }
 }
 
-static bool goes_on(const struct release *r)
+static bool release_goes_on(const struct release *r)
 {
     return !r->run->goes_on || r->run->goes_on(r->run->context);
 }
@@ -211,7 +213,7 @@ static enum algorithm_status stable_length(struct release *r, uint32_t *out)
     while (!vector.stopped && status == ALGORITHM_OK) {
         uint32_t most = run->plan->request.max_length;
         uint32_t to = most - stable < STEPS_AT_ONCE ? most : stable + STEPS_AT_ONCE;
-        if (!goes_on(r))
+        if (!release_goes_on(r))
             status = ALGORITHM_CANCELLED;
         else if (run->source == STABLE_ROLLOUTS)
             extend_rollout(r, to);
@@ -254,7 +256,7 @@ static enum algorithm_status one_run(struct release *r, uint32_t slot)
     return dataset_builder_add(r->released, &prefix) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
 }
 
-static bool allocate(struct release *r)
+static bool release_init(struct release *r)
 {
     const struct stable_prefix_run *run = r->run;
     const struct expert_voices *voices = run->voices;
@@ -278,7 +280,7 @@ static bool allocate(struct release *r)
            (run->source == STABLE_LOGGED || r->play.state);
 }
 
-static void clear(struct release *r)
+static void release_clear(struct release *r)
 {
     free(r->voices);
     free(r->used);
@@ -293,7 +295,7 @@ static void clear(struct release *r)
         env_close(r->run->env, r->play.state);
 }
 
-static const char *check(const struct stable_prefix_run *run)
+static const char *prefix_problem(const struct stable_prefix_run *run)
 {
     const struct expert_voices *voices = run->voices;
     if (run->source == STABLE_ROLLOUTS && (!run->env || run->env->state_dim != voices->state_dim ||
@@ -311,10 +313,10 @@ enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
 {
     assert(expert_voices_floor(run->voices->min_probability) >= run->plan->request.min_probability);
     struct release r = {.run = run};
-    *message = check(run);
+    *message = prefix_problem(run);
     if (*message)
         return ALGORITHM_BAD_INPUT;
-    enum algorithm_status status = allocate(&r) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    enum algorithm_status status = release_init(&r) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
     /* Without a single voice all runs are empty: a data set is no error for being empty. */
     uint32_t runs = r.voice_count > 0 ? run->plan->request.trajectories : 0;
     for (uint32_t i = 0; status == ALGORITHM_OK && i < runs; i++)
@@ -326,7 +328,7 @@ enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
         r.released = NULL;
         status = *out_released ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
     }
-    clear(&r);
+    release_clear(&r);
     return status;
 }
 

@@ -29,7 +29,7 @@ static const struct algorithm_hooks *hooks_of(const struct stages *s)
 
 /* ---- the first stage */
 
-static bool goes_on(void *context)
+static bool first_stage_goes_on(void *context)
 {
     struct stages *s = context;
     const struct algorithm_hooks *hooks = hooks_of(s);
@@ -62,7 +62,7 @@ static enum algorithm_status release_labels(struct stages *s, const struct exper
                                             .rounds = request->rounds,
                                             .seed = run->request->seed,
                                             .noise = noise,
-                                            .goes_on = goes_on,
+                                            .goes_on = first_stage_goes_on,
                                             .context = s};
     if (request->grid.dims > 0)
         return consensus_grid_release(&consensus, &request->grid, &s->released);
@@ -80,7 +80,7 @@ static enum algorithm_status release_skilled(struct stages *s, const struct expe
                                    .env = env,
                                    .max_length = run->request->stage.max_length,
                                    .seed = run->request->seed,
-                                   .goes_on = goes_on,
+                                   .goes_on = first_stage_goes_on,
                                    .context = s};
     if (env->state_dim != voices->state_dim || env->action_count != voices->action_count) {
         *message = "the world's sizes are not those of the experts' policies";
@@ -110,7 +110,7 @@ static enum algorithm_status release_with(struct stages *s, const struct expert_
                                              .env = s->stage->env,
                                              .logged = run->data,
                                              .noise = noise,
-                                             .goes_on = goes_on,
+                                             .goes_on = first_stage_goes_on,
                                              .context = s};
     return stable_prefix_release(&stable, &s->released, message);
 }
@@ -126,7 +126,7 @@ static enum algorithm_status first_stage(struct stages *s, const char **message)
         return status;
     struct noise_source *own = run->noise ? NULL : noise_source_new("first stage");
     struct noise_source *noise = run->noise ? run->noise : own;
-    const struct expert_voices voices = expert_voices_of(policies);
+    const struct expert_voices voices = expert_policies_voices(policies);
     status = noise ? release_with(s, &voices, noise, message) : ALGORITHM_NO_RANDOMNESS;
     if (status == ALGORITHM_CANCELLED)
         status = s->ended;
@@ -165,14 +165,14 @@ static enum algorithm_status take_released(struct stages *s, size_t *out_used, c
 
 /* ---- the second stage */
 
-static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
+static enum algorithm_pulse stage_pulse(void *context, uint64_t steps_done)
 {
     const struct algorithm_hooks *hooks = hooks_of(context);
     return hooks->pulse(hooks->context, steps_done);
 }
 
 /* Puts what was released before the trainer's bytes. */
-static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+static bool stage_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     struct stages *s = context;
     const struct algorithm_hooks *hooks = hooks_of(s);
@@ -186,8 +186,8 @@ static bool save(void *context, uint64_t steps_done, const unsigned char *bytes,
     return saved;
 }
 
-static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
-                     uint32_t count)
+static void stage_parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
+                           uint32_t count)
 {
     const struct algorithm_hooks *hooks = hooks_of(context);
     hooks->parallel(hooks->context, work, what, count);
@@ -204,9 +204,9 @@ static enum algorithm_status second_stage(struct stages *s, size_t used, struct 
     training.checkpoint = continued ? run->checkpoint + used : NULL;
     training.checkpoint_size = continued ? run->checkpoint_size - used : 0;
     training.hooks = (struct algorithm_hooks){.context = s,
-                                              .pulse = hooks->pulse ? pulse : NULL,
-                                              .save = hooks->save ? save : NULL,
-                                              .parallel = hooks->parallel ? parallel : NULL};
+                                              .pulse = hooks->pulse ? stage_pulse : NULL,
+                                              .save = hooks->save ? stage_save : NULL,
+                                              .parallel = hooks->parallel ? stage_parallel : NULL};
     if (run->request->stage.kind == STAGE_STABLE && run->request->stage.source == STABLE_LOGGED) {
         s->rest = stable_prefix_rest(run->data);
         if (!s->rest)

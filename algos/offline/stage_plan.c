@@ -82,7 +82,7 @@ struct composition_part stage_price(const struct stage_request *request,
 }
 
 /* What neither mechanism can do without. */
-static const char *problem(const struct stage_request *request, uint32_t nominal_experts)
+static const char *stage_problem(const struct stage_request *request, uint32_t nominal_experts)
 {
     if (nominal_experts < 2)
         return "what experts have in common cannot be shown of one alone: this mechanism needs at "
@@ -117,7 +117,7 @@ enum stage_status stage_plan_make(const struct stage_request *request, double ep
 {
     struct stage_plan plan = {0};
     enum stage_status status = STAGE_OK;
-    *message = request->kind == STAGE_NONE ? NULL : problem(request, nominal_experts);
+    *message = request->kind == STAGE_NONE ? NULL : stage_problem(request, nominal_experts);
     if (*message)
         return STAGE_BAD;
     *message = "";

@@ -53,7 +53,7 @@ void target_cache_forget(struct target_cache *cache)
 }
 
 /* The last block is filled up with its last transition. */
-static void fill(struct target_cache *cache, const float *target, uint64_t block)
+static void fill_block(struct target_cache *cache, const float *target, uint64_t block)
 {
     const struct dataset *data = cache->data;
     const struct mlp_shape *shape = &cache->settings->rule.shape;
@@ -80,7 +80,7 @@ const float *target_cache_at(struct target_cache *cache, const float *target, ui
     assert(transition < cache->data->transition_count);
     uint64_t block = transition / BLOCK;
     if (cache->copy_of[block] != cache->copy)
-        fill(cache, target, block);
+        fill_block(cache, target, block);
     return cache->values + transition * cache->kept;
 }
 

@@ -53,12 +53,12 @@ bool trainer_choice_play(struct trainer_choice *choice, struct trainer_state *st
 
 float *trainer_take_result(const struct trainer_settings *settings, struct trainer_state *state)
 {
-    float **from = settings->choice ? &state->best
-                   : state->average ? &state->average
-                                    : &state->online;
-    float *result = *from;
+    float **from = state->average ? &state->average : &state->online;
     if (settings->choice && isnan(state->best_return))
         return NULL;
+    if (settings->choice)
+        from = &state->best;
+    float *result = *from;
     trainer_input_fold(settings, result);
     for (size_t i = 0; i < state->count; i++)
         if (!isfinite(result[i]))

@@ -33,7 +33,7 @@ void trainer_chunk_clear(struct trainer_chunk *chunk)
 
 /* Copies the examples' columns and writes s (and s' below it, where the rule asks for that) to the
  * networks' inputs. */
-static void gather(struct trainer_chunk *chunk, const struct trainer_examples *examples)
+static void gather_examples(struct trainer_chunk *chunk, const struct trainer_examples *examples)
 {
     const struct dataset *data = examples->data;
     const struct trainer_settings *settings = chunk->settings;
@@ -129,7 +129,7 @@ static void find_gradients(struct trainer_chunk *chunk, const struct trainer_exa
 {
     uint32_t rows = examples->count;
     assert(rows <= TRAINER_CHUNK_ROWS && (!chunk->target || target));
-    gather(chunk, examples);
+    gather_examples(chunk, examples);
     find_errors(chunk, examples, online, target);
     if (chunk->settings->fixed_order)
         batch_backward_fixed(chunk->online, online, rows);

@@ -25,7 +25,7 @@ void trainer_draw_clear(struct trainer_draw *draw)
 }
 
 /* Where random 64 BITS fall among N: uniform up to N / 2^64. */
-static uint64_t below(uint64_t bits, uint64_t n)
+static uint64_t scale_below(uint64_t bits, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)bits * n) >> 64);
 }
@@ -70,7 +70,7 @@ void trainer_draw_transitions(struct trainer_draw *draw, const struct trainer_se
     draw->data = data;
     draw->count = settings->batch_size;
     for (uint32_t i = 0; i < draw->count; i++) {
-        uint64_t transition = below(rng_next(rng), data->transition_count);
+        uint64_t transition = scale_below(rng_next(rng), data->transition_count);
         draw->transitions[i] = transition;
         draw->weights[i] = weighed ? transition_weight(settings, data, transition) : 1.0F;
     }
@@ -90,6 +90,6 @@ void trainer_draw_experts(struct trainer_draw *draw, const struct trainer_settin
         if (owned == 0)
             continue;
         draw->weights[draw->count] = expert_weight(settings, owned);
-        draw->transitions[draw->count++] = first + below(noise_u64(noise), owned);
+        draw->transitions[draw->count++] = first + scale_below(noise_u64(noise), owned);
     }
 }

@@ -25,7 +25,7 @@ size_t actor_critic_count(const struct actor_critic *net)
     return critic_at(net) + net->hidden;
 }
 
-static void fill(struct rng *rng, uint32_t inputs, uint32_t outputs, float *out)
+static void initialize_matrix(struct rng *rng, uint32_t inputs, uint32_t outputs, float *out)
 {
     double bound = sqrt(6.0 / ((double)inputs + outputs));
     for (size_t i = 0; i < (size_t)inputs * outputs; i++)
@@ -34,12 +34,12 @@ static void fill(struct rng *rng, uint32_t inputs, uint32_t outputs, float *out)
 
 void actor_critic_initialize(const struct actor_critic *net, struct rng *rng, float *parameters)
 {
-    fill(rng, net->input, net->hidden, parameters);
-    fill(rng, net->hidden, net->actions, parameters + actor_at(net));
-    fill(rng, net->hidden, 1, parameters + critic_at(net));
+    initialize_matrix(rng, net->input, net->hidden, parameters);
+    initialize_matrix(rng, net->hidden, net->actions, parameters + actor_at(net));
+    initialize_matrix(rng, net->hidden, 1, parameters + critic_at(net));
 }
 
-static double dot(const float *a, const double *b, uint32_t n)
+static double dot_product(const float *a, const double *b, uint32_t n)
 {
     double sum = 0.0;
     for (uint32_t i = 0; i < n; i++)
@@ -59,8 +59,8 @@ bool actor_critic_forward(const struct actor_critic *net, const float *parameter
     }
     const float *actor = parameters + actor_at(net);
     for (uint32_t a = 0; a < net->actions; a++)
-        probabilities[a] = dot(actor + (size_t)a * net->hidden, hidden, net->hidden);
-    *value = dot(parameters + critic_at(net), hidden, net->hidden);
+        probabilities[a] = dot_product(actor + (size_t)a * net->hidden, hidden, net->hidden);
+    *value = dot_product(parameters + critic_at(net), hidden, net->hidden);
     return softmax(probabilities, net->actions) && isfinite(*value);
 }
 
@@ -149,8 +149,9 @@ bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const
 
 /* Adds to GRADIENT what ERROR (dL/dlogits) and VALUE_ERROR (dL/dV) at STATE, whose layer is HIDDEN,
  * say. */
-static void back(const struct actor_critic *net, const float *parameters, const float *state,
-                 const double *hidden, const double *error, double value_error, double *gradient)
+static void backpropagate(const struct actor_critic *net, const float *parameters,
+                          const float *state, const double *hidden, const double *error,
+                          double value_error, double *gradient)
 {
     const float *actor = parameters + actor_at(net), *critic = parameters + critic_at(net);
     for (uint32_t h = 0; h < net->hidden; h++) {
@@ -200,8 +201,8 @@ bool a3c_gradient(struct a3c_episode *episode, const struct actor_critic *net,
             return false;
         double advantage = to_go - value;
         policy_error(p, net->actions, episode->actions[t], advantage, settings->entropy_weight);
-        back(net, parameters, state, episode->hidden, p, -2.0 * settings->value_weight * advantage,
-             gradient);
+        backpropagate(net, parameters, state, episode->hidden, p,
+                      -2.0 * settings->value_weight * advantage, gradient);
     }
     for (size_t i = 0; i < count; i++)
         if (!isfinite(gradient[i]))

@@ -261,15 +261,15 @@ static enum algorithm_status dqn_train(const struct algorithm_run *run, struct p
     struct dqn_buffer_request buffer = {
         .world = request->world,
         .physics = request->world_parameters,
-        .unit = request->mechanism != MECHANISM_DPSGD ? DQN_NOBODY
-                : user                                ? DQN_USER
-                                                      : DQN_TRANSITION,
+        .unit = user ? DQN_USER : DQN_TRANSITION,
         .episodes = user,
         .size = (uint32_t)algorithm_number(request, P_BUFFER),
         .steps = step_limit(request, request->world),
         .seed = request->seed,
     };
     *message = "";
+    if (request->mechanism != MECHANISM_DPSGD)
+        buffer.unit = DQN_NOBODY;
     if (hides) {
         if (!bounds_of(request, request->world->name, request->world->state_dim, &bounds)) {
             *message = "no bounds are declared for this world";

@@ -26,7 +26,7 @@ struct filling {
     uint32_t slots, count; /* what the size counts, so far */
 };
 
-static void see(struct filling *f, uint32_t t, const double *observation)
+static void put_observation(struct filling *f, uint32_t t, const double *observation)
 {
     const struct dqn_buffer_request *request = f->request;
     uint32_t dim = request->world->state_dim;
@@ -38,7 +38,7 @@ static void see(struct filling *f, uint32_t t, const double *observation)
 }
 
 /* An episode of uniform actions of at most MOST steps. False: the world broke. */
-static bool play(struct filling *f, uint64_t episode, uint32_t most)
+static bool play_episode(struct filling *f, uint64_t episode, uint32_t most)
 {
     const struct env *world = f->request->world;
     const double *physics = f->request->physics;
@@ -49,7 +49,7 @@ static bool play(struct filling *f, uint64_t episode, uint32_t most)
     f->terminated = false;
     if (!world->reset(f->state, physics, &rng, observation))
         return false;
-    see(f, 0, observation);
+    put_observation(f, 0, observation);
     while (f->length < most && !f->terminated) {
         uint32_t action = rng_below(&rng, world->action_count);
         struct env_outcome outcome = world->step(f->state, physics, action, &rng, observation);
@@ -58,13 +58,13 @@ static bool play(struct filling *f, uint64_t episode, uint32_t most)
         f->actions[f->length] = (uint16_t)action;
         f->rewards[f->length++] = (float)outcome.reward;
         f->terminated = outcome.terminated;
-        see(f, f->length, observation);
+        put_observation(f, f->length, observation);
     }
     return true;
 }
 
 /* Steps FIRST .. FIRST + LENGTH - 1 of the episode into SLOT. */
-static bool add(struct filling *f, uint32_t slot, uint32_t first, uint32_t length)
+static bool add_slot(struct filling *f, uint32_t slot, uint32_t first, uint32_t length)
 {
     bool last = first + length == f->length;
     const struct trajectory part = {.expert = slot,
@@ -84,11 +84,11 @@ static bool add_episode(struct filling *f)
     uint32_t before = f->count;
     f->count += request->episodes ? 1 : f->length;
     if (request->unit == DQN_NOBODY)
-        return add(f, 0, 0, f->length);
+        return add_slot(f, 0, 0, f->length);
     if (request->unit == DQN_USER)
-        return add(f, before, 0, f->length);
+        return add_slot(f, before, 0, f->length);
     for (uint32_t t = 0; t < f->length; t++)
-        if (!add(f, before + t, t, 1))
+        if (!add_slot(f, before + t, t, 1))
             return false;
     return true;
 }
@@ -110,7 +110,7 @@ struct dataset *dqn_buffer_fill(const struct dqn_buffer_request *request, bool *
     for (uint64_t episode = 0; good && f.count < request->size; episode++) {
         uint32_t left = request->size - f.count;
         uint32_t most = request->episodes || left > request->steps ? request->steps : left;
-        *broke = !play(&f, episode, most);
+        *broke = !play_episode(&f, episode, most);
         good = !*broke && add_episode(&f);
     }
     env_close(world, f.state);

@@ -7,7 +7,7 @@
  * returns from setting to setting is that of the population's table, not of how fast PPO happens to
  * learn. The play that is recorded is in the usual world, where each does a little better or worse.
  *
- * What is drawn from the public seed is kept apart by purpose: see stream(). */
+ * What is drawn from the public seed is kept apart by purpose: see stream_of(). */
 #include "algos/online/experts.h"
 
 #include <assert.h>
@@ -31,7 +31,7 @@ static const struct expert_population *const table[] = {
 enum purpose { PURPOSE_ORDER = 1, PURPOSE_TRAIN, PURPOSE_MEASURE, PURPOSE_PLAY };
 
 /* Streams of one seed: the purpose in the top byte, the setting or expert below. */
-static uint64_t stream(enum purpose purpose, uint64_t index)
+static uint64_t stream_of(enum purpose purpose, uint64_t index)
 {
     return (uint64_t)purpose << 56 | index;
 }
@@ -58,7 +58,7 @@ uint32_t experts_episode_steps(const struct expert_population *population)
 
 /* Where INDEX < SIZE stands in an order of 0 .. SIZE-1 that SEED chooses: a Feistel network on
  * 2 x HALF bits, walked until it is back below SIZE (Black and Rogaway 2002). No memory needed. */
-static uint32_t shuffled(uint32_t index, uint32_t size, uint64_t seed)
+static uint32_t shuffled_setting(uint32_t index, uint32_t size, uint64_t seed)
 {
     unsigned half = 1;
     while ((UINT64_C(1) << (2 * half)) < size)
@@ -68,7 +68,7 @@ static uint32_t shuffled(uint32_t index, uint32_t size, uint64_t seed)
         uint32_t left = index >> half, right = index & mask;
         for (uint32_t round = 0; round < 6; round++) {
             struct rng rng;
-            rng_seed(&rng, seed, stream(PURPOSE_ORDER, (uint64_t)round << 32 | right));
+            rng_seed(&rng, seed, stream_of(PURPOSE_ORDER, (uint64_t)round << 32 | right));
             uint32_t next = left ^ ((uint32_t)rng_next(&rng) & mask);
             left = right;
             right = next;
@@ -93,7 +93,7 @@ void experts_physics(const struct expert_population *population, uint64_t seed, 
     uint32_t size = 1;
     for (uint32_t v = 0; v < population->variation_count; v++)
         size *= population->variations[v].points;
-    uint32_t place = shuffled((uint32_t)(setting % size), size, seed);
+    uint32_t place = shuffled_setting((uint32_t)(setting % size), size, seed);
     for (uint32_t v = 0; v < population->variation_count; v++) {
         const struct expert_variation *variation = &population->variations[v];
         int index = env_parameter_index(env, variation->parameter);
@@ -133,7 +133,7 @@ struct run {
 };
 
 /* Plays what it is now and shows it. False: the world broke. */
-static bool measure(struct run *run)
+static bool measure_policy(struct run *run)
 {
     const struct expert_population *population = run->population;
     struct policy_evaluation played;
@@ -154,7 +154,7 @@ static bool learned_enough(const struct run *run)
 }
 
 /* False: no memory, or the world broke. */
-static bool learn(struct run *run)
+static bool train_setting(struct run *run)
 {
     const struct expert_population *population = run->population;
     bool top = run->snapshots.select == EXPERTS_TOP;
@@ -167,7 +167,7 @@ static bool learn(struct run *run)
             continue;
         if (!ppo_write_policy(run->ppo, run->snapshots.present->parameters))
             break; /* it has diverged; what was kept before stands */
-        if (!measure(run))
+        if (!measure_policy(run))
             return false;
     }
     return true;
@@ -181,8 +181,8 @@ bool experts_train(const struct expert_population *population, enum experts_sele
     double aspiration[EXPERTS_PER_SETTING];
     struct rng train;
     experts_physics(population, seed, setting, run.physics);
-    rng_seed(&train, seed, stream(PURPOSE_TRAIN, setting));
-    rng_seed(&run.measure, seed, stream(PURPOSE_MEASURE, setting));
+    rng_seed(&train, seed, stream_of(PURPOSE_TRAIN, setting));
+    rng_seed(&run.measure, seed, stream_of(PURPOSE_MEASURE, setting));
     run.ppo = ppo_new(&population->settings, run.env, run.physics, &train);
     if (!run.ppo)
         return false;
@@ -190,7 +190,7 @@ bool experts_train(const struct expert_population *population, enum experts_sele
     run.enough = aspiration[setting % EXPERTS_PER_SETTING];
     bool learned = snapshots_init(&run.snapshots, select, population->logarithmic, aspiration,
                                   ppo_policy_shape(run.ppo)) &&
-                   learn(&run) && snapshots_take(&run.snapshots, out);
+                   train_setting(&run) && snapshots_take(&run.snapshots, out);
     snapshots_clear(&run.snapshots);
     ppo_free(run.ppo);
     return learned;
@@ -198,7 +198,7 @@ bool experts_train(const struct expert_population *population, enum experts_sele
 
 void expert_rng(struct rng *rng, uint64_t seed, uint64_t expert)
 {
-    rng_seed(rng, seed, stream(PURPOSE_PLAY, expert));
+    rng_seed(rng, seed, stream_of(PURPOSE_PLAY, expert));
 }
 
 bool expert_episode_init(struct expert_episode *episode, const struct env *env, uint32_t max_steps)
@@ -223,7 +223,7 @@ void expert_episode_clear(struct expert_episode *episode)
 }
 
 /* BEST with probability 1 - (actions - 1) p, every other with p. */
-static uint32_t soften(uint32_t best, uint32_t actions, double p, struct rng *rng)
+static uint32_t soften_action(uint32_t best, uint32_t actions, double p, struct rng *rng)
 {
     double u = rng_uniform(rng);
     for (uint32_t a = 0; a < actions; a++) {
@@ -258,7 +258,7 @@ bool expert_play(struct expert_episode *episode, const struct policy *policy,
         int best = policy_decide(policy, row, values);
         if (best < 0)
             return false;
-        uint32_t action = soften((uint32_t)best, env->action_count, min_probability, rng);
+        uint32_t action = soften_action((uint32_t)best, env->action_count, min_probability, rng);
         struct env_outcome outcome = env->step(episode->world, physics, action, rng, seen);
         if (outcome.failed)
             return false;

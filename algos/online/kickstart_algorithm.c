@@ -79,7 +79,8 @@ bool kickstart_wish(const struct algorithm_request *request, uint64_t rollout, d
 
 /* ---- the plan */
 
-static const char *problem_of(const struct algorithm_request *request, const struct ppo_settings *s)
+static const char *kickstart_problem(const struct algorithm_request *request,
+                                     const struct ppo_settings *s)
 {
     double own = algorithm_number(request, P_CONCENTRATION);
     const struct teacher_terms *t = &request->teacher;
@@ -107,15 +108,16 @@ static enum algorithm_status kickstart_plan(const struct algorithm_request *requ
     if (status != ALGORITHM_OK)
         return status;
     struct ppo_settings settings = ppo_settings_of(request);
-    const char *problem = problem_of(request, &settings);
+    const char *problem = kickstart_problem(request, &settings);
     if (!problem)
         return ALGORITHM_OK;
     *message = problem;
     return ALGORITHM_BAD_INPUT;
 }
 
-static void describe(const struct algorithm_request *request, const struct algorithm_plan *plan,
-                     const char *world, struct statement *out)
+static void kickstart_describe(const struct algorithm_request *request,
+                               const struct algorithm_plan *plan, const char *world,
+                               struct statement *out)
 {
     const struct teacher_terms *t = &request->teacher;
     (void)plan, (void)world;
@@ -185,7 +187,7 @@ static unsigned char *write_memory(void *context, size_t *out_size)
     return bytes;
 }
 
-static void show(const struct student *s)
+static void show_findings(const struct student *s)
 {
     const struct algorithm_hooks *hooks = &s->run->hooks;
     const struct memory *m = &s->memory;
@@ -220,7 +222,7 @@ static bool read_memory(void *context, const unsigned char *bytes, size_t size)
     if (m.pending > 0)
         memcpy(s->pending, bytes + sizeof m, (size_t)m.count * m.dim * sizeof(float));
     s->memory = m;
-    show(s);
+    show_findings(s);
     return true;
 }
 
@@ -230,7 +232,7 @@ static enum kickstart_reply fall_silent(struct student *s, uint64_t rollout)
 {
     s->memory.alone_since = rollout + 1;
     s->memory.pending = 0;
-    show(s);
+    show_findings(s);
     return KICKSTART_SILENT;
 }
 
@@ -242,7 +244,7 @@ static enum kickstart_reply break_off(struct student *s, enum algorithm_status w
     return KICKSTART_BROKEN;
 }
 
-static void hear(struct student *s, const struct teacher_told *told)
+static void take_answer(struct student *s, const struct teacher_told *told)
 {
     struct memory *m = &s->memory;
     m->answered += m->count;
@@ -251,11 +253,11 @@ static void hear(struct student *s, const struct teacher_told *told)
     m->account_epsilon = told->spent_epsilon;
     m->account_delta = told->spent_delta;
     m->pending = 0;
-    show(s);
+    show_findings(s);
 }
 
-static enum kickstart_reply ask(void *context, float *states, uint32_t count,
-                                double *out_probabilities, double *out_radius)
+static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t count,
+                                        double *out_probabilities, double *out_radius)
 {
     struct student *s = context;
     const struct algorithm_run *run = s->run;
@@ -283,12 +285,12 @@ static enum kickstart_reply ask(void *context, float *states, uint32_t count,
         return break_off(s, status, told.message);
     if (told.silent)
         return fall_silent(s, rollout);
-    hear(s, &told);
+    take_answer(s, &told);
     *out_radius = told.radius;
     return KICKSTART_ANSWERED;
 }
 
-static enum algorithm_status why(void *context, const char **message)
+static enum algorithm_status why_broken(void *context, const char **message)
 {
     const struct student *s = context;
     if (s->broke != ALGORITHM_OK && s->message)
@@ -296,8 +298,8 @@ static enum algorithm_status why(void *context, const char **message)
     return s->broke;
 }
 
-static enum algorithm_status train(const struct algorithm_run *run, struct policy **out_policy,
-                                   const char **message)
+static enum algorithm_status kickstart_train(const struct algorithm_run *run,
+                                             struct policy **out_policy, const char **message)
 {
     const struct algorithm_request *request = run->request;
     if (request->mechanism != MECHANISM_TEACHER_ANSWERS)
@@ -309,18 +311,18 @@ static enum algorithm_status train(const struct algorithm_run *run, struct polic
                    .version = VERSION,
                    .count = kickstart_questions(request),
                    .dim = request->world->state_dim},
-        .companion = {.write = write_memory, .read = read_memory, .broke = why},
+        .companion = {.write = write_memory, .read = read_memory, .broke = why_broken},
     };
     student.companion.context = &student;
     student.companion.guide =
         (struct kickstart_guide){.context = &student,
                                  .questions = student.memory.count,
                                  .lambda = algorithm_number(request, P_AWARENESS),
-                                 .ask = ask};
+                                 .ask = ask_teacher};
     student.pending = calloc((size_t)student.memory.count * student.memory.dim, sizeof(float));
     if (!student.pending)
         return ALGORITHM_NO_MEMORY;
-    show(&student);
+    show_findings(&student);
     enum algorithm_status status = ppo_run(run, P_COUNT, &student.companion, out_policy, message);
     free(student.pending);
     return status;
@@ -339,6 +341,6 @@ const struct algorithm kickstart_algorithm = {
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
     .plan = kickstart_plan,
-    .describe = describe,
-    .train = train,
+    .describe = kickstart_describe,
+    .train = kickstart_train,
 };

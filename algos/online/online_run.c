@@ -49,7 +49,7 @@ static unsigned vectors_of(const struct online_memory *memory)
     return n;
 }
 
-static size_t body_size(const struct online_memory *memory)
+static size_t online_body_size(const struct online_memory *memory)
 {
     return (vectors_of(memory) * memory->count * sizeof(float) + 7) & ~(size_t)7;
 }
@@ -66,7 +66,7 @@ bool online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
         .count = memory->count,
         .vectors = vectors_of(memory),
     };
-    size_t end = sizeof header + body_size(memory), vector = memory->count * sizeof(float);
+    size_t end = sizeof header + online_body_size(memory), vector = memory->count * sizeof(float);
     unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
     if (!bytes)
         return false;
@@ -85,7 +85,7 @@ bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint,
 {
     struct header header;
     uint64_t checksum;
-    size_t end = sizeof header + body_size(memory), vector = memory->count * sizeof(float);
+    size_t end = sizeof header + online_body_size(memory), vector = memory->count * sizeof(float);
     if (!bytes || size != end + sizeof checksum)
         return false;
     memcpy(&header, bytes, sizeof header);
@@ -118,8 +118,8 @@ bool online_first_vector(const unsigned char *bytes, size_t size, size_t count, 
     return true;
 }
 
-static enum algorithm_status save(const struct algorithm_run *run, uint64_t fingerprint,
-                                  const struct online_memory *memory)
+static enum algorithm_status online_save(const struct algorithm_run *run, uint64_t fingerprint,
+                                         const struct online_memory *memory)
 {
     unsigned char *bytes = NULL;
     size_t size = 0;
@@ -141,9 +141,9 @@ enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fin
     case PULSE_CONTINUE:
         return ALGORITHM_OK;
     case PULSE_SAVE:
-        return save(run, fingerprint, memory);
+        return online_save(run, fingerprint, memory);
     case PULSE_SAVE_AND_PAUSE:
-        status = save(run, fingerprint, memory);
+        status = online_save(run, fingerprint, memory);
         return status == ALGORITHM_OK ? ALGORITHM_PAUSED : status;
     case PULSE_CANCEL:
         break;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double dot(const double *a, const double *b, size_t n)
+static double dot_doubles(const double *a, const double *b, size_t n)
 {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++)
@@ -23,12 +23,12 @@ static void draw_orthogonal(double *vectors, size_t k, size_t n, struct rng *rng
         /* Twice is enough for full precision (Giraud et al. 2005). */
         for (int pass = 0; pass < 2; pass++) {
             for (size_t j = 0; j < k; j++) {
-                double along = dot(v, vectors + j * n, n);
+                double along = dot_doubles(v, vectors + j * n, n);
                 for (size_t i = 0; i < n; i++)
                     v[i] -= along * vectors[j * n + i];
             }
         }
-        length = sqrt(dot(v, v, n));
+        length = sqrt(dot_doubles(v, v, n));
     } while (length < 1e-6); /* almost surely not: an unlucky draw is drawn again */
     for (size_t i = 0; i < n; i++)
         v[i] /= length;

@@ -50,7 +50,7 @@ static void draw_physics(const struct pgc_settings *settings, struct rng *rng, d
 }
 
 /* What the collector adds for this agent, in pgc->estimate. */
-static bool report(struct pgc *pgc)
+static bool make_report(struct pgc *pgc)
 {
     const struct local_scheme *scheme = &pgc->settings.scheme;
     unsigned char seed[LOCAL_SEED_SIZE];
@@ -85,7 +85,7 @@ bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), voi
             memset(pgc->gradient, 0, pgc->count * sizeof *pgc->gradient);
         if (score)
             score(context, pgc->episode.score);
-        if (!report(pgc))
+        if (!make_report(pgc))
             return false;
         for (size_t j = 0; j < pgc->count; j++)
             pgc->sum[j] += pgc->estimate[j];

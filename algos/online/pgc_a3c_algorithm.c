@@ -188,15 +188,15 @@ struct shown {
     double weight, mean;
 };
 
-static void note(void *context, double score)
+static void note_score(void *context, double score)
 {
     struct shown *shown = context;
     shown->weight = RECENT * shown->weight + (1.0 - RECENT);
     shown->mean = RECENT * shown->mean + (1.0 - RECENT) * score;
 }
 
-static enum algorithm_status learn(const struct algorithm_run *run, struct pgc *pgc,
-                                   const char **message)
+static enum algorithm_status pgc_learn(const struct algorithm_run *run, struct pgc *pgc,
+                                       const char **message)
 {
     uint64_t fingerprint = online_fingerprint(run, P_COUNT);
     const struct online_memory memory = {
@@ -210,7 +210,7 @@ static enum algorithm_status learn(const struct algorithm_run *run, struct pgc *
     }
     enum algorithm_status status = ALGORITHM_OK;
     while (status == ALGORITHM_OK && pgc->updates < run->plan->total_steps) {
-        if (!pgc_update(pgc, shows ? note : NULL, &shown)) {
+        if (!pgc_update(pgc, shows ? note_score : NULL, &shown)) {
             *message = "the world broke, or the network's outputs are not finite";
             return ALGORITHM_BAD_INPUT;
         }
@@ -242,7 +242,7 @@ static enum algorithm_status pgc_train(const struct algorithm_run *run, struct p
     struct pgc pgc;
     enum algorithm_status status = pgc_init(&pgc, &settings) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
     if (status == ALGORITHM_OK)
-        status = learn(run, &pgc, message);
+        status = pgc_learn(run, &pgc, message);
     if (status == ALGORITHM_OK) {
         *out_policy = actor_critic_policy(&settings.net, pgc.parameters);
         status = *out_policy ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;

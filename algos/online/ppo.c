@@ -31,8 +31,8 @@ struct ppo_settings ppo_defaults(void)
     };
 }
 
-static struct mlp_shape shape_of(const struct ppo_settings *s, const struct env *env,
-                                 uint32_t outputs)
+static struct mlp_shape ppo_shape(const struct ppo_settings *s, const struct env *env,
+                                  uint32_t outputs)
 {
     struct mlp_shape shape = {
         .input = env->state_dim, .layer_count = s->hidden_count + 1, .activation = s->activation};
@@ -44,10 +44,10 @@ static struct mlp_shape shape_of(const struct ppo_settings *s, const struct env 
 
 struct mlp_shape ppo_settings_shape(const struct ppo_settings *settings, const struct env *env)
 {
-    return shape_of(settings, env, env->action_count);
+    return ppo_shape(settings, env, env->action_count);
 }
 
-static bool within(double x, double low, double high)
+static bool is_within(double x, double low, double high)
 {
     return x >= low && x <= high; /* false for NaN */
 }
@@ -56,7 +56,7 @@ const char *ppo_settings_problem(const struct ppo_settings *s, const struct env 
 {
     if (s->hidden_count >= MLP_MAX_LAYERS)
         return "too many hidden layers";
-    struct mlp_shape shape = shape_of(s, env, env->action_count);
+    struct mlp_shape shape = ppo_shape(s, env, env->action_count);
     if (!mlp_shape_valid(&shape))
         return "a hidden layer's width is out of range";
     if (s->worlds == 0 || s->worlds > PPO_MAX_WORLDS || s->steps == 0 || s->steps > PPO_MAX_STEPS ||
@@ -66,11 +66,11 @@ const char *ppo_settings_problem(const struct ppo_settings *s, const struct env 
         return "a minibatch must not be larger than a roll-out";
     if (s->epochs == 0 || s->epochs > 1000 || s->step_limit == 0)
         return "epochs and the step limit must be positive";
-    if (!within(s->discount, 0.0, 1.0) || !within(s->lambda, 0.0, 1.0) ||
-        !within(s->clip, 1e-6, 1.0))
+    if (!is_within(s->discount, 0.0, 1.0) || !is_within(s->lambda, 0.0, 1.0) ||
+        !is_within(s->clip, 1e-6, 1.0))
         return "discount, lambda and clip must be within 0 and 1";
-    if (!within(s->entropy_bonus, 0.0, 1e6) || !within(s->value_weight, 0.0, 1e6) ||
-        !within(s->max_gradient_norm, 1e-9, 1e9) || !within(s->reward_scale, 1e-9, 1e9))
+    if (!is_within(s->entropy_bonus, 0.0, 1e6) || !is_within(s->value_weight, 0.0, 1e6) ||
+        !is_within(s->max_gradient_norm, 1e-9, 1e9) || !is_within(s->reward_scale, 1e-9, 1e9))
         return "a weight, norm or scale is out of range";
     return NULL;
 }
@@ -126,7 +126,7 @@ static bool allocate_rollout(struct ppo *ppo)
     return true;
 }
 
-static bool allocate(struct ppo *ppo)
+static bool ppo_allocate(struct ppo *ppo)
 {
     const struct ppo_settings *s = &ppo->settings;
     const struct optimizer_settings adam = {
@@ -155,12 +155,12 @@ struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
     ppo->settings = *settings;
     ppo->env = env;
     ppo->rng = *rng;
-    ppo->policy_shape = shape_of(settings, env, env->action_count);
-    ppo->value_shape = shape_of(settings, env, 1);
+    ppo->policy_shape = ppo_shape(settings, env, env->action_count);
+    ppo->value_shape = ppo_shape(settings, env, 1);
     ppo->policy_count = mlp_parameter_count(&ppo->policy_shape);
     ppo->count = ppo->policy_count + mlp_parameter_count(&ppo->value_shape);
     const double hidden_gain = sqrt(2.0);
-    if (!allocate(ppo) ||
+    if (!ppo_allocate(ppo) ||
         !orthogonal_initialize(&ppo->policy_shape, &ppo->rng, hidden_gain, 0.01, ppo->weights) ||
         !orthogonal_initialize(&ppo->value_shape, &ppo->rng, hidden_gain, 1.0,
                                ppo->weights + ppo->policy_count)) {

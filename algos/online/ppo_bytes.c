@@ -39,7 +39,7 @@ static size_t generators_size(const struct ppo *ppo)
     return ppo->settings.worlds * sizeof(struct rng);
 }
 
-static size_t body_size(const struct ppo *ppo)
+static size_t ppo_body_size(const struct ppo *ppo)
 {
     return sizeof(struct header) + generators_size(ppo) + vectors_size(ppo);
 }
@@ -62,7 +62,7 @@ bool ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, unsigned char **o
         .seen = ppo->seen,
     };
     memcpy(header.recent, ppo->recent, sizeof header.recent);
-    size_t end = body_size(ppo), vector = ppo->count * sizeof(float);
+    size_t end = ppo_body_size(ppo), vector = ppo->count * sizeof(float);
     unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
     if (!bytes)
         return false;
@@ -82,7 +82,7 @@ bool ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, unsigned char **o
 
 bool ppo_from_bytes(struct ppo *ppo, uint64_t fingerprint, const unsigned char *bytes, size_t size)
 {
-    size_t end = body_size(ppo), vector = ppo->count * sizeof(float);
+    size_t end = ppo_body_size(ppo), vector = ppo->count * sizeof(float);
     struct header header;
     uint64_t checksum;
     if (!bytes || size != end + sizeof checksum)

@@ -39,7 +39,11 @@ struct ppo_loss ppo_policy_loss(const float *logits, uint32_t actions, uint32_t 
         entropy -= p[a] * log_p[a];
     }
     double ratio = exp(log_p[action] - old_log_probability);
-    double clamped = ratio < 1.0 - clip ? 1.0 - clip : ratio > 1.0 + clip ? 1.0 + clip : ratio;
+    double clamped = ratio;
+    if (ratio < 1.0 - clip)
+        clamped = 1.0 - clip;
+    else if (ratio > 1.0 + clip)
+        clamped = 1.0 + clip;
     double plain = ratio * advantage, held = clamped * advantage;
     /* Where the clamped branch is the smaller one it is flat. */
     double slope = plain <= held ? plain : 0.0;

@@ -92,7 +92,7 @@ static void note_step(struct ppo *ppo, uint32_t w, size_t i, double factor)
 }
 
 /* Values of all states of the roll-out, a workspace at a time; then those that follow. */
-static void judge(struct ppo *ppo)
+static void judge_states(struct ppo *ppo)
 {
     struct ppo_rollout *r = &ppo->rollout;
     size_t worlds = ppo->settings.worlds, dim = ppo->env->state_dim;
@@ -145,5 +145,5 @@ void ppo_play(struct ppo *ppo)
     }
     ppo->transitions += (uint64_t)ppo->settings.steps * worlds;
     if (!ppo->failed)
-        judge(ppo);
+        judge_states(ppo);
 }

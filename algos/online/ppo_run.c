@@ -20,7 +20,7 @@ struct course {
 /* ---- checkpoints */
 
 /* What the run is, as one number: a checkpoint of another run is refused by it. */
-static uint64_t fingerprint(const struct algorithm_request *request, unsigned parameter_count)
+static uint64_t ppo_fingerprint(const struct algorithm_request *request, unsigned parameter_count)
 {
     uint64_t hash = checksum_words(CHECKSUM_START, &request->seed, sizeof request->seed);
     for (unsigned i = 0; i < parameter_count; i++) {
@@ -41,7 +41,7 @@ unsigned char *ppo_run_bytes(const struct algorithm_run *run, unsigned parameter
 {
     unsigned char *agent = NULL, *own = NULL, *all = NULL;
     size_t size = 0, own_size = 0;
-    if (!ppo_to_bytes(ppo, fingerprint(run->request, parameter_count), &agent, &size))
+    if (!ppo_to_bytes(ppo, ppo_fingerprint(run->request, parameter_count), &agent, &size))
         return NULL;
     *out_size = size;
     if (!companion)
@@ -60,11 +60,11 @@ unsigned char *ppo_run_bytes(const struct algorithm_run *run, unsigned parameter
     return all;
 }
 
-static bool resume(struct course *c)
+static bool course_resume(struct course *c)
 {
     const unsigned char *bytes = c->run->checkpoint;
     size_t size = c->run->checkpoint_size;
-    uint64_t length = size, hash = fingerprint(c->run->request, c->parameter_count);
+    uint64_t length = size, hash = ppo_fingerprint(c->run->request, c->parameter_count);
     if (!c->companion)
         return ppo_from_bytes(c->ppo, hash, bytes, size);
     if (size < sizeof length)
@@ -75,7 +75,7 @@ static bool resume(struct course *c)
            c->companion->read(c->companion->context, bytes + length, size - length);
 }
 
-static enum algorithm_status save(const struct course *c, uint64_t step)
+static enum algorithm_status course_save(const struct course *c, uint64_t step)
 {
     size_t size = 0;
     unsigned char *bytes = ppo_run_bytes(c->run, c->parameter_count, c->companion, c->ppo, &size);
@@ -89,7 +89,7 @@ static enum algorithm_status save(const struct course *c, uint64_t step)
 /* ---- learning */
 
 /* What the caller wants after STEP updates; ALGORITHM_OK to go on. */
-static enum algorithm_status pulse(const struct course *c, uint64_t step)
+static enum algorithm_status course_pulse(const struct course *c, uint64_t step)
 {
     const struct algorithm_hooks *hooks = &c->run->hooks;
     enum algorithm_status status;
@@ -102,9 +102,9 @@ static enum algorithm_status pulse(const struct course *c, uint64_t step)
     case PULSE_CONTINUE:
         break;
     case PULSE_SAVE:
-        return save(c, step);
+        return course_save(c, step);
     case PULSE_SAVE_AND_PAUSE:
-        status = save(c, step);
+        status = course_save(c, step);
         return status == ALGORITHM_OK ? ALGORITHM_PAUSED : status;
     case PULSE_CANCEL:
         return ALGORITHM_CANCELLED;
@@ -112,7 +112,7 @@ static enum algorithm_status pulse(const struct course *c, uint64_t step)
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status why_broken(const struct course *c, const char **message)
+static enum algorithm_status course_why_broken(const struct course *c, const char **message)
 {
     enum algorithm_status status =
         c->companion ? c->companion->broke(c->companion->context, message) : ALGORITHM_OK;
@@ -122,21 +122,22 @@ static enum algorithm_status why_broken(const struct course *c, const char **mes
     return ALGORITHM_BAD_INPUT;
 }
 
-static enum algorithm_status learn(const struct course *c, const char **message)
+static enum algorithm_status course_learn(const struct course *c, const char **message)
 {
     uint64_t total = c->run->plan->total_steps, step = ppo_updates(c->ppo);
     while (step < total) {
         struct ppo_report report;
         if (!ppo_update(c->ppo, ppo_learning_rate(c->run->request, step, total), &report))
-            return why_broken(c, message);
-        enum algorithm_status status = ++step < total ? pulse(c, step) : ALGORITHM_OK;
+            return course_why_broken(c, message);
+        enum algorithm_status status = ++step < total ? course_pulse(c, step) : ALGORITHM_OK;
         if (status != ALGORITHM_OK)
             return status;
     }
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status give(const struct ppo *ppo, struct policy **out, const char **message)
+static enum algorithm_status give_policy(const struct ppo *ppo, struct policy **out,
+                                         const char **message)
 {
     struct policy *policy = policy_new(ppo_policy_shape(ppo), POLICY_SOFTMAX);
     if (!policy)
@@ -168,14 +169,14 @@ enum algorithm_status ppo_run(const struct algorithm_run *run, unsigned paramete
     if (companion)
         companion->ppo = c.ppo;
     enum algorithm_status status = ALGORITHM_OK;
-    if (run->checkpoint && !resume(&c)) {
+    if (run->checkpoint && !course_resume(&c)) {
         *message = "the checkpoint is damaged or of another run";
         status = ALGORITHM_BAD_CHECKPOINT;
     }
     if (status == ALGORITHM_OK)
-        status = learn(&c, message);
+        status = course_learn(&c, message);
     if (status == ALGORITHM_OK)
-        status = give(c.ppo, out_policy, message);
+        status = give_policy(c.ppo, out_policy, message);
     ppo_free(c.ppo);
     return status;
 }

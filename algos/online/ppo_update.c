@@ -8,7 +8,7 @@
 #include "algos/online/ppo_state.h"
 
 /* Fisher and Yates. */
-static void shuffle(uint32_t *order, uint32_t n, struct rng *rng)
+static void shuffle_order(uint32_t *order, uint32_t n, struct rng *rng)
 {
     for (uint32_t i = n; i > 1; i--) {
         uint32_t j = rng_below(rng, i);
@@ -25,8 +25,8 @@ struct update_sums {
 };
 
 /* Mean and one over the deviation of the minibatch's advantages. */
-static void standardise(const struct ppo *ppo, const uint32_t *rows, uint32_t n, double *mean,
-                        double *scale)
+static void standardise_advantages(const struct ppo *ppo, const uint32_t *rows, uint32_t n,
+                                   double *mean, double *scale)
 {
     double sum = 0.0, squares = 0.0;
     for (uint32_t k = 0; k < n; k++)
@@ -47,7 +47,7 @@ static void policy_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n,
     const struct ppo_rollout *r = &ppo->rollout;
     uint32_t actions = ppo->env->action_count;
     double mean, scale;
-    standardise(ppo, rows, n, &mean, &scale);
+    standardise_advantages(ppo, rows, n, &mean, &scale);
     const float *logits = batch_forward(ppo->improving, ppo->weights, n);
     float *error = batch_output_error(ppo->improving);
     for (uint32_t k = 0; k < n; k++) {
@@ -95,8 +95,8 @@ static void clip_gradient(struct ppo *ppo)
         ppo->gradient[i] *= factor;
 }
 
-static void improve(struct ppo *ppo, const uint32_t *rows, uint32_t n, double learning_rate,
-                    struct update_sums *sums)
+static void improve_minibatch(struct ppo *ppo, const uint32_t *rows, uint32_t n,
+                              double learning_rate, struct update_sums *sums)
 {
     size_t dim = ppo->env->state_dim;
     for (uint32_t k = 0; k < n; k++) {
@@ -153,10 +153,10 @@ bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out)
     ppo_advantages(s->steps, s->worlds, r->reward, r->value, r->next_value, r->ended, s->discount,
                    s->lambda, r->advantage, r->target);
     for (uint32_t epoch = 0; epoch < s->epochs; epoch++) {
-        shuffle(ppo->order, n, &ppo->rng);
+        shuffle_order(ppo->order, n, &ppo->rng);
         for (uint32_t first = 0; first < n; first += s->minibatch) {
             uint32_t rows = n - first < s->minibatch ? n - first : s->minibatch;
-            improve(ppo, ppo->order + first, rows, learning_rate, &sums);
+            improve_minibatch(ppo, ppo->order + first, rows, learning_rate, &sums);
         }
     }
     ppo->updates++;

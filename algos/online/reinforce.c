@@ -62,8 +62,8 @@ static const struct parameter_spec specs[P_COUNT] = {
 
 /* ---- plan */
 
-static enum algorithm_status plan_privacy(const struct algorithm_request *request,
-                                          struct dp_sgd_plan *out, const char **message)
+static enum algorithm_status reinforce_privacy(const struct algorithm_request *request,
+                                               struct dp_sgd_plan *out, const char **message)
 {
     struct observation_bounds bounds;
     const struct env *world = request->world;
@@ -120,7 +120,7 @@ static enum algorithm_status reinforce_plan(const struct algorithm_request *requ
     plan.total_steps = (uint64_t)ceil(algorithm_number(request, P_EPISODES) /
                                       algorithm_number(request, P_PER_UPDATE));
     if (request->mechanism != MECHANISM_NONE) {
-        enum algorithm_status status = plan_privacy(request, &plan.privacy, message);
+        enum algorithm_status status = reinforce_privacy(request, &plan.privacy, message);
         if (status != ALGORITHM_OK)
             return status;
     }
@@ -186,7 +186,7 @@ struct reinforce {
     double recent_weight, recent; /* of returns; not private runs' */
 };
 
-static enum algorithm_status update(struct reinforce *r, const char **message)
+static enum algorithm_status reinforce_update(struct reinforce *r, const char **message)
 {
     const struct algorithm_request *request = r->run->request;
     const struct dp_sgd_plan *privacy = &r->run->plan->privacy;
@@ -220,7 +220,7 @@ static enum algorithm_status update(struct reinforce *r, const char **message)
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status prepare(struct reinforce *r, const char **message)
+static enum algorithm_status reinforce_prepare(struct reinforce *r, const char **message)
 {
     const struct algorithm_run *run = r->run;
     const struct algorithm_request *request = run->request;
@@ -258,7 +258,7 @@ static enum algorithm_status prepare(struct reinforce *r, const char **message)
     return ALGORITHM_OK;
 }
 
-static void release(struct reinforce *r)
+static void reinforce_clear(struct reinforce *r)
 {
     if (r->noise != r->run->noise)
         noise_source_free(r->noise);
@@ -272,7 +272,7 @@ static void release(struct reinforce *r)
     free(r->scratch);
 }
 
-static enum algorithm_status learn(struct reinforce *r, const char **message)
+static enum algorithm_status reinforce_learn(struct reinforce *r, const char **message)
 {
     const struct algorithm_run *run = r->run;
     uint64_t fingerprint = online_fingerprint(run, P_COUNT);
@@ -287,7 +287,7 @@ static enum algorithm_status learn(struct reinforce *r, const char **message)
     }
     enum algorithm_status status = ALGORITHM_OK;
     while (status == ALGORITHM_OK && r->updates < run->plan->total_steps) {
-        status = update(r, message);
+        status = reinforce_update(r, message);
         if (status != ALGORITHM_OK || r->updates == run->plan->total_steps)
             break;
         if (run->request->mechanism == MECHANISM_NONE && run->hooks.show_return)
@@ -302,14 +302,14 @@ static enum algorithm_status reinforce_train(const struct algorithm_run *run,
 {
     struct reinforce r = {.run = run};
     *message = "";
-    enum algorithm_status status = prepare(&r, message);
+    enum algorithm_status status = reinforce_prepare(&r, message);
     if (status == ALGORITHM_OK)
-        status = learn(&r, message);
+        status = reinforce_learn(&r, message);
     if (status == ALGORITHM_OK)
         status = online_policy(&run->plan->shape, r.parameters, out_policy, message);
     if (status == ALGORITHM_OK)
         (*out_policy)->injected_noise = r.noise && noise_source_is_injected(r.noise);
-    release(&r);
+    reinforce_clear(&r);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A return where nearness is measured. */
-static double scaled(const struct snapshots *s, double value)
+static double scaled_return(const struct snapshots *s, double value)
 {
     return s->logarithmic ? log10(fmax(value, 1.0)) : value;
 }
@@ -34,7 +34,7 @@ void snapshots_clear(struct snapshots *s)
     *s = (struct snapshots){0};
 }
 
-static void keep(struct snapshots *s, int k, double measured)
+static void keep_snapshot(struct snapshots *s, int k, double measured)
 {
     size_t size = mlp_parameter_count(&s->present->shape) * sizeof(float);
     memcpy(s->kept[k]->parameters, s->present->parameters, size);
@@ -46,7 +46,7 @@ static void keep_among_best(struct snapshots *s, double measured)
 {
     if (measured < s->measured[0])
         return;
-    keep(s, 0, measured);
+    keep_snapshot(s, 0, measured);
     for (int k = 0; k + 1 < EXPERTS_PER_SETTING && s->measured[k] >= s->measured[k + 1]; k++) {
         struct policy *better = s->kept[k];
         s->kept[k] = s->kept[k + 1];
@@ -59,10 +59,10 @@ static void keep_among_best(struct snapshots *s, double measured)
 static void keep_nearest(struct snapshots *s, double measured)
 {
     for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
-        double aim = scaled(s, s->aspiration[k]);
-        double distance = fabs(scaled(s, measured) - aim);
-        if (s->seen == 0 || distance <= fabs(scaled(s, s->measured[k]) - aim))
-            keep(s, k, measured);
+        double aim = scaled_return(s, s->aspiration[k]);
+        double distance = fabs(scaled_return(s, measured) - aim);
+        if (s->seen == 0 || distance <= fabs(scaled_return(s, s->measured[k]) - aim))
+            keep_snapshot(s, k, measured);
     }
 }
 

@@ -110,7 +110,7 @@ static bool making_init(struct making *m, const struct q_terms *terms)
     return relu_features_init_centred(&m->features, terms->state_dim, terms->features, terms->seed);
 }
 
-static void wipe(double *numbers, size_t count)
+static void wipe_numbers(double *numbers, size_t count)
 {
     if (numbers)
         sodium_memzero(numbers, count * sizeof *numbers);
@@ -119,11 +119,11 @@ static void wipe(double *numbers, size_t count)
 
 static void making_clear(struct making *m)
 {
-    wipe(m->sum, m->count);
-    wipe(m->one, m->count);
-    wipe(m->target, m->points * m->terms->action_count);
-    wipe(m->scratch, m->points);
-    wipe(m->point, m->points * m->terms->state_dim);
+    wipe_numbers(m->sum, m->count);
+    wipe_numbers(m->one, m->count);
+    wipe_numbers(m->target, m->points * m->terms->action_count);
+    wipe_numbers(m->scratch, m->points);
+    wipe_numbers(m->point, m->points * m->terms->state_dim);
     relu_features_clear(&m->features);
 }
 
@@ -132,7 +132,7 @@ static void making_clear(struct making *m)
 /* OUT[points x actions]: what the policy says; numbers that are none stay so. What a policy does
  * not allow (bcq) may have a greater value than what it plays, one that no data speak for: it is
  * put as far below, so that the arg-max is what the policy plays. */
-static void look(const struct making *m, const struct policy *policy, double *out)
+static void look_at(const struct making *m, const struct policy *policy, double *out)
 {
     const struct q_terms *t = m->terms;
     float state[ENV_MAX_STATE_DIM], values[2 * ENV_MAX_ACTIONS];
@@ -150,7 +150,7 @@ static void look(const struct making *m, const struct policy *policy, double *ou
 }
 
 /* What the arg-max depends on: values less their mean over the actions. */
-static void centre(const struct q_terms *t, double *values, size_t points)
+static void centre_values(const struct q_terms *t, double *values, size_t points)
 {
     for (size_t k = 0; k < points; k++) {
         double mean = 0.0, *value = values + k * t->action_count;
@@ -166,8 +166,8 @@ static double clamped(double x, double limit)
     return isnan(x) ? 0.0 : fmin(fmax(x, -limit), limit);
 }
 
-static bool take(void *context, uint32_t shard, const struct policy *policy,
-                 const struct dataset *data)
+static bool take_shard(void *context, uint32_t shard, const struct policy *policy,
+                       const struct dataset *data)
 {
     struct making *m = context;
     const struct q_terms *t = m->terms;
@@ -176,18 +176,18 @@ static bool take(void *context, uint32_t shard, const struct policy *policy,
         return true; /* the function 0 */
     if (t->form == Q_FORM_FEATURES) {
         place_own(m, data);
-        look(m, policy, m->target);
+        look_at(m, policy, m->target);
         if (t->advantages)
-            centre(t, m->target, m->points);
+            centre_values(t, m->target, m->points);
         for (size_t k = 0; k < m->points * t->action_count; k++)
             m->target[k] = clamped(m->target[k], 1e6 * t->value_limit);
         relu_features_fit(&m->features, m->point, m->target, m->points, t->action_count, RIDGE,
                           m->one);
         gaussian_features_project(m->one, m->count, t->value_limit);
     } else {
-        look(m, policy, m->one);
+        look_at(m, policy, m->one);
         if (t->advantages)
-            centre(t, m->one, m->points);
+            centre_values(t, m->one, m->points);
         const struct lipschitz_class class = {t->lipschitz, t->value_limit};
         if (t->form == Q_FORM_PATH)
             knots_enforce(m->one, t->knot_bits, t->action_count, &class, m->scratch);
@@ -203,7 +203,7 @@ static bool take(void *context, uint32_t shard, const struct policy *policy,
 /* ---- the release */
 
 /* NULL: no memory. The only place where noise is drawn. */
-static struct q_release *release(struct making *m, struct noise_source *noise)
+static struct q_release *draw_release(struct making *m, struct noise_source *noise)
 {
     const struct q_terms *t = m->terms;
     for (size_t k = 0; k < m->count; k++)
@@ -234,14 +234,14 @@ enum algorithm_status gp_q_give(const struct algorithm_run *run, struct q_releas
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status finish(struct making *m, const struct algorithm_run *run)
+static enum algorithm_status finish_release(struct making *m, const struct algorithm_run *run)
 {
     struct noise_source *own = run->noise ? NULL : noise_source_new("gaussian process");
     struct noise_source *noise = run->noise ? run->noise : own;
     if (!noise)
         return ALGORITHM_NO_RANDOMNESS;
     bool injected = noise_source_is_injected(noise);
-    struct q_release *made = release(m, noise);
+    struct q_release *made = draw_release(m, noise);
     noise_source_free(own);
     return gp_q_give(run, made, injected);
 }
@@ -263,14 +263,14 @@ static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct 
     enum algorithm_status status = ALGORITHM_NO_MEMORY;
     if (making_init(&making, &run->plan->release)) {
         gp_q_shards(run->request, &shards);
-        shards.take = take;
+        shards.take = take_shard;
         shards.context = &making;
         shards.kept = making.sum;
         shards.kept_size = making.count * sizeof *making.sum;
         status = shards_train(&shards, run, message);
     }
     if (status == ALGORITHM_OK)
-        status = finish(&making, run);
+        status = finish_release(&making, run);
     making_clear(&making);
     return status;
 }

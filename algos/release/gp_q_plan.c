@@ -124,7 +124,7 @@ static const char *grid_terms(const struct algorithm_request *request, struct q_
     return NULL;
 }
 
-static const char *terms_of(const struct algorithm_request *request, struct q_terms *out)
+static const char *expert_terms(const struct algorithm_request *request, struct q_terms *out)
 {
     *out = (struct q_terms){.form = form_of(request),
                             .updates = 1,
@@ -137,18 +137,19 @@ static const char *terms_of(const struct algorithm_request *request, struct q_te
     if (!(request->epsilon >= 1e-6 && request->epsilon <= 1000.0) ||
         !(request->delta >= 1e-30 && request->delta <= 0.5))
         return "epsilon must be from 1e-6 to 1000 and delta from 1e-30 to 0.5";
-    problem = out->form == Q_FORM_PATH       ? path_terms(request, out)
-              : out->form == Q_FORM_FEATURES ? features_terms(request, out)
-                                             : grid_terms(request, out);
-    if (!problem && out->form != Q_FORM_PATH)
+    if (out->form == Q_FORM_PATH)
+        return path_terms(request, out);
+    problem =
+        out->form == Q_FORM_FEATURES ? features_terms(request, out) : grid_terms(request, out);
+    if (!problem)
         out->sigma = gaussian_dp_sigma(out->sensitivity, request->epsilon, request->delta);
     return problem;
 }
 
 /* ---- the price */
 
-static enum dp_sgd_plan_status price(const struct algorithm_request *request, struct q_terms *terms,
-                                     struct dp_sgd_plan *privacy)
+static enum dp_sgd_plan_status price_noise(const struct algorithm_request *request,
+                                           struct q_terms *terms, struct dp_sgd_plan *privacy)
 {
     double margin = 1e-12, sigma = terms->sigma;
     enum dp_sgd_plan_status status = DP_SGD_PLAN_INFEASIBLE;
@@ -174,7 +175,7 @@ static enum dp_sgd_plan_status price(const struct algorithm_request *request, st
 enum algorithm_status gp_q_price(const struct algorithm_request *request, struct q_terms *terms,
                                  struct dp_sgd_plan *privacy, const char **message)
 {
-    switch (price(request, terms, privacy)) {
+    switch (price_noise(request, terms, privacy)) {
     case DP_SGD_PLAN_OK:
         break;
     case DP_SGD_PLAN_NO_MEMORY:
@@ -208,7 +209,7 @@ enum algorithm_status gp_q_plan(const struct algorithm_request *request, struct 
     struct shards shards;
     if (request->protects_rewards)
         return gp_q_reward_plan(request, out, message);
-    *message = terms_of(request, &plan.release);
+    *message = expert_terms(request, &plan.release);
     if (*message)
         return ALGORITHM_BAD_INPUT;
     gp_q_shards(request, &shards);

@@ -28,7 +28,7 @@ static bool path_form(const struct algorithm_request *request)
     return asked == 1 || asked == 3 || (asked == 0 && request->state_dim == 1);
 }
 
-static const char *terms_of(const struct algorithm_request *request, struct q_terms *out)
+static const char *reward_terms(const struct algorithm_request *request, struct q_terms *out)
 {
     bool path = path_form(request);
     *out = (struct q_terms){.unit = Q_UNIT_REWARD,
@@ -59,7 +59,7 @@ static const char *terms_of(const struct algorithm_request *request, struct q_te
                                            : NULL;
 }
 
-static struct reward_q_settings settings_of(const struct q_terms *t, double discount)
+static struct reward_q_settings reward_settings(const struct q_terms *t, double discount)
 {
     struct reward_q_settings s = {.state_dim = t->state_dim,
                                   .actions = t->action_count,
@@ -86,10 +86,10 @@ enum algorithm_status gp_q_reward_plan(const struct algorithm_request *request,
 {
     struct algorithm_plan plan = {0};
     struct q_terms *t = &plan.release;
-    *message = terms_of(request, t);
+    *message = reward_terms(request, t);
     if (*message)
         return ALGORITHM_BAD_INPUT;
-    const struct reward_q_settings settings = settings_of(t, 0.0);
+    const struct reward_q_settings settings = reward_settings(t, 0.0);
     t->sensitivity = reward_q_step_sensitivity(&settings);
     t->sigma = gaussian_dp_sigma(t->sensitivity * sqrt((double)t->updates), request->epsilon,
                                  request->delta);
@@ -137,7 +137,7 @@ static void take_logged(struct learning *l, struct rng *rng)
     }
 }
 
-static uint32_t act(const struct learning *l, const float *state, struct rng *rng)
+static uint32_t choose_action(const struct learning *l, const float *state, struct rng *rng)
 {
     double values[ENV_MAX_ACTIONS];
     uint32_t actions = l->terms->action_count, best = 0;
@@ -159,7 +159,7 @@ static bool take_played(struct learning *l, struct rng *rng)
             return false;
         for (uint32_t k = 0; k < l->terms->state_dim; k++)
             before[k] = world->observations[k];
-        uint32_t action = act(l, before, rng);
+        uint32_t action = choose_action(l, before, rng);
         if (!env_batch_step(world, &action))
             return false;
         reward_q_add(l->q, before, action, world->rewards[0], world->observations,
@@ -168,7 +168,7 @@ static bool take_played(struct learning *l, struct rng *rng)
     return true;
 }
 
-static enum algorithm_status learn(struct learning *l, const char **message)
+static enum algorithm_status learn_rewards(struct learning *l, const char **message)
 {
     const struct algorithm_run *run = l->run;
     uint64_t fingerprint = online_fingerprint(run, GP_Q_COUNT);
@@ -217,12 +217,12 @@ static struct q_release *release_of(const struct learning *l)
 }
 
 /* A world that can fail to open is taken to have done so where there is none. */
-static enum algorithm_status prepare(struct learning *l, struct noise_source *own,
-                                     const char **message)
+static enum algorithm_status prepare_learning(struct learning *l, struct noise_source *own,
+                                              const char **message)
 {
     const struct algorithm_request *request = l->run->request;
     double discount = request->world ? gp_q_number(request, GP_Q_DISCOUNT) : request->discount;
-    const struct reward_q_settings settings = settings_of(l->terms, discount);
+    const struct reward_q_settings settings = reward_settings(l->terms, discount);
     l->noise = l->run->noise ? l->run->noise : own;
     l->q = reward_q_new(&settings);
     if (!l->q)
@@ -255,9 +255,9 @@ enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const c
     struct noise_source *own = run->noise ? NULL : noise_source_new("functional q-learning");
     if (!run->noise && !own)
         return ALGORITHM_NO_RANDOMNESS;
-    enum algorithm_status status = prepare(&l, own, message);
+    enum algorithm_status status = prepare_learning(&l, own, message);
     if (status == ALGORITHM_OK)
-        status = learn(&l, message);
+        status = learn_rewards(&l, message);
     if (status == ALGORITHM_OK)
         status = gp_q_give(run, release_of(&l), noise_source_is_injected(l.noise));
     env_batch_free(l.world);

@@ -12,7 +12,7 @@
 #define HALF_ULP 0x1p-53
 
 /* The greatest member below F, in place. */
-static void envelope(double *f, size_t count, double step)
+static void lower_envelope(double *f, size_t count, double step)
 {
     for (size_t i = 1; i < count; i++)
         f[i] = fmin(f[i], f[i - 1] + step);
@@ -34,13 +34,13 @@ void knots_enforce(double *values, uint32_t bits, uint32_t actions,
     for (uint32_t a = 0; a < actions; a++) {
         for (size_t i = 0; i < count; i++)
             scratch[i] = clamped(values[i * actions + a], limit);
-        envelope(scratch, count, step); /* below */
+        lower_envelope(scratch, count, step); /* below */
         for (size_t i = 0; i < count; i++) {
             double below = scratch[i];
             scratch[i] = -clamped(values[i * actions + a], limit);
             values[i * actions + a] = below;
         }
-        envelope(scratch, count, step); /* minus the one above */
+        lower_envelope(scratch, count, step); /* minus the one above */
         for (size_t i = 0; i < count; i++)
             values[i * actions + a] =
                 clamped(0.5 * values[i * actions + a] - 0.5 * scratch[i], limit);

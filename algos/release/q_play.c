@@ -20,8 +20,8 @@ static bool best_action(const struct q_release *release, const float *observatio
     return true;
 }
 
-static bool play(const struct q_release *release, struct env_batch *world, bool *not_finite,
-                 double *out_return)
+static bool play_release(const struct q_release *release, struct env_batch *world, bool *not_finite,
+                         double *out_return)
 {
     if (!env_batch_reset(world, 0))
         return false;
@@ -53,7 +53,7 @@ bool q_release_evaluate(const struct q_release *release, const struct env *env,
     for (uint32_t e = 0; good && e < episodes; e++) {
         double one = 0.0;
         rng_seed(&world->generators[0], seed, e);
-        good = play(release, world, &not_finite, &one);
+        good = play_release(release, world, &not_finite, &one);
         double difference = one - mean;
         mean += difference / (e + 1.0);
         squares += difference * (one - mean);

@@ -36,7 +36,10 @@ const char *q_unit_name(enum q_unit unit)
 
 int q_unit_find(const char *name)
 {
-    return strcmp(name, unit_names[0]) == 0 ? 0 : strcmp(name, unit_names[1]) == 0 ? 1 : -1;
+    for (int i = 0; i < (int)(sizeof unit_names / sizeof unit_names[0]); i++)
+        if (strcmp(unit_names[i], name) == 0)
+            return i;
+    return -1;
 }
 
 const char *q_form_name(enum q_form form)
@@ -179,8 +182,8 @@ const struct policy *q_release_network(const struct q_release *release)
 /* ---- asking */
 
 /* STATE within the bounds becomes a point of the cube. */
-static enum q_answer scale(const struct q_terms *t, const double *state, double *point,
-                           uint32_t *out_at)
+static enum q_answer scale_state(const struct q_terms *t, const double *state, double *point,
+                                 uint32_t *out_at)
 {
     for (uint32_t i = 0; i < t->state_dim; i++) {
         bool outside = state[i] < t->low[i] || state[i] > t->high[i];
@@ -261,7 +264,7 @@ enum q_answer q_release_values(const struct q_release *release, const double *st
                                uint32_t *out_at)
 {
     double point[ENV_MAX_STATE_DIM];
-    enum q_answer answer = scale(&release->terms, state, point, out_at);
+    enum q_answer answer = scale_state(&release->terms, state, point, out_at);
     if (answer != Q_ANSWERED)
         return answer;
     if (release->terms.form == Q_FORM_PATH)

@@ -19,12 +19,16 @@
 #include "algos/privacy/functions/gaussian_path.h"
 #include "algos/q_terms.h"
 
-/* "path", ... and back; -1 when unknown. */
+/* The name of a form: "path", "features" or "grid". */
 const char *q_form_name(enum q_form form);
+
+/* The form of that name, or -1. */
 int q_form_find(const char *name);
 
-/* "expert", "reward" and back; -1 when unknown. */
+/* The name of a unit: "expert" or "reward". */
 const char *q_unit_name(enum q_unit unit);
+
+/* The unit of that name, or -1. */
 int q_unit_find(const char *name);
 
 struct q_release;

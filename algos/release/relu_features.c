@@ -44,8 +44,8 @@ static void draw_hinge(struct rng *rng, uint32_t n, float *weight, float *bias)
     *bias = (float)-at;
 }
 
-static bool init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed,
-                 bool centred)
+static bool features_init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed,
+                          bool centred)
 {
     assert(input >= 1 && input <= ENV_MAX_STATE_DIM && count > input && count <= RELU_FEATURES_MAX);
     struct rng rng;
@@ -70,13 +70,13 @@ static bool init(struct relu_features *f, uint32_t input, uint32_t count, uint64
 
 bool relu_features_init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed)
 {
-    return init(f, input, count, seed, false);
+    return features_init(f, input, count, seed, false);
 }
 
 bool relu_features_init_centred(struct relu_features *f, uint32_t input, uint32_t count,
                                 uint64_t seed)
 {
-    return init(f, input, count, seed, true);
+    return features_init(f, input, count, seed, true);
 }
 
 void relu_features_clear(struct relu_features *f)
@@ -101,7 +101,7 @@ void relu_features_at(const struct relu_features *f, const double *state, double
 }
 
 /* The lower triangle of A[n x n], positive definite, becomes its Cholesky factor. */
-static void factorise(double *a, size_t n)
+static void factorise_cholesky(double *a, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j <= i; j++) {
@@ -115,7 +115,7 @@ static void factorise(double *a, size_t n)
 }
 
 /* X solves (L L') x = x. */
-static void solve(const double *l, size_t n, double *x)
+static void solve_cholesky(const double *l, size_t n, double *x)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++)
@@ -148,9 +148,9 @@ void relu_features_fit(struct relu_features *f, const double *states, const doub
     }
     for (size_t i = 0; i < n; i++)
         gram[i * n + i] += ridge * (double)points;
-    factorise(gram, n);
+    factorise_cholesky(gram, n);
     for (uint32_t a = 0; a < actions; a++)
-        solve(gram, n, coefficients + a * n);
+        solve_cholesky(gram, n, coefficients + a * n);
 }
 
 struct policy *relu_features_policy(const struct relu_features *f, const double *low,

@@ -172,7 +172,7 @@ static int64_t units_of(double x)
     return isnan(units) ? 0 : llrint(fmin(fmax(units, -MOST_UNITS), MOST_UNITS));
 }
 
-static double greatest(const double *values, uint32_t count)
+static double greatest_value(const double *values, uint32_t count)
 {
     double most = values[0];
     for (uint32_t a = 1; a < count; a++)
@@ -190,12 +190,14 @@ static int64_t error_of(const struct reward_q *q, const float *state, uint32_t a
     double base = here[action];
     if (!terminated) {
         reward_q_values(q, next, there);
-        base -= s->discount * greatest(there, s->actions);
+        base -= s->discount * greatest_value(there, s->actions);
     }
     int64_t limit = units_of(s->error_limit);
     double scaled = fmin(fmax(reward * s->reward_scale, -MOST_REWARD), MOST_REWARD);
     int64_t error = units_of(base) - units_of(isnan(reward) ? 0.0 : scaled);
-    return error > limit ? limit : error < -limit ? -limit : error;
+    if (error > limit)
+        return limit;
+    return error < -limit ? -limit : error;
 }
 
 void reward_q_add(struct reward_q *q, const float *state, uint32_t action, double reward,
@@ -221,7 +223,7 @@ void reward_q_add(struct reward_q *q, const float *state, uint32_t action, doubl
 /* ---- the update */
 
 /* OUT[i] = sum_k IN[k] exp(-beta |i - k| / 2^bits) for every action. */
-static void spread(const struct reward_q *q, double decay, const double *in, double *out)
+static void spread_kernel(const struct reward_q *q, double decay, const double *in, double *out)
 {
     uint32_t actions = q->settings.actions;
     for (uint32_t a = 0; a < actions; a++) {
@@ -249,14 +251,15 @@ static double visits_norm_squared(struct reward_q *q, double decay)
     }
     for (size_t i = 0; i < count; i++)
         q->step[i] = q->visits[i];
-    spread(q, decay, q->step, q->own);
+    spread_kernel(q, decay, q->step, q->own);
     for (size_t i = 0; i < count; i++)
         sum += q->step[i] * q->own[i];
     return sum;
 }
 
 /* One path into OUT, of deviation 1 at every knot; or a normal for each coefficient. */
-static void draw(const struct reward_q *q, struct noise_source *noise, double decay, double *out)
+static void draw_path(const struct reward_q *q, struct noise_source *noise, double decay,
+                      double *out)
 {
     uint32_t actions = q->settings.actions;
     size_t count = q->knots * actions;
@@ -289,9 +292,9 @@ void reward_q_update(struct reward_q *q, struct noise_source *noise, double sigm
     if (!by_features(s)) {
         for (size_t i = 0; i < count; i++)
             q->own[i] = (double)q->error[i];
-        spread(q, decay, q->own, q->step);
+        spread_kernel(q, decay, q->own, q->step);
     }
-    draw(q, noise, decay, q->own);
+    draw_path(q, noise, decay, q->own);
     double limit = (s->value_limit + s->rate * s->error_limit) * (1.0 + 1e-6); /* never reached */
     for (size_t i = 0; i < count; i++) {
         double mean = (double)q->number[i] - share * REWARD_Q_UNIT * q->step[i];

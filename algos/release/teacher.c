@@ -12,20 +12,6 @@
 #define COARSE_LEAST      0x1p-10
 #define LEAST_SENSITIVITY 1e-9 /* a constant network still pays something */
 
-static const struct teacher_mechanism *const mechanisms[] = {
-    &teacher_dirichlet,
-    &teacher_gaussian_simplex,
-    NULL,
-};
-
-const struct teacher_mechanism *teacher_mechanism_find(const char *name)
-{
-    for (size_t i = 0; mechanisms[i]; i++)
-        if (strcmp(mechanisms[i]->name, name) == 0)
-            return mechanisms[i];
-    return NULL;
-}
-
 static const char *temperature_problem(const struct teacher *teacher)
 {
     bool fits = teacher->temperature >= 1e-6 && teacher->temperature <= 1e6;

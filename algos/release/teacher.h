@@ -35,9 +35,6 @@ struct teacher {
     bool coarse;        /* teacher_prepare: the weights are secret, say little about them */
 };
 
-/* By its name, or NULL. */
-const struct teacher_mechanism *teacher_mechanism_find(const char *name);
-
 /* Completes LIPSCHITZ and SENSITIVITY from the policy: softmax is 1/2-Lipschitz, so lipschitz =
  * network bound / (2 temperature), and two answers' distributions are at most lipschitz * radius,
  * and never more than sqrt(2), apart; the Dirichlet mechanism's mixing multiplies that by

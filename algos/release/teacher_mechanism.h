@@ -1,5 +1,5 @@
-/* The noise that a teacher answers with. A new mechanism is a file with one of these and a line in
- * teacher.c's table. */
+/* The noise that a teacher answers with. A new mechanism is one of these tables in
+ * teacher_mechanism.c, and a line in teacher_mechanism_find. */
 #ifndef TACET_ALGOS_RELEASE_TEACHER_MECHANISM_H
 #define TACET_ALGOS_RELEASE_TEACHER_MECHANISM_H
 
@@ -33,7 +33,10 @@ struct teacher_mechanism {
     struct answer_error (*error)(const struct teacher *teacher, const double *policy);
 };
 
-extern const struct teacher_mechanism teacher_dirichlet;        /* teacher_dirichlet.c */
-extern const struct teacher_mechanism teacher_gaussian_simplex; /* teacher_gaussian_simplex.c */
+extern const struct teacher_mechanism teacher_dirichlet;
+extern const struct teacher_mechanism teacher_gaussian_simplex;
+
+/* The mechanism of that name, or NULL. */
+const struct teacher_mechanism *teacher_mechanism_find(const char *name);
 
 #endif

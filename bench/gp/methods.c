@@ -8,7 +8,7 @@
 #include "algos/offline/membership_audit.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise.h"
-#include "algos/release/functional_noise.h"
+#include "bench/gp/functional_noise.h"
 
 #define EPISODES 100
 #define BATCH    10

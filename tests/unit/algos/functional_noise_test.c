@@ -8,7 +8,7 @@
 #include "algos/privacy/accounting/accountant_pld.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/training/dp_sgd_plan.h"
-#include "algos/release/functional_noise.h"
+#include "bench/gp/functional_noise.h"
 
 /* Claimed: (epsilon, delta); true delta at that epsilon and true epsilon at 1e-4, from the audit
  * of the paper ("Q-learning with functional noise": proofs in docs/privacy.md). */

@@ -1,5 +1,5 @@
 /* Algorithm 1 as printed: plain gradient steps on errors that are read from Q + g. */
-#include "algos/release/functional_noise.h"
+#include "bench/gp/functional_noise.h"
 
 #include <assert.h>
 #include <math.h>
@@ -112,8 +112,8 @@ bool functional_noise_values(struct functional_noise *f, double state, double *o
 }
 
 /* delta = Q + g - r - discount max (Q + g); QS is Q at the state, without noise. */
-static bool error_of(struct functional_noise *f, const struct functional_noise_step *step,
-                     const float *qs, double *out)
+static bool noisy_error_of(struct functional_noise *f, const struct functional_noise_step *step,
+                           const float *qs, double *out)
 {
     double here[ENV_MAX_ACTIONS] = {0}, there[ENV_MAX_ACTIONS] = {0};
     for (uint32_t a = 0; a < f->actions; a++)
@@ -132,7 +132,7 @@ static bool error_of(struct functional_noise *f, const struct functional_noise_s
     return true;
 }
 
-static void clip(struct functional_noise *f)
+static void clip_batch(struct functional_noise *f)
 {
     uint32_t rows = f->settings.batch;
     memset(f->norm, 0, rows * sizeof *f->norm);
@@ -152,7 +152,7 @@ bool functional_noise_update(struct functional_noise *f, const struct functional
     float *error = batch_output_error(f->batch);
     for (uint32_t i = 0; i < s->batch; i++) {
         double delta = 0.0;
-        if (!error_of(f, &steps[i], q + (size_t)i * f->actions, &delta))
+        if (!noisy_error_of(f, &steps[i], q + (size_t)i * f->actions, &delta))
             return false;
         for (uint32_t a = 0; a < f->actions; a++)
             error[i * f->actions + a] = a == steps[i].action ? (float)delta : 0.0F;
@@ -160,7 +160,7 @@ bool functional_noise_update(struct functional_noise *f, const struct functional
     memset(f->gradient, 0, f->count * sizeof *f->gradient);
     batch_backward_fixed(f->batch, f->parameters, s->batch);
     if (s->clip_norm > 0.0)
-        clip(f);
+        clip_batch(f);
     batch_gradient_add(f->batch, s->batch, f->gradient);
     if (s->clip_norm > 0.0)
         noise_gaussian_add(f->noise, f->gradient, f->count,

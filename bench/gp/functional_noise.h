@@ -7,8 +7,8 @@
  * and those weights are returned. The noise is thus on the rewards, not on the function, and what
  * it hides does not fall with the learning rate, as the theorem has it (tests/unit/algos/
  * functional_noise_test.c, docs/privacy.md). What is right is in reward_q.h. */
-#ifndef TACET_ALGOS_RELEASE_FUNCTIONAL_NOISE_H
-#define TACET_ALGOS_RELEASE_FUNCTIONAL_NOISE_H
+#ifndef TACET_BENCH_GP_FUNCTIONAL_NOISE_H
+#define TACET_BENCH_GP_FUNCTIONAL_NOISE_H
 
 #include <stdbool.h>
 #include <stddef.h>
