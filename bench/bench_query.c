@@ -17,7 +17,7 @@
 #include "api/books/client_create.h"
 #include "bench/cpu_clock.h"
 #include "storage/db/db.h"
-#include "storage/db/migrate.h"
+#include "storage/upgrade.h"
 
 #define BATCH 20
 
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     struct db_settings settings = {.location = location, .not_durable = true};
     struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
     struct db *db = NULL;
-    need(store && db_open(store, &db, error) == DB_OK && migrate(db, error) == DB_OK,
+    need(store && db_open(store, &db, error) == DB_OK && storage_upgrade(db, error) == DB_OK,
          "the database");
     struct api_settings api = {.now_ms = now_ms,
                                .max_body_bytes = 1 << 20,

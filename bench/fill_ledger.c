@@ -12,9 +12,9 @@
 #include "storage/answers/answers.h"
 #include "storage/clients.h"
 #include "storage/db/db.h"
-#include "storage/db/migrate.h"
 #include "storage/ledger/ledger.h"
 #include "storage/teachers.h"
+#include "storage/upgrade.h"
 
 #define BATCH   500 /* requests to a commit */
 #define ANSWER  10  /* every so many charges store an answer */
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
     struct db *db = NULL;
     need(sodium_init() >= 0 && store != NULL && db_open(store, &db, error) == DB_OK &&
-             migrate(db, error) == DB_OK,
+             storage_upgrade(db, error) == DB_OK,
          NULL, error);
     struct fill fill = {.count = strtoul(argv[3], NULL, 10)};
     unsigned long entries = strtoul(argv[4], NULL, 10);

@@ -8,12 +8,11 @@
 #include <sys/stat.h>
 
 #include "server/data_dir.h"
-#include "storage/answers/answers.h"
 #include "storage/db/db.h"
 #include "storage/db/meta.h"
-#include "storage/db/migrate.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
+#include "storage/upgrade.h"
 #include "storage/uploads.h"
 
 #define CONNECTIONS_MAX 256
@@ -73,7 +72,7 @@ struct database *database_open(const char *directory, char *error, size_t error_
     struct db *db = database_connect(database, error, error_size);
     if (!db)
         goto cleanup;
-    if (migrate(db, why) == DB_OK)
+    if (storage_upgrade(db, why) == DB_OK)
         return database;
     snprintf(error, error_size, "%.200s: %s", database->path, why);
 cleanup:
@@ -108,14 +107,6 @@ bool database_sweep(struct db *db, char *error, size_t error_size)
                  swept != DB_OK ? "uploads" : "leases", (int)(swept != DB_OK ? swept : expired),
                  db_last_error(db));
     return good;
-}
-
-bool database_recall(struct db *db, char *error, size_t error_size)
-{
-    if (answers_recall(db) == DB_OK)
-        return true;
-    snprintf(error, error_size, "the stored answers cannot be read: %s", db_last_error(db));
-    return false;
 }
 
 void database_close(struct database *database)

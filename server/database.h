@@ -24,10 +24,6 @@ struct db *database_connect(struct database *database, char *error, size_t error
 bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,
                             size_t error_size);
 
-/* Reads again which calls were answered, where a restart has forgotten it, so that no call has to
- * wait for that. False: ERROR says why; calls that need it will fail one by one. */
-bool database_recall(struct db *db, char *error, size_t error_size);
-
 /* What a crash left behind: half-received uploads, and leases of a process that is no more. Only
  * the holder of the directory's lock may call it. */
 bool database_sweep(struct db *db, char *error, size_t error_size);

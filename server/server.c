@@ -129,8 +129,6 @@ static bool open_database(struct server *server, struct trouble trouble)
                   server->config->data);
     log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
               (exchange_now_us() - begun) / 1000);
-    if (!database_recall(db, trouble.text, trouble.size))
-        log_event(LOG_LEVEL_WARN, "answers-unread", "why=\"%.200s\"", trouble.text);
     return true;
 }
 

@@ -2,112 +2,72 @@
 #include "storage/datasets.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "storage/db/listing.h"
-
-#define COLUMNS                                                                                    \
-    "id, owner, name, environment, state_dim, action_count, max_episode_steps, discount, "         \
-    "min_action_probability, is_public, nominal_experts, state, experts, trajectories, "           \
-    "transitions, account, created_ms"
+#include "storage/db/table.h"
 
 static const char *const state_names[] = {
     [DATASET_OPEN] = "open",
     [DATASET_SEALED] = "sealed",
     [DATASET_DELETED] = "deleted",
+    NULL,
 };
+
+static const struct column dataset_columns[] = {
+    COLUMN(dataset_row, id, TEXT),
+    COLUMN(dataset_row, owner, TEXT),
+    COLUMN(dataset_row, name, TEXT),
+    COLUMN(dataset_row, environment, TEXT),
+    COLUMN(dataset_row, state_dim, COUNT),
+    COLUMN(dataset_row, action_count, COUNT),
+    COLUMN(dataset_row, max_episode_steps, COUNT),
+    COLUMN(dataset_row, discount, REAL),
+    COLUMN(dataset_row, min_action_probability, REAL),
+    COLUMN(dataset_row, is_public, FLAG),
+    COLUMN(dataset_row, nominal_experts, INTEGER),
+    COLUMN(dataset_row, account, TEXT),
+    COLUMN(dataset_row, created_ms, INTEGER),
+    {"state", COLUMN_WORD, offsetof(struct dataset_row, state), 0, state_names},
+    COLUMN(dataset_row, experts, INTEGER),
+    COLUMN(dataset_row, trajectories, INTEGER),
+    COLUMN(dataset_row, transitions, INTEGER),
+};
+
+static const struct table datasets_table =
+    TABLE("datasets", dataset_row, dataset_columns, TABLE_ALL(dataset_columns));
 
 const char *dataset_state_name(enum dataset_state state)
 {
-    assert((unsigned)state < sizeof state_names / sizeof *state_names);
+    assert((unsigned)state <= DATASET_DELETED);
     return state_names[state];
 }
 
-static bool read_dataset(const struct db_row *row, struct dataset_row *out)
+enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset)
 {
-    const char *state = db_row_text(row, 11);
-    unsigned s = 0;
-    while (s <= DATASET_DELETED && strcmp(state, state_names[s]) != 0)
-        s++;
-    out->state_dim = (uint32_t)db_row_integer(row, 4);
-    out->action_count = (uint32_t)db_row_integer(row, 5);
-    out->max_episode_steps = (uint32_t)db_row_integer(row, 6);
-    out->discount = db_row_real(row, 7);
-    out->min_action_probability = db_row_real(row, 8);
-    out->is_public = db_row_integer(row, 9) != 0;
-    out->nominal_experts = db_row_integer(row, 10);
-    out->state = (enum dataset_state)s;
-    out->experts = db_row_integer(row, 12);
-    out->trajectories = db_row_integer(row, 13);
-    out->transitions = db_row_integer(row, 14);
-    out->created_ms = db_row_integer(row, 16);
-    return s <= DATASET_DELETED && db_row_copy(row, 0, out->id, sizeof out->id) &&
-           db_row_copy(row, 1, out->owner, sizeof out->owner) &&
-           db_row_copy(row, 2, out->name, sizeof out->name) &&
-           db_row_copy(row, 3, out->environment, sizeof out->environment) &&
-           db_row_copy(row, 15, out->account, sizeof out->account);
-}
-
-enum db_status datasets_insert(struct db *db, const struct dataset_row *d)
-{
-    struct db_value values[] = {
-        db_text(d->id),
-        db_text(d->owner),
-        db_text(d->name),
-        db_text(d->environment),
-        db_integer(d->state_dim),
-        db_integer(d->action_count),
-        db_integer(d->max_episode_steps),
-        db_real(d->discount),
-        db_real(d->min_action_probability),
-        db_integer(d->is_public),
-        db_integer(d->nominal_experts),
-        db_text(d->account),
-        db_integer(d->created_ms),
-    };
-    return db_change(db,
-                     "INSERT INTO datasets (" COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-                     "$9, $10, $11, 'open', 0, 0, 0, $12, $13) ON CONFLICT DO NOTHING RETURNING 1",
-                     values, sizeof values / sizeof *values, listing_ignore, NULL);
-}
-
-static enum db_status see_dataset(void *context, const struct db_row *row)
-{
-    return read_dataset(row, context) ? DB_OK : DB_FAILED;
+    struct dataset_row fresh = *dataset;
+    fresh.state = DATASET_OPEN;
+    fresh.experts = fresh.trajectories = fresh.transitions = 0;
+    return table_insert(db, &datasets_table, &fresh, NULL, 0);
 }
 
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out)
 {
     struct db_value values[] = {db_text(id)};
-    return db_one(db, "SELECT " COLUMNS " FROM datasets WHERE id = $1", values, 1, see_dataset,
-                  out);
+    return table_find(db, &datasets_table, "WHERE id = $1", values, 1, out);
 }
 
-struct dataset_list {
-    dataset_fn *each;
-    void *context;
-};
-
-static enum db_status show_dataset(void *context, const struct db_row *row)
-{
-    const struct dataset_list *list = context;
-    struct dataset_row dataset;
-    if (!read_dataset(row, &dataset))
-        return DB_FAILED;
-    return list->each(list->context, &dataset) ? DB_OK : DB_NONE;
-}
+TABLE_SHOW(show_dataset, dataset_row);
 
 enum db_status datasets_list(struct db *db, const char *owner, const char *after, unsigned limit,
                              dataset_fn *each, void *context)
 {
-    struct dataset_list list = {each, context};
-    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!after ? "" : after),
+    struct show_dataset list = {each, context};
+    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(after),
                                 db_integer(limit)};
-    return listing_end(
-        db_run(db,
-               "SELECT " COLUMNS " FROM datasets WHERE state <> 'deleted' "
-               "AND ($1 = '' OR owner = $1) AND" LISTING_PAGE("datasets", "$2", "$3"),
-               values, 3, show_dataset, &list));
+    return table_list(db, &datasets_table,
+                      "WHERE state <> 'deleted' AND ($1 = '' OR owner = $1) "
+                      "AND" LISTING_PAGE("datasets", "$2", "$3"),
+                      values, 3, show_dataset, &list);
 }
 
 /* ---- changes of state */
@@ -117,15 +77,13 @@ struct state_work {
     enum dataset_verdict verdict;
 };
 
-static enum db_status seal(struct db *db, void *context)
+static enum db_status seal_dataset(struct db *db, void *context)
 {
     struct state_work *work = context;
     struct dataset_row dataset;
     struct db_value values[] = {db_text(work->id)};
-    enum db_status status = db_one(db,
-                                   "UPDATE datasets SET state = 'sealed' "
-                                   "WHERE id = $1 AND state = 'open' RETURNING 1",
-                                   values, 1, listing_ignore, NULL);
+    enum db_status status = db_change(
+        db, "UPDATE datasets SET state = 'sealed' WHERE id = $1 AND state = 'open'", values, 1);
     work->verdict = DATASET_OK;
     if (status != DB_NONE)
         return status;
@@ -138,7 +96,7 @@ static enum db_status seal(struct db *db, void *context)
 enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict)
 {
     struct state_work work = {.id = id};
-    enum db_status status = db_transact(db, seal, &work);
+    enum db_status status = db_transact(db, seal_dataset, &work);
     if (status == DB_OK)
         *out_verdict = work.verdict;
     return status;
@@ -148,10 +106,9 @@ static enum db_status mark_deleted(struct db *db, void *context)
 {
     struct state_work *work = context;
     struct db_value values[] = {db_text(work->id)};
-    enum db_status status = db_one(db,
-                                   "UPDATE datasets SET state = 'deleted' "
-                                   "WHERE id = $1 AND state <> 'deleted' RETURNING 1",
-                                   values, 1, listing_ignore, NULL);
+    enum db_status status =
+        db_change(db, "UPDATE datasets SET state = 'deleted' WHERE id = $1 AND state <> 'deleted'",
+                  values, 1);
     work->verdict = status == DB_NONE ? DATASET_UNKNOWN : DATASET_OK;
     if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;

@@ -8,6 +8,7 @@
 
 #include "storage/datasets.h"
 #include "storage/db/listing.h"
+#include "storage/db/table.h"
 
 /* ---- registering */
 
@@ -18,7 +19,7 @@ struct register_work {
     enum dataset_verdict verdict;
 };
 
-static enum db_status see_number(void *context, const struct db_row *row)
+static enum db_status see_expert_number(void *context, const struct db_row *row)
 {
     *(uint32_t *)context = (uint32_t)db_row_integer(row, 0);
     return DB_OK;
@@ -40,10 +41,8 @@ static enum db_status add_expert(struct db *db, struct register_work *work,
                                    values, 4, NULL, NULL);
     if (status != DB_OK)
         return status;
-    status = db_one(db,
-                    "UPDATE datasets SET experts = experts + 1 WHERE id = $1 AND experts = $2 "
-                    "RETURNING 1",
-                    values, 2, listing_ignore, NULL);
+    status = db_change(
+        db, "UPDATE datasets SET experts = experts + 1 WHERE id = $1 AND experts = $2", values, 2);
     work->number = (uint32_t)dataset->experts;
     work->verdict = DATASET_OK;
     return status == DB_NONE ? DB_RETRY : status;
@@ -62,7 +61,7 @@ static enum db_status register_expert(struct db *db, void *context)
     struct db_value values[] = {db_text(work->dataset), db_text(work->client), db_text(work->name)};
     status =
         db_one(db, "SELECT number FROM experts WHERE dataset = $1 AND owner = $2 AND name = $3",
-               values, 3, see_number, &work->number);
+               values, 3, see_expert_number, &work->number);
     work->verdict = DATASET_OK;
     return status == DB_NONE ? add_expert(db, work, &dataset) : status;
 }
@@ -83,33 +82,27 @@ enum db_status datasets_register_expert(struct db *db, const char *dataset, cons
 
 /* ---- lists */
 
-struct expert_list {
-    expert_fn *each;
-    void *context;
+static const struct column expert_columns[] = {
+    COLUMN(expert_row, number, COUNT),
+    COLUMN(expert_row, name, TEXT),
+    COLUMN(expert_row, owner, TEXT),
+    {"EXISTS (SELECT 1 FROM expert_policies p "
+     "WHERE p.dataset = experts.dataset AND p.number = experts.number)",
+     COLUMN_FLAG, offsetof(struct expert_row, has_policy), 0, NULL},
 };
 
-static enum db_status show_expert(void *context, const struct db_row *row)
-{
-    const struct expert_list *list = context;
-    struct expert_row expert = {.number = (uint32_t)db_row_integer(row, 0),
-                                .has_policy = db_row_integer(row, 3) != 0};
-    if (!db_row_copy(row, 1, expert.name, sizeof expert.name) ||
-        !db_row_copy(row, 2, expert.owner, sizeof expert.owner))
-        return DB_FAILED;
-    return list->each(list->context, &expert) ? DB_OK : DB_NONE;
-}
+static const struct table experts_table = TABLE("experts", expert_row, expert_columns, 0);
+
+TABLE_SHOW(show_expert, expert_row);
 
 enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t from, unsigned limit,
                                 expert_fn *each, void *context)
 {
-    struct expert_list list = {each, context};
+    struct show_expert list = {each, context};
     struct db_value values[] = {db_text(dataset), db_integer(from), db_integer(limit)};
-    return listing_end(
-        db_run(db,
-               "SELECT number, name, owner, CASE WHEN EXISTS (SELECT 1 FROM expert_policies p "
-               "WHERE p.dataset = e.dataset AND p.number = e.number) THEN 1 ELSE 0 END "
-               "FROM experts e WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT $3",
-               values, 3, show_expert, &list));
+    return table_list(db, &experts_table,
+                      "WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT $3", values, 3,
+                      show_expert, &list);
 }
 
 /* ---- policies */
@@ -147,63 +140,62 @@ enum db_status datasets_put_policy(struct db *db, const struct expert_policy *po
     return status;
 }
 
-enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t number,
-                                   void **out_bytes, size_t *out_size)
-{
-    struct listing_bytes copy = {0};
-    struct db_value values[] = {db_text(dataset), db_integer(number)};
-    enum db_status status =
-        db_one(db, "SELECT bytes FROM expert_policies WHERE dataset = $1 AND number = $2", values,
-               2, listing_copy_bytes, &copy);
-    if (status != DB_OK) {
-        free(copy.bytes);
-        return status;
-    }
-    *out_bytes = copy.bytes;
-    *out_size = copy.size;
-    return DB_OK;
-}
-
-/* One row, copied: a row's own bytes may start anywhere, and end with the statement. */
-struct policy_row {
+/* One policy. Its bytes are a copy: a row's own may start anywhere, and end with the statement. */
+struct expert_bytes {
     uint32_t number;
     char *bytes;
     size_t size;
 };
 
-static enum db_status keep_policy(void *context, const struct db_row *row)
-{
-    struct policy_row *kept = context;
-    const void *bytes = db_row_bytes(row, 1, &kept->size);
-    kept->number = (uint32_t)db_row_integer(row, 0);
-    kept->bytes = listing_duplicate(bytes, kept->size);
-    return kept->bytes ? DB_OK : DB_FAILED;
-}
-
-/* A statement for each, so that EACH may write (a heartbeat) without a snapshot being open. */
-struct policies_size {
-    int64_t *count, *bytes;
+static const struct column expert_bytes_columns[] = {
+    COLUMN(expert_bytes, number, COUNT),
+    {"bytes", COLUMN_BLOB, offsetof(struct expert_bytes, bytes),
+     offsetof(struct expert_bytes, size), NULL},
 };
 
-static enum db_status see_size(void *context, const struct db_row *row)
+static const struct table expert_bytes_table =
+    TABLE("expert_policies", expert_bytes, expert_bytes_columns, 0);
+
+enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t number,
+                                   void **out_bytes, size_t *out_size)
 {
-    const struct policies_size *size = context;
-    *size->count = db_row_integer(row, 0);
-    *size->bytes = db_row_integer(row, 1);
+    struct expert_bytes policy = {.number = 0};
+    struct db_value values[] = {db_text(dataset), db_integer(number)};
+    enum db_status status = table_find(db, &expert_bytes_table,
+                                       "WHERE dataset = $1 AND number = $2", values, 2, &policy);
+    if (status != DB_OK)
+        return status;
+    *out_bytes = policy.bytes;
+    *out_size = policy.size;
     return DB_OK;
 }
+
+struct policies_size {
+    int64_t count, bytes;
+};
+
+static const struct column policies_size_columns[] = {
+    {"count(*)", COLUMN_INTEGER, offsetof(struct policies_size, count), 0, NULL},
+    {"coalesce(sum(length(bytes)), 0)", COLUMN_INTEGER, offsetof(struct policies_size, bytes), 0,
+     NULL},
+};
+
+static const struct table policies_size_table =
+    TABLE("expert_policies", policies_size, policies_size_columns, 0);
 
 enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
                                       int64_t *out_bytes)
 {
-    struct policies_size size = {out_count, out_bytes};
+    struct policies_size size = {0};
     struct db_value values[] = {db_text(dataset)};
-    return db_one(db,
-                  "SELECT count(*), coalesce(sum(length(bytes)), 0) FROM expert_policies "
-                  "WHERE dataset = $1",
-                  values, 1, see_size, &size);
+    enum db_status status =
+        table_find(db, &policies_size_table, "WHERE dataset = $1", values, 1, &size);
+    *out_count = size.count;
+    *out_bytes = size.bytes;
+    return status;
 }
 
+/* A statement for each, so that EACH may write (a heartbeat) without a snapshot being open. */
 enum db_status datasets_policies(struct db *db, const char *dataset, expert_policy_fn *each,
                                  void *context)
 {
@@ -211,17 +203,16 @@ enum db_status datasets_policies(struct db *db, const char *dataset, expert_poli
     int64_t from = 0;
     enum db_status status = DB_OK;
     while (more && status == DB_OK) {
-        struct policy_row row = {0};
+        struct expert_bytes policy = {0};
         struct db_value values[] = {db_text(dataset), db_integer(from)};
-        status = db_one(db,
-                        "SELECT number, bytes FROM expert_policies WHERE dataset = $1 "
-                        "AND number >= $2 ORDER BY number LIMIT 1",
-                        values, 2, keep_policy, &row);
+        status = table_find(db, &expert_bytes_table,
+                            "WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT 1", values,
+                            2, &policy);
         if (status == DB_OK) {
-            more = each(context, row.number, row.bytes, row.size);
-            from = (int64_t)row.number + 1;
+            more = each(context, policy.number, policy.bytes, policy.size);
+            from = (int64_t)policy.number + 1;
         }
-        free(row.bytes);
+        free(policy.bytes);
     }
     return listing_end(status);
 }

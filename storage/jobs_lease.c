@@ -6,37 +6,58 @@
 #include "storage/jobs.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
-#include "storage/jobs_row.h"
+#include "storage/db/table.h"
 
 #define OURS "id = $1 AND state = 'running' AND lease_owner = $2"
+
+struct claim_work {
+    const char *worker;
+    int64_t now_ms, until_ms;
+    struct job_row *out;
+};
+
+static enum db_status see_claimed(void *context, const struct db_row *row)
+{
+    return db_row_copy(row, 0, context, ID_SIZE) ? DB_OK : DB_FAILED;
+}
+
+static enum db_status claim_job(struct db *db, void *context)
+{
+    const struct claim_work *work = context;
+    char id[ID_SIZE];
+    struct db_value values[] = {db_text(work->worker), db_integer(work->now_ms),
+                                db_integer(work->until_ms)};
+    enum db_status status =
+        db_one(db,
+               "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
+               "attempts = attempts + 1, "
+               "started_ms = CASE WHEN started_ms = 0 THEN $2 ELSE started_ms END "
+               "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
+               "(state = 'running' AND lease_until_ms <= $2) "
+               "ORDER BY created_ms, id LIMIT 1) "
+               "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING id",
+               values, 3, see_claimed, id);
+    return status == DB_OK ? db_owed(jobs_find(db, id, work->out)) : status;
+}
 
 enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms,
                           struct job_row *out)
 {
     assert(worker[0] != '\0' && strlen(worker) < JOB_WORD_SIZE);
-    struct db_value values[] = {db_text(worker), db_integer(now_ms), db_integer(now_ms + lease_ms)};
+    struct claim_work work = {worker, now_ms, now_ms + lease_ms, out};
+    struct db_value values[] = {db_integer(now_ms)};
+    *out = (struct job_row){.request = NULL};
     /* Looking first spares an idle worker the writer's lock. */
     enum db_status status =
         db_one(db,
                "SELECT 1 FROM jobs WHERE state = 'queued' OR (state = 'running' "
-               "AND lease_until_ms <= $2) LIMIT 1",
-               values, 2, listing_ignore, NULL);
-    if (status != DB_OK)
-        return status;
-    *out = (struct job_row){.request = NULL};
-    status = db_change(db,
-                       "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
-                       "attempts = attempts + 1, "
-                       "started_ms = CASE WHEN started_ms = 0 THEN $2 ELSE started_ms END "
-                       "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
-                       "(state = 'running' AND lease_until_ms <= $2) "
-                       "ORDER BY created_ms, id LIMIT 1) "
-                       "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING " JOB_COLUMNS,
-                       values, 3, job_see, out);
+               "AND lease_until_ms <= $1) LIMIT 1",
+               values, 1, listing_ignore, NULL);
+    if (status == DB_OK)
+        status = db_transact(db, claim_job, &work);
     if (status != DB_OK)
         job_done(out);
     return status;
@@ -58,10 +79,10 @@ enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker,
     struct job_lease lease = {.ours = false};
     struct db_value values[] = {db_text(id), db_text(worker), db_integer(step),
                                 db_integer(now_ms + lease_ms)};
-    enum db_status status = db_change(db,
-                                      "UPDATE jobs SET step = $3, lease_until_ms = $4 WHERE " OURS
-                                      " RETURNING cancel_requested",
-                                      values, 4, see_cancel, &lease);
+    enum db_status status = db_change_one(db,
+                                          "UPDATE jobs SET step = $3, lease_until_ms = $4 "
+                                          "WHERE " OURS " RETURNING cancel_requested",
+                                          values, 4, see_cancel, &lease);
     if (status == DB_OK || status == DB_NONE) {
         *out = lease;
         return DB_OK;
@@ -73,8 +94,7 @@ enum db_status jobs_show_return(struct db *db, const char *id, const char *worke
                                 double mean_return)
 {
     struct db_value values[] = {db_text(id), db_text(worker), db_real(mean_return)};
-    return db_change(db, "UPDATE jobs SET shown_return = $3 WHERE " OURS " RETURNING 1", values, 3,
-                     listing_ignore, NULL);
+    return db_change(db, "UPDATE jobs SET shown_return = $3 WHERE " OURS, values, 3);
 }
 
 enum db_status jobs_show_findings(struct db *db, const char *id, const char *worker,
@@ -82,8 +102,7 @@ enum db_status jobs_show_findings(struct db *db, const char *id, const char *wor
 {
     assert(strlen(findings) < JOB_FINDINGS_SIZE);
     struct db_value values[] = {db_text(id), db_text(worker), db_text(findings)};
-    return db_change(db, "UPDATE jobs SET findings = $3 WHERE " OURS " RETURNING 1", values, 3,
-                     listing_ignore, NULL);
+    return db_change(db, "UPDATE jobs SET findings = $3 WHERE " OURS, values, 3);
 }
 
 struct checkpoint_work {
@@ -123,31 +142,30 @@ enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *
 }
 
 struct loaded {
-    struct listing_bytes copy;
+    char *bytes;
+    size_t size;
     int64_t step;
 };
 
-static enum db_status see_checkpoint(void *context, const struct db_row *row)
-{
-    struct loaded *loaded = context;
-    loaded->step = db_row_integer(row, 1);
-    return listing_copy_bytes(&loaded->copy, row);
-}
+static const struct column checkpoint_columns[] = {
+    {"bytes", COLUMN_BLOB, offsetof(struct loaded, bytes), offsetof(struct loaded, size), NULL},
+    COLUMN(loaded, step, INTEGER),
+};
+
+static const struct table checkpoints_table = TABLE("checkpoints", loaded, checkpoint_columns, 0);
 
 enum db_status jobs_load_checkpoint(struct db *db, const char *id, int64_t *out_step,
                                     void **out_bytes, size_t *out_size)
 {
     struct loaded loaded = {.step = 0};
     struct db_value values[] = {db_text(id)};
-    enum db_status status = db_one(db, "SELECT bytes, step FROM checkpoints WHERE job = $1", values,
-                                   1, see_checkpoint, &loaded);
-    if (status != DB_OK) {
-        free(loaded.copy.bytes);
+    enum db_status status =
+        table_find(db, &checkpoints_table, "WHERE job = $1", values, 1, &loaded);
+    if (status != DB_OK)
         return status;
-    }
     *out_step = loaded.step;
-    *out_bytes = loaded.copy.bytes;
-    *out_size = loaded.copy.size;
+    *out_bytes = loaded.bytes;
+    *out_size = loaded.size;
     return DB_OK;
 }
 
@@ -171,7 +189,7 @@ static void copy_detail(char out[JOB_DETAIL_SIZE], const char *detail)
     out[length] = '\0';
 }
 
-static enum db_status finish(struct db *db, void *context)
+static enum db_status finish_job(struct db *db, void *context)
 {
     struct finish_work *work = context;
     const struct job_end *e = work->end;
@@ -182,27 +200,27 @@ static enum db_status finish(struct db *db, void *context)
         db_text(e->worker),
         db_text(job_state_name(e->state)),
         db_integer(e->step),
-        db_text(!e->policy ? "" : e->policy),
+        db_text_or_empty(e->policy),
         db_integer(e->has_evaluation),
         db_real(e->has_evaluation ? e->mean_return : 0),
         db_real(e->has_evaluation ? e->std_return : 0),
         db_integer(e->has_evaluation ? e->episodes : 0),
-        db_text(!e->problem_slug ? "" : e->problem_slug),
+        db_text_or_empty(e->problem_slug),
         db_text(detail),
         db_real(e->epsilon_spent),
         db_integer(e->now_ms),
-        db_text(!e->findings ? "" : e->findings),
-        db_text(!e->q_release ? "" : e->q_release),
+        db_text_or_empty(e->findings),
+        db_text_or_empty(e->q_release),
     };
     enum db_status status =
-        db_one(db,
-               "UPDATE jobs SET state = $3, step = $4, policy = $5, has_evaluation = $6, "
-               "mean_return = $7, std_return = $8, episodes = $9, problem_slug = $10, "
-               "problem_detail = $11, epsilon_spent = $12, finished_ms = $13, findings = $14, "
-               "q_release = $15, "
-               "lease_owner = '', "
-               "lease_until_ms = 0 WHERE " OURS " RETURNING 1",
-               values, sizeof values / sizeof *values, listing_ignore, NULL);
+        db_change(db,
+                  "UPDATE jobs SET state = $3, step = $4, policy = $5, has_evaluation = $6, "
+                  "mean_return = $7, std_return = $8, episodes = $9, problem_slug = $10, "
+                  "problem_detail = $11, epsilon_spent = $12, finished_ms = $13, findings = $14, "
+                  "q_release = $15, "
+                  "lease_owner = '', "
+                  "lease_until_ms = 0 WHERE " OURS,
+                  values, sizeof values / sizeof *values);
     work->ours = status == DB_OK;
     if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;
@@ -215,7 +233,7 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
     assert(!end->problem_slug || strlen(end->problem_slug) < JOB_WORD_SIZE);
     assert(!end->findings || strlen(end->findings) < JOB_FINDINGS_SIZE);
     struct finish_work work = {.end = end};
-    enum db_status status = db_transact(db, finish, &work);
+    enum db_status status = db_transact(db, finish_job, &work);
     if (status == DB_OK)
         *out_ours = work.ours;
     return status;
@@ -224,23 +242,23 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
 enum db_status jobs_release_leases(struct db *db, const char *worker)
 {
     struct db_value values[] = {db_text(worker)};
-    return db_change(db,
-                     "UPDATE jobs SET lease_until_ms = 0, attempts = 0 WHERE state = 'running' "
-                     "AND lease_owner = $1",
-                     values, 1, NULL, NULL);
+    return listing_end(db_change(db,
+                                 "UPDATE jobs SET lease_until_ms = 0, attempts = 0 "
+                                 "WHERE state = 'running' AND lease_owner = $1",
+                                 values, 1));
 }
 
 enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched)
 {
     struct db_value values[] = {db_text(id), db_text(worker)};
-    return db_change(db,
-                     untouched ? "UPDATE jobs SET attempts = 0, started_ms = 0 WHERE " OURS
-                               : "UPDATE jobs SET attempts = 0 WHERE " OURS,
-                     values, 2, NULL, NULL);
+    const char *sql = "UPDATE jobs SET attempts = 0 WHERE " OURS;
+    if (untouched)
+        sql = "UPDATE jobs SET attempts = 0, started_ms = 0 WHERE " OURS;
+    return listing_end(db_change(db, sql, values, 2));
 }
 
 enum db_status jobs_expire_leases(struct db *db)
 {
-    return db_change(db, "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running'", NULL, 0,
-                     NULL, NULL);
+    return listing_end(
+        db_change(db, "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running'", NULL, 0));
 }

@@ -2,31 +2,32 @@
 #include "storage/policies.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
+#include "storage/db/table.h"
 
-#define COLUMNS                                                                                    \
-    "id, owner, name, environment, dataset, job, mechanism, released, state_dim, action_count, "   \
-    "certificate, created_ms, shards"
+static const struct column policy_columns[] = {
+    COLUMN(policy_row, id, TEXT),          COLUMN(policy_row, owner, TEXT),
+    COLUMN(policy_row, name, TEXT),        COLUMN(policy_row, environment, TEXT),
+    COLUMN(policy_row, dataset, TEXT),     COLUMN(policy_row, job, TEXT),
+    COLUMN(policy_row, mechanism, TEXT),   COLUMN(policy_row, released, FLAG),
+    COLUMN(policy_row, state_dim, COUNT),  COLUMN(policy_row, action_count, COUNT),
+    COLUMN(policy_row, certificate, TEXT), COLUMN(policy_row, created_ms, INTEGER),
+    COLUMN(policy_row, shards, COUNT),
+};
 
-static bool read_policy(const struct db_row *row, struct policy_row *out)
-{
-    out->released = db_row_integer(row, 7) != 0;
-    out->state_dim = (uint32_t)db_row_integer(row, 8);
-    out->action_count = (uint32_t)db_row_integer(row, 9);
-    out->created_ms = db_row_integer(row, 11);
-    out->shards = (uint32_t)db_row_integer(row, 12);
-    return db_row_copy(row, 0, out->id, sizeof out->id) &&
-           db_row_copy(row, 1, out->owner, sizeof out->owner) &&
-           db_row_copy(row, 2, out->name, sizeof out->name) &&
-           db_row_copy(row, 3, out->environment, sizeof out->environment) &&
-           db_row_copy(row, 4, out->dataset, sizeof out->dataset) &&
-           db_row_copy(row, 5, out->job, sizeof out->job) &&
-           db_row_copy(row, 6, out->mechanism, sizeof out->mechanism) &&
-           db_row_copy(row, 10, out->certificate, sizeof out->certificate);
-}
+static const struct table policies_table =
+    TABLE("policies", policy_row, policy_columns, TABLE_ALL(policy_columns));
+
+static const struct column certificate_columns[] = {
+    COLUMN(certificate_row, id, TEXT),      COLUMN(certificate_row, policy, TEXT),
+    COLUMN(certificate_row, owner, TEXT),   COLUMN(certificate_row, created_ms, INTEGER),
+    COLUMN(certificate_row, text, POINTER),
+};
+
+static const struct table certificates_table =
+    TABLE("certificates", certificate_row, certificate_columns, TABLE_ALL(certificate_columns));
 
 struct insert_work {
     const struct policy_row *policy;
@@ -39,28 +40,16 @@ static enum db_status insert_policy(struct db *db, void *context)
 {
     const struct insert_work *work = context;
     const struct policy_row *p = work->policy;
-    struct db_value values[] = {
-        db_text(p->id),           db_text(p->owner),
-        db_text(p->name),         db_text(p->environment),
-        db_text(p->dataset),      db_text(p->job),
-        db_text(p->mechanism),    db_integer(p->released),
-        db_integer(p->state_dim), db_integer(p->action_count),
-        db_text(p->certificate),  db_integer(p->created_ms),
-        db_integer(p->shards),    db_bytes(work->bytes, work->size),
-    };
-    enum db_status status = db_one(db,
-                                   "INSERT INTO policies (" COLUMNS ", bytes) VALUES ($1, $2, $3, "
-                                   "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) "
-                                   "ON CONFLICT DO NOTHING RETURNING 1",
-                                   values, sizeof values / sizeof *values, listing_ignore, NULL);
+    struct table_extra bytes = {"bytes", db_bytes(work->bytes, work->size)};
+    struct certificate_row certificate = {.created_ms = p->created_ms,
+                                          .text = (char *)(uintptr_t)work->certificate_text};
+    enum db_status status = table_insert(db, &policies_table, p, &bytes, 1);
     if (status != DB_OK || p->certificate[0] == '\0')
         return status;
-    struct db_value certificate[] = {db_text(p->certificate), db_text(p->id), db_text(p->owner),
-                                     db_integer(p->created_ms), db_text(work->certificate_text)};
-    return db_one(db,
-                  "INSERT INTO certificates (id, policy, owner, created_ms, text) "
-                  "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING 1",
-                  certificate, 5, listing_ignore, NULL);
+    memcpy(certificate.id, p->certificate, ID_SIZE);
+    memcpy(certificate.policy, p->id, ID_SIZE);
+    memcpy(certificate.owner, p->owner, ID_SIZE);
+    return table_insert(db, &certificates_table, &certificate, NULL, 0);
 }
 
 enum db_status policies_insert(struct db *db, const struct policy_row *policy, const void *bytes,
@@ -71,85 +60,40 @@ enum db_status policies_insert(struct db *db, const struct policy_row *policy, c
     return db_transact(db, insert_policy, &work);
 }
 
-static enum db_status see_policy(void *context, const struct db_row *row)
-{
-    return read_policy(row, context) ? DB_OK : DB_FAILED;
-}
-
 enum db_status policies_find(struct db *db, const char *id, struct policy_row *out)
 {
     struct db_value values[] = {db_text(id)};
-    return db_one(db, "SELECT " COLUMNS " FROM policies WHERE id = $1", values, 1, see_policy, out);
+    return table_find(db, &policies_table, "WHERE id = $1", values, 1, out);
 }
 
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size)
 {
-    struct listing_bytes copy = {0};
-    struct db_value values[] = {db_text(id)};
-    enum db_status status = db_one(db, "SELECT bytes FROM policies WHERE id = $1", values, 1,
-                                   listing_copy_bytes, &copy);
-    if (status != DB_OK) {
-        free(copy.bytes);
-        return status;
-    }
-    *out_bytes = copy.bytes;
-    *out_size = copy.size;
-    return DB_OK;
+    return listing_bytes(db, "SELECT bytes FROM policies WHERE id = $1", id, out_bytes, out_size);
 }
 
 enum db_status policies_erase_ensembles(struct db *db, const char *dataset)
 {
     struct db_value values[] = {db_text(dataset)};
-    return listing_end(db_run(db,
-                              "UPDATE policies SET bytes = x'' WHERE dataset = $1 AND shards > 0",
-                              values, 1, NULL, NULL));
+    return db_run(db, "UPDATE policies SET bytes = x'' WHERE dataset = $1 AND shards > 0", values,
+                  1, NULL, NULL);
 }
 
-struct policy_list {
-    policy_fn *each;
-    void *context;
-};
-
-static enum db_status show_policy(void *context, const struct db_row *row)
-{
-    const struct policy_list *list = context;
-    struct policy_row policy;
-    if (!read_policy(row, &policy))
-        return DB_FAILED;
-    return list->each(list->context, &policy) ? DB_OK : DB_NONE;
-}
+TABLE_SHOW(show_policy, policy_row);
 
 enum db_status policies_list(struct db *db, const char *owner, const char *after, unsigned limit,
                              policy_fn *each, void *context)
 {
-    struct policy_list list = {each, context};
-    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!after ? "" : after),
+    struct show_policy list = {each, context};
+    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(after),
                                 db_integer(limit)};
-    return listing_end(db_run(db,
-                              "SELECT " COLUMNS " FROM policies WHERE ($1 = '' OR owner = $1) "
-                              "AND" LISTING_PAGE("policies", "$2", "$3"),
-                              values, 3, show_policy, &list));
-}
-
-static enum db_status see_certificate(void *context, const struct db_row *row)
-{
-    struct certificate_row *out = context;
-    const char *text = db_row_text(row, 4);
-    out->created_ms = db_row_integer(row, 3);
-    if (!db_row_copy(row, 0, out->id, sizeof out->id) ||
-        !db_row_copy(row, 1, out->policy, sizeof out->policy) ||
-        !db_row_copy(row, 2, out->owner, sizeof out->owner))
-        return DB_FAILED;
-    out->text = strdup(text);
-    return !out->text ? DB_FAILED : DB_OK;
+    return table_list(db, &policies_table,
+                      "WHERE ($1 = '' OR owner = $1) AND" LISTING_PAGE("policies", "$2", "$3"),
+                      values, 3, show_policy, &list);
 }
 
 enum db_status certificates_find(struct db *db, const char *certificate_or_policy,
                                  struct certificate_row *out)
 {
     struct db_value values[] = {db_text(certificate_or_policy)};
-    return db_one(db,
-                  "SELECT id, policy, owner, created_ms, text FROM certificates "
-                  "WHERE id = $1 OR policy = $1",
-                  values, 1, see_certificate, out);
+    return table_find(db, &certificates_table, "WHERE id = $1 OR policy = $1", values, 1, out);
 }

@@ -1,70 +1,47 @@
 /* Released Q-functions. */
 #include "storage/q_releases.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
+#include "storage/db/table.h"
 
-#define COLUMNS                                                                                    \
-    "id, owner, name, environment, dataset, job, certificate, terms, created_ms, ended_ms"
+static const struct column release_columns[] = {
+    COLUMN(q_release_row, id, TEXT),
+    COLUMN(q_release_row, owner, TEXT),
+    COLUMN(q_release_row, name, TEXT),
+    COLUMN(q_release_row, environment, TEXT),
+    COLUMN(q_release_row, dataset, TEXT),
+    COLUMN(q_release_row, job, TEXT),
+    COLUMN(q_release_row, certificate, TEXT),
+    COLUMN(q_release_row, terms, POINTER),
+    COLUMN(q_release_row, created_ms, INTEGER),
+    COLUMN(q_release_row, ended_ms, INTEGER),
+};
+
+static const struct table q_releases_table =
+    TABLE("q_releases", q_release_row, release_columns, TABLE_ALL(release_columns));
 
 void q_release_row_done(struct q_release_row *row)
 {
-    free(row->terms);
-    row->terms = NULL;
-}
-
-static enum db_status read_row(void *context, const struct db_row *row)
-{
-    struct q_release_row *out = context;
-    out->created_ms = db_row_integer(row, 8);
-    out->ended_ms = db_row_integer(row, 9);
-    if (!db_row_copy(row, 0, out->id, sizeof out->id) ||
-        !db_row_copy(row, 1, out->owner, sizeof out->owner) ||
-        !db_row_copy(row, 2, out->name, sizeof out->name) ||
-        !db_row_copy(row, 3, out->environment, sizeof out->environment) ||
-        !db_row_copy(row, 4, out->dataset, sizeof out->dataset) ||
-        !db_row_copy(row, 5, out->job, sizeof out->job) ||
-        !db_row_copy(row, 6, out->certificate, sizeof out->certificate))
-        return DB_FAILED;
-    out->terms = strdup(db_row_text(row, 7));
-    return !out->terms ? DB_FAILED : DB_OK;
+    table_done(&q_releases_table, row);
 }
 
 enum db_status q_releases_insert(struct db *db, const struct q_release_row *row, const void *sealed,
                                  size_t size, const char *certificate_text)
 {
-    struct db_value values[] = {
-        db_text(row->id),
-        db_text(row->owner),
-        db_text(row->name),
-        db_text(row->environment),
-        db_text(row->dataset),
-        db_text(row->job),
-        db_text(row->certificate),
-        db_text(row->terms),
-        db_integer(row->created_ms),
-        db_integer(0),
-        db_bytes(sealed, size),
-        db_text(certificate_text),
-    };
-    return db_change(db,
-                     "INSERT INTO q_releases (" COLUMNS ", sealed, certificate_text) VALUES ($1, "
-                     "$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING "
-                     "RETURNING 1",
-                     values, sizeof values / sizeof *values, listing_ignore, NULL);
+    struct q_release_row fresh = *row;
+    struct table_extra extras[] = {{"sealed", db_bytes(sealed, size)},
+                                   {"certificate_text", db_text(certificate_text)}};
+    fresh.ended_ms = 0;
+    return table_insert(db, &q_releases_table, &fresh, extras, 2);
 }
 
 enum db_status q_releases_find(struct db *db, const char *id, struct q_release_row *out)
 {
     struct db_value values[] = {db_text(id)};
     out->terms = NULL;
-    enum db_status status =
-        db_one(db, "SELECT " COLUMNS " FROM q_releases WHERE id = $1", values, 1, read_row, out);
-    if (status != DB_OK)
-        q_release_row_done(out);
-    return status;
+    return table_find(db, &q_releases_table, "WHERE id = $1", values, 1, out);
 }
 
 enum db_status q_releases_answers(struct db *db, const char *id)
@@ -76,46 +53,22 @@ enum db_status q_releases_answers(struct db *db, const char *id)
 
 enum db_status q_releases_sealed(struct db *db, const char *id, void **out, size_t *out_size)
 {
-    struct listing_bytes bytes = {0};
-    struct db_value values[] = {db_text(id)};
-    enum db_status status =
-        db_one(db, "SELECT sealed FROM q_releases WHERE id = $1 AND ended_ms = 0", values, 1,
-               listing_copy_bytes, &bytes);
-    if (status != DB_OK) {
-        free(bytes.bytes);
-        return status;
-    }
-    *out = bytes.bytes;
-    *out_size = bytes.size;
-    return DB_OK;
+    return listing_bytes(db, "SELECT sealed FROM q_releases WHERE id = $1 AND ended_ms = 0", id,
+                         out, out_size);
 }
 
-struct release_list {
-    q_release_fn *each;
-    void *context;
-};
-
-static enum db_status show_one(void *context, const struct db_row *row)
-{
-    const struct release_list *list = context;
-    struct q_release_row release = {0};
-    enum db_status status = read_row(&release, row);
-    if (status == DB_OK && !list->each(list->context, &release))
-        status = DB_NONE;
-    q_release_row_done(&release);
-    return status;
-}
+TABLE_SHOW(show_release, q_release_row);
 
 enum db_status q_releases_list(struct db *db, const char *owner, const char *after, unsigned limit,
                                q_release_fn *each, void *context)
 {
-    struct release_list list = {each, context};
-    struct db_value values[] = {db_text(!owner ? "" : owner), db_text(!after ? "" : after),
+    struct show_release list = {each, context};
+    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(after),
                                 db_integer(limit)};
-    return listing_end(db_run(db,
-                              "SELECT " COLUMNS " FROM q_releases WHERE (owner = $1 OR ($1 = '' "
-                              "AND ended_ms = 0)) AND" LISTING_PAGE("q_releases", "$2", "$3"),
-                              values, 3, show_one, &list));
+    return table_list(db, &q_releases_table,
+                      "WHERE (owner = $1 OR ($1 = '' AND ended_ms = 0)) "
+                      "AND" LISTING_PAGE("q_releases", "$2", "$3"),
+                      values, 3, show_release, &list);
 }
 
 enum db_status q_releases_end(struct db *db, const char *id, int64_t now_ms)
@@ -123,32 +76,33 @@ enum db_status q_releases_end(struct db *db, const char *id, int64_t now_ms)
     struct db_value values[] = {db_text(id), db_integer(now_ms)};
     return db_change(db,
                      "UPDATE q_releases SET sealed = x'', ended_ms = $2 WHERE id = $1 "
-                     "AND ended_ms = 0 RETURNING 1",
-                     values, 2, listing_ignore, NULL);
+                     "AND ended_ms = 0",
+                     values, 2);
 }
 
 struct certificate_seen {
-    char *id, *owner, *text;
+    char certificate[ID_SIZE], owner[ID_SIZE];
+    char *certificate_text;
 };
 
-static enum db_status see_certificate(void *context, const struct db_row *row)
-{
-    struct certificate_seen *seen = context;
-    if (!db_row_copy(row, 0, seen->id, ID_SIZE) || !db_row_copy(row, 1, seen->owner, ID_SIZE))
-        return DB_FAILED;
-    seen->text = strdup(db_row_text(row, 2));
-    return !seen->text ? DB_FAILED : DB_OK;
-}
+static const struct column certificate_columns[] = {
+    COLUMN(certificate_seen, certificate, TEXT),
+    COLUMN(certificate_seen, owner, TEXT),
+    COLUMN(certificate_seen, certificate_text, POINTER),
+};
+
+static const struct table certificate_table =
+    TABLE("q_releases", certificate_seen, certificate_columns, 0);
 
 enum db_status q_releases_certificate(struct db *db, const char *certificate_or_release,
                                       char *out_id, char *out_owner, char **out_text)
 {
-    struct certificate_seen seen = {out_id, out_owner, NULL};
+    struct certificate_seen seen = {.certificate_text = NULL};
     struct db_value values[] = {db_text(certificate_or_release)};
-    enum db_status status = db_one(db,
-                                   "SELECT certificate, owner, certificate_text FROM q_releases "
-                                   "WHERE certificate = $1 OR id = $1",
-                                   values, 1, see_certificate, &seen);
-    *out_text = seen.text;
+    enum db_status status =
+        table_find(db, &certificate_table, "WHERE certificate = $1 OR id = $1", values, 1, &seen);
+    memcpy(out_id, seen.certificate, ID_SIZE);
+    memcpy(out_owner, seen.owner, ID_SIZE);
+    *out_text = seen.certificate_text;
     return status;
 }

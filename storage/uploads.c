@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
+#include "storage/db/table.h"
 #include "storage/uploads_drop.h"
 
 /* ---- staging */
@@ -60,8 +61,8 @@ enum db_status uploads_chunk(struct db *db, const char *upload, uint32_t sequenc
     struct db_value values[] = {db_text(upload), db_integer(sequence), db_bytes(bytes, size)};
     return db_change(db,
                      "INSERT INTO upload_chunks (upload, sequence, bytes) "
-                     "SELECT id, $2, $3 FROM uploads WHERE id = $1 AND place = 0 RETURNING 1",
-                     values, 3, listing_ignore, NULL);
+                     "SELECT id, $2, $3 FROM uploads WHERE id = $1 AND place = 0",
+                     values, 3);
 }
 
 /* ---- committing */
@@ -70,14 +71,12 @@ struct staged {
     char dataset[ID_SIZE], client[ID_SIZE];
 };
 
-static enum db_status see_staged(void *context, const struct db_row *row)
-{
-    struct staged *staged = context;
-    return db_row_copy(row, 0, staged->dataset, sizeof staged->dataset) &&
-                   db_row_copy(row, 1, staged->client, sizeof staged->client)
-               ? DB_OK
-               : DB_FAILED;
-}
+static const struct column staged_columns[] = {
+    COLUMN(staged, dataset, TEXT),
+    COLUMN(staged, client, TEXT),
+};
+
+static const struct table staged_table = TABLE("uploads", staged, staged_columns, 0);
 
 struct commit_work {
     const char *upload;
@@ -115,13 +114,13 @@ static enum db_status take_place(struct db *db, struct commit_work *work,
     struct db_value values[] = {db_text(work->upload), db_text(staged->dataset),
                                 db_integer(summary->chunks),
                                 db_bytes(work->map, 4 * (size_t)summary->expert_count)};
-    enum db_status status = db_one(
+    enum db_status status = db_change(
         db,
         "UPDATE uploads SET chunks = $3, experts = $4, place = "
         "(SELECT coalesce(max(place), 0) + 1 FROM uploads WHERE dataset = $2 AND place >= 0) "
         "WHERE id = $1 AND place = 0 AND $3 = (SELECT count(*) FROM upload_chunks "
-        "WHERE upload = $1 AND sequence < $3) RETURNING 1",
-        values, 4, listing_ignore, NULL);
+        "WHERE upload = $1 AND sequence < $3)",
+        values, 4);
     if (status == DB_NONE)
         work->out->verdict = DATASET_INCOMPLETE;
     return status;
@@ -132,10 +131,10 @@ static enum db_status add_counts(struct db *db, const struct upload_summary *sum
 {
     struct db_value values[] = {db_text(staged->dataset), db_integer(summary->trajectories),
                                 db_integer(summary->transitions)};
-    return db_one(db,
-                  "UPDATE datasets SET trajectories = trajectories + $2, "
-                  "transitions = transitions + $3 WHERE id = $1 RETURNING 1",
-                  values, 3, listing_ignore, NULL);
+    return db_change(db,
+                     "UPDATE datasets SET trajectories = trajectories + $2, "
+                     "transitions = transitions + $3 WHERE id = $1",
+                     values, 3);
 }
 
 /* DB_NONE rolls back with the verdict in OUT. */
@@ -147,8 +146,7 @@ static enum db_status commit_upload(struct db *db, void *context)
     struct db_value values[] = {db_text(work->upload)};
     *work->out = (struct upload_outcome){.verdict = DATASET_UNKNOWN};
     enum db_status status =
-        db_one(db, "SELECT dataset, client FROM uploads WHERE id = $1 AND place = 0", values, 1,
-               see_staged, &staged);
+        table_find(db, &staged_table, "WHERE id = $1 AND place = 0", values, 1, &staged);
     if (status == DB_OK)
         status = datasets_find(db, staged.dataset, &before);
     if (status != DB_OK || before.state == DATASET_DELETED)
@@ -176,58 +174,72 @@ enum db_status uploads_commit(struct db *db, const char *upload,
     free(work.map);
     if (status == DB_NONE && out->verdict != DATASET_OK)
         return DB_OK;
-    return status == DB_NONE ? DB_FAILED : status;
+    return db_owed(status);
 }
 
 /* ---- reading */
 
 struct place {
-    char upload[ID_SIZE];
+    char id[ID_SIZE]; /* of the upload */
     int64_t place;
-    uint32_t chunks, expert_count;
-    uint32_t *experts; /* malloc'ed */
+    uint32_t chunks;
+    char *experts; /* the map: 32 bits for each expert of the upload, little endian */
+    size_t experts_size;
 };
 
-static enum db_status see_place(void *context, const struct db_row *row)
+static const struct column place_columns[] = {
+    COLUMN(place, id, TEXT),
+    COLUMN(place, place, INTEGER),
+    COLUMN(place, chunks, COUNT),
+    {"experts", COLUMN_BLOB, offsetof(struct place, experts), offsetof(struct place, experts_size),
+     NULL},
+};
+
+static const struct table places_table = TABLE("uploads", place, place_columns, 0);
+
+/* The map as numbers, in its own bytes. */
+static uint32_t *decode_map(struct place *place)
 {
-    struct place *out = context;
-    size_t size = 0;
-    const unsigned char *map = db_row_bytes(row, 3, &size);
-    out->place = db_row_integer(row, 1);
-    out->chunks = (uint32_t)db_row_integer(row, 2);
-    out->expert_count = (uint32_t)(size / 4);
-    out->experts = malloc(size + 4);
-    if (!out->experts || !db_row_copy(row, 0, out->upload, sizeof out->upload))
-        return DB_FAILED;
-    for (uint32_t i = 0; i < out->expert_count; i++, map += 4) {
-        out->experts[i] = (uint32_t)map[0] | (uint32_t)map[1] << 8 | (uint32_t)map[2] << 16 |
-                          (uint32_t)map[3] << 24;
+    const unsigned char *map = (const unsigned char *)place->experts;
+    uint32_t *numbers = (uint32_t *)(void *)place->experts;
+    for (size_t i = 0; i < place->experts_size / 4; i++, map += 4) {
+        numbers[i] = (uint32_t)map[0] | (uint32_t)map[1] << 8 | (uint32_t)map[2] << 16 |
+                     (uint32_t)map[3] << 24;
     }
-    return DB_OK;
+    return numbers;
 }
+
+struct chunk {
+    char *bytes;
+    size_t size;
+};
+
+static const struct column chunk_columns[] = {
+    {"bytes", COLUMN_BLOB, offsetof(struct chunk, bytes), offsetof(struct chunk, size), NULL},
+};
+
+static const struct table chunks_table = TABLE("upload_chunks", chunk, chunk_columns, 0);
 
 struct chunk_reader {
     upload_chunk_fn *each;
     void *context;
-    const struct place *place;
+    struct place *place;
     bool stopped;
 };
 
 static enum db_status read_chunks(struct db *db, struct chunk_reader *reader)
 {
-    const struct place *place = reader->place;
+    struct place *place = reader->place;
+    const uint32_t *experts = decode_map(place);
     for (uint32_t i = 0; i < place->chunks && !reader->stopped; i++) {
-        struct listing_bytes chunk = {0};
-        struct db_value values[] = {db_text(place->upload), db_integer(i)};
+        struct chunk chunk = {0};
+        struct db_value values[] = {db_text(place->id), db_integer(i)};
         enum db_status status =
-            db_one(db, "SELECT bytes FROM upload_chunks WHERE upload = $1 AND sequence = $2",
-                   values, 2, listing_copy_bytes, &chunk);
-        if (status != DB_OK) {
-            free(chunk.bytes);
+            table_find(db, &chunks_table, "WHERE upload = $1 AND sequence = $2", values, 2, &chunk);
+        if (status != DB_OK)
             return status;
-        }
-        reader->stopped = !reader->each(reader->context, chunk.bytes, chunk.size, place->experts,
-                                        place->expert_count);
+        reader->stopped = !reader->each(reader->context, chunk.bytes, chunk.size, experts,
+                                        (uint32_t)(place->experts_size / 4));
         free(chunk.bytes);
     }
     return DB_OK;
@@ -238,23 +250,23 @@ enum db_status uploads_read(struct db *db, const char *dataset, upload_chunk_fn 
 {
     struct dataset_row row;
     struct place place = {.place = 0};
+    int64_t last = 0;
     struct chunk_reader reader = {.each = each, .context = context, .place = &place};
     enum db_status status = DB_OK;
     while (status == DB_OK && !reader.stopped) {
         status = datasets_find(db, dataset, &row);
         if (status != DB_OK || row.state == DATASET_DELETED)
             return status == DB_OK ? DB_NONE : status;
-        struct db_value values[] = {db_text(dataset), db_integer(place.place)};
-        status = db_one(db,
-                        "SELECT id, place, chunks, experts FROM uploads WHERE dataset = $1 "
-                        "AND place > $2 ORDER BY place LIMIT 1",
-                        values, 2, see_place, &place);
+        struct db_value values[] = {db_text(dataset), db_integer(last)};
+        status = table_find(db, &places_table,
+                            "WHERE dataset = $1 AND place > $2 ORDER BY place LIMIT 1", values, 2,
+                            &place);
         if (status == DB_NONE)
             return DB_OK;
         if (status == DB_OK)
             status = read_chunks(db, &reader);
-        free(place.experts);
-        place.experts = NULL;
+        last = place.place;
+        table_done(&places_table, &place);
     }
     return status;
 }

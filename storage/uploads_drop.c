@@ -53,14 +53,13 @@ enum db_status uploads_abort(struct db *db, const char *upload)
     assert(!db_in_transaction(db));
     struct db_value values[] = {db_text(upload)};
     enum db_status status =
-        db_change(db, "UPDATE uploads SET place = -1 WHERE id = $1 AND place = 0 RETURNING 1",
-                  values, 1, listing_ignore, NULL);
+        db_change(db, "UPDATE uploads SET place = -1 WHERE id = $1 AND place = 0", values, 1);
     if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;
     return drop_all(db, upload);
 }
 
-static enum db_status see_id(void *context, const struct db_row *row)
+static enum db_status copy_id(void *context, const struct db_row *row)
 {
     return db_row_copy(row, 0, context, ID_SIZE) ? DB_OK : DB_FAILED;
 }
@@ -72,7 +71,7 @@ enum db_status uploads_sweep(struct db *db)
     while (status == DB_OK) {
         char upload[ID_SIZE];
         status = db_one(db, "SELECT id FROM uploads WHERE place <= 0 ORDER BY id LIMIT 1", NULL, 0,
-                        see_id, upload);
+                        copy_id, upload);
         if (status == DB_OK)
             status = drop_all(db, upload);
     }
@@ -87,18 +86,16 @@ enum db_status uploads_purge(struct db *db, bool *out_more)
     enum db_status status = db_one(db,
                                    "SELECT id FROM datasets WHERE state = 'deleted' "
                                    "AND purged = 0 ORDER BY id LIMIT 1",
-                                   NULL, 0, see_id, dataset);
+                                   NULL, 0, copy_id, dataset);
     if (status != DB_OK)
         return status == DB_NONE ? DB_OK : status;
     struct db_value values[] = {db_text(dataset)};
     status =
-        db_one(db, "SELECT id FROM uploads WHERE dataset = $1 LIMIT 1", values, 1, see_id, upload);
-    if (status == DB_OK) {
+        db_one(db, "SELECT id FROM uploads WHERE dataset = $1 LIMIT 1", values, 1, copy_id, upload);
+    if (status == DB_OK)
         status = uploads_drop_some(db, upload, out_more);
-    } else if (status == DB_NONE) {
-        status =
-            db_change(db, "UPDATE datasets SET purged = 1 WHERE id = $1", values, 1, NULL, NULL);
-    }
+    else if (status == DB_NONE)
+        status = db_change(db, "UPDATE datasets SET purged = 1 WHERE id = $1", values, 1);
     *out_more = status == DB_OK;
     return status;
 }

@@ -17,16 +17,12 @@ struct answer_row {
     int64_t created_ms;
 };
 
-/* The answer stored for CLIENT and KEY. DB_NONE: the key is new. Free with answer_done. To be asked
- * outside of a transaction or in a writing one, best before that changes anything: later it has to
- * look through all blocks that are new since this process last looked. */
+/* The answer stored for CLIENT and KEY. DB_NONE: the key is new. Free with answer_done. */
 enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out);
-void answer_done(struct answer_row *answer); /* frees the body; NULL body allowed */
 
-/* Learns of all answers that are stored, in a process that has not looked yet: some hundred
- * thousand may have to be read again, for which no call should wait. Outside of transactions. */
-enum db_status answers_recall(struct db *db);
+/* Frees the body; a NULL body is allowed. */
+void answer_done(struct answer_row *answer);
 
 /* Stores ANSWER, inside the transaction that does what it says. DB_NONE when the key was taken
  * meanwhile: roll back and replay. */

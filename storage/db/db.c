@@ -1,11 +1,11 @@
 /* The waist: one connection's transactions, savepoints and batches, over a driver. Stores,
  * connections and statements are in db_connection.c.
  *
- * DESIGN. A connection is idle, reading or writing. Writers hold the store's gate from before their
- * BEGIN until after their COMMIT. A transaction inside a transaction is a savepoint; they may all
- * bear one name, because SQL takes the innermost. In a hopeful batch there are none: a failure that
- * changed nothing needs no undoing, any other loses the batch. Some failures (a full disk, an I/O
- * error) make SQLite end the whole transaction: what follows would run outside of any, so the
+ * DESIGN. A connection is idle, reading or writing. Writers wait for their turn before
+ * BEGIN and keep it until after COMMIT. A transaction inside a transaction is a savepoint; they may
+ * all bear one name, because SQL takes the innermost. In a hopeful batch there are none: a failure
+ * that changed nothing needs no undoing, any other loses the batch. Some failures (a full disk, an
+ * I/O error) make SQLite end the whole transaction: what follows would run outside of any, so the
  * connection remembers the failure in `lost` and answers it to everything until the outermost end.
  */
 #include "storage/db/db_state.h"
@@ -16,19 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/db/db_keep.h"
 #include "storage/db/db_log.h"
-#include "storage/db/gate.h"
 
 #define TRANSACT_TRIES  4
 #define CAREFUL_BATCHES 64 /* with savepoints, after a hopeful one was lost */
 
 /* ---- transactions */
 
-static enum db_status fail(struct db *db, const char *text)
+static enum db_status db_refuse(struct db *db, const char *text)
 {
     snprintf(db->fault.text, sizeof db->fault.text, "%s", text);
     return DB_FAILED;
+}
+
+enum db_status db_owed(enum db_status status)
+{
+    return status == DB_NONE ? DB_FAILED : status;
 }
 
 bool db_in_transaction(const struct db *db)
@@ -36,91 +39,43 @@ bool db_in_transaction(const struct db *db)
     return db->mode != IDLE;
 }
 
-/* Changes of this connection so far, on rows and in memory. */
-static uint64_t changes(const struct db *db)
+static void wait_for_turn(struct db_store *store)
 {
-    return (uint64_t)db->driver->changes(db->connection) + db->kept_changes;
+    pthread_mutex_lock(&store->lock);
+    uint64_t number = store->next++;
+    while (store->serving != number)
+        pthread_cond_wait(&store->turn, &store->lock);
+    pthread_mutex_unlock(&store->lock);
 }
 
-static enum db_status begin(struct db *db, bool will_write)
+static void give_turn(struct db_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->serving++;
+    pthread_cond_broadcast(&store->turn);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static enum db_status transaction_begin(struct db *db, bool will_write)
 {
     assert(db->mode == IDLE);
     if (will_write)
-        gate_enter(&db->store->gate);
+        wait_for_turn(db->store);
     enum db_status status = db->driver->begin(db->connection, will_write, &db->fault);
     if (status != DB_OK) {
         if (will_write)
-            gate_leave(&db->store->gate);
-        return status == DB_NONE ? DB_FAILED : status;
+            give_turn(db->store);
+        return db_owed(status);
     }
     db->mode = will_write ? WRITING : READING;
     db->lost = DB_OK;
-    db->begun = changes(db);
     return DB_OK;
 }
 
-void *db_kept(struct db *db, const struct db_keeper *keeper)
-{
-    if (!db->hopeful || db->lost != DB_OK)
-        return NULL;
-    assert(keeper->place < DB_KEEPS);
-    if (!db->kept[keeper->place].rows) {
-        db->kept[keeper->place].rows = calloc(1, keeper->size);
-        db->kept[keeper->place].keeper = keeper;
-    }
-    assert(db->kept[keeper->place].keeper == keeper);
-    return db->kept[keeper->place].rows;
-}
-
-void db_keep_changed(struct db *db)
-{
-    db->kept_changes++;
-}
-
-bool db_unchanged(const struct db *db)
-{
-    return db->mode != WRITING || changes(db) == db->begun;
-}
-
-/* Writes what the batch kept; anything but DB_OK: the batch is lost. */
-static enum db_status write_kept(struct db *db)
-{
-    enum db_status status = db->lost;
-    for (unsigned i = 0; db->hopeful && status == DB_OK && i < DB_KEEPS; i++) {
-        const struct db_keeper *keeper = db->kept[i].keeper;
-        if (keeper && keeper->write) {
-            status = keeper->write(db, db->kept[i].rows);
-            status = db->lost != DB_OK ? db->lost : status;
-        }
-    }
-    return status == DB_NONE ? DB_FAILED : status;
-}
-
-static void forget_kept(struct db *db)
-{
-    for (unsigned i = 0; i < DB_KEEPS; i++)
-        if (db->kept[i].rows)
-            db->kept[i].keeper->forget(db, db->kept[i].rows);
-    db->keeps = false;
-}
-
-/* After the commit of a hopeful batch. */
-static void keep_on(struct db *db)
-{
-    for (unsigned i = 0; i < DB_KEEPS; i++)
-        if (db->kept[i].rows)
-            db->kept[i].keeper->committed(db, db->kept[i].rows);
-    db->keeps = db->driver->version != NULL;
-    if (db->keeps)
-        db->kept_at = db->driver->version(db->connection);
-    else
-        forget_kept(db);
-}
-
-static enum db_status finish(struct db *db, bool commit)
+static enum db_status transaction_end(struct db *db, bool commit)
 {
     assert(db->mode != IDLE);
-    enum db_status status = commit ? write_kept(db) : db->lost;
+    enum db_status status = db->lost;
     if (status == DB_OK && commit) {
         status = db->driver->commit(db->connection, &db->fault);
         assert(status != DB_NONE);
@@ -128,15 +83,11 @@ static enum db_status finish(struct db *db, bool commit)
         db->driver->rollback(db->connection);
     }
     enum mode mode = db->mode;
-    if (mode == WRITING && commit && status == DB_OK && db->hopeful)
-        keep_on(db);
-    else if (mode == WRITING)
-        forget_kept(db);
     db->mode = IDLE;
     db->lost = DB_OK;
     db->hopeful = false;
     if (mode == WRITING)
-        gate_leave(&db->store->gate);
+        give_turn(db->store);
     return status;
 }
 
@@ -144,11 +95,11 @@ static enum db_status transact_outer(struct db *db, db_work_fn *work, void *cont
 {
     enum db_status status = DB_RETRY;
     for (int attempt = 0; attempt < TRANSACT_TRIES && status == DB_RETRY; attempt++) {
-        status = begin(db, true);
+        status = transaction_begin(db, true);
         if (status != DB_OK)
             continue;
         status = work(db, context);
-        enum db_status end = finish(db, status == DB_OK);
+        enum db_status end = transaction_end(db, status == DB_OK);
         /* A transaction that was lost on the way kept nothing, whatever WORK made of it. */
         if (end != DB_OK)
             status = end;
@@ -172,12 +123,12 @@ static void undo_step(struct db *db)
 
 static enum db_status transact_hopeful(struct db *db, db_work_fn *work, void *context)
 {
-    uint64_t before = changes(db);
+    int64_t before = db->driver->changes(db->connection);
     if (db->lost != DB_OK)
         return db->lost;
     enum db_status status = work(db, context);
-    if (db->lost == DB_OK && status != DB_OK && changes(db) != before) {
-        (void)fail(db, "a request failed half way; its batch is run again with savepoints");
+    if (db->lost == DB_OK && status != DB_OK && db->driver->changes(db->connection) != before) {
+        (void)db_refuse(db, "a request failed half way; its batch is run again with savepoints");
         db->driver->rollback(db->connection);
         db->lost = DB_RETRY;
         db->careful = CAREFUL_BATCHES;
@@ -210,7 +161,7 @@ enum db_status db_transact(struct db *db, db_work_fn *work, void *context)
     case WRITING:
         return transact_inner(db, work, context);
     default:
-        return fail(db, "a change was asked for inside a reading transaction");
+        return db_refuse(db, "a change was asked for inside a reading transaction");
     }
 }
 
@@ -218,35 +169,33 @@ enum db_status db_view(struct db *db, db_work_fn *work, void *context)
 {
     if (db->mode != IDLE)
         return work(db, context);
-    enum db_status status = begin(db, false);
+    enum db_status status = transaction_begin(db, false);
     if (status != DB_OK)
         return status;
     status = work(db, context);
-    enum db_status end = finish(db, false);
+    enum db_status end = transaction_end(db, false);
     return end != DB_OK ? end : status;
 }
 
 enum db_status db_begin_batch(struct db *db, bool will_write)
 {
-    enum db_status status = begin(db, will_write);
+    enum db_status status = transaction_begin(db, will_write);
     if (status == DB_OK && will_write) {
         db->hopeful = db->careful == 0;
         db->careful -= db->careful > 0;
-        if (db->keeps && db->driver->version(db->connection) != db->kept_at)
-            forget_kept(db);
     }
     return status;
 }
 
 enum db_status db_commit_batch(struct db *db)
 {
-    return finish(db, true);
+    return transaction_end(db, true);
 }
 
 void db_rollback_batch(struct db *db)
 {
     if (db->mode != IDLE)
-        (void)finish(db, false);
+        (void)transaction_end(db, false);
 }
 
 /* ---- the log */

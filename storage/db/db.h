@@ -4,8 +4,8 @@
  * RETURNING, row values); a driver runs it. A store is one database shared by all threads of the
  * process, a db is one connection to it, used by one thread at a time.
  *
- * Writers of one process queue at the store's gate in the order they came, so that none sleeps in
- * the database's own back-off. A thread must not write through two connections at once. */
+ * Writers of one process queue in the order they came, so that none sleeps in the database's own
+ * back-off. A thread must not write through two connections at once. */
 #ifndef TACET_STORAGE_DB_DB_H
 #define TACET_STORAGE_DB_DB_H
 
@@ -47,7 +47,7 @@ struct db_value db_null(void);
 struct db_value db_integer(int64_t value);
 struct db_value db_real(double value);     /* must be finite: databases disagree about the rest */
 struct db_value db_text(const char *text); /* not NULL */
-struct db_value db_text_or_null(const char *text); /* NULL or "": SQL's NULL */
+struct db_value db_text_or_empty(const char *text); /* NULL: "" */
 struct db_value db_bytes(const void *data, size_t size);
 
 /* A row of a result; lives until the row function returns. */
@@ -108,9 +108,6 @@ struct db_driver {
     int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
-    /* A number that is another one as soon as this connection sees what was committed since, by
-     * whomever. NULL: the database cannot say. */
-    unsigned (*version)(void *connection);
     /* See db_log.h; all three NULL when the database has nothing of the kind. */
     void (*leave_log)(void *connection);
     size_t (*log_blocks)(const void *connection);
@@ -124,8 +121,9 @@ extern const struct db_driver db_driver_sqlite;
 struct db_store;
 struct db;
 
-/* A store for DRIVER and SETTINGS (copied, LOCATION included); opens nothing yet. NULL: memory. */
+/* A store for DRIVER and SETTINGS (copied, LOCATION included); opens nothing yet. */
 struct db_store *db_store_new(const struct db_driver *driver, const struct db_settings *settings);
+
 /* All its connections must be closed. NULL is allowed. */
 void db_store_free(struct db_store *store);
 
@@ -156,15 +154,17 @@ enum db_status db_run(struct db *db, const char *sql, const struct db_value *val
 enum db_status db_one(struct db *db, const char *sql, const struct db_value *values, unsigned count,
                       db_row_fn *each, void *context);
 
-/* A writing statement that must hit a row: DB_NONE when it changed none. Inside a transaction. It
- * costs less than RETURNING. */
-enum db_status db_hit(struct db *db, const char *sql, const struct db_value *values,
-                      unsigned count);
-
-/* A single writing statement: in the open transaction, or else in one of its own (at the gate).
- * With EACH, DB_NONE when no row came back (RETURNING); without, DB_OK. */
+/* A single writing statement, in the open transaction or else in one of its own. DB_NONE: it
+ * changed no row. */
 enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,
-                         unsigned count, db_row_fn *each, void *context);
+                         unsigned count);
+
+/* The same with RETURNING: DB_NONE when no row came back. */
+enum db_status db_change_one(struct db *db, const char *sql, const struct db_value *values,
+                             unsigned count, db_row_fn *each, void *context);
+
+/* STATUS where a row is owed: DB_NONE is then DB_FAILED. */
+enum db_status db_owed(enum db_status status);
 
 /* ---- transactions */
 

@@ -2,27 +2,22 @@
 #include "storage/db/db_state.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "memory/memory.h"
 
 /* ---- stores and connections */
 
 struct db_store *db_store_new(const struct db_driver *driver, const struct db_settings *settings)
 {
-    struct db_store *store = calloc(1, sizeof *store);
-    if (!store)
-        return NULL;
+    struct db_store *store = memory_new(1, sizeof *store);
     store->driver = driver;
     store->settings = *settings;
-    store->location = strdup(settings->location);
+    store->location = memory_copy_text(settings->location);
     store->settings.location = store->location;
-    if (!store->location || !gate_init(&store->gate)) {
-        free(store->location);
-        free(store);
-        return NULL;
-    }
     pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->turn, NULL);
     return store;
 }
 
@@ -30,37 +25,16 @@ void db_store_free(struct db_store *store)
 {
     if (!store)
         return;
-    for (unsigned i = 0; i < DB_SHARES; i++)
-        if (store->shared[i].what)
-            store->shared[i].sharer->free(store->shared[i].what);
+    pthread_cond_destroy(&store->turn);
     pthread_mutex_destroy(&store->lock);
-    gate_destroy(&store->gate);
     free(store->location);
     free(store);
-}
-
-void *db_shared(struct db *db, const struct db_sharer *sharer)
-{
-    struct db_store *store = db->store;
-    assert(sharer->place < DB_SHARES);
-    pthread_mutex_lock(&store->lock);
-    if (!store->shared[sharer->place].what) {
-        store->shared[sharer->place].sharer = sharer;
-        store->shared[sharer->place].what = sharer->make();
-    }
-    void *what = store->shared[sharer->place].what;
-    pthread_mutex_unlock(&store->lock);
-    return what;
 }
 
 enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ERROR_SIZE])
 {
     error[0] = '\0';
-    struct db *db = calloc(1, sizeof *db);
-    if (!db) {
-        snprintf(error, DB_ERROR_SIZE, "out of memory");
-        return DB_FAILED;
-    }
+    struct db *db = memory_new(1, sizeof *db);
     db->store = store;
     db->driver = store->driver;
     enum db_status status = db->driver->open(&store->settings, &db->connection, &db->fault);
@@ -79,8 +53,8 @@ void db_close(struct db *db)
         return;
     db_rollback_batch(db);
     db->driver->close(db->connection);
-    for (unsigned i = 0; i < DB_KEEPS; i++)
-        free(db->kept[i].rows);
+    for (unsigned i = 0; i < DB_SQL_TEXTS; i++)
+        free(db->texts[i].text);
     free(db);
 }
 
@@ -110,7 +84,7 @@ enum db_status db_run(struct db *db, const char *sql, const struct db_value *val
     enum db_status status =
         db->driver->run(db->connection, sql, values, count, each, context, &db->fault);
     if (status != DB_OK && db->mode != IDLE && !db->driver->in_transaction(db->connection)) {
-        db->lost = status == DB_NONE ? DB_FAILED : status;
+        db->lost = db_owed(status);
         return db->lost;
     }
     return status;
@@ -138,14 +112,6 @@ enum db_status db_one(struct db *db, const char *sql, const struct db_value *val
     return status == DB_OK && one.rows == 0 ? DB_NONE : status;
 }
 
-enum db_status db_hit(struct db *db, const char *sql, const struct db_value *values, unsigned count)
-{
-    assert(db->mode != IDLE);
-    int64_t before = db->driver->changes(db->connection);
-    enum db_status status = db_run(db, sql, values, count, NULL, NULL);
-    return status == DB_OK && db->driver->changes(db->connection) == before ? DB_NONE : status;
-}
-
 struct change {
     const char *sql;
     const struct db_value *values;
@@ -154,18 +120,45 @@ struct change {
     void *context;
 };
 
-static enum db_status do_change(struct db *db, void *context)
+static enum db_status change_rows(struct db *db, void *context)
 {
     const struct change *c = context;
-    return !c->each ? db_run(db, c->sql, c->values, c->count, NULL, NULL)
-                    : db_one(db, c->sql, c->values, c->count, c->each, c->context);
+    int64_t before = db->driver->changes(db->connection);
+    enum db_status status = db_run(db, c->sql, c->values, c->count, NULL, NULL);
+    return status == DB_OK && db->driver->changes(db->connection) == before ? DB_NONE : status;
+}
+
+static enum db_status change_one(struct db *db, void *context)
+{
+    const struct change *c = context;
+    return db_one(db, c->sql, c->values, c->count, c->each, c->context);
 }
 
 enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,
-                         unsigned count, db_row_fn *each, void *context)
+                         unsigned count)
+{
+    struct change change = {sql, values, count, NULL, NULL};
+    return db->mode == WRITING ? change_rows(db, &change) : db_transact(db, change_rows, &change);
+}
+
+enum db_status db_change_one(struct db *db, const char *sql, const struct db_value *values,
+                             unsigned count, db_row_fn *each, void *context)
 {
     struct change change = {sql, values, count, each, context};
-    if (db->mode == WRITING)
-        return do_change(db, &change);
-    return db_transact(db, do_change, &change);
+    return db->mode == WRITING ? change_one(db, &change) : db_transact(db, change_one, &change);
+}
+
+struct db_sql *db_sql_of(struct db *db, const void *owner, const char *tail)
+{
+    size_t at = ((size_t)(uintptr_t)owner >> 4) + ((size_t)(uintptr_t)tail >> 2);
+    for (unsigned probe = 0; probe < DB_SQL_TEXTS; probe++) {
+        struct db_sql *place = &db->texts[(at + probe) & (DB_SQL_TEXTS - 1)];
+        if (!place->text || (place->owner == owner && place->tail == tail)) {
+            place->owner = owner;
+            place->tail = tail;
+            return place;
+        }
+    }
+    assert(!"more table statements than places");
+    abort();
 }

@@ -1,26 +1,33 @@
-/* What a store and a connection are inside: for db.c and db_connection.c alone. */
+/* What a store and a connection are inside: for the files of this room alone. */
 #ifndef TACET_STORAGE_DB_DB_STATE_H
 #define TACET_STORAGE_DB_DB_STATE_H
 
 #include <pthread.h>
 
+#include "memory/buffer.h"
 #include "storage/db/db.h"
-#include "storage/db/db_keep.h"
-#include "storage/db/gate.h"
+
+#define DB_SQL_TEXTS 256 /* a power of two, well above the number of table statements */
 
 struct db_store {
     const struct db_driver *driver;
     struct db_settings settings;
     char *location;
-    struct gate gate;
-    pthread_mutex_t lock; /* of what is shared */
-    struct {
-        const struct db_sharer *sharer;
-        void *what; /* made at the first use */
-    } shared[DB_SHARES];
+    /* Writers take a number and are served in turn. */
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint64_t next, serving;
 };
 
 enum mode { IDLE, READING, WRITING };
+
+/* The text of a statement that is put together: see table.c. */
+struct db_sql {
+    const void *owner;
+    const char *tail;
+    char *text; /* NULL: not yet */
+    size_t size;
+};
 
 struct db {
     struct db_store *store;
@@ -28,17 +35,13 @@ struct db {
     void *connection;
     struct db_fault fault;
     enum mode mode;
-    enum db_status lost;   /* not DB_OK: the transaction ended early, by this */
-    bool hopeful;          /* in a batch without savepoints */
-    uint64_t kept_changes; /* made in memory so far */
-    uint64_t begun;        /* changes before the open transaction */
-    unsigned careful;      /* batches to come that take savepoints */
-    bool keeps;            /* what is kept was true when the database had the version KEPT_AT */
-    unsigned kept_at;
-    struct {
-        const struct db_keeper *keeper;
-        void *rows; /* made at the first use */
-    } kept[DB_KEEPS];
+    enum db_status lost; /* not DB_OK: the transaction ended early, by this */
+    bool hopeful;        /* in a batch without savepoints */
+    unsigned careful;    /* batches to come that take savepoints */
+    struct db_sql texts[DB_SQL_TEXTS];
 };
+
+/* The place of the text that belongs to OWNER and the literal TAIL (or NULL). */
+struct db_sql *db_sql_of(struct db *db, const void *owner, const char *tail);
 
 #endif

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
 #include "storage/db/db.h"
-#include "storage/db/log_gather.h"
 #include "storage/db/schema_sqlite.h"
 #include "storage/db/sqlite_file.h"
 #include "storage/db/sqlite_values.h"
@@ -42,7 +42,7 @@ struct connection {
 
 /* ---- what went wrong */
 
-static enum db_status outcome(int code)
+static enum db_status outcome_of(int code)
 {
     if (code == SQLITE_IOERR_SHMSIZE)
         return DB_FULL; /* the log's index could not grow */
@@ -62,13 +62,13 @@ static enum db_status outcome(int code)
     }
 }
 
-static enum db_status explain(struct connection *connection, const char *doing,
-                              struct db_fault *fault)
+static enum db_status connection_explain(struct connection *connection, const char *doing,
+                                         struct db_fault *fault)
 {
     int code = sqlite3_extended_errcode(connection->handle);
     snprintf(fault->text, sizeof fault->text, "%s: %.*s (sqlite %d)", doing, SQLITE_FILE_TEXT_SIZE,
              sqlite3_errmsg(connection->handle), code);
-    enum db_status status = outcome(code);
+    enum db_status status = outcome_of(code);
     if ((code & 0xff) == SQLITE_IOERR && status == DB_FAILED) {
         /* What a later fsync says of pages that an earlier one lost cannot be believed. */
         connection->broken = connection->broken || code == SQLITE_IOERR_FSYNC ||
@@ -80,7 +80,7 @@ static enum db_status explain(struct connection *connection, const char *doing,
 
 /* ---- opening */
 
-static int checkpoint(struct connection *connection, int *out_log, int *out_done)
+static int checkpoint_now(struct connection *connection, int *out_log, int *out_done)
 {
     int code = sqlite3_wal_checkpoint_v2(connection->handle, "main", SQLITE_CHECKPOINT_PASSIVE,
                                          out_log, out_done);
@@ -96,16 +96,11 @@ static int after_commit(void *context, sqlite3 *handle, const char *name, int pa
     (void)name;
     connection->log_pages = (size_t)pages;
     if (pages >= (connection->leaves_log ? NEGLECTED_PAGES : CHECKPOINT_PAGES))
-        (void)checkpoint(connection, NULL, NULL);
+        (void)checkpoint_now(connection, NULL, NULL);
     return SQLITE_OK;
 }
 
-static void after_rollback(void *handle)
-{
-    log_gather_rolled_back(handle);
-}
-
-static bool configure(struct connection *connection, const struct db_settings *settings)
+static bool connection_configure(struct connection *connection, const struct db_settings *settings)
 {
     sqlite3 *handle = connection->handle;
     long long application = 0;
@@ -130,7 +125,6 @@ static bool configure(struct connection *connection, const struct db_settings *s
     if (ok && settings->max_pages > 0)
         ok = sqlite_pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
     sqlite3_wal_hook(handle, after_commit, connection);
-    sqlite3_rollback_hook(handle, after_rollback, handle);
     return ok;
 }
 
@@ -152,18 +146,16 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     enum db_status status = sqlite_file_find(settings->location, &empty, fault);
     if (status != DB_OK)
         return status;
-    struct connection *connection = calloc(1, sizeof *connection);
-    if (!connection)
-        return sqlite_file_refuse(fault, settings->location, "out of memory");
+    struct connection *connection = memory_new(1, sizeof *connection);
     /* Counting every allocation under one lock is a twentieth of a query. Refused, which is fine,
      * once the process has opened a database. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(settings->location, &connection->handle, flags, log_gather_name());
+    int code = sqlite3_open_v2(settings->location, &connection->handle, flags, NULL);
     if (code == SQLITE_OK && !empty)
         status = sqlite_file_inspect(connection->handle, settings->location, fault);
-    if (status == DB_OK && (code != SQLITE_OK || !configure(connection, settings)))
-        status = explain(connection, "cannot open the database", fault);
+    if (status == DB_OK && (code != SQLITE_OK || !connection_configure(connection, settings)))
+        status = connection_explain(connection, "cannot open the database", fault);
     if (status != DB_OK) {
         driver_close(connection);
         return status;
@@ -220,7 +212,7 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
     struct connection *connection = pointer;
     struct statement *statement = statement_of(connection, sql);
     if (!statement)
-        return explain(connection, "prepare", fault);
+        return connection_explain(connection, "prepare", fault);
     sqlite3_stmt *stmt = statement->stmt;
     assert(!sqlite3_stmt_busy(stmt));
     int code = SQLITE_OK;
@@ -238,7 +230,7 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
         }
     }
     if (code != SQLITE_DONE)
-        status = explain(connection, "run", fault);
+        status = connection_explain(connection, "run", fault);
     sqlite3_reset(stmt);
     fault->broken = fault->broken || connection->broken;
     return status;
@@ -247,14 +239,6 @@ static enum db_status driver_run(void *pointer, const char *sql, const struct db
 static int64_t driver_changes(void *pointer)
 {
     return sqlite3_total_changes64(((struct connection *)pointer)->handle);
-}
-
-static unsigned driver_version(void *pointer)
-{
-    unsigned version = 0;
-    sqlite3_file_control(((struct connection *)pointer)->handle, "main", SQLITE_FCNTL_DATA_VERSION,
-                         &version);
-    return version;
 }
 
 /* ---- transactions */
@@ -282,7 +266,7 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
     struct connection *connection = pointer;
     struct statement *statement = statement_of(connection, "COMMIT");
     if (!statement || sqlite3_step(statement->stmt) != SQLITE_DONE) {
-        enum db_status status = explain(connection, "commit", fault);
+        enum db_status status = connection_explain(connection, "commit", fault);
         if (statement)
             sqlite3_reset(statement->stmt);
         driver_rollback(connection);
@@ -309,9 +293,9 @@ static enum db_status driver_checkpoint(void *pointer, size_t *out_left, struct 
 {
     struct connection *connection = pointer;
     int log = -1, done = -1;
-    int code = checkpoint(connection, &log, &done);
+    int code = checkpoint_now(connection, &log, &done);
     *out_left = log > done ? (size_t)(log - done) : 0;
-    return code == SQLITE_OK ? DB_OK : explain(connection, "checkpoint", fault);
+    return code == SQLITE_OK ? DB_OK : connection_explain(connection, "checkpoint", fault);
 }
 
 const struct db_driver db_driver_sqlite = {
@@ -325,7 +309,6 @@ const struct db_driver db_driver_sqlite = {
     .run = driver_run,
     .changes = driver_changes,
     .in_transaction = driver_in_transaction,
-    .version = driver_version,
     .leave_log = driver_leave_log,
     .log_blocks = driver_log_blocks,
     .checkpoint = driver_checkpoint,

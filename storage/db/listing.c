@@ -17,22 +17,34 @@ enum db_status listing_integer(void *context, const struct db_row *row)
     return DB_OK;
 }
 
-char *listing_duplicate(const void *bytes, size_t size)
+struct bytes_out {
+    void **bytes;
+    size_t *size;
+};
+
+static enum db_status copy_bytes(void *context, const struct db_row *row)
 {
-    char *copy = size == SIZE_MAX ? NULL : malloc(size + 1);
-    if (copy) {
-        memcpy(copy, bytes, size);
-        copy[size] = '\0';
-    }
-    return copy;
+    const struct bytes_out *out = context;
+    size_t size;
+    const void *bytes = db_row_bytes(row, 0, &size);
+    char *copy = malloc(size + 1); /* a user has chosen the size */
+    if (!copy)
+        return DB_FAILED;
+    memcpy(copy, bytes, size);
+    copy[size] = '\0';
+    *out->bytes = copy;
+    if (out->size)
+        *out->size = size;
+    return DB_OK;
 }
 
-enum db_status listing_copy_bytes(void *context, const struct db_row *row)
+enum db_status listing_bytes(struct db *db, const char *sql, const char *id, void **out,
+                             size_t *out_size)
 {
-    struct listing_bytes *out = context;
-    const void *bytes = db_row_bytes(row, 0, &out->size);
-    out->bytes = listing_duplicate(bytes, out->size);
-    return !out->bytes ? DB_FAILED : DB_OK;
+    struct bytes_out to = {out, out_size};
+    struct db_value values[] = {db_text(id)};
+    *out = NULL;
+    return db_one(db, sql, values, 1, copy_bytes, &to);
 }
 
 enum db_status listing_end(enum db_status status)

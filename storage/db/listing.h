@@ -18,18 +18,12 @@ enum db_status listing_ignore(void *context, const struct db_row *row);
 /* Reads column 0 as an integer into the int64_t at CONTEXT. */
 enum db_status listing_integer(void *context, const struct db_row *row);
 
-/* Copies column 0 into malloc'ed memory with a NUL behind it. */
-struct listing_bytes {
-    void *bytes; /* NULL until a row was seen */
-    size_t size;
-};
-enum db_status listing_copy_bytes(void *context, const struct db_row *row);
+/* Gives the one value of a SELECT whose $1 is ID, with a NUL behind it that *out_size does not
+ * count (OUT_SIZE may be NULL). The caller frees it. DB_NONE: no row. */
+enum db_status listing_bytes(struct db *db, const char *sql, const char *id, void **out,
+                             size_t *out_size);
 
-/* Copies SIZE bytes, with a NUL behind them; NULL: memory. */
-char *listing_duplicate(const void *bytes, size_t size);
-
-/* A row function that stopped a list because its caller had seen enough gives DB_NONE; to the
- * caller that is success. */
+/* STATUS where no row is as good as one: DB_NONE is then DB_OK. */
 enum db_status listing_end(enum db_status status);
 
 #endif

@@ -1,6 +1,8 @@
 /* Small named values. */
 #include "storage/db/meta.h"
 
+#include "storage/db/listing.h"
+
 struct text_out {
     char *out;
     size_t size;
@@ -22,8 +24,8 @@ enum db_status meta_get(struct db *db, const char *name, char *out, size_t size)
 enum db_status meta_set(struct db *db, const char *name, const char *value)
 {
     struct db_value values[] = {db_text(name), db_text(value)};
-    return db_change(db,
-                     "INSERT INTO meta (name, value) VALUES ($1, $2) "
-                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                     values, 2, NULL, NULL);
+    return listing_end(db_change(db,
+                                 "INSERT INTO meta (name, value) VALUES ($1, $2) "
+                                 "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                                 values, 2));
 }

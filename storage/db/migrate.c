@@ -2,26 +2,16 @@
 #include "storage/db/migrate.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "storage/db/listing.h"
 
 struct migration {
-    int version; /* that the database has */
-    int target;
+    int64_t version; /* that the database has */
+    int64_t target;
+    const struct migrate_step *steps;
+    unsigned count;
+    char *error;
 };
-
-static enum db_status see_version(void *context, const struct db_row *row)
-{
-    ((struct migration *)context)->version = (int)db_row_integer(row, 0);
-    return DB_OK;
-}
-
-int migrate_version(const struct db_driver *driver)
-{
-    int version = 0;
-    while (driver->migrations[version])
-        version++;
-    return version;
-}
 
 static enum db_status read_version(struct db *db, struct migration *m)
 {
@@ -30,8 +20,17 @@ static enum db_status read_version(struct db *db, struct migration *m)
     enum db_status status = db_run(db, create, NULL, 0, NULL, NULL);
     if (status != DB_OK)
         return status;
-    return db_one(db, "SELECT coalesce(max(version), 0) FROM schema_versions", NULL, 0, see_version,
-                  m);
+    return db_one(db, "SELECT coalesce(max(version), 0) FROM schema_versions", NULL, 0,
+                  listing_integer, &m->version);
+}
+
+static enum db_status run_steps(struct db *db, const struct migration *m, int64_t version)
+{
+    enum db_status status = DB_OK;
+    for (unsigned i = 0; i < m->count && status == DB_OK; i++)
+        if (m->steps[i].version == version)
+            status = m->steps[i].work(db, m->error);
+    return db_owed(status);
 }
 
 /* Reads the version again under the writer's lock: another process may have been here. Gives
@@ -47,27 +46,35 @@ static enum db_status apply_next(struct db *db, void *context)
     const char *const *statements = db_driver_of(db)->migrations[m->version];
     for (; *statements; statements++)
         if ((status = db_run(db, *statements, NULL, 0, NULL, NULL)) != DB_OK)
-            return status;
+            return db_owed(status);
+    status = run_steps(db, m, m->version + 1);
+    if (status != DB_OK)
+        return status;
     struct db_value next[] = {db_integer(m->version + 1)};
     return db_run(db, "INSERT INTO schema_versions (version) VALUES ($1)", next, 1, NULL, NULL);
 }
 
-enum db_status migrate(struct db *db, char error[DB_ERROR_SIZE])
+enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,
+                       char error[DB_ERROR_SIZE])
 {
-    struct migration m = {.target = migrate_version(db_driver_of(db))};
+    struct migration m = {.steps = steps, .count = count, .error = error};
     enum db_status status = DB_OK;
     error[0] = '\0';
+    while (db_driver_of(db)->migrations[m.target])
+        m.target++;
     while (status == DB_OK)
         status = db_transact(db, apply_next, &m);
     if (status != DB_NONE) {
-        snprintf(error, DB_ERROR_SIZE, "the schema could not be set up: %.200s", db_last_error(db));
+        if (error[0] == '\0')
+            snprintf(error, DB_ERROR_SIZE, "the schema could not be set up: %.200s",
+                     db_last_error(db));
         return status;
     }
     if (m.version > m.target) {
         snprintf(error, DB_ERROR_SIZE,
                  "the database has schema version %d, newer than this program's %d; "
                  "it was left as it is",
-                 m.version, m.target);
+                 (int)m.version, (int)m.target);
         return DB_FAILED;
     }
     return DB_OK;

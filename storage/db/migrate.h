@@ -4,13 +4,19 @@
 
 #include "storage/db/db.h"
 
-/* Applies the migrations that are missing, each in its own transaction together with its version
- * number, so that a crash between two is continued later. A database whose version is newer than
- * the program's is DB_FAILED with a sentence in ERROR and is not touched. Doing it twice, or from
- * two processes, is harmless. */
-enum db_status migrate(struct db *db, char error[DB_ERROR_SIZE]);
+/* Work in C that belongs to VERSION and runs behind its statements, in their transaction. Not
+ * DB_OK: ERROR may hold a sentence, and the version is not applied. */
+struct migrate_step {
+    int version;
+    enum db_status (*work)(struct db *db, char error[DB_ERROR_SIZE]);
+};
 
-/* The version this program's schema has with DRIVER. */
-int migrate_version(const struct db_driver *driver);
+/* Applies the migrations that are missing, each in its own transaction together with its steps and
+ * its version number, so that a crash between two is continued later. COUNT STEPS. A database whose
+ * version is newer than the program's is DB_FAILED with a sentence in ERROR and is not touched.
+ * Doing it twice, or from two processes, is harmless. storage/upgrade.h has this program's steps.
+ */
+enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,
+                       char error[DB_ERROR_SIZE]);
 
 #endif

@@ -396,5 +396,6 @@ static const char *const version_9[] = {
 };
 
 const char *const *const schema_sqlite[] = {
-    version_1, version_2, version_3, version_4,        version_5,        version_6,
-    version_7, version_8, version_9, schema_sqlite_10, schema_sqlite_11, NULL};
+    version_1,        version_2,        version_3,        version_4, version_5,
+    version_6,        version_7,        version_8,        version_9, schema_sqlite_10,
+    schema_sqlite_11, schema_sqlite_12, schema_sqlite_13, NULL};

@@ -7,5 +7,7 @@ extern const char *const *const schema_sqlite[];
 
 extern const char *const schema_sqlite_10[]; /* schema_sqlite_later.c, for that array */
 extern const char *const schema_sqlite_11[];
+extern const char *const schema_sqlite_12[];
+extern const char *const schema_sqlite_13[];
 
 #endif

@@ -42,3 +42,42 @@ const char *const schema_sqlite_11[] = {
     " BEGIN SELECT RAISE(ABORT, 'new answers go to answer_blocks'); END",
     NULL,
 };
+
+/* Entries and answers as rows. storage/upgrade.c copies what the tables of before hold, behind
+ * these statements; the version after this one drops those. */
+const char *const schema_sqlite_12[] = {
+    "CREATE TABLE ledger_entries ("
+    " account TEXT NOT NULL,"
+    " sequence INTEGER NOT NULL," /* 1, 2, ... without gaps */
+    " time_ms INTEGER NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " limit_units INTEGER NOT NULL," /* the six effects: an account's balances are their sums */
+    " spent_units INTEGER NOT NULL,"
+    " held_units INTEGER NOT NULL,"
+    " limit_delta INTEGER NOT NULL,"
+    " spent_delta INTEGER NOT NULL,"
+    " held_delta INTEGER NOT NULL,"
+    " epsilon REAL NOT NULL,"
+    " delta REAL NOT NULL,"
+    " client TEXT NOT NULL,"
+    " resource TEXT NOT NULL,"
+    " event TEXT NOT NULL,"
+    " hash BLOB NOT NULL,"
+    " PRIMARY KEY (account, sequence)) STRICT, WITHOUT ROWID",
+    "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END",
+    "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END",
+    "DROP TRIGGER answers_closed",
+    NULL,
+};
+
+const char *const schema_sqlite_13[] = {
+    "DROP TABLE ledger_blocks",
+    "DROP TABLE answer_blocks",
+    "DROP TABLE answer_places",
+    "DROP TABLE answers_filed",
+    "DROP INDEX ledger_accounts_by_number",
+    "ALTER TABLE ledger_accounts DROP COLUMN number",
+    NULL,
+};

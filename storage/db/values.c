@@ -27,9 +27,9 @@ struct db_value db_text(const char *text)
     return (struct db_value){.type = DB_TEXT, .data = text, .size = strlen(text)};
 }
 
-struct db_value db_text_or_null(const char *text)
+struct db_value db_text_or_empty(const char *text)
 {
-    return !text || text[0] == '\0' ? db_null() : db_text(text);
+    return db_text(!text ? "" : text);
 }
 
 struct db_value db_bytes(const void *data, size_t size)

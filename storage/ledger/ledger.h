@@ -19,7 +19,6 @@
 #define LEDGER_UNIT_SIZE   24
 #define LEDGER_CHARGE_MAX  8    /* accounts in one charge */
 #define LEDGER_EVENT_BYTES 8192 /* of an entry's event text, which has no control characters */
-#define LEDGER_KIND_SIZE   8    /* of a kind's name, its NUL included */
 
 /* ---- accounts */
 
@@ -28,7 +27,6 @@ const char *ledger_kind_name(enum ledger_kind kind); /* "dataset", "teacher", "c
 
 struct ledger_account {
     char id[ID_SIZE]; /* acc_ */
-    int64_t number;   /* 1, 2, ...: how entries name it in this database */
     enum ledger_kind kind;
     char resource[ID_SIZE];      /* the dataset or teacher */
     char client[ID_SIZE];        /* whose budget it is, for LEDGER_CLIENT; else "" */

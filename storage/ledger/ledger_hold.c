@@ -9,6 +9,25 @@
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_post.h"
 
+struct held {
+    char account[ID_SIZE];
+    int64_t units, delta_units;
+};
+
+static const struct column held_columns[] = {
+    COLUMN(held, account, TEXT),
+    COLUMN(held, units, INTEGER),
+    COLUMN(held, delta_units, INTEGER),
+};
+
+static const struct table holds_table =
+    TABLE("ledger_holds", held, held_columns, TABLE_ALL(held_columns));
+
+struct held_list {
+    unsigned count;
+    struct held held[LEDGER_CHARGE_MAX];
+};
+
 static enum db_status hold_exists(struct db *db, const char *hold, bool *out_exists)
 {
     struct db_value values[] = {db_text(hold)};
@@ -31,13 +50,10 @@ static enum db_status hold_part(struct db *db, const struct ledger_charge *charg
     enum db_status status = ledger_post(db, &part->account, &entry);
     if (status != DB_OK)
         return status;
-    struct db_value values[] = {db_text(charge->resource), db_text(part->account.id),
-                                db_integer(part->requested_units),
-                                db_integer(part->requested_delta)};
-    return db_run(db,
-                  "INSERT INTO ledger_holds (hold, account, units, delta_units) "
-                  "VALUES ($1, $2, $3, $4)",
-                  values, 4, NULL, NULL);
+    struct held held = {.units = part->requested_units, .delta_units = part->requested_delta};
+    memcpy(held.account, part->account.id, ID_SIZE);
+    struct table_extra name = {"hold", db_text(charge->resource)};
+    return db_owed(table_insert(db, &holds_table, &held, &name, 1));
 }
 
 enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
@@ -57,35 +73,20 @@ enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
 
 /* ---- the amounts of a hold */
 
-struct held {
-    char account[ID_SIZE];
-    int64_t units, delta_units;
-};
-
-struct held_list {
-    unsigned count;
-    struct held held[LEDGER_CHARGE_MAX];
-};
-
-static enum db_status see_held(void *context, const struct db_row *row)
+static bool keep_held(void *context, const void *row)
 {
     struct held_list *list = context;
-    if (list->count == LEDGER_CHARGE_MAX)
-        return DB_FAILED;
-    struct held *held = &list->held[list->count++];
-    held->units = db_row_integer(row, 1);
-    held->delta_units = db_row_integer(row, 2);
-    return db_row_copy(row, 0, held->account, sizeof held->account) ? DB_OK : DB_FAILED;
+    assert(list->count < LEDGER_CHARGE_MAX);
+    list->held[list->count++] = *(const struct held *)row;
+    return true;
 }
 
 static enum db_status read_hold(struct db *db, const char *hold, struct held_list *out)
 {
     struct db_value values[] = {db_text(hold)};
     out->count = 0;
-    return db_run(db,
-                  "SELECT account, units, delta_units FROM ledger_holds "
-                  "WHERE hold = $1 AND ended = 0 ORDER BY account",
-                  values, 1, see_held, out);
+    return table_list(db, &holds_table, "WHERE hold = $1 AND ended = 0 ORDER BY account", values, 1,
+                      keep_held, out);
 }
 
 enum db_status ledger_hold_find(struct db *db, const char *hold, struct ledger_outcome *out)
@@ -102,7 +103,7 @@ enum db_status ledger_hold_find(struct db *db, const char *hold, struct ledger_o
         status = ledger_find(db, list.held[i].account, &part->account);
         out->count = i + 1;
     }
-    return status == DB_NONE ? DB_FAILED : status;
+    return db_owed(status);
 }
 
 /* ---- settling */
@@ -150,10 +151,10 @@ static enum db_status settle_part(struct db *db, const struct ledger_charge *cha
     if (status != DB_OK)
         return status;
     struct db_value values[] = {db_text(charge->resource), db_text(held->account)};
-    status = db_one(db,
-                    "UPDATE ledger_holds SET ended = 1 WHERE hold = $1 AND account = $2 "
-                    "AND ended = 0 RETURNING 1",
-                    values, 2, listing_ignore, NULL);
+    status = db_change(db,
+                       "UPDATE ledger_holds SET ended = 1 WHERE hold = $1 AND account = $2 "
+                       "AND ended = 0",
+                       values, 2);
     return status == DB_NONE ? DB_RETRY : status;
 }
 
@@ -171,5 +172,5 @@ enum db_status ledger_settle(struct db *db, const struct ledger_charge *charge,
         status = ledger_find(db, list.held[i].account, &out->parts[i].account);
     for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++)
         status = settle_part(db, charge, &list.held[i], &out->parts[i]);
-    return status == DB_NONE ? DB_FAILED : status;
+    return db_owed(status);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
-#include "storage/ledger/ledger_block.h"
 #include "storage/ledger/ledger_post.h"
 
 struct audit {
@@ -15,8 +14,8 @@ struct audit {
     struct ledger_account sums;    /* of the account in hand: id, balances, entries, head, budget */
     struct db *db;
     struct ledger_report *report;
-    int64_t blocks;
-    bool chained; /* no break of this account's chain was reported yet */
+    int64_t entries; /* that were seen, readable or not */
+    bool chained;    /* no break of this account's chain was reported yet */
 };
 
 static void report_fault(struct audit *audit, const char *account, int64_t sequence,
@@ -32,63 +31,65 @@ static void report_fault(struct audit *audit, const char *account, int64_t seque
     fault->sequence = sequence;
 }
 
-static void audit_entry(struct audit *audit, const struct ledger_entry *entry)
+/* Before the sums of the account move. */
+static void audit_place(struct audit *audit, struct ledger_entry *entry)
 {
-    struct ledger_account *sums = &audit->sums;
-    audit->report->entries++;
-    sums->entries++;
+    const struct ledger_account *sums = &audit->sums;
+    unsigned char hash[LEDGER_HASH_SIZE];
+    if (audit->chained && entry->sequence != sums->entries + 1) {
+        report_fault(audit, sums->id, entry->sequence,
+                     "an entry before this one is missing, or is there twice");
+        audit->chained = false;
+    }
+    memcpy(entry->previous_hash, sums->head, LEDGER_HASH_SIZE);
+    ledger_entry_hash(entry, hash);
+    if (audit->chained && memcmp(entry->hash, hash, LEDGER_HASH_SIZE) != 0)
+        report_fault(audit, sums->id, entry->sequence,
+                     "its hash is not that of what it says behind the entry before it");
     if ((entry->kind == LEDGER_ENTRY_OPEN) != (entry->sequence == 1))
         report_fault(audit, sums->id, entry->sequence, "opening stands in the wrong place");
-    if (!ledger_apply(sums, entry))
-        report_fault(audit, sums->id, entry->sequence, "breaks 0 <= spent + held <= limit");
-    if (entry->kind == LEDGER_ENTRY_OPEN || entry->kind == LEDGER_ENTRY_LIMIT) {
-        sums->epsilon = entry->epsilon;
-        sums->delta = entry->delta;
-    }
-    memcpy(sums->head, entry->hash, LEDGER_HASH_SIZE);
 }
 
-static enum db_status audit_block(void *context, const struct db_row *row)
+static enum db_status audit_entry(void *context, const struct db_row *row)
 {
     struct audit *audit = context;
     struct ledger_account *sums = &audit->sums;
-    struct ledger_block_reader reader;
-    audit->blocks++;
-    if (!ledger_block_open(&reader, row, sums->id)) {
+    struct ledger_entry entry;
+    audit->entries++;
+    if (!table_read(&ledger_entries_table, row, false, &entry)) {
         report_fault(audit, sums->id, sums->entries + 1, "the entry cannot be read");
         audit->chained = false;
         return DB_OK;
     }
-    if (audit->chained && reader.entry.sequence != sums->entries) {
-        report_fault(audit, sums->id, reader.entry.sequence + 1,
-                     "an entry before this one is missing, or is there twice");
-        audit->chained = false;
+    audit_place(audit, &entry);
+    audit->report->entries++;
+    sums->entries++;
+    if (!ledger_apply(sums, &entry))
+        report_fault(audit, sums->id, entry.sequence, "breaks 0 <= spent + held <= limit");
+    if (entry.kind == LEDGER_ENTRY_OPEN || entry.kind == LEDGER_ENTRY_LIMIT) {
+        sums->epsilon = entry.epsilon;
+        sums->delta = entry.delta;
     }
-    if (audit->chained && memcmp(reader.entry.hash, sums->head, LEDGER_HASH_SIZE) != 0) {
-        report_fault(audit, sums->id, reader.entry.sequence + 1,
-                     "does not follow the entry before it");
-    }
-    enum ledger_block_next next;
-    while ((next = ledger_block_next(&reader)) == LEDGER_BLOCK_ENTRY)
-        audit_entry(audit, &reader.entry);
-    if (next == LEDGER_BLOCK_BROKEN) {
-        report_fault(audit, sums->id, reader.entry.sequence, "the entry cannot be read");
-        audit->chained = false;
-    }
+    memcpy(sums->head, entry.hash, LEDGER_HASH_SIZE);
     return DB_OK;
 }
 
-static enum db_status see_held(void *context, const struct db_row *row)
-{
-    int64_t *numbers = context;
-    numbers[0] = db_row_integer(row, 0);
-    numbers[1] = db_row_integer(row, 1);
-    numbers[2] = db_row_integer(row, 2);
-    return DB_OK;
-}
+struct open_holds {
+    int64_t units, delta_units, count;
+};
+
+static const struct column open_holds_columns[] = {
+    {"coalesce(sum(units), 0)", COLUMN_INTEGER, offsetof(struct open_holds, units), 0, NULL},
+    {"coalesce(sum(delta_units), 0)", COLUMN_INTEGER, offsetof(struct open_holds, delta_units), 0,
+     NULL},
+    {"count(*)", COLUMN_INTEGER, offsetof(struct open_holds, count), 0, NULL},
+};
+
+static const struct table open_holds_table =
+    TABLE("ledger_holds", open_holds, open_holds_columns, 0);
 
 /* SUMS are what the entries say, ACCOUNT what the row says. */
-static void compare(struct audit *audit, const struct ledger_account *account)
+static void compare_account(struct audit *audit, const struct ledger_account *account)
 {
     const struct ledger_account *sums = &audit->sums;
     if (account->spent_units != sums->spent_units || account->spent_delta != sums->spent_delta)
@@ -108,7 +109,7 @@ static enum db_status audit_account(void *context, const struct db_row *row)
     struct audit *audit = context;
     struct ledger_account account;
     audit->report->accounts++;
-    if (!ledger_account_read(row, &account)) {
+    if (!table_read(&ledger_accounts_table, row, false, &account)) {
         report_fault(audit, db_row_text(row, 0), 0, "the account cannot be read");
         return DB_OK;
     }
@@ -116,23 +117,20 @@ static enum db_status audit_account(void *context, const struct db_row *row)
     memcpy(audit->sums.id, account.id, ID_SIZE);
     ledger_genesis(&account, audit->sums.head);
     audit->chained = true;
-    struct db_value number[] = {db_integer(account.number)};
     struct db_value values[] = {db_text(account.id)};
-    enum db_status status = db_run(audit->db,
-                                   "SELECT " LEDGER_BLOCK_COLUMNS " FROM ledger_blocks "
-                                   "WHERE account = $1 ORDER BY first",
-                                   number, 1, audit_block, audit);
+    enum db_status status =
+        table_rows(audit->db, &ledger_entries_table, "WHERE account = $1 ORDER BY sequence", values,
+                   1, audit_entry, audit);
     if (status != DB_OK)
         return status;
-    compare(audit, &account);
-    int64_t held[3] = {0};
-    status = db_one(audit->db,
-                    "SELECT coalesce(sum(units), 0), coalesce(sum(delta_units), 0), count(*) "
-                    "FROM ledger_holds WHERE account = $1 AND ended = 0",
-                    values, 1, see_held, held);
-    if (status == DB_OK && (held[0] != account.held_units || held[1] != account.held_delta))
+    compare_account(audit, &account);
+    struct open_holds held = {0};
+    status = table_find(audit->db, &open_holds_table, "WHERE account = $1 AND ended = 0", values, 1,
+                        &held);
+    if (status == DB_OK &&
+        (held.units != account.held_units || held.delta_units != account.held_delta))
         report_fault(audit, account.id, 0, "what is held is not the sum of the open holds");
-    audit->report->open_holds += held[2];
+    audit->report->open_holds += held.count;
     crypto_generichash_update(&audit->head, (const unsigned char *)account.id, ID_SIZE);
     crypto_generichash_update(&audit->head, account.head, LEDGER_HASH_SIZE);
     return status;
@@ -142,19 +140,15 @@ static enum db_status audit_all(struct db *db, void *context)
 {
     struct ledger_report *report = context;
     struct audit audit = {.db = db, .report = report};
-    int64_t blocks = 0;
+    int64_t entries = 0;
     *report = (struct ledger_report){0};
     crypto_generichash_init(&audit.head, NULL, 0, LEDGER_HASH_SIZE);
-    enum db_status status = ledger_desk_write(db);
-    if (status != DB_OK)
-        return status;
-    status = db_run(db, "SELECT " LEDGER_ACCOUNT_COLUMNS " FROM ledger_accounts ORDER BY id", NULL,
-                    0, audit_account, &audit);
-    if (status == DB_OK) {
+    enum db_status status =
+        table_rows(db, &ledger_accounts_table, "ORDER BY id", NULL, 0, audit_account, &audit);
+    if (status == DB_OK)
         status =
-            db_one(db, "SELECT count(*) FROM ledger_blocks", NULL, 0, listing_integer, &blocks);
-    }
-    if (status == DB_OK && blocks != audit.blocks)
+            db_one(db, "SELECT count(*) FROM ledger_entries", NULL, 0, listing_integer, &entries);
+    if (status == DB_OK && entries != audit.entries)
         report_fault(&audit, "", 0, "there are entries that belong to no account");
     crypto_generichash_final(&audit.head, report->head, LEDGER_HASH_SIZE);
     return status;

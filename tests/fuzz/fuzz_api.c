@@ -16,7 +16,7 @@
 #include "api/api.h"
 #include "api/books/client_create.h"
 #include "storage/db/db.h"
-#include "storage/db/migrate.h"
+#include "storage/upgrade.h"
 
 #define HEADERS_MAX 12
 #define ROLES       6
@@ -209,7 +209,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                                     .version = "fuzz"};
     service.store = db_store_new(&db_driver_sqlite, &database);
     if (service.store == NULL || db_open(service.store, &service.db, error) != DB_OK ||
-        migrate(service.db, error) != DB_OK || (service.app = api_open(&settings)) == NULL)
+        storage_upgrade(service.db, error) != DB_OK || (service.app = api_open(&settings)) == NULL)
         abort();
     for (int i = 0; i < ROLES; i++) {
         char token[160];

@@ -12,7 +12,7 @@
 
 #include "api/books/client_create.h"
 #include "api/wire/problem.h"
-#include "storage/db/migrate.h"
+#include "storage/upgrade.h"
 
 #define RESPONSES_MAX 20000
 #define TOKENS_MAX    64
@@ -71,7 +71,7 @@ static struct fixture *open_service(const struct db_driver *driver,
     fixture->store = db_store_new(driver, &database);
     cr_assert(fixture->store != NULL);
     cr_assert(db_open(fixture->store, &fixture->db, error) == DB_OK, "%s", error);
-    cr_assert(migrate(fixture->db, error) == DB_OK, "%s", error);
+    cr_assert(storage_upgrade(fixture->db, error) == DB_OK, "%s", error);
     default_settings(&settings);
     if (change != NULL)
         change(&settings);

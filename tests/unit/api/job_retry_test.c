@@ -256,9 +256,8 @@ Test(job_retry, damaged_data_end_a_resumed_job_at_its_price)
 {
     struct fixture *f = fixture_open_failing();
     struct paused paused = pause_one(f);
-    cr_assert_eq(
-        db_change(fixture_db(f), "UPDATE uploads SET experts = zeroblob(0)", NULL, 0, NULL, NULL),
-        DB_OK);
+    cr_assert_eq(db_change(fixture_db(f), "UPDATE uploads SET experts = zeroblob(0)", NULL, 0),
+                 DB_OK);
     cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", paused.job);
     cr_assert_str_eq(response_text(job, "/error/type"), "/problems/data-unreadable");
@@ -270,8 +269,7 @@ Test(job_retry, an_expert_beyond_the_datasets_is_damage)
 {
     struct fixture *f = fixture_open_failing();
     struct paused paused = pause_one(f);
-    cr_assert_eq(db_change(fixture_db(f), "UPDATE datasets SET experts = 5", NULL, 0, NULL, NULL),
-                 DB_OK);
+    cr_assert_eq(db_change(fixture_db(f), "UPDATE datasets SET experts = 5", NULL, 0), DB_OK);
     cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
     cr_assert_str_eq(response_text(fixture_get(f, "steward", paused.job), "/state"), "failed");
     fixture_close(f);

@@ -303,8 +303,7 @@ Test(jobs, fail_and_pay_nothing_when_the_data_are_damaged)
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
     expect_status(made, 202);
     cr_assert_eq(db_change(fixture_db(f),
-                           "UPDATE upload_chunks SET bytes = zeroblob(length(bytes))", NULL, 0,
-                           NULL, NULL),
+                           "UPDATE upload_chunks SET bytes = zeroblob(length(bytes))", NULL, 0),
                  DB_OK);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job = domain_job(f, made);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "storage/db/db.h"
-#include "storage/db/migrate.h"
+#include "storage/upgrade.h"
 
 struct service {
     char directory[64], path[96];
@@ -61,7 +61,7 @@ static void open_service(struct service *service, unsigned batch)
     service->store = db_store_new(&failing, &database);
     cr_assert_not_null(service->store);
     cr_assert_eq(db_open(service->store, &service->db, error), DB_OK, "%s", error);
-    cr_assert_eq(migrate(service->db, error), DB_OK, "%s", error);
+    cr_assert_eq(storage_upgrade(service->db, error), DB_OK, "%s", error);
     cr_assert_eq(db_open(service->store, &service->helper, error), DB_OK, "%s", error);
     struct api_settings settings = {.now_ms = now_ms,
                                     .max_body_bytes = (uint64_t)1 << 20,

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "storage/db/migrate.h"
 #include "storage/ledger/ledger_verify.h"
+#include "storage/upgrade.h"
 
 static void connect_store(struct fixture *fixture, const struct db_driver *driver)
 {
@@ -19,7 +19,7 @@ static void connect_store(struct fixture *fixture, const struct db_driver *drive
     fixture->store = db_store_new(driver, &settings);
     cr_assert_not_null(fixture->store);
     fixture->db = fixture_connect(fixture);
-    cr_assert_eq(migrate(fixture->db, error), DB_OK, "%s", error);
+    cr_assert_eq(storage_upgrade(fixture->db, error), DB_OK, "%s", error);
 }
 
 void fixture_open(struct fixture *fixture, const struct db_driver *driver)

@@ -315,8 +315,8 @@ Test(ledger, what_happened_cannot_be_changed, .init = open_store, .fini = close_
 {
     struct ledger_account account = dataset_account("ds_a", 100);
     cr_assert_eq(fixture_debit(f.db, account.id, 5, 0, NULL), DB_OK);
-    cr_assert_neq(fixture_sql(f.db, "UPDATE ledger_blocks SET lines = ''"), DB_OK);
-    cr_assert_neq(fixture_sql(f.db, "DELETE FROM ledger_blocks WHERE first = 2"), DB_OK);
+    cr_assert_neq(fixture_sql(f.db, "UPDATE ledger_entries SET event = ''"), DB_OK);
+    cr_assert_neq(fixture_sql(f.db, "DELETE FROM ledger_entries WHERE sequence = 2"), DB_OK);
     cr_assert_neq(fixture_sql(f.db, "DELETE FROM ledger_accounts"), DB_OK);
     cr_assert_neq(fixture_sql(f.db, "UPDATE ledger_accounts SET spent_units = 101"), DB_OK);
     cr_assert_neq(fixture_sql(f.db, "UPDATE ledger_accounts SET held_units = -1"), DB_OK);
@@ -335,25 +335,33 @@ Test(ledger, the_auditor_sees_every_forgery, .init = open_store, .fini = close_t
         "UPDATE ledger_accounts SET owner = 'cli_thief'",
         "UPDATE ledger_accounts SET renyi_order = 3",
         "UPDATE ledger_accounts SET entries = 4",
-        "UPDATE ledger_blocks SET lines = 'nothing' WHERE first = 2",
-        "UPDATE ledger_blocks SET lines = '' WHERE first = 2",
-        "UPDATE ledger_blocks SET lines = lines || lines WHERE first = 2",
-        "UPDATE ledger_blocks SET lines = rtrim(lines, char(10)) WHERE first = 2",
-        "UPDATE ledger_blocks SET lines = replace(lines, 'debit', 'gift') WHERE first = 2",
-        "UPDATE ledger_blocks SET lines = replace(lines, 'debit', 'settle') WHERE first = 2",
-        "UPDATE ledger_blocks SET lines = replace(lines, char(9) || '5' || char(9), "
-        "char(9) || '4' || char(9)) WHERE first = 2",
-        "UPDATE ledger_blocks SET lines = replace(lines, char(9) || '0' || char(9), "
-        "char(9) || '0x' || char(9)) WHERE first = 2",
-        "UPDATE ledger_blocks SET count = 2 WHERE first = 2",
-        "UPDATE ledger_blocks SET first = 4 WHERE first = 2",
-        "UPDATE ledger_blocks SET previous_hash = zeroblob(32) WHERE first = 2",
-        "UPDATE ledger_blocks SET previous_hash = zeroblob(32) WHERE first = 1",
-        "UPDATE ledger_blocks SET previous_hash = zeroblob(31) WHERE first = 2",
-        "UPDATE ledger_blocks SET account = 7 WHERE first = 2",
-        "DELETE FROM ledger_blocks WHERE first = 2",
-        "DELETE FROM ledger_blocks WHERE first = 3",
-        "DELETE FROM ledger_blocks",
+        "UPDATE ledger_entries SET kind = 'gift' WHERE sequence = 2",
+        "UPDATE ledger_entries SET kind = 'settle' WHERE sequence = 2",
+        "UPDATE ledger_entries SET spent_units = 4 WHERE sequence = 2",
+        "UPDATE ledger_entries SET held_units = 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET limit_units = 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET limit_delta = 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET spent_delta = 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET held_delta = 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET epsilon = 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET delta = 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET time_ms = time_ms + 1 WHERE sequence = 2",
+        "UPDATE ledger_entries SET client = 'cli_other' WHERE sequence = 2",
+        "UPDATE ledger_entries SET resource = 'qry_other' WHERE sequence = 2",
+        "UPDATE ledger_entries SET event = event || ' ' WHERE sequence = 2",
+        "UPDATE ledger_entries SET hash = zeroblob(32) WHERE sequence = 2",
+        "UPDATE ledger_entries SET hash = zeroblob(31) WHERE sequence = 2",
+        "UPDATE ledger_entries SET sequence = 4 WHERE sequence = 2",
+        "UPDATE ledger_entries SET account = 'acc_other' WHERE sequence = 2",
+        "UPDATE ledger_entries SET hash = zeroblob(32) WHERE sequence = 1",
+        "UPDATE ledger_entries SET hash = zeroblob(32) WHERE sequence = 3",
+        "INSERT INTO ledger_entries SELECT account, 4, time_ms, kind, 0, 0, 0, 0, 0, 0, 0, 0, "
+        "client, "
+        "resource, event, hash FROM ledger_entries WHERE sequence = 2",
+        "DELETE FROM ledger_entries WHERE sequence = 1",
+        "DELETE FROM ledger_entries WHERE sequence = 2",
+        "DELETE FROM ledger_entries WHERE sequence = 3",
+        "DELETE FROM ledger_entries",
         "DELETE FROM ledger_holds",
         "UPDATE ledger_holds SET ended = 1",
         "UPDATE ledger_holds SET units = 21",
@@ -362,8 +370,8 @@ Test(ledger, the_auditor_sees_every_forgery, .init = open_store, .fini = close_t
     cr_assert_eq(fixture_debit(f.db, account.id, 5, 0, NULL), DB_OK);
     cr_assert_eq(fixture_hold(f.db, "job_a", account.id, 20, NULL), DB_OK);
     fixture_audit(f.db);
-    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_blocks_stay"), DB_OK);
-    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_blocks_fixed"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_entries_stay"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_entries_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_holds_stay"), DB_OK);
     for (unsigned i = 0; i < sizeof forgeries / sizeof *forgeries; i++) {
         struct ledger_report report;
@@ -423,5 +431,5 @@ Test(ledger, one_key_has_one_answer, .init = open_store, .fini = close_store)
     cr_assert_str_eq(found.body, "{\"a\":1}");
     cr_assert_arr_eq(found.fingerprint, answer.fingerprint, ANSWER_FINGERPRINT_SIZE);
     answer_done(&found);
-    cr_assert_neq(fixture_sql(f.db, "DELETE FROM answer_blocks"), DB_OK);
+    cr_assert_neq(fixture_sql(f.db, "DELETE FROM answers"), DB_OK);
 }

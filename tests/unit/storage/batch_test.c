@@ -1,4 +1,4 @@
-/* Balances that a batch keeps in memory, and the log that a writer leaves to others. */
+/* Debits in a batch, and the log that a writer leaves to others. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static int64_t listed(struct db *db)
     return sum;
 }
 
-Test(desk, a_batch_sees_what_it_has_spent_and_keeps_to_the_limit)
+Test(batch, sees_what_it_has_spent_and_keeps_to_the_limit)
 {
     struct fixture f;
     fixture_open(&f, &db_driver_sqlite);
@@ -68,7 +68,7 @@ Test(desk, a_batch_sees_what_it_has_spent_and_keeps_to_the_limit)
     cr_expect_eq(request(f.db, account.id, 40), LEDGER_EXHAUSTED);
     cr_expect_eq(spent(f.db, account.id), 80);
     cr_expect_eq(spent(other, account.id), 0);
-    cr_expect_eq(listed(f.db), 80, "a list in the batch must see what is kept");
+    cr_expect_eq(listed(f.db), 80, "a list in the batch sees what it spent");
     cr_expect_eq(request(f.db, account.id, 20), LEDGER_OK);
     struct ledger_report report;
     cr_assert_eq(ledger_verify(f.db, &report), DB_OK);
@@ -81,7 +81,7 @@ Test(desk, a_batch_sees_what_it_has_spent_and_keeps_to_the_limit)
     fixture_close(&f);
 }
 
-Test(desk, a_batch_that_is_rolled_back_is_forgotten)
+Test(batch, is_forgotten_when_it_is_rolled_back)
 {
     struct fixture f;
     fixture_open(&f, &db_driver_sqlite);
@@ -98,8 +98,7 @@ Test(desk, a_batch_that_is_rolled_back_is_forgotten)
     fixture_close(&f);
 }
 
-/* More accounts than the desk has room for: the rest are written as they come. */
-Test(desk, has_an_end)
+Test(batch, takes_many_accounts)
 {
     enum { ACCOUNTS = 150 };
     struct fixture f;
@@ -130,7 +129,7 @@ static enum db_status debit_and_fail(struct db *db, void *context)
     return status == DB_OK ? DB_FAILED : status;
 }
 
-Test(desk, a_request_that_fails_after_paying_takes_the_payment_back)
+Test(batch, a_request_that_fails_after_paying_takes_the_payment_back)
 {
     struct fixture f;
     fixture_open(&f, &db_driver_sqlite);

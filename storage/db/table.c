@@ -1,0 +1,232 @@
+/* Structs to rows and back. The SQL of a table and a tail is put together once a connection. */
+#include "storage/db/table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/memory.h"
+#include "storage/db/db_state.h"
+
+#define SQL_MOST 4096
+
+/* ---- reading */
+
+static bool read_word(const struct column *column, const char *text, int *out)
+{
+    for (int i = 0; column->words[i]; i++) {
+        if (strcmp(text, column->words[i]) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: there is no memory for a copy, whose size a user has chosen. */
+static bool take_bytes(const void *bytes, size_t size, bool owned, char **out)
+{
+    *out = owned ? malloc(size + 1) : (char *)(uintptr_t)bytes;
+    if (owned && *out) {
+        memcpy(*out, bytes, size);
+        (*out)[size] = '\0';
+    }
+    return *out;
+}
+
+static bool read_column(const struct column *column, const struct db_row *row, unsigned i,
+                        bool owned, char *out)
+{
+    size_t size;
+    const void *bytes;
+    void *at = out + column->offset;
+    switch (column->kind) {
+    case COLUMN_TEXT:
+        return db_row_copy(row, i, at, column->size);
+    case COLUMN_POINTER:
+        bytes = db_row_text(row, i);
+        return take_bytes(bytes, strlen(bytes), owned, at);
+    case COLUMN_BYTES:
+        bytes = db_row_bytes(row, i, &size);
+        if (size != column->size)
+            return false;
+        memcpy(at, bytes, size);
+        return true;
+    case COLUMN_BLOB:
+        bytes = db_row_bytes(row, i, (size_t *)(void *)(out + column->size));
+        return take_bytes(bytes, *(size_t *)(void *)(out + column->size), owned, at);
+    case COLUMN_INTEGER:
+        *(int64_t *)at = db_row_integer(row, i);
+        return true;
+    case COLUMN_COUNT:
+        *(uint32_t *)at = (uint32_t)db_row_integer(row, i);
+        return true;
+    case COLUMN_FLAG:
+        *(bool *)at = db_row_integer(row, i) != 0;
+        return true;
+    case COLUMN_REAL:
+        *(double *)at = db_row_real(row, i);
+        return true;
+    default:
+        return read_word(column, db_row_text(row, i), at);
+    }
+}
+
+bool table_read(const struct table *table, const struct db_row *row, bool owned, void *out)
+{
+    memset(out, 0, table->row_size);
+    for (unsigned i = 0; i < table->count; i++) {
+        if (!read_column(&table->columns[i], row, i, owned, out)) {
+            if (owned)
+                table_done(table, out);
+            return false;
+        }
+    }
+    return true;
+}
+
+void table_done(const struct table *table, void *row)
+{
+    for (unsigned i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
+        if (column->kind == COLUMN_POINTER || column->kind == COLUMN_BLOB) {
+            char **pointer = (char **)(void *)((char *)row + column->offset);
+            free(*pointer);
+            *pointer = NULL;
+        }
+    }
+}
+
+/* ---- SELECT */
+
+static void add_names(struct buffer *sql, const struct table *table, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        buffer_add_format(sql, "%s%s", i == 0 ? "" : ", ", table->columns[i].name);
+}
+
+static void write_select(struct buffer *sql, const struct table *table, const char *tail)
+{
+    buffer_add_text(sql, "SELECT ");
+    add_names(sql, table, table->count);
+    buffer_add_format(sql, " FROM %s %s", table->name, tail);
+}
+
+enum db_status table_rows(struct db *db, const struct table *table, const char *tail,
+                          const struct db_value *values, unsigned count, db_row_fn *each,
+                          void *context)
+{
+    struct db_sql *known = db_sql_of(db, table, tail);
+    if (!known->text) {
+        struct buffer sql = {.lid = SQL_MOST};
+        write_select(&sql, table, tail);
+        known->text = memory_must(buffer_take(&sql, &known->size));
+    }
+    return db_run(db, known->text, values, count, each, context);
+}
+
+struct finding {
+    const struct table *table;
+    void *out;
+    bool found;
+};
+
+static enum db_status see_found(void *context, const struct db_row *row)
+{
+    struct finding *finding = context;
+    assert(!finding->found);
+    finding->found = true;
+    return table_read(finding->table, row, true, finding->out) ? DB_OK : DB_FAILED;
+}
+
+enum db_status table_find(struct db *db, const struct table *table, const char *tail,
+                          const struct db_value *values, unsigned count, void *out)
+{
+    struct finding finding = {table, out, false};
+    enum db_status status = table_rows(db, table, tail, values, count, see_found, &finding);
+    return status == DB_OK && !finding.found ? DB_NONE : status;
+}
+
+struct listing {
+    const struct table *table;
+    void *row;
+    table_row_fn *each;
+    void *context;
+};
+
+static enum db_status show_row(void *context, const struct db_row *row)
+{
+    const struct listing *listing = context;
+    if (!table_read(listing->table, row, false, listing->row))
+        return DB_FAILED;
+    return listing->each(listing->context, listing->row) ? DB_OK : DB_NONE;
+}
+
+enum db_status table_list(struct db *db, const struct table *table, const char *tail,
+                          const struct db_value *values, unsigned count, table_row_fn *each,
+                          void *context)
+{
+    struct listing listing = {table, memory_new(1, table->row_size), each, context};
+    enum db_status status = table_rows(db, table, tail, values, count, show_row, &listing);
+    free(listing.row);
+    return status == DB_NONE ? DB_OK : status; /* EACH has seen enough */
+}
+
+/* ---- INSERT */
+
+static struct db_value value_of(const struct column *column, const char *row)
+{
+    const void *at = row + column->offset;
+    switch (column->kind) {
+    case COLUMN_TEXT:
+        return db_text(at);
+    case COLUMN_POINTER:
+        return db_text(*(const char *const *)at ? *(const char *const *)at : "");
+    case COLUMN_BYTES:
+        return db_bytes(at, column->size);
+    case COLUMN_BLOB:
+        return db_bytes(*(const char *const *)at,
+                        *(const size_t *)(const void *)(row + column->size));
+    case COLUMN_INTEGER:
+        return db_integer(*(const int64_t *)at);
+    case COLUMN_COUNT:
+        return db_integer(*(const uint32_t *)at);
+    case COLUMN_FLAG:
+        return db_integer(*(const bool *)at);
+    case COLUMN_REAL:
+        return db_real(*(const double *)at);
+    default:
+        return db_text(column->words[*(const int *)at]);
+    }
+}
+
+static void write_insert(struct buffer *sql, const struct table *table,
+                         const struct table_extra *extras, unsigned count)
+{
+    buffer_add_format(sql, "INSERT INTO %s (", table->name);
+    add_names(sql, table, table->inserted);
+    for (unsigned i = 0; i < count; i++)
+        buffer_add_format(sql, ", %s", extras[i].name);
+    buffer_add_text(sql, ") VALUES (");
+    for (unsigned i = 1; i <= table->inserted + count; i++)
+        buffer_add_format(sql, "%s$%u", i == 1 ? "" : ", ", i);
+    buffer_add_text(sql, ") ON CONFLICT DO NOTHING");
+}
+
+enum db_status table_insert(struct db *db, const struct table *table, const void *row,
+                            const struct table_extra *extras, unsigned count)
+{
+    struct db_value values[DB_VALUES_MAX];
+    struct db_sql *known = db_sql_of(db, table, NULL);
+    assert(table->inserted + count <= DB_VALUES_MAX);
+    if (!known->text) {
+        struct buffer sql = {.lid = SQL_MOST};
+        write_insert(&sql, table, extras, count);
+        known->text = memory_must(buffer_take(&sql, &known->size));
+    }
+    for (unsigned i = 0; i < table->inserted; i++)
+        values[i] = value_of(&table->columns[i], row);
+    for (unsigned i = 0; i < count; i++)
+        values[table->inserted + i] = extras[i].value;
+    return db_change(db, known->text, values, table->inserted + count);
+}

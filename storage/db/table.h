@@ -1,0 +1,96 @@
+/* Rows as structs: one list of columns says what SELECT names, what INSERT writes, and where in the
+ * struct each value lies. */
+#ifndef TACET_STORAGE_DB_TABLE_H
+#define TACET_STORAGE_DB_TABLE_H
+
+#include "storage/db/db.h"
+
+enum column_kind {
+    COLUMN_TEXT,    /* char[SIZE], with its NUL; NULL reads as "" */
+    COLUMN_POINTER, /* char *: a text of any length. table_find allocates it, table_list lends it */
+    COLUMN_BYTES,   /* unsigned char[SIZE]: exactly that many bytes */
+    COLUMN_BLOB, /* char * with a NUL behind it, and its size_t at offset SIZE; else as POINTER */
+    COLUMN_INTEGER, /* int64_t */
+    COLUMN_COUNT,   /* uint32_t, or an int that is not negative */
+    COLUMN_FLAG,    /* bool */
+    COLUMN_REAL,    /* double */
+    COLUMN_WORD,    /* an enum 0, 1, ...: WORDS has its names and ends in NULL */
+};
+
+struct column {
+    const char *name; /* in SQL; an expression where the column is only read */
+    enum column_kind kind;
+    size_t offset, size; /* of the struct's member */
+    const char *const *words;
+};
+
+/* Column FIELD of struct ROW, by the same name in both. */
+#define COLUMN(row, field, kind)                                                                   \
+    {                                                                                              \
+#field, COLUMN_##kind, offsetof(struct row, field), sizeof(((struct row *)0)->field), NULL \
+    }
+
+struct table {
+    const char *name;
+    const struct column *columns;
+    unsigned count;
+    unsigned inserted; /* INSERT writes the first INSERTED columns; the others have defaults */
+    size_t row_size;   /* of the struct */
+};
+
+/* The initializer of a table of struct ROW whose COLUMNS are an array. */
+#define TABLE(name, row, columns, inserted)                                                        \
+    {                                                                                              \
+        name, columns, sizeof(columns) / sizeof *(columns), inserted, sizeof(struct row)           \
+    }
+#define TABLE_ALL(columns) (sizeof(columns) / sizeof *(columns)) /* INSERT writes all of them */
+
+/* Reads the row of a SELECT of TABLE's columns into OUT. Pointers and blobs are the row's own, or
+ * allocated when OWNED (free with table_done). False: it is not a row that this program wrote. */
+bool table_read(const struct table *table, const struct db_row *row, bool owned, void *out);
+
+/* Frees the pointers and blobs of ROW, and sets them to NULL. */
+void table_done(const struct table *table, void *row);
+
+/* Runs "SELECT the columns FROM the table TAIL", TAIL being a literal ("WHERE id = $1"), and shows
+ * the rows to EACH. */
+enum db_status table_rows(struct db *db, const struct table *table, const char *tail,
+                          const struct db_value *values, unsigned count, db_row_fn *each,
+                          void *context);
+
+/* The only row of that SELECT. DB_NONE: there is none. Free pointers with table_done. */
+enum db_status table_find(struct db *db, const struct table *table, const char *tail,
+                          const struct db_value *values, unsigned count, void *out);
+
+/* Shows the rows as structs, until EACH gives false. */
+typedef bool table_row_fn(void *context, const void *row);
+enum db_status table_list(struct db *db, const struct table *table, const char *tail,
+                          const struct db_value *values, unsigned count, table_row_fn *each,
+                          void *context);
+
+/* Defines the function NAME and a struct NAME {each, context}: table_list with them calls EACH with
+ * rows of their own type. */
+#define TABLE_SHOW(name, row_struct)                                                               \
+    struct name {                                                                                  \
+        bool (*each)(void *context, const struct row_struct *row);                                 \
+        void *context;                                                                             \
+    };                                                                                             \
+    static bool name(void *context, const void *row)                                               \
+    {                                                                                              \
+        const struct name *list = context;                                                         \
+        return list->each(list->context, row);                                                     \
+    }                                                                                              \
+    struct name
+
+/* A column that the struct does not have. */
+struct table_extra {
+    const char *name;
+    struct db_value value;
+};
+
+/* Inserts ROW with COUNT further columns (the same ones at each call), in the open transaction or
+ * one of its own. DB_NONE: a row with its key exists. */
+enum db_status table_insert(struct db *db, const struct table *table, const void *row,
+                            const struct table_extra *extras, unsigned count);
+
+#endif

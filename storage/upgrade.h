@@ -1,0 +1,12 @@
+/* Opens a database of any earlier version of the program. */
+#ifndef TACET_STORAGE_UPGRADE_H
+#define TACET_STORAGE_UPGRADE_H
+
+#include "storage/db/db.h"
+
+/* Brings the database of DB to the schema of this program: migrate (migrate.h) with the steps that
+ * SQL cannot do. Not DB_OK: ERROR holds a sentence, and every version that was not applied whole
+ * has left no trace. */
+enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE]);
+
+#endif
