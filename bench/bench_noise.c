@@ -150,9 +150,7 @@ static void rounded(struct bench *b)
     }
 DRAW(words, noise_u64(b->source))
 DRAW(discrete_laplace, noise_discrete_laplace(b->source, UINT64_C(40) << 32, 1))
-DRAW(discrete_gaussian, noise_discrete_gaussian(b->source, UINT64_C(40) << 32, 1))
 DRAW(normal, noise_normal(b->source))
-DRAW(laplace, noise_laplace(b->source))
 DRAW(log_gamma, noise_log_gamma(b->source, 0.5))
 
 static void print_array(struct bench *b, const char *what, void (*work)(struct bench *))
@@ -168,22 +166,19 @@ static void print_draw(struct bench *b, const char *what, void (*work)(struct be
 
 static void run(struct bench *b)
 {
-    bool aes = noise_source_cipher(b->source) == NOISE_AES256_CTR;
     printf("%d normals added to a vector of floats:\n", NORMALS);
-    print_array(b, aes ? "secure, AES-256-CTR" : "secure, ChaCha20", secure_normals);
+    print_array(b, "secure, AES-256-CTR", secure_normals);
     print_array(b, "secure, ChaCha20", chacha_normals);
     print_array(b, "plain, the same Box-Muller on xoshiro128+", plain_normals);
     print_array(b, "plain, Box-Muller by libm on xoshiro128+", libm_normals);
-    print_array(b, aes ? "  words alone, AES-256-CTR" : "  words alone, ChaCha20", secure_words);
+    print_array(b, "  words alone, AES-256-CTR", secure_words);
     print_array(b, "  words alone, ChaCha20", chacha_words);
     print_array(b, "  words alone, xoshiro128+", plain_words);
     printf("one draw:\n");
     print_draw(b, "rounded Gaussian (arrays)", rounded);
     print_draw(b, "discrete Laplace, scale 40 * 2^32", discrete_laplace);
-    print_draw(b, "discrete Gaussian, sigma 40 * 2^32", discrete_gaussian);
     print_draw(b, "word", words);
     print_draw(b, "normal, double", normal);
-    print_draw(b, "Laplace, double", laplace);
     print_draw(b, "log Gamma(1/2)", log_gamma);
 }
 

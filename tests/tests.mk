@@ -54,15 +54,6 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(STATISTICAL_OBJ) $(TEST_RUNNER) \
 	  -Wl,--start-group $(STATISTICAL_LIB) -Wl,--end-group $(TEST_LIBS) $(LDLIBS)
 
-# Once more, of what has faster ways on newer processors, as on an older one (algos/privacy/noise/processor.h).
-OLDER_SRC := $(wildcard tests/older/*.c tests/unit/nn/*.c tests/unit/privacy/noise*_test.c) tests/unit/privacy/golden.c
-OLDER_OBJ := $(patsubst %,$(OUT)/%.o,$(OLDER_SRC))
-
-$(OUT)/test_older: $(OLDER_OBJ) $(call unit_lib,nn) $(TEST_RUNNER)
-	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(OLDER_OBJ) $(TEST_RUNNER) \
-	  -Wl,--start-group $(call unit_lib,nn) -Wl,--end-group $(TEST_LIBS) $(LDLIBS)
-
 # These two talk to a server process and link no room of ours.
 HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 # What the crash test borrows of the HTTP tests: the process and the client.
@@ -89,7 +80,7 @@ $(OUT)/example_world: examples/world.c
 	$(call say,CC ,$<)
 	$(Q)$(CC) -std=c17 $(WARNINGS) -O2 -o $@ $<
 
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) older statistical http crash)
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) statistical http crash)
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet
 

@@ -1,6 +1,5 @@
-/* Matrix products: by AVX-512 (matrix_wide.c) where the processor has it and packing pays, by BLAS
- * elsewhere, by hand where a dimension is narrow (a world has 2 to 16 numbers and actions; packing
- * costs BLAS four fifths of its rate there).
+/* Matrix products: by BLAS, and by hand where a dimension is narrow (a world has 2 to 16 numbers
+ * and actions; packing costs BLAS four fifths of its rate there).
  *
  * The loops by hand keep a tile of the result in registers, in vectors of LANES floats. */
 #include "algos/nn/matrix.h"
@@ -11,9 +10,6 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "algos/nn/matrix_wide.h"
-#include "algos/privacy/noise/processor.h"
 
 enum { NARROW = 16, LANES = 8, TILE = 16, SIDE = 4 };
 
@@ -49,25 +45,20 @@ static void check_sizes(size_t rows, size_t inner, size_t columns)
     assert(inner > 0 && columns > 0);
 }
 
-static bool wide(size_t rows, size_t columns)
-{
-    return rows >= MATRIX_WIDE_ROWS && columns >= MATRIX_WIDE_COLUMNS && processor_has_avx512();
-}
-
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t lanes_mask __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 /* SIDE x TILE results, in registers. */
 typedef lanes tile[SIDE][TILE / LANES];
 
-static lanes load(const float *p)
+static lanes lanes_load(const float *p)
 {
     lanes v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-static void store(float *p, lanes v)
+static void lanes_store(float *p, lanes v)
 {
     memcpy(p, &v, sizeof v);
 }
@@ -85,8 +76,8 @@ static void keep_where(float *restrict row, const float *restrict where, size_t 
 {
     size_t whole = columns / LANES * LANES;
     for (size_t j = 0; j < whole; j += LANES) {
-        lanes_mask positive = load(where + j) > 0.0F;
-        store(row + j, (lanes)((lanes_mask)load(row + j) & positive));
+        lanes_mask positive = lanes_load(where + j) > 0.0F;
+        lanes_store(row + j, (lanes)((lanes_mask)lanes_load(row + j) & positive));
     }
     for (size_t j = whole; j < columns; j++)
         row[j] = where[j] > 0.0F ? row[j] : 0.0F;
@@ -119,7 +110,7 @@ static inline void tile_sum(size_t steps, const float *const factor[SIDE], size_
     for (size_t n = 0; n < steps; n++) {
         lanes v[TILE / LANES];
         for (size_t l = 0; l < TILE / LANES; l++)
-            v[l] = load(vectors + n * stride + l * LANES);
+            v[l] = lanes_load(vectors + n * stride + l * LANES);
         for (size_t r = 0; r < SIDE; r++)
             for (size_t l = 0; l < TILE / LANES; l++)
                 sum[r][l] += v[l] * factor[r][n * along];
@@ -183,7 +174,7 @@ static void narrow_dots(size_t rows, size_t inner, size_t columns, const float *
             float rest[SIDE] = {0};
             for (size_t k = 0; k < eights; k += LANES)
                 for (size_t r = 0; r < SIDE; r++)
-                    sum[r] += load(row[r] + k) * load(other + k);
+                    sum[r] += lanes_load(row[r] + k) * lanes_load(other + k);
             for (size_t k = eights; k < inner; k++)
                 for (size_t r = 0; r < SIDE; r++)
                     rest[r] += row[r][k] * other[k];
@@ -196,15 +187,9 @@ static void narrow_dots(size_t rows, size_t inner, size_t columns, const float *
 void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
                              const float *b, float *c, const struct matrix_finish *finish)
 {
-    static const struct matrix_finish nothing;
     check_sizes(rows, inner, columns);
     if (rows == 0)
         return;
-    if (wide(rows, columns)) {
-        matrix_wide_product(rows, inner, columns, (struct matrix_factor){a, 1, inner},
-                            (struct matrix_factor){b, 1, inner}, finish ? finish : &nothing, c);
-        return;
-    }
     if (inner <= NARROW)
         narrow_times_transposed(rows, inner, columns, a, b, c);
     else if (columns <= NARROW)
@@ -235,15 +220,9 @@ static void narrow_times(size_t rows, size_t inner, size_t columns, const float 
 void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
                   float *c, const struct matrix_finish *finish)
 {
-    static const struct matrix_finish nothing;
     check_sizes(rows, inner, columns);
     if (rows == 0)
         return;
-    if (wide(rows, columns)) {
-        matrix_wide_product(rows, inner, columns, (struct matrix_factor){a, 1, inner},
-                            (struct matrix_factor){b, columns, 1}, finish ? finish : &nothing, c);
-        return;
-    }
     if (inner <= NARROW)
         narrow_times(rows, inner, columns, a, b, c);
     else
@@ -293,7 +272,6 @@ static void narrow_columns_add(size_t rows, size_t inner, size_t columns, const 
 void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const float *a,
                              const float *b, float *c, bool add)
 {
-    static const struct matrix_finish nothing;
     assert(rows > 0 && rows <= INT_MAX && inner <= INT_MAX);
     assert(columns > 0 && columns <= INT_MAX);
     bool by_hand = rows <= NARROW || columns <= NARROW;
@@ -309,50 +287,6 @@ void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const fl
         narrow_rows_add(rows, inner, columns, a, b, c);
         return;
     }
-    if (wide(rows, columns)) {
-        matrix_wide_product(rows, inner, columns, (struct matrix_factor){a, rows, 1},
-                            (struct matrix_factor){b, columns, 1}, add ? NULL : &nothing, c);
-        return;
-    }
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0F,
                 a, (int)rows, b, (int)columns, add ? 1.0F : 0.0F, c, (int)columns);
-}
-
-void matrix_times_transposed_naive(size_t rows, size_t inner, size_t columns, const float *a,
-                                   const float *b, float *c)
-{
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < columns; j++) {
-            double sum = 0.0;
-            for (size_t k = 0; k < inner; k++)
-                sum += (double)a[i * inner + k] * b[j * inner + k];
-            c[i * columns + j] = (float)sum;
-        }
-    }
-}
-
-void matrix_times_naive(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                        float *c)
-{
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < columns; j++) {
-            double sum = 0.0;
-            for (size_t k = 0; k < inner; k++)
-                sum += (double)a[i * inner + k] * b[k * columns + j];
-            c[i * columns + j] = (float)sum;
-        }
-    }
-}
-
-void matrix_transposed_times_add_naive(size_t rows, size_t inner, size_t columns, const float *a,
-                                       const float *b, float *c)
-{
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < columns; j++) {
-            double sum = c[i * columns + j];
-            for (size_t k = 0; k < inner; k++)
-                sum += (double)a[k * rows + i] * b[k * columns + j];
-            c[i * columns + j] = (float)sum;
-        }
-    }
 }

@@ -1,6 +1,5 @@
-/* The three matrix products that a perceptron needs, row major float32, each beside a naive
- * version. matrix.c is the only file that knows BLAS; where the processor has AVX-512 most products
- * are matrix_wide.c's, those too narrow for either are done by hand, and those whose bits matter in
+/* The three matrix products that a perceptron needs, row major float32. matrix.c is the only file
+ * that knows BLAS; products too narrow for it are done by hand, and those whose bits matter in
  * matrix_fixed.c. Nothing here allocates or fails; A, B and C must not overlap. Every size must be
  * below 2^31. */
 #ifndef TACET_ALGOS_NN_MATRIX_H
@@ -48,13 +47,5 @@ void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, co
  * columns are beside it. */
 void matrix_times_fixed(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
                         float *c);
-
-/* The same by the definition, for tests and as the reading of the above. */
-void matrix_times_transposed_naive(size_t rows, size_t inner, size_t columns, const float *a,
-                                   const float *b, float *c);
-void matrix_times_naive(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                        float *c);
-void matrix_transposed_times_add_naive(size_t rows, size_t inner, size_t columns, const float *a,
-                                       const float *b, float *c);
 
 #endif

@@ -14,14 +14,13 @@
 #include <string.h>
 
 #include "algos/privacy/noise/noise_source.h"
-#include "algos/privacy/noise/processor.h"
 
 #define PAIRS         1024 /* a block of pairs, its words and normals, stays in the L1 cache */
 #define STDDEV_MOST   1e37f
 #define TAIL_BELOW    0x10000u /* words of radii that refine_tail draws anew */
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#ifdef __x86_64__
+#ifdef __x86_64__ /* what every processor with AVX-512 but the first of 2016 has */
 #define WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #endif
 
@@ -45,7 +44,7 @@ ALWAYS_INLINE uint32_t bits_from_float(float value)
 
 /* One rounding instead of two; part of the definition here, so that every machine draws the same.
  */
-ALWAYS_INLINE float fma_(float a, float b, float c)
+ALWAYS_INLINE float fused(float a, float b, float c)
 {
     return __builtin_fmaf(a, b, c);
 }
@@ -57,16 +56,16 @@ ALWAYS_INLINE float log_positive(float x)
     uint32_t bits = bits_from_float(x) - 0x3f3504f3u; /* sqrt(1/2) */
     float exponent = (float)((int32_t)bits >> 23);
     float t = float_from_bits((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
-    float p = fma_(7.0376836292e-2f, t, -1.1514610310e-1f);
-    p = fma_(p, t, 1.1676998740e-1f);
-    p = fma_(p, t, -1.2420140846e-1f);
-    p = fma_(p, t, 1.4249322787e-1f);
-    p = fma_(p, t, -1.6668057665e-1f);
-    p = fma_(p, t, 2.0000714765e-1f);
-    p = fma_(p, t, -2.4999993993e-1f);
-    p = fma_(p, t, 3.3333331174e-1f);
-    p = fma_(p, t, -0.5f);
-    return fma_(exponent, 0.69314718f, fma_(t * t, p, t));
+    float p = fused(7.0376836292e-2f, t, -1.1514610310e-1f);
+    p = fused(p, t, 1.1676998740e-1f);
+    p = fused(p, t, -1.2420140846e-1f);
+    p = fused(p, t, 1.4249322787e-1f);
+    p = fused(p, t, -1.6668057665e-1f);
+    p = fused(p, t, 2.0000714765e-1f);
+    p = fused(p, t, -2.4999993993e-1f);
+    p = fused(p, t, 3.3333331174e-1f);
+    p = fused(p, t, -0.5f);
+    return fused(exponent, 0.69314718f, fused(t * t, p, t));
 }
 
 /* Radii of PAIRS points from as many uniform words. */
@@ -76,7 +75,7 @@ ALWAYS_INLINE void radii(const uint32_t *restrict bits, float stddev, float *res
         uint32_t word = bits[i];
         /* Both halves convert exactly, so small words keep all of their 32 bits. */
         float whole =
-            fma_((float)(int32_t)(word >> 16), 65536.0f, (float)(int32_t)(word & 0xffffu));
+            fused((float)(int32_t)(word >> 16), 65536.0f, (float)(int32_t)(word & 0xffffu));
         float square = -2.0f * log_positive((whole + 0.5f) * 0x1p-32f);
         radius[i] = stddev * __builtin_sqrtf(square > 0.0f ? square : 0.0f);
     }
@@ -89,13 +88,13 @@ ALWAYS_INLINE void turn(const uint32_t *restrict bits, float *restrict x, float 
     for (int i = 0; i < PAIRS; i++) {
         uint32_t angle = bits[i];
         float radius = x[i];
-        float t = fma_((float)(int32_t)((angle & 0x3fffffffu) >> 6), 0x1p-24f, -(0.5f - 0x1p-25f));
+        float t = fused((float)(int32_t)((angle & 0x3fffffffu) >> 6), 0x1p-24f, -(0.5f - 0x1p-25f));
         float a = t * 1.57079633f; /* in (-pi/4, pi/4); quadrants are added below */
         float a2 = a * a;
-        float odd = fma_(fma_(-1.9840874e-4f, a2, 8.3333310e-3f), a2, -0.16666667f);
-        float sine = fma_(a * a2, odd, a);
-        float even = fma_(fma_(2.4433157e-5f, a2, -1.3888378e-3f), a2, 4.1666653e-2f);
-        float cosine = fma_(fma_(even, a2, -0.5f), a2, 1.0f);
+        float odd = fused(fused(-1.9840874e-4f, a2, 8.3333310e-3f), a2, -0.16666667f);
+        float sine = fused(a * a2, odd, a);
+        float even = fused(fused(2.4433157e-5f, a2, -1.3888378e-3f), a2, 4.1666653e-2f);
+        float cosine = fused(fused(even, a2, -0.5f), a2, 1.0f);
         uint32_t swap = 0u - (angle >> 30 & 1u); /* all ones or none */
         uint32_t s = bits_from_float(sine), c = bits_from_float(cosine);
         uint32_t first = (s & swap) | (c & ~swap);
@@ -147,7 +146,17 @@ static void refine_tail(struct noise_source *source, const uint32_t *radius_bits
     }
 }
 
-static void add(float *restrict v, const float *restrict noise, size_t count)
+static bool has_avx512(void)
+{
+#ifdef WIDE
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+    return false;
+#endif
+}
+
+static void floats_add(float *restrict v, const float *restrict noise, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         v[i] += noise[i];
@@ -158,7 +167,7 @@ void noise_gaussian_add(struct noise_source *source, float *v, size_t count, flo
     assert(stddev >= 0.0f && stddev <= STDDEV_MOST);
     uint32_t words[2 * PAIRS];
     float normals[2 * PAIRS];
-    bool wide = processor_has_avx512();
+    bool wide = has_avx512();
     while (count) {
         noise_bytes(source, words, sizeof words);
         if (wide)
@@ -167,7 +176,7 @@ void noise_gaussian_add(struct noise_source *source, float *v, size_t count, flo
             normals_from(words, stddev, normals);
         refine_tail(source, words, stddev, normals, normals + PAIRS);
         size_t part = count < 2 * PAIRS ? count : 2 * PAIRS;
-        add(v, normals, part);
+        floats_add(v, normals, part);
         v += part;
         count -= part;
     }

@@ -7,23 +7,22 @@
  * caller's memory under a one-time key that is itself drawn from the stream: no copy, and the same
  * property.
  *
- * AES is a permutation, so the blocks of one key never repeat; of n blocks that is seen with
- * advantage n^2 / 2^129 at most: 2^-97 for a key's greatest use, DIRECT_MOST bytes.
+ * AES is libcrypto's. It is a permutation, so the blocks of one key never repeat; of n blocks that
+ * is seen with advantage n^2 / 2^129 at most: 2^-97 for a key's greatest use, DIRECT_MOST bytes.
  *
  * The state has pages of its own: locked, kept out of core dumps, and wiped by the kernel in a
- * forked child. */
+ * forked child. libcrypto's context is elsewhere, so it forgets each key as soon as it was used. */
 #include "algos/privacy/noise/noise_source.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <openssl/evp.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include "algos/privacy/noise/aes256_ctr.h"
 
 #define KEY_BYTES    32
 #define BUFFER_BYTES 2048      /* a multiple of what the ciphers expand at once */
@@ -37,7 +36,7 @@ struct noise_source {
     pid_t owner;
     bool wiped_on_fork;
     bool injected;
-    enum noise_cipher cipher;
+    EVP_CIPHER_CTX *aes; /* owned; NULL: ChaCha20 */
 };
 
 /* A forked copy would repeat the parent's noise. Its pages are zero, or, where the kernel does not
@@ -63,20 +62,38 @@ static bool system_random(uint8_t *bytes, size_t size)
     return true;
 }
 
+static const uint8_t zero[KEY_BYTES]; /* of a key, a counter and a nonce */
+
+/* A context for AES-256-CTR with a key of zeros, or NULL. */
+static EVP_CIPHER_CTX *aes_context_new(void)
+{
+    EVP_CIPHER_CTX *aes = EVP_CIPHER_CTX_new();
+    if (aes && EVP_EncryptInit_ex(aes, EVP_aes_256_ctr(), NULL, zero, zero) != 1) {
+        EVP_CIPHER_CTX_free(aes);
+        return NULL;
+    }
+    return aes;
+}
+
 static struct noise_source *source_with_key(const uint8_t key[KEY_BYTES], enum noise_cipher cipher,
                                             bool injected)
 {
+    EVP_CIPHER_CTX *aes = cipher == NOISE_AES256_CTR ? aes_context_new() : NULL;
+    if (cipher == NOISE_AES256_CTR && !aes)
+        return NULL;
     struct noise_source *source = mmap(NULL, sizeof *source, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* zero */
-    if (source == MAP_FAILED)
+    if (source == MAP_FAILED) {
+        EVP_CIPHER_CTX_free(aes);
         return NULL;
+    }
     sodium_mlock(source, sizeof *source); /* as far as the system's limits allow */
     source->wiped_on_fork = madvise(source, sizeof *source, MADV_WIPEONFORK) == 0;
     memcpy(source->key, key, KEY_BYTES);
     source->used = BUFFER_BYTES;
     source->owner = getpid();
     source->injected = injected;
-    source->cipher = cipher;
+    source->aes = aes;
     return source;
 }
 
@@ -89,8 +106,7 @@ struct noise_source *noise_source_new(const char *purpose)
     /* Keyed BLAKE2b of the purpose: streams of different purposes share nothing. */
     crypto_generichash(key, sizeof key, (const unsigned char *)purpose, strlen(purpose), seed,
                        sizeof seed);
-    enum noise_cipher cipher = aes256_ctr_available() ? NOISE_AES256_CTR : NOISE_CHACHA20;
-    struct noise_source *source = source_with_key(key, cipher, false);
+    struct noise_source *source = source_with_key(key, NOISE_AES256_CTR, false);
     sodium_memzero(seed, sizeof seed);
     sodium_memzero(key, sizeof key);
     return source;
@@ -99,8 +115,6 @@ struct noise_source *noise_source_new(const char *purpose)
 struct noise_source *noise_source_new_injected_cipher(const uint8_t key[32],
                                                       enum noise_cipher cipher)
 {
-    if (cipher == NOISE_AES256_CTR && !aes256_ctr_available())
-        return NULL;
     return sodium_init() < 0 ? NULL : source_with_key(key, cipher, true);
 }
 
@@ -114,46 +128,52 @@ bool noise_source_is_injected(const struct noise_source *source)
     return source->injected;
 }
 
-enum noise_cipher noise_source_cipher(const struct noise_source *source)
-{
-    return source->cipher;
-}
-
 void noise_source_free(struct noise_source *source)
 {
     if (!source)
         return;
+    EVP_CIPHER_CTX_free(source->aes);
     sodium_munlock(source, sizeof *source); /* wipes */
     munmap(source, sizeof *source);
 }
 
-static void expand(enum noise_cipher cipher, const uint8_t key[KEY_BYTES], uint8_t *bytes,
-                   size_t size)
+/* The key stream of KEY, from block zero on: a key expands once. AES in counter mode encrypts zeros
+ * in place. Then the context gets the key of zeros and writes one byte with it, which overwrites
+ * KEY's schedule and its last block. */
+static bool aes_expand(EVP_CIPHER_CTX *aes, const uint8_t key[KEY_BYTES], uint8_t *bytes,
+                       size_t size)
 {
-    static const uint8_t zero[AES256_BLOCK_BYTES]; /* where both begin: a key expands once */
-    static_assert(sizeof zero >= crypto_stream_chacha20_NONCEBYTES, "a nonce of either");
-    if (cipher == NOISE_AES256_CTR) {
-        aes256_ctr(key, zero, bytes, size);
-        return;
-    }
-    int failed = crypto_stream_chacha20(bytes, size, zero, key);
-    assert(!failed);
-    (void)failed;
+    uint8_t unused;
+    int written = 0, last = 0;
+    memset(bytes, 0, size);
+    return EVP_EncryptInit_ex(aes, NULL, NULL, key, zero) == 1 &&
+           EVP_EncryptUpdate(aes, bytes, &written, bytes, (int)size) == 1 &&
+           (size_t)written == size && EVP_EncryptInit_ex(aes, NULL, NULL, zero, zero) == 1 &&
+           EVP_EncryptUpdate(aes, &unused, &last, zero, 1) == 1;
 }
 
-static void refill(struct noise_source *source)
+static void source_expand(const struct noise_source *source, const uint8_t key[KEY_BYTES],
+                          uint8_t *bytes, size_t size)
 {
-    expand(source->cipher, source->key, source->buffer, BUFFER_BYTES);
+    bool done = source->aes ? aes_expand(source->aes, key, bytes, size)
+                            : crypto_stream_chacha20(bytes, size, zero, key) == 0;
+    if (!done) /* bytes that are no noise must not be used as noise, in any build */
+        abort();
+}
+
+static void source_refill(struct noise_source *source)
+{
+    source_expand(source, source->key, source->buffer, BUFFER_BYTES);
     memcpy(source->key, source->buffer, KEY_BYTES);
     sodium_memzero(source->buffer, KEY_BYTES);
     source->used = KEY_BYTES;
 }
 
-static void take(struct noise_source *source, uint8_t *bytes, size_t size)
+static void source_take(struct noise_source *source, uint8_t *bytes, size_t size)
 {
     while (size) {
         if (source->used == BUFFER_BYTES)
-            refill(source);
+            source_refill(source);
         size_t part = BUFFER_BYTES - source->used;
         part = size < part ? size : part;
         memcpy(bytes, source->buffer + source->used, part);
@@ -165,11 +185,11 @@ static void take(struct noise_source *source, uint8_t *bytes, size_t size)
 }
 
 /* At most DIRECT_MOST bytes under a key of their own. */
-static void take_direct(struct noise_source *source, uint8_t *bytes, size_t size)
+static void source_take_direct(struct noise_source *source, uint8_t *bytes, size_t size)
 {
     uint8_t key[KEY_BYTES];
-    take(source, key, sizeof key);
-    expand(source->cipher, key, bytes, size);
+    source_take(source, key, sizeof key);
+    source_expand(source, key, bytes, size);
     sodium_memzero(key, sizeof key);
 }
 
@@ -180,11 +200,11 @@ void noise_bytes(struct noise_source *source, void *bytes, size_t size)
     uint8_t *to = bytes;
     while (size >= DIRECT_BYTES) {
         size_t part = size < DIRECT_MOST ? size : DIRECT_MOST;
-        take_direct(source, to, part);
+        source_take_direct(source, to, part);
         to += part;
         size -= part;
     }
-    take(source, to, size);
+    source_take(source, to, size);
 }
 
 uint64_t noise_u64(struct noise_source *source)

@@ -13,26 +13,24 @@ struct noise_source;
 
 /* Both have keys of 256 bits and no known attack better than trying keys. */
 enum noise_cipher {
-    NOISE_CHACHA20,   /* RFC 8439; on every machine */
-    NOISE_AES256_CTR, /* NIST SP 800-38A; with AES instructions only, twice as fast */
+    NOISE_CHACHA20,   /* RFC 8439, libsodium's: for tests */
+    NOISE_AES256_CTR, /* NIST SP 800-38A, section 6.5, libcrypto's: for everything else */
 };
 
-/* A stream keyed by the operating system's generator for that PURPOSE ("sgd", "dirichlet", ...), or
- * NULL when the system cannot give randomness or memory. AES-256-CTR where the processor has it,
- * ChaCha20 elsewhere; chosen here, once. */
+/* A stream of AES-256-CTR, keyed by the operating system's generator for that PURPOSE ("sgd",
+ * "dirichlet", ...). NULL when the system cannot give randomness or memory. */
 struct noise_source *noise_source_new(const char *purpose);
 
-/* A stream that a test can repeat: ChaCha20, so on every machine the same. Production code has no
- * path to this, and noise_source_is_injected tells: what is released under it must say so. */
+/* A stream of ChaCha20 that a test can repeat. Production code has no path to this, and
+ * noise_source_is_injected tells: what is released under it must say so. */
 struct noise_source *noise_source_new_injected(const uint8_t key[32]);
 
-/* The same with the CIPHER named; NULL also when this machine lacks it. */
+/* The same with the CIPHER named. */
 struct noise_source *noise_source_new_injected_cipher(const uint8_t key[32],
                                                       enum noise_cipher cipher);
 
-/* Whether a test gave its key: what such noise touched protects nobody. And its cipher. */
+/* Whether a test gave its key: what such noise touched protects nobody. */
 bool noise_source_is_injected(const struct noise_source *source);
-enum noise_cipher noise_source_cipher(const struct noise_source *source);
 
 /* Erases the key and frees. Takes NULL. */
 void noise_source_free(struct noise_source *source);
@@ -46,6 +44,8 @@ uint64_t noise_u64(struct noise_source *source);
 /* Uniform on 0 .. n-1, exactly; n > 0. Lemire 2019, "Fast random integer generation in an
  * interval". */
 uint32_t noise_below(struct noise_source *source, uint32_t n);
+
+/* The same for 64 bits. */
 uint64_t noise_below_u64(struct noise_source *source, uint64_t n);
 
 /* Uniform on the odd multiples of 2^-53 in (0, 1): never 0 or 1, symmetric about 1/2. */

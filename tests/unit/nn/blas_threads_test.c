@@ -6,6 +6,7 @@
 
 #include "algos/nn/matrix.h"
 #include "envs/rng.h"
+#include "tests/unit/nn/naive.h"
 
 /* SIDE: of products that go to BLAS on every machine. */
 enum { SIDE = 24, THREADS = 4, PRODUCTS = 100000 };

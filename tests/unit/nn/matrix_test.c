@@ -1,5 +1,6 @@
 /* Every product against its definition, at sizes on both sides of every change of method. */
 #include "algos/nn/matrix.h"
+#include "tests/unit/nn/naive.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "algos/privacy/noise/aes256_ctr.h"
 #include "tests/unit/privacy/golden.h"
 
 static void from_hex(uint8_t *bytes, const char *hex)
@@ -23,64 +22,13 @@ static void from_hex(uint8_t *bytes, const char *hex)
     }
 }
 
-/* Sources of both ciphers where the machine has them; returns how many. */
-static unsigned both(unsigned number, struct noise_source *out[2])
+/* Sources of both ciphers. */
+static void both(unsigned number, struct noise_source *out[2])
 {
     uint8_t key[32] = {(uint8_t)number};
     out[0] = noise_source_new_injected(key);
-    cr_assert(out[0]);
-    cr_assert_eq(noise_source_cipher(out[0]), NOISE_CHACHA20);
     out[1] = noise_source_new_injected_cipher(key, NOISE_AES256_CTR);
-    cr_assert_eq(out[1] != NULL, aes256_ctr_available());
-    return out[1] ? 2 : 1;
-}
-
-/* FIPS 197, C.3, and SP 800-38A, F.5.5 (its cipher text xor its plain text). */
-Test(noise_source, aes_is_the_standard)
-{
-    if (!aes256_ctr_available())
-        return; /* no AES instructions: nothing to be tested here */
-    uint8_t key[32], counter[16], want[64], got[300];
-    from_hex(key, "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
-    from_hex(counter, "00112233445566778899aabbccddeeff");
-    from_hex(want, "8ea2b7ca516745bfeafc49904b496089");
-    aes256_ctr(key, counter, got, 16);
-    cr_assert_arr_eq(got, want, 16);
-
-    from_hex(key, "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4");
-    from_hex(counter, "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff");
-    from_hex(want, "0bdf7df1591716335e9a8b15c860c5025a6e699d536119065433863c8f657b94"
-                   "1bc12c9c01610d5d0d8bd6a3378eca622956e1c8693536b1bee99c73a31576b6");
-    aes256_ctr(key, counter, got, 64);
-    cr_assert_arr_eq(got, want, 64);
-
-    /* Every length is the beginning of a longer one, and nothing is written beyond it. */
-    uint8_t part[300];
-    aes256_ctr(key, counter, got, sizeof got);
-    for (size_t size = 0; size < sizeof part; size++) {
-        memset(part, 0xa5, sizeof part);
-        aes256_ctr(key, counter, part, size);
-        cr_assert(memcmp(part, got, size) == 0 && part[size] == 0xa5, "%zu bytes", size);
-    }
-}
-
-Test(noise_source, aes_counts_over_all_128_bits)
-{
-    if (!aes256_ctr_available())
-        return; /* no AES instructions: nothing to be tested here */
-    static const char *const counters[][2] = {
-        {"ffffffffffffffffffffffffffffffff", "00000000000000000000000000000000"},
-        {"00000000000000ffffffffffffffffff", "00000000000001000000000000000000"},
-        {"000000000000000000000000000000ff", "00000000000000000000000000000100"}};
-    uint8_t key[32] = {1}, counter[16], got[16 + 1024], next[1024];
-    for (int i = 0; i < 3; i++)
-        for (size_t size = 16; size <= sizeof next; size *= 2) { /* by blocks, then by pairs */
-            from_hex(counter, counters[i][0]);
-            aes256_ctr(key, counter, got, 16 + size);
-            from_hex(counter, counters[i][1]);
-            aes256_ctr(key, counter, next, size);
-            cr_assert_arr_eq(got + 16, next, size, "%zu after %s", size, counters[i][0]);
-        }
+    cr_assert(out[0] && out[1]);
 }
 
 /* RFC 8439, A.1, vectors 1 and 2: of the key stream of the zero key the first 32 bytes become the
@@ -106,30 +54,36 @@ Test(noise_source, chacha_is_the_standard_and_erases_its_key)
     noise_source_free(second);
 }
 
-Test(noise_source, aes_erases_its_key)
+/* The key stream of the key 000102..1f from counter 0 on, by NIST SP 800-38A, computed with
+ * `openssl enc -aes-256-ctr`: of each expansion the first 32 bytes become the next key. */
+Test(noise_source, aes_is_the_standard_and_erases_its_key)
 {
-    if (!aes256_ctr_available())
-        return; /* no AES instructions: nothing to be tested here */
-    uint8_t key[32] = {7}, zero[16] = {0}, stream[2048], got[63 * 32];
+    uint8_t key[32], next[32], want[64], got[2048 - 32], after[64];
+    for (int i = 0; i < 32; i++)
+        key[i] = (uint8_t)i;
     struct noise_source *noise = noise_source_new_injected_cipher(key, NOISE_AES256_CTR);
-    aes256_ctr(key, zero, stream, sizeof stream);
-    for (int i = 0; i < 63; i++)
-        noise_bytes(noise, got + 32 * i, 32);
-    cr_assert_arr_eq(got, stream + 32, sizeof got);
-    aes256_ctr(stream, zero, stream, sizeof stream);
+    from_hex(next, "f29000b62a499fd0a9f39a6add2e7780f05d76ae4ab99fe5a6f69b3148c2363d");
+    from_hex(want, "0ebcb5deb52c83bd08a8a935182c9199d24356532881602f809eb383c5ff5d56"
+                   "4e5fe6bc2af2b80633c371f5c1ce694ea90741e6797146a550b63f264a604ee4");
+    for (size_t i = 0; i < sizeof got; i += 96)
+        noise_bytes(noise, got + i, 96);
+    cr_assert_arr_eq(got, want, sizeof want);
+    struct noise_source *second = noise_source_new_injected_cipher(next, NOISE_AES256_CTR);
     noise_bytes(noise, got, 500);
-    cr_assert_arr_eq(got, stream + 32, 500);
+    noise_bytes(second, after, sizeof after);
+    cr_assert_arr_eq(got, after, sizeof after, "a refill is keyed by what was set aside");
     noise_source_free(noise);
+    noise_source_free(second);
 }
 
 Test(noise_source, streams_repeat_for_their_key_alone)
 {
     struct noise_source *a[2], *b[2], *c[2];
-    unsigned ciphers = both(1, a);
+    both(1, a);
     both(1, b);
     both(2, c);
     uint8_t x[2][5000], y[5000], z[5000];
-    for (unsigned i = 0; i < ciphers; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         noise_bytes(a[i], x[i], 5000);
         noise_bytes(b[i], y, 5000);
         noise_bytes(c[i], z, 5000);
@@ -139,8 +93,7 @@ Test(noise_source, streams_repeat_for_their_key_alone)
         cr_assert_arr_neq(x[i], y, 5000, "a stream does not repeat itself");
         cr_assert(noise_source_is_injected(a[i]));
     }
-    if (ciphers == 2)
-        cr_assert_arr_neq(x[0], x[1], 5000, "ciphers differ");
+    cr_assert_arr_neq(x[0], x[1], 5000, "ciphers differ");
     for (unsigned i = 0; i < 2; i++) {
         noise_source_free(a[i]);
         noise_source_free(b[i]);
@@ -155,7 +108,6 @@ Test(noise_source, production_is_never_seeded)
         struct noise_source *noise = noise_source_new(i % 2 ? "sgd" : "dirichlet");
         cr_assert(noise);
         cr_assert_not(noise_source_is_injected(noise));
-        cr_assert_eq(noise_source_cipher(noise) == NOISE_AES256_CTR, aes256_ctr_available());
         seen[i] = noise_u64(noise);
         for (int j = 0; j < i; j++)
             cr_assert_neq(seen[i], seen[j]); /* by chance 7e-18 */
@@ -177,9 +129,9 @@ Test(noise_source, no_block_is_given_twice)
     static const size_t requests[] = {1, 127, 128, 129, 2, 256, 1024, 3, 4000, 8};
     uint64_t *words = malloc(WORDS * sizeof *words);
     struct noise_source *noise[2];
-    unsigned ciphers = both(3, noise);
+    both(3, noise);
     for (unsigned c = 0; c < 2; c++) {
-        for (size_t have = 0, r = 0; c < ciphers && have < WORDS; r++) {
+        for (size_t have = 0, r = 0; have < WORDS; r++) {
             size_t part = requests[r % 10] < WORDS - have ? requests[r % 10] : WORDS - have;
             if (part == 1)
                 words[have] = noise_u64(noise[c]);
@@ -188,7 +140,7 @@ Test(noise_source, no_block_is_given_twice)
             have += part;
         }
         qsort(words, WORDS, sizeof *words, ascending);
-        for (size_t i = 1; c < ciphers && i < WORDS; i++)
+        for (size_t i = 1; i < WORDS; i++)
             cr_assert_neq(words[i - 1], words[i], "cipher %u", c);
         noise_source_free(noise[c]);
     }
@@ -296,9 +248,9 @@ Test(noise_source, bytes_are_uniform_in_short_and_long_requests)
 {
     static const size_t sizes[] = {1, 3, 31, 1000, 1024, 4096};
     struct noise_source *noise[2];
-    unsigned ciphers = both(3, noise);
+    both(3, noise);
     for (unsigned c = 0; c < 2; c++) {
-        for (size_t s = 0; c < ciphers && s < sizeof sizes / sizeof sizes[0]; s++)
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
             check_bytes(noise[c], sizes[s]);
         noise_source_free(noise[c]);
     }
