@@ -174,8 +174,12 @@ static void run_sparse_vector(void *context)
     int64_t counts[200];
     for (int i = 0; i < 200; i++)
         counts[i] = (int64_t)1 << 60; /* every query passes: 201 draws a run */
-    for (uint32_t i = 0; i < request.trajectories; i++)
-        need(sparse_vector_longest(&plan.lattice, context, counts, 200) == 200, "a run");
+    for (uint32_t i = 0; i < request.trajectories; i++) {
+        struct sparse_vector_run run;
+        sparse_vector_begin(&run, &plan.lattice, context);
+        for (int k = 0; k < 200; k++)
+            need(sparse_vector_query(&run, counts[k]), "a run");
+    }
 }
 
 static struct composition training_plan(double noise_multiplier)

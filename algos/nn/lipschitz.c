@@ -237,19 +237,3 @@ double lipschitz_mlp_bound(const struct mlp_shape *shape, const float *parameter
     }
     return constant ? 0.0 : product;
 }
-
-double lipschitz_softmax_bound(double network, double temperature)
-{
-    assert(network >= 0.0 && temperature > 0.0);
-    return network / (2.0 * temperature) * (1.0 + 4.0 * HALF_ULP);
-}
-
-double lipschitz_mixed_bound(double policy, uint32_t actions, double min_probability)
-{
-    double kept = 1.0 - actions * min_probability;
-    assert(policy >= 0.0);
-    if (!(kept >= 0.0 && kept <= 1.0))
-        return INFINITY;
-    /* The product and the difference are each off by at most one half unit of 1. */
-    return policy * fmin(1.0, kept + 2.0 * HALF_ULP) * (1.0 + 4.0 * HALF_ULP);
-}

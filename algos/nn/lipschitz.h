@@ -17,13 +17,4 @@ double lipschitz_spectral_norm_bound(const float *weight, size_t rows, size_t co
  * its layers' bounds (ReLU and tanh are 1-Lipschitz; biases move nothing). Errors as above. */
 double lipschitz_mlp_bound(const struct mlp_shape *shape, const float *parameters);
 
-/* Of softmax(outputs / temperature), 2-norm to 2-norm, for a network of bound NETWORK: softmax is
- * 1/2-Lipschitz, hence network / (2 temperature), rounded up. TEMPERATURE > 0. */
-double lipschitz_softmax_bound(double network, double temperature);
-
-/* Of eta + (1 - actions eta) p, eta = MIN_PROBABILITY, for a p of bound POLICY (or the greatest
- * distance of two such outputs for a p whose are POLICY apart): (1 - actions eta) policy, rounded
- * up. INFINITY unless 0 <= actions * eta <= 1. */
-double lipschitz_mixed_bound(double policy, uint32_t actions, double min_probability);
-
 #endif

@@ -78,7 +78,10 @@ Test(audit, gaussian_simplex)
     const struct audit audit = {.name = AUDIT_GAUSSIAN_SIMPLEX,
                                 .title = "gaussian simplex, 4",
                                 .delta = 1e-5,
-                                .epsilon = gaussian_simplex_epsilon(&claimed, ANSWERS, 1e-5).upper,
+                                .epsilon =
+                                    gaussian_dp_epsilon_interval(
+                                        sqrt((double)ANSWERS) * gaussian_simplex_mu(&claimed), 1e-5)
+                                        .upper,
                                 .claim = AUDIT_GAUSSIAN_DP,
                                 .samples = 20000,
                                 .statistic = simplex_answers};

@@ -180,13 +180,16 @@ Test(audit, ensemble)
     make_worst(&claimed);
     const struct gaussian_simplex g = {
         .actions = ACTIONS, .sigma = claimed.sigma, .sensitivity = ensemble_change(SHARDS)};
-    const struct audit audit = {.name = AUDIT_ENSEMBLE,
-                                .title = "teacher of shards, 4",
-                                .delta = 1e-5,
-                                .epsilon = gaussian_simplex_epsilon(&g, ANSWERS, 1e-5).upper,
-                                .claim = AUDIT_GAUSSIAN_DP,
-                                .samples = 20000,
-                                .statistic = answers};
+    const struct audit audit = {
+        .name = AUDIT_ENSEMBLE,
+        .title = "teacher of shards, 4",
+        .delta = 1e-5,
+        .epsilon =
+            gaussian_dp_epsilon_interval(sqrt((double)ANSWERS) * gaussian_simplex_mu(&g), 1e-5)
+                .upper,
+        .claim = AUDIT_GAUSSIAN_DP,
+        .samples = 20000,
+        .statistic = answers};
     audit_holds(&audit, &claimed);
     halved = claimed;
     halved.sigma *= 0.5;

@@ -10,6 +10,27 @@
 
 enum { LENGTH = 9 };
 
+/* The number of leading COUNTS that are above: the length of the longest stable prefix. */
+static size_t sparse_vector_longest(const struct sparse_vector_lattice *lattice,
+                                    struct noise_source *noise, const int64_t *counts,
+                                    size_t length)
+{
+    struct sparse_vector_run run;
+    sparse_vector_begin(&run, lattice, noise);
+    size_t stable = 0;
+    while (stable < length && sparse_vector_query(&run, counts[stable]))
+        stable++;
+    return stable;
+}
+
+static int64_t sparse_vector_count(const double *probability, size_t count)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (int64_t)sparse_vector_units(probability[i]);
+    return sum;
+}
+
 /* One expert more: every count but the last is higher by one. */
 static double stopped_at_last(const void *mechanism, bool with, struct noise_source *noise)
 {
@@ -75,7 +96,7 @@ static double went_right(const void *mechanism, bool with, struct noise_source *
         prefix[i] = 1.0;
     }
     for (int step = 0; step < STEPS; step++) {
-        bool goes = noise_bernoulli(noise, noise_probability(right[drawn]));
+        bool goes = noise_uniform(noise) < right[drawn];
         all_right = all_right && goes;
         for (uint32_t i = 0; i < experts; i++)
             prefix[i] *= goes ? right[i] : 1.0 - right[i];

@@ -37,14 +37,6 @@ struct filter_release {
 struct filter_release filter_dirichlet(const struct dirichlet *mechanism);
 struct filter_release filter_gaussian_simplex(const struct gaussian_simplex *mechanism);
 
-/* Anything known to be (epsilon, delta)-private only. With delta 0 an account by Renyi pays the
- * divergence of the two-point law, the worst of its kind (Bun and Steinke 2016, Prop. 3.3); with
- * another delta it has none and such an account refuses it. */
-struct filter_pair {
-    double epsilon, delta;
-};
-struct filter_release filter_epsilon_delta(const struct filter_pair *pair);
-
 /* Epsilon at DELTA of COUNT uses that were decided on beforehand: the best order is taken.
  * *OUT_ORDER (may be NULL) receives it. INFINITY where no order is finite. */
 double filter_planned_epsilon(const struct filter_release *release, double count, double delta,

@@ -1,5 +1,4 @@
 /* Price lists of the mechanisms that accounts pay for. A new mechanism is one more of them. */
-#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -47,41 +46,4 @@ struct filter_release filter_gaussian_simplex(const struct gaussian_simplex *mec
                                    .epsilon = gaussian_epsilon,
                                    .order_limit = INFINITY,
                                    .own_delta = -1.0};
-}
-
-/* ---- (epsilon, delta) */
-
-/* ln cosh(x) without overflow, and without cancellation near 0. */
-static double log_cosh(double x)
-{
-    double half = sinh(0.5 * x);
-    return fabs(x) < 1.0 ? log1p(2.0 * half * half) : fabs(x) - M_LN2 + log1p(exp(-2.0 * fabs(x)));
-}
-
-/* Randomised response with e^epsilon against 1: ln[cosh((l - 1/2) epsilon) / cosh(epsilon / 2)] /
- * (l - 1). */
-static double pair_renyi(const void *mechanism, double order)
-{
-    const struct filter_pair *pair = mechanism;
-    if (pair->delta > 0.0)
-        return INFINITY;
-    double gap = log_cosh((order - 0.5) * pair->epsilon) - log_cosh(0.5 * pair->epsilon);
-    double rounding = 1e-15 * order * pair->epsilon;
-    return fmin(pair->epsilon, (gap + rounding) / (order - 1.0) * (1.0 + 1e-13));
-}
-
-static double pair_epsilon(const void *mechanism, double delta)
-{
-    const struct filter_pair *pair = mechanism;
-    return delta >= pair->delta ? pair->epsilon : INFINITY;
-}
-
-struct filter_release filter_epsilon_delta(const struct filter_pair *pair)
-{
-    assert(pair->epsilon >= 0.0 && pair->delta >= 0.0 && pair->delta < 1.0);
-    return (struct filter_release){.mechanism = pair,
-                                   .renyi = pair_renyi,
-                                   .epsilon = pair_epsilon,
-                                   .order_limit = pair->delta > 0.0 ? 1.0 : INFINITY,
-                                   .own_delta = pair->delta};
 }

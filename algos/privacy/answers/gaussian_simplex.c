@@ -43,13 +43,6 @@ double gaussian_simplex_renyi_bound(const struct gaussian_simplex *mechanism, do
     return isfinite(order) ? 0.5 * order * mu * mu * UP : INFINITY;
 }
 
-struct privacy_interval gaussian_simplex_epsilon(const struct gaussian_simplex *mechanism,
-                                                 double queries, double delta)
-{
-    assert(queries >= 1.0 && delta > 0.0 && delta < 1.0);
-    return gaussian_dp_epsilon_interval(sqrt(queries) * gaussian_simplex_mu(mechanism) * UP, delta);
-}
-
 double gaussian_simplex_sigma(uint32_t actions, double sensitivity, double queries, double mu)
 {
     assert(actions >= 2 && sensitivity > 0.0 && queries >= 1.0);

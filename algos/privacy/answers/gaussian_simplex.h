@@ -37,11 +37,6 @@ double gaussian_simplex_mu(const struct gaussian_simplex *mechanism);
  * that is not finite. */
 double gaussian_simplex_renyi_bound(const struct gaussian_simplex *mechanism, double order);
 
-/* Epsilon at DELTA of QUERIES answers, adaptive or not, by the analytic Gaussian: certified from
- * both sides. */
-struct privacy_interval gaussian_simplex_epsilon(const struct gaussian_simplex *mechanism,
-                                                 double queries, double delta);
-
 /* The least sigma with which QUERIES answers of that many ACTIONS and SENSITIVITY stay within the
  * total MU, such as gaussian_dp_mu_for(epsilon, delta) for a plan fixed in advance. It takes no
  * account of the range of sigma; INFINITY when no sigma will do. */

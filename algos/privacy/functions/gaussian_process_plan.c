@@ -63,9 +63,3 @@ const char *gaussian_process_plan_complete(struct gaussian_process_plan *plan)
     plan->noise_to_range = plan->sigma / plan->value_limit;
     return NULL;
 }
-
-double gaussian_process_updates_sensitivity(double per_step, uint64_t iterations)
-{
-    assert(per_step > 0.0 && iterations >= 1);
-    return per_step * sqrt((double)iterations) * UP;
-}

@@ -47,11 +47,4 @@ const char *gaussian_process_plan_complete(struct gaussian_process_plan *plan);
  * double. */
 double gaussian_process_rounding(double beta, uint32_t bits, double error);
 
-/* Unit: the rewards. ITERATIONS updates of a function kept in the kernel's space, each followed by
- * a fresh path of deviation sigma, each of sensitivity PER_STEP (neighbouring reward functions at
- * most 1 apart: the learning rate; one of m experts, errors clipped to c: 2 c rate / m): together
- * PER_STEP sqrt(ITERATIONS), rounded up; mu is that over sigma, the final function's noise has
- * deviation sigma sqrt(ITERATIONS). */
-double gaussian_process_updates_sensitivity(double per_step, uint64_t iterations);
-
 #endif

@@ -155,21 +155,6 @@ double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
     return fmin(simple, (up + down) * (1.0 + 1e-12));
 }
 
-double dirichlet_divergence(uint32_t m, double k, const double *p, const double *q, double order)
-{
-    assert(k > 0.0 && order > 1.0);
-    long double sum = 0, l = order;
-    for (uint32_t i = 0; i < m; i++) {
-        long double a = (long double)k * p[i], b = (long double)k * q[i];
-        long double mixed = l * a - (l - 1.0L) * b;
-        if (mixed <= 0.0L)
-            return INFINITY;
-        int sign;
-        sum += lgammal_r(mixed, &sign) - l * lgammal_r(a, &sign) + (l - 1.0L) * lgammal_r(b, &sign);
-    }
-    return fmax(0.0, (double)(sum / (l - 1.0L)));
-}
-
 double dirichlet_error_radius(const struct dirichlet *mechanism, double beta)
 {
     assert(beta > 0.0 && beta < 1.0);

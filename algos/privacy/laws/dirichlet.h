@@ -28,10 +28,6 @@ double dirichlet_order_limit(const struct dirichlet *mechanism);
  * the limit. */
 double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order);
 
-/* The divergence of ORDER of Dir(k p) from Dir(k q), of one pair of distributions over M actions:
- * exact but for floating point, a lower bound of the one above. INFINITY where it is not finite. */
-double dirichlet_divergence(uint32_t m, double k, const double *p, const double *q, double order);
-
 /* p_i = eta + (1 - m eta) f_i, in place: f a distribution over m actions. */
 void dirichlet_mix(const struct dirichlet *mechanism, double *probabilities);
 

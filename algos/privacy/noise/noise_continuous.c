@@ -17,34 +17,6 @@ double noise_normal(struct noise_source *source)
     return radius * cos(2.0 * M_PI * noise_uniform(source));
 }
 
-/* -ln of a uniform number with 52 bits below its leading one, wherever that stands: a random number
- * of halvings of a uniform number in (1, 2). One further bit is left over. */
-static double exponential(struct noise_source *source, unsigned *out_bit)
-{
-    int halvings = 1;
-    uint64_t word;
-    while ((word = noise_u64(source)) == 0)
-        halvings += 64;
-    halvings += __builtin_clzll(word);
-    word = noise_u64(source);
-    *out_bit = (unsigned)(word & 1);
-    double significand = 1.0 + (double)((word >> 13 << 1) | 1) * 0x1p-52;
-    return -log(ldexp(significand, -halvings));
-}
-
-double noise_exponential(struct noise_source *source)
-{
-    unsigned unused;
-    return exponential(source, &unused);
-}
-
-double noise_laplace(struct noise_source *source)
-{
-    unsigned negative;
-    double size = exponential(source, &negative);
-    return negative ? -size : size;
-}
-
 /* Marsaglia and Tsang 2000, "A simple method for generating gamma variables", for shape >= 1. */
 static double log_gamma_from_one(struct noise_source *source, double shape)
 {
@@ -69,11 +41,6 @@ double noise_log_gamma(struct noise_source *source, double shape)
     /* G(a) = G(a+1) U^(1/a): as logarithms nothing underflows, however small the shape. */
     double up = log_gamma_from_one(source, shape + 1.0);
     return up + log(noise_uniform(source)) / shape;
-}
-
-double noise_gamma(struct noise_source *source, double shape)
-{
-    return exp(noise_log_gamma(source, shape));
 }
 
 static bool is_power_of_two(double x)

@@ -18,18 +18,12 @@ double noise_normal(struct noise_source *source);
  * negative and at most 1e37, so that no normal of it overflows. */
 void noise_gaussian_add(struct noise_source *source, float *v, size_t count, float stddev);
 
-/* Exponential of mean 1; the tail has no end. */
-double noise_exponential(struct noise_source *source);
-
-/* Laplace of scale 1 (density exp(-|x|)/2); the tails have no end. */
-double noise_laplace(struct noise_source *source);
-
-/* Gamma(shape, 1), shape in these bounds: Marsaglia and Tsang 2000, "A simple method for generating
- * gamma variables". Small shapes underflow to 0 (of shape 0.01 one draw in 1700): for quotients
- * of Gammas take the logarithm, which is finite for every shape. */
+/* What the shape of a Gamma may be. */
 #define NOISE_GAMMA_LEAST 1e-300
 #define NOISE_GAMMA_MOST  1e20 /* beyond, double does not hold the law's width */
-double noise_gamma(struct noise_source *source, double shape);
+
+/* ln of a Gamma(SHAPE, 1), finite for every shape: Marsaglia and Tsang 2000, "A simple method for
+ * generating gamma variables". */
 double noise_log_gamma(struct noise_source *source, double shape);
 
 /* The multiple of STEP nearest to VALUE, ties to the even one. VALUE is finite and STEP a positive

@@ -9,20 +9,6 @@
 
 struct noise_source;
 
-/* True with probability PROBABILITY / 2^64, exactly. */
-bool noise_bernoulli(struct noise_source *source, uint64_t probability);
-
-/* floor(p 2^64) for noise_bernoulli, P in [0, 1]; the greatest word for 1: never above P and at
- * most 2^-64 (and half an ulp of P) below. */
-uint64_t noise_probability(double p);
-
-/* True with probability a / b, exactly; a <= b, b > 0. */
-bool noise_bernoulli_ratio(struct noise_source *source, uint64_t a, uint64_t b);
-
-/* True with probability exp(-a / b), exactly; b > 0 (CKS, Algorithm 1). Time grows like
- * min(a / b, 1). */
-bool noise_bernoulli_exp(struct noise_source *source, uint64_t a, uint64_t b);
-
 /* I with probability weights[i] / their sum, exactly. COUNT > 0; the sum is positive and below
  * 2^64. Reads all weights, whatever is drawn. */
 uint32_t noise_categorical(struct noise_source *source, const uint64_t *weights, uint32_t count);
@@ -36,10 +22,5 @@ uint32_t noise_categorical(struct noise_source *source, const uint64_t *weights,
  * with probability e^-127, at 2^40 with probability e^-(2^23). */
 int64_t noise_discrete_laplace(struct noise_source *source, uint64_t numerator,
                                uint64_t denominator);
-
-/* X with probability proportional to exp(-x^2 / (2 sigma^2)), sigma = numerator / denominator, both
- * in 1 .. NOISE_DISCRETE_MAX, exactly (CKS, Algorithm 3). */
-int64_t noise_discrete_gaussian(struct noise_source *source, uint64_t numerator,
-                                uint64_t denominator);
 
 #endif

@@ -22,15 +22,6 @@ uint64_t sparse_vector_units(double probability)
                       (double)SPARSE_VECTOR_UNIT); /* a power of two: exact, then down */
 }
 
-int64_t sparse_vector_count(const double *probability, size_t count)
-{
-    assert(count <= SPARSE_VECTOR_MAX_EXPERTS);
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += sparse_vector_units(probability[i]);
-    return (int64_t)sum;
-}
-
 void sparse_vector_begin(struct sparse_vector_run *run, const struct sparse_vector_lattice *lattice,
                          struct noise_source *noise)
 {
@@ -49,16 +40,4 @@ bool sparse_vector_query(struct sparse_vector_run *run, int64_t count)
     __int128 noisy_threshold = (__int128)run->threshold + run->threshold_noise;
     run->stopped = noisy_count < noisy_threshold;
     return !run->stopped;
-}
-
-size_t sparse_vector_longest(const struct sparse_vector_lattice *lattice,
-                             struct noise_source *noise, const int64_t *counts, size_t length)
-{
-    struct sparse_vector_run run;
-    size_t longest = 0;
-    sparse_vector_begin(&run, lattice, noise);
-    while (longest < length && sparse_vector_query(&run, counts[longest]))
-        longest++;
-    explicit_bzero(&run, sizeof run);
-    return longest;
 }

@@ -109,9 +109,6 @@ double sparse_vector_min_count(double epsilon);
  * are 0. */
 uint64_t sparse_vector_units(double probability);
 
-/* The sum over COUNT <= SPARSE_VECTOR_MAX_EXPERTS experts, exact and independent of their order. */
-int64_t sparse_vector_count(const double *probability, size_t count);
-
 /* ---- the run ---- */
 
 struct sparse_vector_run {
@@ -129,9 +126,5 @@ void sparse_vector_begin(struct sparse_vector_run *run, const struct sparse_vect
  * first false ends the run; asking again is a bug. The time taken varies with the draw (the sampler
  * rejects): call from a background job, never before an answer that somebody times. */
 bool sparse_vector_query(struct sparse_vector_run *run, int64_t count);
-
-/* The number of leading COUNTS that are above: the length of the longest stable prefix. */
-size_t sparse_vector_longest(const struct sparse_vector_lattice *lattice,
-                             struct noise_source *noise, const int64_t *counts, size_t length);
 
 #endif

@@ -8,6 +8,48 @@
 #include "algos/privacy/laws/renyi.h"
 #include "tests/unit/privacy/golden.h"
 
+/* ---- a mechanism of the test's own: anything known to be (epsilon, delta)-private. With delta 0
+ * an account by Renyi pays the divergence of the two-point law, the worst of its kind (Bun and
+ * Steinke 2016, Prop. 3.3); with another delta it has none and such an account refuses it. */
+struct filter_pair {
+    double epsilon, delta;
+};
+
+/* ln cosh(x) without overflow, and without cancellation near 0. */
+static double log_cosh(double x)
+{
+    double half = sinh(0.5 * x);
+    return fabs(x) < 1.0 ? log1p(2.0 * half * half) : fabs(x) - M_LN2 + log1p(exp(-2.0 * fabs(x)));
+}
+
+/* Randomised response with e^epsilon against 1: ln[cosh((l - 1/2) epsilon) / cosh(epsilon / 2)] /
+ * (l - 1). */
+static double pair_renyi(const void *mechanism, double order)
+{
+    const struct filter_pair *pair = mechanism;
+    if (pair->delta > 0.0)
+        return INFINITY;
+    double gap = log_cosh((order - 0.5) * pair->epsilon) - log_cosh(0.5 * pair->epsilon);
+    double rounding = 1e-15 * order * pair->epsilon;
+    return fmin(pair->epsilon, (gap + rounding) / (order - 1.0) * (1.0 + 1e-13));
+}
+
+static double pair_epsilon(const void *mechanism, double delta)
+{
+    const struct filter_pair *pair = mechanism;
+    return delta >= pair->delta ? pair->epsilon : INFINITY;
+}
+
+static struct filter_release filter_epsilon_delta(const struct filter_pair *pair)
+{
+    cr_assert(pair->epsilon >= 0.0 && pair->delta >= 0.0 && pair->delta < 1.0);
+    return (struct filter_release){.mechanism = pair,
+                                   .renyi = pair_renyi,
+                                   .epsilon = pair_epsilon,
+                                   .order_limit = pair->delta > 0.0 ? 1.0 : INFINITY,
+                                   .own_delta = pair->delta};
+}
+
 /* What a random spender may ask for next. */
 struct offer {
     struct dirichlet dirichlet;

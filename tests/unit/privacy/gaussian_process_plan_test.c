@@ -151,16 +151,6 @@ Test(gaussian_process_plan, rounding_is_bounded_and_nearly_attained)
     noise_source_free(noise);
 }
 
-Test(gaussian_process_plan, updates_of_the_reward_form)
-{
-    /* mu = alpha sqrt(T') / sigma: learning rate 0.01, 39 steps at (0.9, 1e-4) */
-    double sensitivity = gaussian_process_updates_sensitivity(0.01, 39);
-    cr_expect(sensitivity >= 0.01 * sqrt(39.0) && sensitivity < 0.01 * sqrt(39.0) * (1 + 1e-13));
-    double sigma = gaussian_dp_sigma(sensitivity, 0.9, 1e-4);
-    cr_expect_float_eq(sigma, 0.2184, 1e-3, "%g", sigma);
-    cr_expect_float_eq(sigma * sqrt(39.0), 1.364, 1e-2);
-}
-
 Test(gaussian_process_plan, refuses)
 {
     static const double none = NAN;

@@ -195,7 +195,8 @@ Test(gaussian_simplex, sigma_for_a_budget)
     /* There and back by the analytic Gaussian. */
     struct gaussian_simplex mechanism = {5, 0.0, 0.003};
     mechanism.sigma = gaussian_simplex_sigma(5, 0.003, 1000.0, gaussian_dp_mu_for(2.0, 1e-5));
-    struct privacy_interval epsilon = gaussian_simplex_epsilon(&mechanism, 1000.0, 1e-5);
+    struct privacy_interval epsilon =
+        gaussian_dp_epsilon_interval(sqrt(1000.0) * gaussian_simplex_mu(&mechanism), 1e-5);
     cr_expect(epsilon.upper <= 2.0 * (1.0 + 1e-9) && epsilon.lower >= 2.0 * (1.0 - 1e-9), "%.12g",
               epsilon.upper);
 }

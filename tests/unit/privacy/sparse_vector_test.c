@@ -195,6 +195,19 @@ Test(sparse_vector, a_whole_run_keeps_its_promise)
 
 /* ---- the code's own draws ---- */
 
+/* The number of leading COUNTS that are above: the length of the longest stable prefix. */
+static size_t sparse_vector_longest(const struct sparse_vector_lattice *lattice,
+                                    struct noise_source *noise, const int64_t *counts,
+                                    size_t length)
+{
+    struct sparse_vector_run run;
+    sparse_vector_begin(&run, lattice, noise);
+    size_t stable = 0;
+    while (stable < length && sparse_vector_query(&run, counts[stable]))
+        stable++;
+    return stable;
+}
+
 /* 200000 runs on a small lattice against the enumerated law. */
 Test(sparse_vector, draws_follow_the_enumerated_law)
 {
@@ -259,6 +272,14 @@ Test(sparse_vector, a_run_stops_at_the_first_below)
     cr_expect(sparse_vector_query(&run, counts[0]) && !run.stopped);
     cr_expect(!sparse_vector_query(&run, 0) && run.stopped);
     noise_source_free(noise);
+}
+
+static int64_t sparse_vector_count(const double *probability, size_t count)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (int64_t)sparse_vector_units(probability[i]);
+    return sum;
 }
 
 Test(sparse_vector, counts_are_exact_and_rounded_down)
