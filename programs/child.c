@@ -91,7 +91,7 @@ static void listen_to(struct child *child)
 /* ---- a question and its answer */
 
 /* Takes what has come; *out_line receives the length of the line once it is whole. */
-static enum child_status take(struct child *child, size_t *out_line)
+static enum child_status child_take(struct child *child, size_t *out_line)
 {
     ssize_t count =
         read(child->process.from, child->answer + child->used, sizeof child->answer - child->used);
@@ -108,7 +108,7 @@ static enum child_status take(struct child *child, size_t *out_line)
 }
 
 /* Writes what fits of what is left. */
-static enum child_status give(struct child *child, const char **at, size_t *left)
+static enum child_status child_give(struct child *child, const char **at, size_t *left)
 {
     ssize_t count = write(child->process.to, *at, *left);
     if (count < 0)
@@ -118,7 +118,7 @@ static enum child_status give(struct child *child, const char **at, size_t *left
     return CHILD_OK;
 }
 
-static bool may_go_on(struct child *child, int64_t now)
+static bool child_may_go_on(struct child *child, int64_t now)
 {
     if (!child->settings.go_on || now - child->asked_ms < GO_ON_EVERY_MS)
         return true;
@@ -127,8 +127,8 @@ static bool may_go_on(struct child *child, int64_t now)
 }
 
 /* One wait: for the answer, for complaints, and while LEFT for room for the question. */
-static enum child_status turn(struct child *child, int64_t wait_ms, const char **at, size_t *left,
-                              size_t *out_line)
+static enum child_status child_turn(struct child *child, int64_t wait_ms, const char **at,
+                                    size_t *left, size_t *out_line)
 {
     struct pollfd ends[] = {
         {.fd = child->process.from, .events = POLLIN},
@@ -141,29 +141,29 @@ static enum child_status turn(struct child *child, int64_t wait_ms, const char *
     if (ends[1].revents != 0)
         listen_to(child);
     if (ends[2].revents != 0) {
-        enum child_status status = give(child, at, left);
+        enum child_status status = child_give(child, at, left);
         if (status != CHILD_OK)
             return status;
     }
-    return ends[0].revents != 0 ? take(child, out_line) : CHILD_OK;
+    return ends[0].revents != 0 ? child_take(child, out_line) : CHILD_OK;
 }
 
-static enum child_status converse(struct child *child, const char *question, size_t size,
-                                  size_t *out_line)
+static enum child_status child_converse(struct child *child, const char *question, size_t size,
+                                        size_t *out_line)
 {
     size_t none = CHILD_LINE_MAX + 1, line = none;
     child->used = 0;
-    enum child_status status = take(child, &line); /* nothing may have come yet */
+    enum child_status status = child_take(child, &line); /* nothing may have come yet */
     if (status != CHILD_OK || child->used > 0)
         return status == CHILD_ENDED ? CHILD_ENDED : CHILD_OUT_OF_TURN;
     int64_t now = now_ms(), deadline = now + child->settings.answer_ms;
-    status = give(child, &question, &size);
+    status = child_give(child, &question, &size);
     while (status == CHILD_OK && line == none) {
-        if (!may_go_on(child, now))
+        if (!child_may_go_on(child, now))
             return CHILD_STOPPED;
         if (now >= deadline)
             return CHILD_LATE;
-        status = turn(child, deadline - now, &question, &size, &line);
+        status = child_turn(child, deadline - now, &question, &size, &line);
         now = now_ms();
     }
     if (status == CHILD_OK && size > 0)
@@ -178,7 +178,7 @@ enum child_status child_ask(struct child *child, const char *question, size_t si
     assert(!child->failed);
     assert(size > 0 && question[size - 1] == '\n');
     size_t line = 0;
-    enum child_status status = converse(child, question, size, &line);
+    enum child_status status = child_converse(child, question, size, &line);
     if (status != CHILD_OK) {
         child->failed = true;
         return status;
@@ -200,7 +200,7 @@ static void wait_for_end(struct child *child)
     size_t none = 0, line = 0;
     while (status == CHILD_OK && now < deadline) {
         child->used = 0;
-        status = turn(child, deadline - now, &nothing, &none, &line);
+        status = child_turn(child, deadline - now, &nothing, &none, &line);
         now = now_ms();
     }
 }

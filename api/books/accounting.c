@@ -27,13 +27,13 @@ static void wish_clear(void *what)
     composition_clear(&wish->plan);
 }
 
-static void add_fault(void *context, const char *pointer, const char *detail)
+static void accounting_fault(void *context, const char *pointer, const char *detail)
 {
     call_invalid(context, pointer, "%s", detail);
 }
 
 /* Gathers every fault of the body. */
-static bool read_body(struct call *call, struct wish *wish)
+static bool accounting_read(struct call *call, struct wish *wish)
 {
     json_t *events = NULL;
     double delta = 0, epsilon = -1;
@@ -44,7 +44,7 @@ static bool read_body(struct call *call, struct wish *wish)
         field_optional(field_number("epsilon", &epsilon, 0, EPSILON_MAX)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
-    const struct event_json_faults faults = {add_fault, call};
+    const struct event_json_faults faults = {accounting_fault, call};
     if (events)
         good = event_json_read(events, "/events", &faults, &wish->events) && good;
     if (good && (delta > 0) == (epsilon >= 0)) {
@@ -57,7 +57,7 @@ static bool read_body(struct call *call, struct wish *wish)
 }
 
 /* The flat plan; PROBLEM_NONE when it can be priced. */
-static enum problem make_plan(struct call *call, struct wish *wish)
+static enum problem accounting_plan(struct call *call, struct wish *wish)
 {
     const char *why = NULL;
     enum event_status status = event_flatten(&wish->events, &wish->plan, &why);
@@ -93,8 +93,8 @@ static json_t *report_json(const struct privacy_question *question,
 }
 
 /* The figures, and the events as they were understood. */
-static enum problem reply(struct call *call, const struct wish *wish,
-                          const struct privacy_report *report)
+static enum problem accounting_reply(struct call *call, const struct wish *wish,
+                                     const struct privacy_report *report)
 {
     json_t *json = report_json(&wish->question, report);
     if (json && json_object_set_new(json, "events", event_json(&wish->events)) != 0) {
@@ -104,12 +104,12 @@ static enum problem reply(struct call *call, const struct wish *wish,
     return call_reply_json(call, 200, json);
 }
 
-static enum problem price(struct call *call, const struct wish *wish)
+static enum problem accounting_price(struct call *call, const struct wish *wish)
 {
     struct privacy_report report;
     switch (privacy_report_make(&wish->plan, &wish->question, PRIVACY_QUICK, &report)) {
     case ACCOUNTANT_OK:
-        return reply(call, wish, &report);
+        return accounting_reply(call, wish, &report);
     case ACCOUNTANT_NO_MEMORY:
         return PROBLEM_INTERNAL_ERROR;
     case ACCOUNTANT_OUT_OF_REACH:
@@ -128,8 +128,8 @@ enum problem api_accounting_compose(struct call *call)
     struct wish *wish = arena_array(&call->arena, 1, sizeof *wish);
     if (!wish || !call_defer(call, wish_clear, wish))
         return PROBLEM_INTERNAL_ERROR;
-    if (!read_body(call, wish))
+    if (!accounting_read(call, wish))
         return PROBLEM_VALIDATION;
-    enum problem problem = make_plan(call, wish);
-    return problem == PROBLEM_NONE ? price(call, wish) : problem;
+    enum problem problem = accounting_plan(call, wish);
+    return problem == PROBLEM_NONE ? accounting_price(call, wish) : problem;
 }

@@ -24,7 +24,8 @@ static const char *type_name(enum parameter_type type)
     return "choice";
 }
 
-static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
+static json_t *parameter_value_json(const struct parameter_spec *spec,
+                                    const struct parameter_value *value)
 {
     if (parameters_is_choice(spec))
         return json_string(parameters_choice(spec, (unsigned)value->number[0]));
@@ -44,7 +45,7 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
         const struct parameter_override *one = &algorithm->overrides[i];
         if (one->index == index) {
             json_member_add(&worlds, one->world,
-                            value_json(&algorithm->parameters[index], &one->value));
+                            parameter_value_json(&algorithm->parameters[index], &one->value));
         }
     }
     return worlds;
@@ -62,10 +63,10 @@ static json_t *choices_json(const struct parameter_spec *spec)
 static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
 {
     const struct parameter_spec *spec = &algorithm->parameters[index];
-    json_t *one = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type",
-                            type_name(spec->type), "default", value_json(spec, &spec->value),
-                            "environment_defaults", overrides_json(algorithm, index), "unit",
-                            spec->unit, "meaning", spec->meaning);
+    json_t *one = json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type", type_name(spec->type),
+        "default", parameter_value_json(spec, &spec->value), "environment_defaults",
+        overrides_json(algorithm, index), "unit", spec->unit, "meaning", spec->meaning);
     if (parameters_is_choice(spec)) {
         json_member_add(&one, "choices", choices_json(spec));
         return one;

@@ -54,7 +54,7 @@ static enum problem unknown_dataset(struct call *call)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
 }
 
-static enum problem find(struct call *call, const char *id, struct dataset_row *out)
+static enum problem dataset_find(struct call *call, const char *id, struct dataset_row *out)
 {
     enum db_status status = datasets_find(call->db, id, out);
     if (status == DB_NONE || (status == DB_OK && out->state == DATASET_DELETED))
@@ -64,7 +64,7 @@ static enum problem find(struct call *call, const char *id, struct dataset_row *
 
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out)
 {
-    enum problem problem = find(call, id, out);
+    enum problem problem = dataset_find(call, id, out);
     if (problem == PROBLEM_NONE && strcmp(out->owner, call->caller.id) != 0)
         return unknown_dataset(call);
     return problem;
@@ -73,7 +73,8 @@ enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_
 enum problem dataset_of_call(struct call *call, struct dataset_row *out)
 {
     const char *id = call_parameter(call, "id");
-    return call_is(call, ROLE_STEWARD) ? dataset_of_owner(call, id, out) : find(call, id, out);
+    return call_is(call, ROLE_STEWARD) ? dataset_of_owner(call, id, out)
+                                       : dataset_find(call, id, out);
 }
 
 /* ---- creating */
@@ -88,7 +89,7 @@ struct wish {
 };
 
 /* Dimensions come from a world or from the caller, never from both. */
-static void check_dimensions(struct call *call, struct wish *wish)
+static void dataset_check_dimensions(struct call *call, struct wish *wish)
 {
     if (!wish->environment) {
         const int64_t given[] = {wish->state_dim, wish->action_count, wish->max_episode_steps};
@@ -116,7 +117,7 @@ static void check_dimensions(struct call *call, struct wish *wish)
     wish->discount = wish->discount < 0 ? 0.99 : wish->discount;
 }
 
-static void check_sizes(struct call *call, const struct wish *wish)
+static void dataset_check_sizes(struct call *call, const struct wish *wish)
 {
     if (wish->state_dim == 0 || wish->max_episode_steps == 0 || wish->action_count == 0)
         return;
@@ -152,7 +153,7 @@ static void check_budget(struct call *call, struct wish *wish)
         call_invalid(call, "/budget/delta", "must be below 1 and at least 1e-18");
 }
 
-static bool read_wish(struct call *call, struct wish *wish)
+static bool dataset_read_wish(struct call *call, struct wish *wish)
 {
     *wish = (struct wish){.discount = -1, .min_action_probability = 0.02};
     const struct field fields[] = {
@@ -169,16 +170,16 @@ static bool read_wish(struct call *call, struct wish *wish)
         field_optional(field_object("budget", &wish->budget)),
     };
     if (fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
-        check_dimensions(call, wish);
-        check_sizes(call, wish);
+        dataset_check_dimensions(call, wish);
+        dataset_check_sizes(call, wish);
         check_budget(call, wish);
     }
     return call_error_count(call) == 0;
 }
 
 /* Opens the account of a new dataset that has a budget. */
-static enum problem open_account(struct call *call, struct dataset_row *row,
-                                 const struct wish *wish)
+static enum problem dataset_open_account(struct call *call, struct dataset_row *row,
+                                         const struct wish *wish)
 {
     struct ledger_opening opening = {.kind = LEDGER_DATASET,
                                      .resource = row->id,
@@ -202,7 +203,7 @@ static enum problem open_account(struct call *call, struct dataset_row *row,
 enum problem api_datasets_create(struct call *call)
 {
     struct wish wish;
-    if (!read_wish(call, &wish))
+    if (!dataset_read_wish(call, &wish))
         return PROBLEM_VALIDATION;
     struct dataset_row row = {.state_dim = (uint32_t)wish.state_dim,
                               .action_count = (uint32_t)wish.action_count,
@@ -220,7 +221,7 @@ enum problem api_datasets_create(struct call *call)
              !wish.environment ? "" : wish.environment);
     enum problem problem = PROBLEM_NONE;
     if (wish.budget)
-        problem = open_account(call, &row, &wish);
+        problem = dataset_open_account(call, &row, &wish);
     if (problem != PROBLEM_NONE)
         return problem;
     enum db_status status = datasets_insert(call->db, &row);
@@ -232,7 +233,7 @@ enum problem api_datasets_create(struct call *call)
 
 /* ---- showing */
 
-static bool list_one(void *context, const struct dataset_row *row)
+static bool dataset_list_one(void *context, const struct dataset_row *row)
 {
     struct page *page = context;
     return page_add(page, dataset_json(row, call_is(page->call, ROLE_STEWARD)), row->id);
@@ -245,7 +246,8 @@ enum problem api_datasets_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
-    enum db_status status = datasets_list(call->db, owner, page.after, page.limit, list_one, &page);
+    enum db_status status =
+        datasets_list(call->db, owner, page.after, page.limit, dataset_list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
 

@@ -8,7 +8,7 @@
 #include "api/call/fields.h"
 #include "api/worlds/worlds.h"
 
-static const struct env *find(struct call *call, const char *pointer, const char *name)
+static const struct env *environment_find(struct call *call, const char *pointer, const char *name)
 {
     const struct env *env = worlds_find(call->app->settings.worlds, name);
     if (!env)
@@ -16,8 +16,8 @@ static const struct env *find(struct call *call, const char *pointer, const char
     return env;
 }
 
-static bool read_parameters(struct call *call, const char *pointer, const json_t *object,
-                            struct environment_choice *out)
+static bool environment_read_parameters(struct call *call, const char *pointer,
+                                        const json_t *object, struct environment_choice *out)
 {
     struct field fields[ENV_MAX_PARAMETERS];
     for (unsigned i = 0; i < out->env->parameter_count; i++) {
@@ -50,12 +50,12 @@ bool environment_choice_read(struct call *call, const char *pointer, const json_
                      "must be the name of an environment, or an object of name and parameters");
         return false;
     }
-    out->env = find(call, at, name);
+    out->env = environment_find(call, at, name);
     if (!out->env)
         return false;
     env_defaults(out->env, out->parameters);
     snprintf(at, sizeof at, "%s/parameters", pointer);
-    if (parameters && !read_parameters(call, at, parameters, out)) {
+    if (parameters && !environment_read_parameters(call, at, parameters, out)) {
         out->env = NULL;
         return false;
     }

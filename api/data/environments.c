@@ -5,7 +5,7 @@
 #include "api/json/json_text.h"
 #include "api/worlds/worlds.h"
 
-static json_t *parameters_json(const struct env *env)
+static json_t *environment_parameters_json(const struct env *env)
 {
     json_t *parameters = json_array();
     for (unsigned i = 0; i < env->parameter_count; i++) {
@@ -26,11 +26,11 @@ enum problem api_environments_list(struct call *call)
     const struct env *env = NULL;
     json_t *items = json_array();
     for (unsigned i = 0; (env = worlds_at(call->app->settings.worlds, i)); i++) {
-        json_t *one =
-            json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", env->name, "state_dim",
-                      (int)env->state_dim, "action_count", (int)env->action_count,
-                      "max_episode_steps", (int)env->max_episode_steps, "random_return",
-                      json_number(env->random_return), "parameters", parameters_json(env));
+        json_t *one = json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", env->name, "state_dim",
+                                (int)env->state_dim, "action_count", (int)env->action_count,
+                                "max_episode_steps", (int)env->max_episode_steps, "random_return",
+                                json_number(env->random_return), "parameters",
+                                environment_parameters_json(env));
         if (json_array_append_new(items, one) != 0) {
             json_decref(items);
             return PROBLEM_INTERNAL_ERROR;

@@ -14,7 +14,7 @@ struct expert_names {
     uint32_t mask;   /* of the slots; at most half of them are taken */
 };
 
-static bool grow(struct expert_names *names)
+static bool names_grow(struct expert_names *names)
 {
     uint32_t room = names->room == 0 ? 64 : 2 * names->room;
     char **larger = realloc(names->names, room * sizeof *larger);
@@ -44,7 +44,7 @@ static uint32_t slot_of(const struct expert_names *names, const char *name)
 struct expert_names *expert_names_new(void)
 {
     struct expert_names *names = calloc(1, sizeof *names);
-    if (names && !grow(names)) {
+    if (names && !names_grow(names)) {
         expert_names_free(names);
         return NULL;
     }
@@ -75,7 +75,7 @@ bool expert_names_number(struct expert_names *names, const char *name, uint32_t 
     if (names->count >= most)
         return false;
     if (names->count == names->room) {
-        if (!grow(names))
+        if (!names_grow(names))
             return false;
         for (uint32_t i = 0; i < names->count; i++)
             names->slots[slot_of(names, names->names[i])] = i + 1;

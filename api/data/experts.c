@@ -9,7 +9,7 @@
 #include "api/data/expert_names.h"
 #include "api/policies/network_json.h"
 
-static enum problem refused(struct call *call, enum dataset_verdict verdict)
+static enum problem expert_refused(struct call *call, enum dataset_verdict verdict)
 {
     switch (verdict) {
     case DATASET_NOT_OPEN:
@@ -54,5 +54,5 @@ enum problem api_experts_put_policy(struct call *call)
     free(bytes);
     if (status != DB_OK)
         return call_db(call, status);
-    return verdict == DATASET_OK ? call_reply_empty(call, 204) : refused(call, verdict);
+    return verdict == DATASET_OK ? call_reply_empty(call, 204) : expert_refused(call, verdict);
 }

@@ -48,7 +48,7 @@ void json_stream_free(struct json_stream *stream)
 /* ---- the document */
 
 /* What is not JSON: reported; the line, or the whole array, is lost. */
-static enum json_stream_status lose(struct json_stream *stream)
+static enum json_stream_status stream_lose(struct json_stream *stream)
 {
     struct json_scan *scan = &stream->scan;
     if (scan->gone)
@@ -93,7 +93,7 @@ static bool is_compressed(struct json_scan *scan)
 }
 
 /* Goes to where the next trajectory must begin; false at the end or a fault. */
-static bool advance(struct json_stream *stream)
+static bool stream_advance(struct json_stream *stream)
 {
     struct json_scan *scan = &stream->scan;
     bool first = stream->form == FORM_UNKNOWN;
@@ -124,18 +124,18 @@ enum json_stream_status json_stream_next(struct json_stream *stream, struct traj
     struct json_scan *scan = &stream->scan;
     if (stream->over)
         return JSON_STREAM_END;
-    if (!advance(stream)) {
+    if (!stream_advance(stream)) {
         if (!scan->fault) {
             stream->over = true;
             return scan->gone ? JSON_STREAM_GONE : JSON_STREAM_END;
         }
-        return lose(stream);
+        return stream_lose(stream);
     }
     if (!json_trajectory_read(&stream->hand))
-        return lose(stream);
+        return stream_lose(stream);
     if (stream->form == FORM_LINES && !ends_line(scan)) {
         json_scan_fault(scan, "A line holds one trajectory and nothing else.");
-        return lose(stream);
+        return stream_lose(stream);
     }
     if (scan->gone)
         return JSON_STREAM_GONE;

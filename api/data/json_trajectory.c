@@ -43,8 +43,8 @@ void json_trajectory_close(struct json_trajectory *hand)
 /* ---- faults */
 
 /* Reports DETAIL at the pointer that the format makes. */
-__attribute__((format(printf, 3, 4))) static void fault(struct json_trajectory *hand,
-                                                        const char *detail, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+trajectory_fault(struct json_trajectory *hand, const char *detail, const char *format, ...)
 {
     char pointer[256];
     int used = 0;
@@ -60,7 +60,7 @@ __attribute__((format(printf, 3, 4))) static void fault(struct json_trajectory *
 
 /* Reports the value that comes at that pointer and skips it. */
 __attribute__((format(printf, 3, 4))) static bool
-fault_value(struct json_trajectory *hand, const char *detail, const char *format, ...)
+trajectory_fault_value(struct json_trajectory *hand, const char *detail, const char *format, ...)
 {
     char pointer[200];
     va_list arguments;
@@ -69,7 +69,7 @@ fault_value(struct json_trajectory *hand, const char *detail, const char *format
     va_end(arguments);
     if (!json_scan_skip(hand->scan, 3))
         return false;
-    fault(hand, detail, "%s", pointer);
+    trajectory_fault(hand, detail, "%s", pointer);
     return true;
 }
 
@@ -90,13 +90,13 @@ static void pointer_escape(const char *text, char *out, size_t size)
 
 /* ---- values */
 
-static bool is_number(unsigned char c)
+static bool begins_number(unsigned char c)
 {
     return c == '-' || (c >= '0' && c <= '9');
 }
 
 /* After an element: true when another follows, false at the closing bracket or a fault. */
-static inline bool another(struct json_scan *scan)
+static inline bool another_follows(struct json_scan *scan)
 {
     unsigned char c = *scan->at == ',' ? ',' : json_scan_peek(scan);
     if (c == ',') {
@@ -122,56 +122,58 @@ static bool open_array(struct json_scan *scan, bool *out_good)
 static bool read_expert(struct json_trajectory *hand)
 {
     if (json_scan_peek(hand->scan) != '"')
-        return fault_value(hand, "must be a string", "/expert");
+        return trajectory_fault_value(hand, "must be a string", "/expert");
     size_t size;
     bool cut;
     if (!json_scan_string(hand->scan, hand->expert, sizeof hand->expert, &size, &cut))
         return false;
     const char *problem = expert_name_problem(hand->expert, cut ? EXPERT_NAME_MAX + 1 : size);
     if (problem)
-        fault(hand, problem, "/expert");
+        trajectory_fault(hand, problem, "/expert");
     return true;
 }
 
 /* One state into ROW, which is NULL when there are too many of them. */
-static bool read_row(struct json_trajectory *hand, float *row, uint32_t index)
+static bool trajectory_row(struct json_trajectory *hand, float *row, uint32_t index)
 {
     struct json_scan *scan = hand->scan;
     uint32_t dim = hand->shape.state_dim, count = 0;
     bool good;
     if (open_array(scan, &good)) {
         do {
-            if (!is_number(json_scan_peek(scan))) {
-                good = fault_value(hand, "must be a number", "/states/%u/%u", index, count);
+            if (!begins_number(json_scan_peek(scan))) {
+                good =
+                    trajectory_fault_value(hand, "must be a number", "/states/%u/%u", index, count);
                 count += count <= dim;
                 continue;
             }
             struct json_number_token number;
             good = json_scan_number(scan, &number);
             if (good && !isfinite(number.value))
-                fault(hand, "is beyond the range of a 32-bit float", "/states/%u/%u", index, count);
+                trajectory_fault(hand, "is beyond the range of a 32-bit float", "/states/%u/%u",
+                                 index, count);
             if (good && count < dim && row)
                 row[count] = number.value;
             count += count <= dim;
-        } while (good && another(scan));
+        } while (good && another_follows(scan));
     }
     if (!good || scan->fault)
         return false;
     if (count != dim) {
         char detail[80];
         snprintf(detail, sizeof detail, "must have %u numbers, the dataset's state_dim", dim);
-        fault(hand, detail, "/states/%u", index);
+        trajectory_fault(hand, detail, "/states/%u", index);
     }
     return true;
 }
 
-static bool read_states(struct json_trajectory *hand)
+static bool trajectory_states(struct json_trajectory *hand)
 {
     struct json_scan *scan = hand->scan;
     uint32_t most = hand->shape.max_episode_steps + 1;
     if (json_scan_peek(scan) != '[') {
         hand->rows_faulty = true;
-        return fault_value(hand, "must be an array of states", "/states");
+        return trajectory_fault_value(hand, "must be an array of states", "/states");
     }
     bool good;
     if (open_array(scan, &good)) {
@@ -179,15 +181,17 @@ static bool read_states(struct json_trajectory *hand)
             uint32_t index = hand->rows;
             float *row = index < most ? hand->states + (size_t)index * hand->shape.state_dim : NULL;
             if (json_scan_peek(scan) == '[')
-                good = read_row(hand, row, index);
+                good = trajectory_row(hand, row, index);
             else
-                good = fault_value(hand, "must be an array of numbers", "/states/%u", index);
+                good = trajectory_fault_value(hand, "must be an array of numbers", "/states/%u",
+                                              index);
             hand->rows += hand->rows <= most;
-        } while (good && another(scan));
+        } while (good && another_follows(scan));
     }
     if (good && hand->rows > most) {
         hand->rows_faulty = true;
-        fault(hand, "has more states than the dataset's max_episode_steps + 1", "/states");
+        trajectory_fault(hand, "has more states than the dataset's max_episode_steps + 1",
+                         "/states");
     }
     return good && !scan->fault;
 }
@@ -197,14 +201,14 @@ static bool read_item(struct json_trajectory *hand, enum member member, uint32_t
 {
     struct json_number_token number = {0};
     const char *name = member_names[member];
-    if (!is_number(json_scan_peek(hand->scan)))
-        return fault_value(hand, "must be a number", "/%s/%u", name, index);
+    if (!begins_number(json_scan_peek(hand->scan)))
+        return trajectory_fault_value(hand, "must be a number", "/%s/%u", name, index);
     if (!json_scan_number(hand->scan, &number))
         return false;
     bool keep = index < hand->shape.max_episode_steps;
     if (member == REWARDS) {
         if (!isfinite(number.value))
-            fault(hand, "is beyond the range of a 32-bit float", "/rewards/%u", index);
+            trajectory_fault(hand, "is beyond the range of a 32-bit float", "/rewards/%u", index);
         else if (keep)
             hand->rewards[index] = number.value;
         return true;
@@ -213,58 +217,59 @@ static bool read_item(struct json_trajectory *hand, enum member member, uint32_t
         char detail[64];
         snprintf(detail, sizeof detail, "must be an integer from 0 to %u",
                  hand->shape.action_count - 1);
-        fault(hand, detail, "/actions/%u", index);
+        trajectory_fault(hand, detail, "/actions/%u", index);
     } else if (keep) {
         hand->actions[index] = (uint16_t)number.digits;
     }
     return true;
 }
 
-static bool read_list(struct json_trajectory *hand, enum member member, uint32_t *out_count)
+static bool trajectory_list(struct json_trajectory *hand, enum member member, uint32_t *out_count)
 {
     struct json_scan *scan = hand->scan;
     uint32_t most = hand->shape.max_episode_steps;
     const char *name = member_names[member];
     if (json_scan_peek(scan) != '[') {
         hand->lists_faulty = true;
-        return fault_value(hand, "must be an array of numbers", "/%s", name);
+        return trajectory_fault_value(hand, "must be an array of numbers", "/%s", name);
     }
     bool good;
     if (open_array(scan, &good))
         do {
             good = read_item(hand, member, *out_count);
             *out_count += *out_count <= most;
-        } while (good && another(scan));
+        } while (good && another_follows(scan));
     if (good && *out_count > most) {
         hand->lists_faulty = true;
-        fault(hand, "has more elements than the dataset's max_episode_steps", "/%s", name);
+        trajectory_fault(hand, "has more elements than the dataset's max_episode_steps", "/%s",
+                         name);
     }
     return good && !scan->fault;
 }
 
-static bool read_flag(struct json_trajectory *hand, enum member member, bool *out)
+static bool trajectory_flag(struct json_trajectory *hand, enum member member, bool *out)
 {
     unsigned char c = json_scan_peek(hand->scan);
     if (c == 't' || c == 'f')
         return json_scan_bool(hand->scan, out);
-    return fault_value(hand, "must be true or false", "/%s", member_names[member]);
+    return trajectory_fault_value(hand, "must be true or false", "/%s", member_names[member]);
 }
 
-static bool read_value(struct json_trajectory *hand, enum member member)
+static bool trajectory_value(struct json_trajectory *hand, enum member member)
 {
     switch (member) {
     case EXPERT:
         return read_expert(hand);
     case STATES:
-        return read_states(hand);
+        return trajectory_states(hand);
     case ACTIONS:
-        return read_list(hand, member, &hand->actions_count);
+        return trajectory_list(hand, member, &hand->actions_count);
     case REWARDS:
-        return read_list(hand, member, &hand->rewards_count);
+        return trajectory_list(hand, member, &hand->rewards_count);
     case TERMINATED:
-        return read_flag(hand, member, &hand->terminated);
+        return trajectory_flag(hand, member, &hand->terminated);
     default:
-        return read_flag(hand, member, &hand->truncated);
+        return trajectory_flag(hand, member, &hand->truncated);
     }
 }
 
@@ -280,7 +285,7 @@ static const char *nearest_member(const char *name)
     return NULL;
 }
 
-static bool read_member(struct json_trajectory *hand)
+static bool trajectory_member(struct json_trajectory *hand)
 {
     struct json_scan *scan = hand->scan;
     char name[EXPERT_NAME_MAX + 1];
@@ -293,16 +298,16 @@ static bool read_member(struct json_trajectory *hand)
         if (strcmp(name, member_names[i]) != 0)
             continue;
         if (hand->seen & 1U << i)
-            return fault_value(hand, "is given twice", "/%s", name);
+            return trajectory_fault_value(hand, "is given twice", "/%s", name);
         hand->seen |= 1U << i;
-        return read_value(hand, (enum member)i);
+        return trajectory_value(hand, (enum member)i);
     }
     char escaped[2 * EXPERT_NAME_MAX + 4], detail[80];
     pointer_escape(name, escaped, sizeof escaped);
     const char *near = nearest_member(name);
     snprintf(detail, sizeof detail, "is no member of a trajectory%s%s%s",
              !near ? "" : "; did you mean \"", near == NULL ? "" : near, !near ? "" : "\"?");
-    return fault_value(hand, detail, "/%s", escaped);
+    return trajectory_fault_value(hand, detail, "/%s", escaped);
 }
 
 /* The lengths must agree: T >= 1 actions and rewards, T + 1 states. */
@@ -311,24 +316,24 @@ static void check_lengths(struct json_trajectory *hand)
     char detail[120];
     for (unsigned i = 0; i < MEMBER_COUNT; i++)
         if (!(hand->seen & 1U << i))
-            fault(hand, "is missing", "/%s", member_names[i]);
+            trajectory_fault(hand, "is missing", "/%s", member_names[i]);
     unsigned lists = 1U << ACTIONS | 1U << REWARDS;
     if (hand->lists_faulty || (hand->seen & lists) != lists)
         return;
     if (hand->actions_count == 0) {
-        fault(hand, "must have at least one element", "/actions");
+        trajectory_fault(hand, "must have at least one element", "/actions");
         return;
     }
     if (hand->rewards_count != hand->actions_count) {
         snprintf(detail, sizeof detail, "must have as many elements as actions: %u, not %u",
                  hand->actions_count, hand->rewards_count);
-        fault(hand, detail, "/rewards");
+        trajectory_fault(hand, detail, "/rewards");
     }
     if (!hand->rows_faulty && (hand->seen & 1U << STATES) &&
         hand->rows != hand->actions_count + 1) {
         snprintf(detail, sizeof detail, "must have one state more than actions: %u, not %u",
                  hand->actions_count + 1, hand->rows);
-        fault(hand, detail, "/states");
+        trajectory_fault(hand, detail, "/states");
     }
 }
 
@@ -342,7 +347,7 @@ bool json_trajectory_read(struct json_trajectory *hand)
     hand->faulty = hand->rows_faulty = hand->lists_faulty = false;
     hand->start = scan->line;
     if (json_scan_peek(scan) != '{')
-        return fault_value(hand, "must be an object", "%s", "");
+        return trajectory_fault_value(hand, "must be an object", "%s", "");
     scan->at++;
     if (json_scan_peek(scan) == '}') {
         scan->at++;
@@ -350,7 +355,7 @@ bool json_trajectory_read(struct json_trajectory *hand)
         return true;
     }
     for (;;) {
-        if (!read_member(hand))
+        if (!trajectory_member(hand))
             return false;
         if (json_scan_peek(scan) != ',')
             break;
@@ -364,5 +369,5 @@ bool json_trajectory_read(struct json_trajectory *hand)
 
 void json_trajectory_fault(struct json_trajectory *hand, const char *detail)
 {
-    fault(hand, detail, "%s", "");
+    trajectory_fault(hand, detail, "%s", "");
 }

@@ -64,7 +64,7 @@ static enum problem check_type(struct call *call)
                         "array in application/json.");
 }
 
-static enum problem check_encoding(struct call *call, enum inflate_encoding *out)
+static enum problem upload_check_encoding(struct call *call, enum inflate_encoding *out)
 {
     *out = inflate_encoding_find(call_request_header(call, "Content-Encoding"));
     if (*out != INFLATE_UNKNOWN)
@@ -76,18 +76,18 @@ static enum problem check_encoding(struct call *call, enum inflate_encoding *out
 
 /* ---- opening */
 
-static long read_body(void *context, unsigned char *buffer, size_t size)
+static long upload_read_body(void *context, unsigned char *buffer, size_t size)
 {
     return call_read(context, buffer, size);
 }
 
-static void report_fault(void *context, uint64_t line, const char *pointer, const char *detail)
+static void upload_fault(void *context, uint64_t line, const char *pointer, const char *detail)
 {
     struct upload *upload = context;
     call_invalid_line(upload->call, line, pointer, detail);
 }
 
-static enum problem begin(struct upload *upload)
+static enum problem upload_begin(struct upload *upload)
 {
     struct call *call = upload->call;
     enum dataset_verdict verdict = DATASET_UNKNOWN;
@@ -113,7 +113,7 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     const struct json_stream_shape shape = {.state_dim = dataset->state_dim,
                                             .action_count = dataset->action_count,
                                             .max_episode_steps = dataset->max_episode_steps};
-    struct byte_reader body = {.context = call, .read = read_body};
+    struct byte_reader body = {.context = call, .read = upload_read_body};
     upload->names = expert_names_new();
     upload->room = CHUNK_BYTES;
     upload->chunk = malloc(upload->room);
@@ -121,13 +121,13 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     if (!upload->names || !upload->chunk || !upload->inflate)
         return false;
     upload->stream = json_stream_new(&shape, inflate_reader(upload->inflate),
-                                     (struct json_stream_faults){upload, report_fault});
+                                     (struct json_stream_faults){upload, upload_fault});
     return upload->stream != NULL;
 }
 
 /* ---- storing */
 
-static enum problem flush(struct upload *upload)
+static enum problem upload_flush(struct upload *upload)
 {
     if (upload->used == 0)
         return PROBLEM_NONE;
@@ -139,7 +139,8 @@ static enum problem flush(struct upload *upload)
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
 }
 
-static enum problem store(struct upload *upload, struct trajectory *trajectory, const char *expert)
+static enum problem upload_store(struct upload *upload, struct trajectory *trajectory,
+                                 const char *expert)
 {
     struct call *call = upload->call;
     uint32_t most = call->app->settings.max_experts_per_dataset;
@@ -150,7 +151,7 @@ static enum problem store(struct upload *upload, struct trajectory *trajectory, 
     }
     size_t size = trajectory_record_size(trajectory->length, upload->dataset.state_dim);
     if (size > upload->room - upload->used) {
-        enum problem problem = flush(upload);
+        enum problem problem = upload_flush(upload);
         if (problem != PROBLEM_NONE)
             return problem;
     }
@@ -190,7 +191,7 @@ static enum problem broken_off(struct upload *upload)
     }
 }
 
-static enum problem read_all(struct upload *upload)
+static enum problem upload_read(struct upload *upload)
 {
     struct call *call = upload->call;
     struct trajectory trajectory;
@@ -200,8 +201,8 @@ static enum problem read_all(struct upload *upload)
         switch (json_stream_next(upload->stream, &trajectory, &expert)) {
         case JSON_STREAM_TRAJECTORY:
             /* After the first fault the rest is only checked. */
-            problem =
-                call_error_count(call) > 0 ? PROBLEM_NONE : store(upload, &trajectory, expert);
+            problem = call_error_count(call) > 0 ? PROBLEM_NONE
+                                                 : upload_store(upload, &trajectory, expert);
             break;
         case JSON_STREAM_FAULTY:
             problem = call_error_count(call) >= FAULTS_ENOUGH ? PROBLEM_VALIDATION : PROBLEM_NONE;
@@ -209,7 +210,7 @@ static enum problem read_all(struct upload *upload)
         case JSON_STREAM_GONE:
             return broken_off(upload);
         case JSON_STREAM_END:
-            return call_error_count(call) > 0 ? PROBLEM_VALIDATION : flush(upload);
+            return call_error_count(call) > 0 ? PROBLEM_VALIDATION : upload_flush(upload);
         }
         if (problem != PROBLEM_NONE)
             return problem;
@@ -225,13 +226,13 @@ enum problem api_trajectories_prepare(struct call *call)
     enum inflate_encoding encoding;
     enum problem problem = dataset_of_call(call, &upload->dataset);
     if (problem != PROBLEM_NONE || (problem = check_type(call)) != PROBLEM_NONE ||
-        (problem = check_encoding(call, &encoding)) != PROBLEM_NONE ||
-        (problem = begin(upload)) != PROBLEM_NONE)
+        (problem = upload_check_encoding(call, &encoding)) != PROBLEM_NONE ||
+        (problem = upload_begin(upload)) != PROBLEM_NONE)
         return problem;
     if (!call_defer(call, upload_end, upload) || !open_readers(upload, encoding))
         return PROBLEM_INTERNAL_ERROR;
     call->plan = upload;
-    problem = read_all(upload);
+    problem = upload_read(upload);
     if (problem == PROBLEM_NONE && upload->trajectories == 0)
         return call_invalid(call, "", "The upload holds no trajectory.");
     return problem;
@@ -239,7 +240,7 @@ enum problem api_trajectories_prepare(struct call *call)
 
 /* ---- making it part of the dataset */
 
-static enum problem refused(struct upload *upload, const struct upload_outcome *outcome)
+static enum problem upload_refused(struct upload *upload, const struct upload_outcome *outcome)
 {
     struct call *call = upload->call;
     switch (outcome->verdict) {
@@ -272,7 +273,7 @@ enum problem api_trajectories_upload(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     if (outcome.verdict != DATASET_OK)
-        return refused(upload, &outcome);
+        return upload_refused(upload, &outcome);
     return call_reply_json(call, 201,
                            json_pack("{s:I, s:I, s:I}", "trajectories",
                                      (json_int_t)upload->trajectories, "transitions",

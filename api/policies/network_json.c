@@ -38,8 +38,8 @@ static bool read_layer(struct call *call, const json_t *object, const char *poin
 }
 
 /* The rows of the weights, and the numbers, are where they belong in the shape. */
-static bool read_shape(struct call *call, const json_t *layers, const char *pointer,
-                       struct mlp_shape *shape, struct layer *out)
+static bool network_read_shape(struct call *call, const json_t *layers, const char *pointer,
+                               struct mlp_shape *shape, struct layer *out)
 {
     bool good = true;
     for (uint32_t l = 0; l < shape->layer_count; l++) {
@@ -69,8 +69,8 @@ static bool read_floats(struct call *call, const json_t *array, const char *poin
     return true;
 }
 
-static bool read_parameters(struct call *call, const struct layer *layers, const char *pointer,
-                            struct policy *policy)
+static bool network_read_parameters(struct call *call, const struct layer *layers,
+                                    const char *pointer, struct policy *policy)
 {
     const struct mlp_shape *shape = &policy->shape;
     double scratch[MLP_MAX_WIDTH];
@@ -126,7 +126,7 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
     struct mlp_shape shape = {.input = state_dim,
                               .layer_count = (uint32_t)json_array_size(list),
                               .activation = (enum mlp_activation)activation};
-    if (!read_shape(call, list, pointer, &shape, layers))
+    if (!network_read_shape(call, list, pointer, &shape, layers))
         return NULL;
     if (shape.width[shape.layer_count - 1] != action_count) {
         char at[POINTER_SIZE];
@@ -141,7 +141,7 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
     if (!rows_fit(call, &shape, layers, pointer))
         return NULL;
     struct policy *policy = policy_new(&shape, (enum policy_output)output);
-    if (policy && !read_parameters(call, layers, pointer, policy)) {
+    if (policy && !network_read_parameters(call, layers, pointer, policy)) {
         policy_free(policy);
         return NULL;
     }
@@ -152,7 +152,7 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
 
 #define NUMBER_ROOM 16 /* "-1.23456789e-38," */
 
-static char *write_numbers(char *to, const float *numbers, uint32_t count)
+static char *network_write_numbers(char *to, const float *numbers, uint32_t count)
 {
     *to++ = '[';
     for (uint32_t i = 0; i < count; i++) {
@@ -172,10 +172,11 @@ static char *write_layer(char *to, const struct policy *policy, uint32_t layer)
     for (uint32_t row = 0; row < shape->width[layer]; row++) {
         if (row > 0)
             *to++ = ',';
-        to = write_numbers(to, weight + (size_t)row * inputs, inputs);
+        to = network_write_numbers(to, weight + (size_t)row * inputs, inputs);
     }
     to += sprintf(to, "],\"bias\":");
-    to = write_numbers(to, policy->parameters + mlp_bias_offset(shape, layer), shape->width[layer]);
+    to = network_write_numbers(to, policy->parameters + mlp_bias_offset(shape, layer),
+                               shape->width[layer]);
     *to++ = '}';
     return to;
 }

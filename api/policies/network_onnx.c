@@ -20,38 +20,38 @@ struct writer {
     size_t size;
 };
 
-static void put_byte(struct writer *w, unsigned byte)
+static void onnx_put_byte(struct writer *w, unsigned byte)
 {
     if (w->room)
         w->room[w->size] = (unsigned char)byte;
     w->size++;
 }
 
-static void put_varint(struct writer *w, uint64_t value)
+static void onnx_put_varint(struct writer *w, uint64_t value)
 {
     for (; value >= 128; value >>= 7)
-        put_byte(w, (unsigned)(value & 127) | 128);
-    put_byte(w, (unsigned)value);
+        onnx_put_byte(w, (unsigned)(value & 127) | 128);
+    onnx_put_byte(w, (unsigned)value);
 }
 
-static void put_integer(struct writer *w, unsigned field, uint64_t value)
+static void onnx_put_integer(struct writer *w, unsigned field, uint64_t value)
 {
-    put_varint(w, field << 3 | VARINT);
-    put_varint(w, value);
+    onnx_put_varint(w, field << 3 | VARINT);
+    onnx_put_varint(w, value);
 }
 
-static void put_bytes(struct writer *w, unsigned field, const void *bytes, size_t size)
+static void onnx_put_bytes(struct writer *w, unsigned field, const void *bytes, size_t size)
 {
-    put_varint(w, field << 3 | BYTES);
-    put_varint(w, size);
+    onnx_put_varint(w, field << 3 | BYTES);
+    onnx_put_varint(w, size);
     if (w->room)
         memcpy(w->room + w->size, bytes, size);
     w->size += size;
 }
 
-static void put_text(struct writer *w, unsigned field, const char *text)
+static void onnx_put_text(struct writer *w, unsigned field, const char *text)
 {
-    put_bytes(w, field, text, strlen(text));
+    onnx_put_bytes(w, field, text, strlen(text));
 }
 
 /* What a message is made of. */
@@ -63,18 +63,18 @@ struct part {
     uint32_t width;
 };
 
-static void put_message(struct writer *w, unsigned field,
-                        void (*body)(struct writer *w, const struct part *part),
-                        const struct part *part)
+static void onnx_put_message(struct writer *w, unsigned field,
+                             void (*body)(struct writer *w, const struct part *part),
+                             const struct part *part)
 {
     struct writer count = {NULL, 0};
     body(&count, part);
-    put_varint(w, field << 3 | BYTES);
-    put_varint(w, count.size);
+    onnx_put_varint(w, field << 3 | BYTES);
+    onnx_put_varint(w, count.size);
     body(w, part);
 }
 
-static const char *output_name(const struct policy *policy)
+static const char *onnx_output_name(const struct policy *policy)
 {
     static const char *const names[] = {[POLICY_SOFTMAX] = "logits",
                                         [POLICY_ARGMAX] = "scores",
@@ -85,7 +85,7 @@ static const char *output_name(const struct policy *policy)
 
 /* ---- tensors */
 
-static void tensor(struct writer *w, const struct part *part)
+static void onnx_tensor(struct writer *w, const struct part *part)
 {
     const struct mlp_shape *shape = &part->policy->shape;
     uint32_t in = mlp_layer_input(shape, part->layer), out = shape->width[part->layer];
@@ -94,25 +94,25 @@ static void tensor(struct writer *w, const struct part *part)
     size_t count = part->bias ? out : (size_t)in * out;
     char name[32];
     snprintf(name, sizeof name, "layers.%u.%s", part->layer, part->bias ? "bias" : "weight");
-    put_integer(w, 1, out); /* dims */
+    onnx_put_integer(w, 1, out); /* dims */
     if (!part->bias)
-        put_integer(w, 1, in);
-    put_integer(w, 2, ONNX_FLOAT);
-    put_text(w, 8, name);
-    put_bytes(w, 9, part->policy->parameters + at, count * sizeof(float)); /* raw_data */
+        onnx_put_integer(w, 1, in);
+    onnx_put_integer(w, 2, ONNX_FLOAT);
+    onnx_put_text(w, 8, name);
+    onnx_put_bytes(w, 9, part->policy->parameters + at, count * sizeof(float)); /* raw_data */
 }
 
 /* ---- nodes: Gemm with the weight transposed, then what follows it */
 
-static void trans_b(struct writer *w, const struct part *part)
+static void onnx_trans_b(struct writer *w, const struct part *part)
 {
     (void)part;
-    put_text(w, 1, "transB");
-    put_integer(w, 3, 1);
-    put_integer(w, 20, ONNX_ATTRIBUTE_INT);
+    onnx_put_text(w, 1, "transB");
+    onnx_put_integer(w, 3, 1);
+    onnx_put_integer(w, 20, ONNX_ATTRIBUTE_INT);
 }
 
-static void layer_node(struct writer *w, const struct part *part)
+static void onnx_layer_node(struct writer *w, const struct part *part)
 {
     char from[32], to[32], weight[32], bias[32], name[32];
     snprintf(from, sizeof from, "hidden.%u", part->layer - 1);
@@ -120,115 +120,115 @@ static void layer_node(struct writer *w, const struct part *part)
     snprintf(weight, sizeof weight, "layers.%u.weight", part->layer);
     snprintf(bias, sizeof bias, "layers.%u.bias", part->layer);
     snprintf(name, sizeof name, "layers.%u", part->layer);
-    put_text(w, 1, part->layer == 0 ? "state" : from); /* inputs */
-    put_text(w, 1, weight);
-    put_text(w, 1, bias);
-    put_text(w, 2, part->last ? output_name(part->policy) : to); /* output */
-    put_text(w, 3, name);
-    put_text(w, 4, "Gemm");
-    put_message(w, 5, trans_b, part);
+    onnx_put_text(w, 1, part->layer == 0 ? "state" : from); /* inputs */
+    onnx_put_text(w, 1, weight);
+    onnx_put_text(w, 1, bias);
+    onnx_put_text(w, 2, part->last ? onnx_output_name(part->policy) : to); /* output */
+    onnx_put_text(w, 3, name);
+    onnx_put_text(w, 4, "Gemm");
+    onnx_put_message(w, 5, onnx_trans_b, part);
 }
 
-static void activation_node(struct writer *w, const struct part *part)
+static void onnx_activation_node(struct writer *w, const struct part *part)
 {
     char from[32], to[32], name[32];
     snprintf(from, sizeof from, "sum.%u", part->layer);
     snprintf(to, sizeof to, "hidden.%u", part->layer);
     snprintf(name, sizeof name, "activation.%u", part->layer);
-    put_text(w, 1, from);
-    put_text(w, 2, to);
-    put_text(w, 3, name);
-    put_text(w, 4, part->policy->shape.activation == MLP_TANH ? "Tanh" : "Relu");
+    onnx_put_text(w, 1, from);
+    onnx_put_text(w, 2, to);
+    onnx_put_text(w, 3, name);
+    onnx_put_text(w, 4, part->policy->shape.activation == MLP_TANH ? "Tanh" : "Relu");
 }
 
 /* ---- values: name, and a tensor of floats of shape [n, width] */
 
-static void rows(struct writer *w, const struct part *part)
+static void onnx_rows(struct writer *w, const struct part *part)
 {
     (void)part;
-    put_text(w, 2, "n"); /* dim_param */
+    onnx_put_text(w, 2, "n"); /* dim_param */
 }
 
-static void columns(struct writer *w, const struct part *part)
+static void onnx_columns(struct writer *w, const struct part *part)
 {
-    put_integer(w, 1, part->width); /* dim_value */
+    onnx_put_integer(w, 1, part->width); /* dim_value */
 }
 
-static void dimensions(struct writer *w, const struct part *part)
+static void onnx_dimensions(struct writer *w, const struct part *part)
 {
-    put_message(w, 1, rows, part);
-    put_message(w, 1, columns, part);
+    onnx_put_message(w, 1, onnx_rows, part);
+    onnx_put_message(w, 1, onnx_columns, part);
 }
 
-static void tensor_type(struct writer *w, const struct part *part)
+static void onnx_tensor_type(struct writer *w, const struct part *part)
 {
-    put_integer(w, 1, ONNX_FLOAT);
-    put_message(w, 2, dimensions, part);
+    onnx_put_integer(w, 1, ONNX_FLOAT);
+    onnx_put_message(w, 2, onnx_dimensions, part);
 }
 
-static void type(struct writer *w, const struct part *part)
+static void onnx_type(struct writer *w, const struct part *part)
 {
-    put_message(w, 1, tensor_type, part);
+    onnx_put_message(w, 1, onnx_tensor_type, part);
 }
 
-static void value(struct writer *w, const struct part *part)
+static void onnx_value(struct writer *w, const struct part *part)
 {
-    put_text(w, 1, part->name);
-    put_message(w, 2, type, part);
+    onnx_put_text(w, 1, part->name);
+    onnx_put_message(w, 2, onnx_type, part);
 }
 
 /* ---- graph and model */
 
-static void graph(struct writer *w, const struct part *part)
+static void onnx_graph(struct writer *w, const struct part *part)
 {
     const struct mlp_shape *shape = &part->policy->shape;
     struct part one = *part;
     for (one.layer = 0; one.layer < shape->layer_count; one.layer++) {
         one.last = one.layer + 1 == shape->layer_count;
-        put_message(w, 1, layer_node, &one);
+        onnx_put_message(w, 1, onnx_layer_node, &one);
         if (!one.last)
-            put_message(w, 1, activation_node, &one);
+            onnx_put_message(w, 1, onnx_activation_node, &one);
     }
-    put_text(w, 2, "policy");
+    onnx_put_text(w, 2, "policy");
     for (one.layer = 0; one.layer < shape->layer_count; one.layer++) {
         one.bias = false;
-        put_message(w, 5, tensor, &one);
+        onnx_put_message(w, 5, onnx_tensor, &one);
         one.bias = true;
-        put_message(w, 5, tensor, &one);
+        onnx_put_message(w, 5, onnx_tensor, &one);
     }
     one.name = "state";
     one.width = shape->input;
-    put_message(w, 11, value, &one);
-    one.name = output_name(part->policy);
+    onnx_put_message(w, 11, onnx_value, &one);
+    one.name = onnx_output_name(part->policy);
     one.width = shape->width[shape->layer_count - 1];
-    put_message(w, 12, value, &one);
+    onnx_put_message(w, 12, onnx_value, &one);
 }
 
-static void opset(struct writer *w, const struct part *part)
+static void onnx_opset(struct writer *w, const struct part *part)
 {
     (void)part;
-    put_text(w, 1, "");
-    put_integer(w, 2, 13);
+    onnx_put_text(w, 1, "");
+    onnx_put_integer(w, 2, 13);
 }
 
-static void model(struct writer *w, const struct part *part)
+static void onnx_model(struct writer *w, const struct part *part)
 {
-    put_integer(w, 1, 7); /* ir_version */
-    put_text(w, 2, "tacet");
-    put_message(w, 7, graph, part);
-    put_message(w, 8, opset, part);
+    onnx_put_integer(w, 1, 7); /* ir_version */
+    onnx_put_text(w, 2, "tacet");
+    onnx_put_message(w, 7, onnx_graph, part);
+    onnx_put_message(w, 8, onnx_opset, part);
 }
 
 char *network_onnx(const struct policy *policy, size_t *out_size)
 {
     const struct part part = {.policy = policy};
     struct writer writer = {NULL, 0};
-    model(&writer, &part);
+    onnx_model(&writer, &part);
     size_t size = writer.size;
     writer = (struct writer){malloc(size), 0};
     if (!writer.room)
         return NULL;
-    model(&writer, &part);
+    onnx_model(&writer, &part);
     assert(writer.size == size);
     *out_size = size;
     return (char *)writer.room;

@@ -64,7 +64,7 @@ static void free_policy(void *policy)
 }
 
 /* The network of {id} when it may leave; it lives as long as the call. */
-static enum problem open_policy(struct call *call, struct policy_row *row, struct policy **out)
+static enum problem policy_open(struct call *call, struct policy_row *row, struct policy **out)
 {
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), row);
     if (problem != PROBLEM_NONE || (problem = policy_may_leave(call, row)) != PROBLEM_NONE)
@@ -137,7 +137,7 @@ enum problem api_policies_import(struct call *call)
 
 /* ---- showing */
 
-static bool list_one(void *context, const struct policy_row *row)
+static bool policy_list_one(void *context, const struct policy_row *row)
 {
     return page_add(context, policy_json(row), row->id);
 }
@@ -149,7 +149,7 @@ enum problem api_policies_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     enum db_status status =
-        policies_list(call->db, call->caller.id, page.after, page.limit, list_one, &page);
+        policies_list(call->db, call->caller.id, page.after, page.limit, policy_list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
 
@@ -166,7 +166,7 @@ enum problem api_policies_weights(struct call *call)
 {
     struct policy_row row;
     struct policy *policy = NULL;
-    enum problem problem = open_policy(call, &row, &policy);
+    enum problem problem = policy_open(call, &row, &policy);
     if (problem != PROBLEM_NONE)
         return problem;
     return network_reply(call, policy, row.id);
@@ -194,7 +194,7 @@ enum problem api_policies_actions(struct call *call)
 {
     struct policy_row row;
     struct policy *policy = NULL;
-    enum problem problem = open_policy(call, &row, &policy);
+    enum problem problem = policy_open(call, &row, &policy);
     if (problem != PROBLEM_NONE)
         return problem;
     json_t *array = NULL;

@@ -59,7 +59,7 @@ static json_t *release_json(const struct q_release_row *row)
     return json;
 }
 
-static bool list_one(void *page, const struct q_release_row *row)
+static bool release_list_one(void *page, const struct q_release_row *row)
 {
     return page_add(page, release_json(row), row->id);
 }
@@ -72,7 +72,7 @@ enum problem api_q_releases_list(struct call *call)
         return problem;
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     enum db_status status =
-        q_releases_list(call->db, owner, page.after, page.limit, list_one, &page);
+        q_releases_list(call->db, owner, page.after, page.limit, release_list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
 
@@ -81,7 +81,7 @@ static void free_row(void *row)
     q_release_row_done(row);
 }
 
-static enum problem unknown(struct call *call)
+static enum problem release_unknown(struct call *call)
 {
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such release.");
 }
@@ -94,7 +94,7 @@ enum problem q_release_of_owner(struct call *call, const char *id)
     q_release_row_done(&row);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    return answers ? PROBLEM_NONE : unknown(call);
+    return answers ? PROBLEM_NONE : release_unknown(call);
 }
 
 /* The release that {id} names, when the caller may know of it: its steward, and every student as
@@ -106,12 +106,12 @@ static enum problem release_of_call(struct call *call, struct q_release_row **ou
         return PROBLEM_INTERNAL_ERROR;
     enum db_status status = q_releases_find(call->db, call_parameter(call, "id"), row);
     if (status != DB_OK)
-        return status == DB_NONE ? unknown(call) : call_db(call, status);
+        return status == DB_NONE ? release_unknown(call) : call_db(call, status);
     if (!call_defer(call, free_row, row))
         return PROBLEM_INTERNAL_ERROR;
     bool owner = strcmp(row->owner, call->caller.id) == 0;
     if (!owner && (call_is(call, ROLE_STEWARD) || row->ended_ms != 0))
-        return unknown(call);
+        return release_unknown(call);
     *out = row;
     return PROBLEM_NONE;
 }
@@ -139,7 +139,7 @@ enum problem api_q_releases_certificate(struct call *call)
         q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
     if (status != DB_OK) {
         free(text);
-        return status == DB_NONE ? unknown(call) : call_db(call, status);
+        return status == DB_NONE ? release_unknown(call) : call_db(call, status);
     }
     call_header(call, "ETag", "\"%s\"", id);
     call_header(call, "Cache-Control", "private, max-age=86400");
@@ -177,7 +177,7 @@ struct loan {
     const struct q_release *release;
 };
 
-static void give_back(void *context)
+static void release_give_back(void *context)
 {
     struct loan *loan = context;
     q_shelf_return(loan->app, loan->release);
@@ -196,7 +196,7 @@ static void lend_to_pass(struct call *call)
         pass_put(call, release, return_release);
 }
 
-static enum problem borrow(struct question *q)
+static enum problem question_borrow(struct question *q)
 {
     struct call *call = q->call;
     struct q_release_row *row = NULL;
@@ -216,15 +216,15 @@ static enum problem borrow(struct question *q)
     enum db_status status =
         q_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &q->release);
     if (status != DB_OK)
-        return status == DB_NONE ? unknown(call) : call_db(call, status);
+        return status == DB_NONE ? release_unknown(call) : call_db(call, status);
     *loan = (struct loan){call->app, q->release};
     q->terms = q_release_terms(q->release);
     if (call->route->flags & ROUTE_QUICK)
         lend_to_pass(call);
-    return call_defer(call, give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
+    return call_defer(call, release_give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 
-static enum problem read_states(struct question *q)
+static enum problem question_read_states(struct question *q)
 {
     struct call *call = q->call;
     json_t *list = NULL;
@@ -246,7 +246,7 @@ static enum problem read_states(struct question *q)
 }
 
 /* VALUES[actions] at state I; false: the fault is in the call. */
-static bool answer(const struct question *q, size_t i, double *values)
+static bool question_answer(const struct question *q, size_t i, double *values)
 {
     uint32_t at = 0;
     const double *state = q->states + i * q->terms->state_dim;
@@ -259,16 +259,16 @@ static bool answer(const struct question *q, size_t i, double *values)
     return false;
 }
 
-static enum problem ask(struct question *q)
+static enum problem question_read(struct question *q)
 {
-    enum problem problem = borrow(q);
-    return problem == PROBLEM_NONE ? read_states(q) : problem;
+    enum problem problem = question_borrow(q);
+    return problem == PROBLEM_NONE ? question_read_states(q) : problem;
 }
 
 enum problem api_q_releases_weights(struct call *call)
 {
     struct question q = {.call = call};
-    enum problem problem = borrow(&q);
+    enum problem problem = question_borrow(&q);
     if (problem != PROBLEM_NONE)
         return problem;
     const struct policy *network = q_release_network(q.release);
@@ -295,13 +295,13 @@ static json_t *values_json(const double *values, uint32_t count)
 enum problem api_q_releases_query(struct call *call)
 {
     struct question q = {.call = call};
-    enum problem problem = ask(&q);
+    enum problem problem = question_read(&q);
     if (problem != PROBLEM_NONE)
         return problem;
     json_t *all = call_own(call, json_array());
     for (size_t i = 0; i < q.count; i++) {
         double values[ENV_MAX_ACTIONS];
-        if (answer(&q, i, values) &&
+        if (question_answer(&q, i, values) &&
             json_array_append_new(all, values_json(values, q.terms->action_count)) != 0)
             return PROBLEM_INTERNAL_ERROR;
     }
@@ -310,7 +310,7 @@ enum problem api_q_releases_query(struct call *call)
     return call_reply_json(call, 200, json_pack("{s:O}", "values", all));
 }
 
-static json_int_t best(const double *values, uint32_t count)
+static json_int_t best_action(const double *values, uint32_t count)
 {
     uint32_t action = 0;
     for (uint32_t a = 1; a < count; a++)
@@ -321,15 +321,16 @@ static json_int_t best(const double *values, uint32_t count)
 enum problem api_q_releases_actions(struct call *call)
 {
     struct question q = {.call = call};
-    enum problem problem = ask(&q);
+    enum problem problem = question_read(&q);
     if (problem != PROBLEM_NONE)
         return problem;
     json_t *actions = call_own(call, json_array()), *all = call_own(call, json_array());
     for (size_t i = 0; i < q.count; i++) {
         double values[ENV_MAX_ACTIONS];
-        if (!answer(&q, i, values))
+        if (!question_answer(&q, i, values))
             continue;
-        if (json_array_append_new(actions, json_integer(best(values, q.terms->action_count))) ||
+        if (json_array_append_new(actions,
+                                  json_integer(best_action(values, q.terms->action_count))) ||
             json_array_append_new(all, values_json(values, q.terms->action_count)))
             return PROBLEM_INTERNAL_ERROR;
     }

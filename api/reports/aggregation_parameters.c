@@ -49,8 +49,8 @@ static bool add_standing(struct call *call, const struct aggregation *a, int64_t
            json_object_set_new(json, "report_seed", json_string(hex)) == 0;
 }
 
-static json_t *parameters_json(struct call *call, const struct aggregation *a,
-                               const float *parameters, int64_t sent)
+static json_t *aggregation_parameters_json(struct call *call, const struct aggregation *a,
+                                           const float *parameters, int64_t sent)
 {
     const struct collection_exploration exploration = {a->row.exploration,
                                                        a->row.exploration_decay};
@@ -95,7 +95,7 @@ enum problem api_aggregations_parameters(struct call *call)
         return PROBLEM_INTERNAL_ERROR;
     call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
     if (!bytes)
-        return call_reply_json(call, 200, parameters_json(call, &a, parameters, sent));
+        return call_reply_json(call, 200, aggregation_parameters_json(call, &a, parameters, sent));
     /* float32, little-endian: as they lie in memory, which is all that is built for. */
     size_t size = actor_critic_count(&a.net) * sizeof *parameters;
     char *copy = malloc(size);

@@ -168,7 +168,7 @@ static bool read_fields(struct call *call, struct wish *wish)
     return fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
 }
 
-static void check_dimensions(struct call *call, struct wish *wish)
+static void aggregation_check_dimensions(struct call *call, struct wish *wish)
 {
     if (!wish->environment) {
         if (wish->state_dim == 0)
@@ -191,7 +191,7 @@ static void check_dimensions(struct call *call, struct wish *wish)
 }
 
 /* Shares epsilon among an agent's reports and prepares their scheme. */
-static void make_scheme(struct call *call, struct wish *wish)
+static void aggregation_make_scheme(struct call *call, struct wish *wish)
 {
     struct aggregation *a = &wish->made;
     size_t dimension = actor_critic_count(&a->net);
@@ -231,11 +231,11 @@ enum problem api_aggregations_prepare(struct call *call)
         return PROBLEM_INTERNAL_ERROR;
     call->plan = wish;
     if (read_fields(call, wish))
-        check_dimensions(call, wish);
+        aggregation_check_dimensions(call, wish);
     if (call_error_count(call) == 0) {
         wish->made.net = (struct actor_critic){(uint32_t)wish->state_dim, (uint32_t)wish->hidden,
                                                (uint32_t)wish->action_count};
-        make_scheme(call, wish);
+        aggregation_make_scheme(call, wish);
     }
     return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
 }
@@ -297,7 +297,7 @@ enum problem api_aggregations_create(struct call *call)
 
 /* ---- showing and closing */
 
-static bool list_one(void *context, const struct aggregation_row *row)
+static bool aggregation_list_one(void *context, const struct aggregation_row *row)
 {
     struct page *page = context;
     struct aggregation a = {0};
@@ -316,7 +316,7 @@ enum problem api_aggregations_list(struct call *call)
         return problem;
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     enum db_status status =
-        aggregations_list(call->db, owner, page.after, page.limit, list_one, &page);
+        aggregations_list(call->db, owner, page.after, page.limit, aggregation_list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
 

@@ -36,7 +36,7 @@ struct submission {
     int64_t sent; /* of the agent, before this one */
 };
 
-static void read_values(struct submission *s, const json_t *values)
+static void report_read_values(struct submission *s, const json_t *values)
 {
     size_t length = s->a.scheme.report_length;
     if (json_array_size(values) != length) {
@@ -55,7 +55,7 @@ static void read_values(struct submission *s, const json_t *values)
     }
 }
 
-static void read_bytes(struct submission *s, const char *text)
+static void report_read_bytes(struct submission *s, const char *text)
 {
     size_t room = local_report_room(&s->a.scheme), size = 0;
     unsigned char *bytes = arena_alloc(&s->call->arena, room);
@@ -78,7 +78,7 @@ static bool is_possible(struct submission *s)
 }
 
 /* False with faults in the call, or without when memory was short. */
-static bool read_report(struct submission *s)
+static bool report_read(struct submission *s)
 {
     struct call *call = s->call;
     json_t *values = NULL;
@@ -99,9 +99,9 @@ static bool read_report(struct submission *s)
         return false;
     }
     if (values)
-        read_values(s, values);
+        report_read_values(s, values);
     else
-        read_bytes(s, text);
+        report_read_bytes(s, text);
     if (call_error_count(call) > 0)
         return false;
     if (!is_possible(s)) {
@@ -128,7 +128,7 @@ static enum problem check_version(struct submission *s)
     return PROBLEM_NONE;
 }
 
-static enum problem check(struct submission *s)
+static enum problem submission_check(struct submission *s)
 {
     struct call *call = s->call;
     const struct field fields[] = {
@@ -148,7 +148,7 @@ static enum problem check(struct submission *s)
                             (long long)s->a.row.submissions_per_agent);
     }
     enum problem problem = check_version(s);
-    if (problem == PROBLEM_NONE && !read_report(s))
+    if (problem == PROBLEM_NONE && !report_read(s))
         problem = call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
     return problem;
 }
@@ -156,7 +156,7 @@ static enum problem check(struct submission *s)
 /* ---- paying */
 
 /* The agent's account, opened by its first report: as much as all its reports cost. */
-static enum db_status standing(struct submission *s, struct ledger_account *out)
+static enum db_status agent_account(struct submission *s, struct ledger_account *out)
 {
     struct call *call = s->call;
     const struct aggregation_row *row = &s->a.row;
@@ -177,10 +177,10 @@ static enum db_status standing(struct submission *s, struct ledger_account *out)
     return status == DB_NONE ? DB_FAILED : status;
 }
 
-static enum problem pay(struct submission *s, struct ledger_account *out)
+static enum problem submission_pay(struct submission *s, struct ledger_account *out)
 {
     struct call *call = s->call;
-    enum db_status status = standing(s, out);
+    enum db_status status = agent_account(s, out);
     if (status != DB_OK)
         return call_db(call, status);
     char epsilon[32], event[EVENT_SIZE];
@@ -213,8 +213,8 @@ struct gathering {
     bool good;
 };
 
-static bool gather(void *context, const char *client, int64_t number, const void *bytes,
-                   size_t size)
+static bool report_gather(void *context, const char *client, int64_t number, const void *bytes,
+                          size_t size)
 {
     struct gathering *g = context;
     const struct local_scheme *scheme = &g->a->scheme;
@@ -229,14 +229,14 @@ static bool gather(void *context, const char *client, int64_t number, const void
 }
 
 /* Takes the waiting reports into the parameters. */
-static enum db_status update(struct submission *s)
+static enum db_status aggregation_update(struct submission *s)
 {
     struct call *call = s->call;
     struct gathering g = {.a = &s->a, .estimate = s->estimate, .values = s->values, .good = true};
     g.sum = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof *g.sum);
     if (!g.sum)
         return DB_FAILED;
-    enum db_status status = aggregations_waiting(call->db, s->a.row.id, gather, &g);
+    enum db_status status = aggregations_waiting(call->db, s->a.row.id, report_gather, &g);
     if (status != DB_OK || !g.good || g.reports == 0)
         return status == DB_OK ? DB_FAILED : status;
     float *parameters = aggregation_load_parameters(call, &s->a, &status);
@@ -255,14 +255,14 @@ enum problem api_aggregations_submit(struct call *call)
     s->call = call;
     struct ledger_account account;
     enum problem problem = aggregation_of_call(call, &s->a);
-    if (problem != PROBLEM_NONE || (problem = check(s)) != PROBLEM_NONE ||
-        (problem = pay(s, &account)) != PROBLEM_NONE)
+    if (problem != PROBLEM_NONE || (problem = submission_check(s)) != PROBLEM_NONE ||
+        (problem = submission_pay(s, &account)) != PROBLEM_NONE)
         return problem;
     int64_t number = 0;
     enum db_status status = aggregations_accept(call->db, &s->a.row, call->caller.id, s->bytes,
                                                 s->size, call->now_ms, &number);
     if (status == DB_OK && s->a.row.reports - s->a.row.applied >= s->a.row.buffer)
-        status = update(s);
+        status = aggregation_update(s);
     if (status != DB_OK) {
         /* DB_NONE: its reports were counted a moment ago in this very transaction. */
         return call_db(call, status == DB_NONE ? DB_RETRY : status);

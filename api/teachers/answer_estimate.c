@@ -54,7 +54,7 @@ static json_t *gaussian_json(const struct answer_choice *choice,
                        &release, purpose);
 }
 
-static double distance(const struct answer_choice *choice)
+static double choice_distance(const struct answer_choice *choice)
 {
     return choice->uniform.l1 + choice->peaked.l1;
 }
@@ -64,8 +64,8 @@ json_t *answer_estimate_json(const struct answer_purpose *purpose)
     struct answer_choice dirichlet, gaussian;
     answer_choices(purpose->actions, purpose->change, purpose->min_probability, purpose->answers,
                    purpose->epsilon, purpose->delta, &dirichlet, &gaussian);
-    bool first =
-        dirichlet.possible && (!gaussian.possible || distance(&dirichlet) < distance(&gaussian));
+    bool first = dirichlet.possible &&
+                 (!gaussian.possible || choice_distance(&dirichlet) < choice_distance(&gaussian));
     json_t *recommended = first               ? json_string("dirichlet")
                           : gaussian.possible ? json_string("gaussian_simplex")
                                               : json_null();

@@ -84,14 +84,15 @@ static bool check_binary(struct call *call, const json_t *parameters, const char
 }
 
 /* Flattens ARRAY into OUT, which has room for COUNT numbers. False: not that many finite ones. */
-static bool flatten(const json_t *array, unsigned depth, float *out, size_t count, size_t *used)
+static bool inference_flatten(const json_t *array, unsigned depth, float *out, size_t count,
+                              size_t *used)
 {
     size_t i;
     const json_t *element;
     json_array_foreach(array, i, element)
     {
         if (json_is_array(element) && depth > 1) {
-            if (!flatten(element, depth - 1, out, count, used))
+            if (!inference_flatten(element, depth - 1, out, count, used))
                 return false;
             continue;
         }
@@ -104,7 +105,7 @@ static bool flatten(const json_t *array, unsigned depth, float *out, size_t coun
     return true;
 }
 
-static bool read_shape(struct query *query, const json_t *shape)
+static bool inference_read_shape(struct query *query, const json_t *shape)
 {
     struct call *call = query->call;
     uint32_t dim = query->teacher->state_dim, most = query_states_max(query);
@@ -119,7 +120,7 @@ static bool read_shape(struct query *query, const json_t *shape)
     return true;
 }
 
-static bool read_tensor(struct query *query, const json_t *input)
+static bool inference_read_tensor(struct query *query, const json_t *input)
 {
     struct call *call = query->call;
     const char *name = NULL;
@@ -139,13 +140,13 @@ static bool read_tensor(struct query *query, const json_t *input)
         call_invalid(call, "/inputs/0/name", "must be \"state\"");
         return false;
     }
-    if (!read_shape(query, shape))
+    if (!inference_read_shape(query, shape))
         return false;
     size_t count = (size_t)query->count * query->teacher->state_dim, used = 0;
     query->states = arena_array(&call->arena, count, sizeof(float));
     if (!query->states)
         return false;
-    if (!flatten(data, RANK, query->states, count, &used) || used != count) {
+    if (!inference_flatten(data, RANK, query->states, count, &used) || used != count) {
         call_invalid(call, "/inputs/0/data",
                      "must be %zu numbers within the range of a 32-bit float, as its shape says",
                      count);
@@ -190,7 +191,7 @@ static bool read_wishes(struct query *query, const json_t *parameters)
     return !binary;
 }
 
-static bool read_request(struct query *query, const char **out_id)
+static bool inference_read_request(struct query *query, const char **out_id)
 {
     struct call *call = query->call;
     json_t *inputs = NULL, *outputs = NULL, *parameters = NULL;
@@ -203,13 +204,13 @@ static bool read_request(struct query *query, const char **out_id)
     query->batch = true;
     return fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]) &&
            read_wishes(query, parameters) && check_outputs(call, outputs) &&
-           read_tensor(query, json_array_get(inputs, 0));
+           inference_read_tensor(query, json_array_get(inputs, 0));
 }
 
 /* ---- the answer */
 
 /* Scalars alone: the protocol allows no objects here. */
-static json_t *terms(const struct query_answer *answer)
+static json_t *inference_terms(const struct query_answer *answer)
 {
     const struct ledger_account *account = answer->account;
     int64_t before = account->spent_units - answer->cost.units;
@@ -225,7 +226,8 @@ static json_t *terms(const struct query_answer *answer)
                      query_reply_protects(answer), "does_not_protect", query_reply_exposes(answer));
 }
 
-static json_t *message(const struct query *query, const struct query_answer *answer, const char *id)
+static json_t *inference_message(const struct query *query, const struct query_answer *answer,
+                                 const char *id)
 {
     size_t numbers = (size_t)answer->count * answer->actions;
     json_t *data = json_array();
@@ -235,10 +237,10 @@ static json_t *message(const struct query *query, const struct query_answer *ans
             data = NULL;
         }
     }
-    json_t *reply =
-        json_pack("{s:s, s:o, s:[{s:s, s:s, s:[i,i], s:o}]}", "model_name", query->teacher->row.id,
-                  "parameters", terms(answer), "outputs", "name", "probabilities", "datatype",
-                  "FP64", "shape", (int)answer->count, (int)answer->actions, "data", data);
+    json_t *reply = json_pack("{s:s, s:o, s:[{s:s, s:s, s:[i,i], s:o}]}", "model_name",
+                              query->teacher->row.id, "parameters", inference_terms(answer),
+                              "outputs", "name", "probabilities", "datatype", "FP64", "shape",
+                              (int)answer->count, (int)answer->actions, "data", data);
     if (reply && id && json_object_set_new(reply, "id", json_string(id)) != 0) {
         json_decref(reply);
         return NULL;
@@ -253,7 +255,7 @@ enum problem api_inference_prepare(struct call *call)
     enum problem problem = query_start(call, &query);
     if (problem != PROBLEM_NONE)
         return problem;
-    return read_request(query, &id) ? query_prepare(query) : PROBLEM_VALIDATION;
+    return inference_read_request(query, &id) ? query_prepare(query) : PROBLEM_VALIDATION;
 }
 
 enum problem api_inference_infer(struct call *call)
@@ -264,12 +266,12 @@ enum problem api_inference_infer(struct call *call)
     enum problem problem = query_start(call, &query);
     if (problem != PROBLEM_NONE)
         return problem;
-    if (!read_request(query, &id))
+    if (!inference_read_request(query, &id))
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
     if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
             PROBLEM_NONE ||
         (problem = query_set_price(query)) != PROBLEM_NONE ||
         (problem = query_settle(query, &answer)) != PROBLEM_NONE)
         return problem;
-    return call_reply_json(call, 200, message(query, &answer, id));
+    return call_reply_json(call, 200, inference_message(query, &answer, id));
 }

@@ -23,7 +23,7 @@ static const char *const reuses[] = {"exact", NULL};
 static const char *const accountings[] = {"paper", NULL};
 
 /* The states of a body that holds nothing else; false: the body must be read in full. */
-static bool take_states(struct query *query)
+static bool queries_take_states(struct query *query)
 {
     struct call *call = query->call;
     const struct state_scan *scanned = call->state;
@@ -43,12 +43,12 @@ static bool take_states(struct query *query)
 }
 
 /* *out_reuse: 0 for "exact", -1 when it was not sent. */
-static bool read_body(struct query *query, int *out_reuse)
+static bool queries_read_body(struct query *query, int *out_reuse)
 {
     struct call *call = query->call;
     json_t *state = NULL, *states = NULL;
     *out_reuse = -1;
-    if (take_states(query))
+    if (queries_take_states(query))
         return true;
     if (!call->body && call_parse_body(call) != PROBLEM_NONE)
         return false;
@@ -74,7 +74,7 @@ static bool read_body(struct query *query, int *out_reuse)
     return query->states && state_read(call, state, "/state", dim, query->states);
 }
 
-static enum problem answer(struct query *query)
+static enum problem queries_answer(struct query *query)
 {
     struct query_answer given;
     enum problem problem = query_settle(query, &given);
@@ -114,7 +114,7 @@ static enum problem reuse_or_answer(struct query *query)
         return call_reply_bytes(call, 200, "application/json", stored.body, stored.body_size);
     if (status != DB_NONE)
         return call_db(call, status);
-    enum problem problem = answer(query);
+    enum problem problem = queries_answer(query);
     if (problem != PROBLEM_NONE)
         return problem;
     memcpy(stored.fingerprint, hash, sizeof stored.fingerprint);
@@ -146,7 +146,7 @@ enum problem api_queries_prepare(struct call *call)
     enum problem problem = query_start(call, &query);
     if (problem != PROBLEM_NONE)
         return problem;
-    if (!read_body(query, &reuse))
+    if (!queries_read_body(query, &reuse))
         return PROBLEM_VALIDATION;
     return reuse == 0 && is_stored(call) ? PROBLEM_NONE : query_prepare(query);
 }
@@ -158,19 +158,19 @@ enum problem api_queries_ask(struct call *call)
     enum problem problem = query_start(call, &query);
     if (problem != PROBLEM_NONE)
         return problem;
-    if (!read_body(query, &reuse))
+    if (!queries_read_body(query, &reuse))
         return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
     if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
             PROBLEM_NONE ||
         (problem = query_set_price(query)) != PROBLEM_NONE)
         return problem;
-    return reuse == 0 ? reuse_or_answer(query) : answer(query);
+    return reuse == 0 ? reuse_or_answer(query) : queries_answer(query);
 }
 
 /* ---- without paying */
 
-static bool read_budget(struct call *call, const json_t *object, double *out_epsilon,
-                        double *out_delta)
+static bool estimate_read_budget(struct call *call, const json_t *object, double *out_epsilon,
+                                 double *out_delta)
 {
     const struct field fields[] = {
         field_positive("epsilon", out_epsilon, 1e6),
@@ -204,7 +204,7 @@ struct wish {
     double epsilon, delta;
 };
 
-static enum problem read_wish(struct query *query, struct wish *out)
+static enum problem estimate_read_wish(struct query *query, struct wish *out)
 {
     struct call *call = query->call;
     *out = (struct wish){.paper = -1};
@@ -252,7 +252,7 @@ enum problem api_queries_estimate(struct call *call)
     struct query *query = NULL;
     struct wish wish;
     enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE || (problem = read_wish(query, &wish)) != PROBLEM_NONE)
+    if (problem != PROBLEM_NONE || (problem = estimate_read_wish(query, &wish)) != PROBLEM_NONE)
         return problem;
     const struct teacher_row *row = &query->teacher->row;
     struct ledger_account cap;
@@ -262,7 +262,7 @@ enum problem api_queries_estimate(struct call *call)
     bool client = row->has_client_budget;
     wish.epsilon = client ? row->client_epsilon : cap.epsilon;
     wish.delta = client ? row->client_delta : cap.delta;
-    if (wish.budget && !read_budget(call, wish.budget, &wish.epsilon, &wish.delta))
+    if (wish.budget && !estimate_read_budget(call, wish.budget, &wish.epsilon, &wish.delta))
         return PROBLEM_VALIDATION;
     struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
     bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&

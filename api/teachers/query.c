@@ -26,7 +26,7 @@
 
 /* ---- the teacher */
 
-static void give_back(void *context)
+static void query_give_back(void *context)
 {
     struct query *query = context;
     teacher_shelf_return(query->call->app, query->teacher);
@@ -37,7 +37,7 @@ static enum problem find_teacher(struct query *query)
     struct call *call = query->call;
     enum db_status status =
         teacher_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &query->teacher);
-    if (status == DB_OK && !call_defer(call, give_back, query))
+    if (status == DB_OK && !call_defer(call, query_give_back, query))
         return PROBLEM_INTERNAL_ERROR;
     bool may = false;
     if (status == DB_OK && call_is(call, ROLE_STEWARD))
@@ -50,7 +50,7 @@ static enum problem find_teacher(struct query *query)
 }
 
 /* What was learned of shards goes with their dataset, at once. */
-static enum problem check_dataset(const struct query *query)
+static enum problem query_check_dataset(const struct query *query)
 {
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
@@ -78,7 +78,7 @@ enum problem query_start(struct call *call, struct query **out)
     query->call = call;
     *out = query;
     enum problem problem = find_teacher(query);
-    return problem == PROBLEM_NONE ? check_dataset(query) : problem;
+    return problem == PROBLEM_NONE ? query_check_dataset(query) : problem;
 }
 
 /* ---- the request */
@@ -197,7 +197,7 @@ static enum db_status dataset_price(const struct query *query, struct ledger_pri
     return status;
 }
 
-static enum problem pay(struct query *query)
+static enum problem query_pay(struct query *query)
 {
     struct call *call = query->call;
     const struct filter_price *cost = &query->cost;
@@ -241,7 +241,7 @@ static bool look_up(const struct query *query, double *p)
     return true;
 }
 
-static bool draw(struct query *query, double *answers)
+static bool query_draw(struct query *query, double *answers)
 {
     struct teacher_noise *lender = query->call->app->noise;
     const struct shelved_teacher *t = query->teacher;
@@ -273,11 +273,12 @@ static enum problem answer_at_floor(struct query *query, double *answers)
 static enum problem pay_and_draw(struct query *query, double *answers)
 {
     enum problem problem = check_cost(query);
-    if (problem != PROBLEM_NONE || (problem = pay(query)) != PROBLEM_NONE)
+    if (problem != PROBLEM_NONE || (problem = query_pay(query)) != PROBLEM_NONE)
         return problem;
-    return draw(query, answers) ? PROBLEM_NONE
-                                : call_problem(query->call, PROBLEM_INTERNAL_ERROR,
-                                               "No answer could be drawn. Nothing was charged.");
+    return query_draw(query, answers)
+               ? PROBLEM_NONE
+               : call_problem(query->call, PROBLEM_INTERNAL_ERROR,
+                              "No answer could be drawn. Nothing was charged.");
 }
 
 /* What the answer says of the noise. */

@@ -7,7 +7,7 @@
 #include "api/json/json_text.h"
 #include "api/teachers/answer_estimate.h"
 
-static json_t *error_json(const struct teacher *teacher, double concentration)
+static json_t *expected_error_json(const struct teacher *teacher, double concentration)
 {
     double uniform[TEACHER_MAX_ACTIONS], peaked[TEACHER_MAX_ACTIONS];
     answer_error_uniform(teacher->actions, uniform);
@@ -26,14 +26,15 @@ static json_t *alternative_json(const struct shelved_teacher *teacher,
         return json_null();
     return json_pack("{s:{s:s, s:o, s:o}, s:o}", "mechanism", "name", other.mechanism->name,
                      "sigma", json_number(other.gaussian.sigma), "temperature",
-                     json_number(other.temperature), "expected_error", error_json(&other, 0));
+                     json_number(other.temperature), "expected_error",
+                     expected_error_json(&other, 0));
 }
 
 bool query_estimate_errors(json_t *reply, const struct shelved_teacher *teacher,
                            double concentration, const struct filter_price *price)
 {
     bool good = json_object_set_new(reply, "expected_error",
-                                    error_json(&teacher->teacher, concentration)) == 0;
+                                    expected_error_json(&teacher->teacher, concentration)) == 0;
     if (good && teacher->teacher.mechanism == &teacher_dirichlet)
         good = json_object_set_new(reply, "alternative", alternative_json(teacher, price)) == 0;
     return good;

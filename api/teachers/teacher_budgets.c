@@ -16,10 +16,10 @@
 static const char no_event[] = "{\"type\":\"NoOpDpEvent\"}";
 
 /* Opens CLIENT's account. */
-static enum db_status open_account(struct call *call, const struct teacher_row *teacher,
-                                   const char *client, double epsilon, double delta,
-                                   const struct filter *limits, const char *event,
-                                   struct ledger_account *out)
+static enum db_status client_account_open(struct call *call, const struct teacher_row *teacher,
+                                          const char *client, double epsilon, double delta,
+                                          const struct filter *limits, const char *event,
+                                          struct ledger_account *out)
 {
     const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
                                            .resource = teacher->id,
@@ -51,8 +51,8 @@ enum db_status teacher_client_standing(struct call *call, const struct teacher_r
     if (!teacher_account(teacher, teacher->client_epsilon, teacher->client_delta, &limits))
         return DB_NONE;
     struct ledger_account account;
-    status = open_account(call, teacher, client, teacher->client_epsilon, teacher->client_delta,
-                          &limits, no_event, &account);
+    status = client_account_open(call, teacher, client, teacher->client_epsilon,
+                                 teacher->client_delta, &limits, no_event, &account);
     return status == DB_OK ? teachers_client_find(call->db, teacher->id, client, out) : status;
 }
 
@@ -103,8 +103,8 @@ struct grant {
     char *event; /* of the ledger's entry, with the reason; malloc'ed */
 };
 
-static enum problem change(struct call *call, const struct teacher_client_row *standing,
-                           const struct grant *grant)
+static enum problem budget_change(struct call *call, const struct teacher_client_row *standing,
+                                  const struct grant *grant)
 {
     const char *match = call_request_header(call, "If-Match");
     if (!match) {
@@ -145,8 +145,8 @@ static enum problem grant_new(struct call *call, const struct teacher_row *teach
     if (call_request_header(call, "If-Match"))
         return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The client has no budget yet.");
     struct ledger_account account;
-    enum db_status status = open_account(call, teacher, client, grant->epsilon, grant->delta,
-                                         &grant->limits, grant->event, &account);
+    enum db_status status = client_account_open(call, teacher, client, grant->epsilon, grant->delta,
+                                                &grant->limits, grant->event, &account);
     return status == DB_OK ? reply_budget(call, 201, &account, 1) : call_db(call, status);
 }
 
@@ -179,7 +179,7 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
 }
 
 /* Why goes into the ledger with what: the hashes of the entries cover it. */
-static char *event_of(const struct grant *grant)
+static char *budget_event(const struct grant *grant)
 {
     size_t size;
     json_t *json = json_pack("{s:s}", "type", "NoOpDpEvent");
@@ -205,14 +205,14 @@ enum problem api_teachers_put_budget(struct call *call)
         return problem;
     if (!read_grant(call, &teacher, &grant))
         return PROBLEM_VALIDATION;
-    grant.event = event_of(&grant);
+    grant.event = budget_event(&grant);
     if (!grant.event || !call_defer(call, free_event, grant.event))
         return PROBLEM_INTERNAL_ERROR;
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(call->db, teacher.id, client, &standing);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    return status == DB_OK ? change(call, &standing, &grant)
+    return status == DB_OK ? budget_change(call, &standing, &grant)
                            : grant_new(call, &teacher, client, &grant);
 }
 

@@ -57,8 +57,8 @@ json_t *teacher_adjacency_json(const struct teacher_row *row)
                            json_number(row->radius));
 }
 
-static json_t *privacy_json(const struct teacher_row *row, double epsilon, double delta,
-                            const struct filter_price *price)
+static json_t *teacher_privacy_json(const struct teacher_row *row, double epsilon, double delta,
+                                    const struct filter_price *price)
 {
     bool renyi = row->renyi_order > 0;
     const char *neighbours =
@@ -82,7 +82,7 @@ static json_t *privacy_json(const struct teacher_row *row, double epsilon, doubl
                      "accountant", accountant);
 }
 
-static json_t *assumptions_json(const struct teacher_row *row)
+static json_t *teacher_assumptions_json(const struct teacher_row *row)
 {
     if (!is_expert(row)) {
         return json_pack("[s, s]",
@@ -103,7 +103,7 @@ static json_t *assumptions_json(const struct teacher_row *row)
         "The policies were trained without noise and are held by the service alone.");
 }
 
-static json_t *warnings_json(const struct teacher_row *row, bool secret)
+static json_t *teacher_warnings_json(const struct teacher_row *row, bool secret)
 {
     const char *unaccounted =
         secret ? "The policy was trained on private data without privacy: nothing here protects "
@@ -129,9 +129,10 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row, 
                   json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner",
                   row->owner, "mechanism", teacher_mechanism_json(row), "software_version",
                   !app->settings.version ? "" : app->settings.version, "privacy",
-                  privacy_json(row, epsilon, delta, price), "protects", teacher_protects(row),
-                  "does_not_protect", teacher_exposes(row, secret), "assumptions",
-                  assumptions_json(row), "warnings", warnings_json(row, secret), "ledger", ledger);
+                  teacher_privacy_json(row, epsilon, delta, price), "protects",
+                  teacher_protects(row), "does_not_protect", teacher_exposes(row, secret),
+                  "assumptions", teacher_assumptions_json(row), "warnings",
+                  teacher_warnings_json(row, secret), "ledger", ledger);
     if (json && json_object_set_new(json, "issued_at", json_time(row->created_ms)) != 0) {
         json_decref(json);
         json = NULL;

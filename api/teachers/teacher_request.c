@@ -69,7 +69,7 @@ static const struct {
     {&teacher_gaussian_simplex, read_gaussian_simplex},
 };
 
-static void read_mechanism(struct call *call, const json_t *object, struct teacher_row *out)
+static void teacher_read_mechanism(struct call *call, const json_t *object, struct teacher_row *out)
 {
     const json_t *member = json_object_get(object, "name");
     const char *name = json_string_value(member);
@@ -98,8 +98,8 @@ static void read_adjacency(struct call *call, const json_t *object, struct teach
     snprintf(out->adjacency, sizeof out->adjacency, "%s", units[unit]);
 }
 
-static void read_budget(struct call *call, const json_t *object, const char *pointer,
-                        double *out_epsilon, double *out_delta)
+static void teacher_read_budget(struct call *call, const json_t *object, const char *pointer,
+                                double *out_epsilon, double *out_delta)
 {
     const struct field fields[] = {
         field_positive("epsilon", out_epsilon, EPSILON_MAX),
@@ -112,7 +112,8 @@ static void read_budget(struct call *call, const json_t *object, const char *poi
     }
 }
 
-static bool read_members(struct call *call, struct members *members, struct teacher_wish *out)
+static bool teacher_read_members(struct call *call, struct members *members,
+                                 struct teacher_wish *out)
 {
     struct teacher_row *row = &out->row;
     *members = (struct members){0}; /* "renyi" */
@@ -130,15 +131,15 @@ static bool read_members(struct call *call, struct members *members, struct teac
     snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
     snprintf(row->at_floor, sizeof row->at_floor, "%s", floors[0]);
     if (members->mechanism)
-        read_mechanism(call, members->mechanism, row);
+        teacher_read_mechanism(call, members->mechanism, row);
     if (members->adjacency)
         read_adjacency(call, members->adjacency, row);
     if (members->budget)
-        read_budget(call, members->budget, "/budget", &out->epsilon, &out->delta);
+        teacher_read_budget(call, members->budget, "/budget", &out->epsilon, &out->delta);
     row->has_client_budget = members->client_budget != NULL;
     if (row->has_client_budget) {
-        read_budget(call, members->client_budget, "/client_budget", &row->client_epsilon,
-                    &row->client_delta);
+        teacher_read_budget(call, members->client_budget, "/client_budget", &row->client_epsilon,
+                            &row->client_delta);
     }
     return call_error_count(call) == 0;
 }
@@ -233,8 +234,8 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
 
 /* The dataset's account pays for every answer, and for the first one what turns divergences of the
  * order into epsilon as well: ln(1/delta) / (order - 1), delta being the teacher's. */
-static enum problem check_dataset(struct call *call, struct teacher_wish *wish,
-                                  const struct teacher *teacher)
+static enum problem teacher_check_dataset(struct call *call, struct teacher_wish *wish,
+                                          const struct teacher *teacher)
 {
     struct teacher_row *row = &wish->row;
     struct ledger_account account;
@@ -267,7 +268,8 @@ static enum problem check_dataset(struct call *call, struct teacher_wish *wish,
     return PROBLEM_NONE;
 }
 
-static enum problem certify(struct call *call, struct teacher_wish *wish, struct policy *policy)
+static enum problem teacher_certify(struct call *call, struct teacher_wish *wish,
+                                    struct policy *policy)
 {
     struct teacher_row *row = &wish->row;
     struct teacher teacher;
@@ -282,13 +284,13 @@ static enum problem certify(struct call *call, struct teacher_wish *wish, struct
     row->sensitivity = teacher.sensitivity;
     choose_accounting(wish, &teacher);
     enum problem problem = check_budgets(call, wish, &teacher);
-    return problem == PROBLEM_NONE && row->shards > 0 ? check_dataset(call, wish, &teacher)
+    return problem == PROBLEM_NONE && row->shards > 0 ? teacher_check_dataset(call, wish, &teacher)
                                                       : problem;
 }
 
 /* A unit of privacy goes with the policy: an ensemble answers for its experts' sake alone. */
-static enum problem read_source(struct call *call, const struct policy_row *source,
-                                struct teacher_wish *out)
+static enum problem teacher_read_source(struct call *call, const struct policy_row *source,
+                                        struct teacher_wish *out)
 {
     struct dataset_row dataset;
     bool expert = strcmp(out->row.adjacency, units[1]) == 0;
@@ -324,7 +326,7 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
 {
     struct members members;
     *out = (struct teacher_wish){0};
-    if (!read_members(call, &members, out))
+    if (!teacher_read_members(call, &members, out))
         return PROBLEM_VALIDATION;
     struct policy_row source;
     enum problem problem = policy_of_owner(call, members.policy, &source);
@@ -333,17 +335,17 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
             call_invalid(call, "/policy", "is not known");
         return problem;
     }
-    if ((problem = read_source(call, &source, out)) != PROBLEM_NONE)
+    if ((problem = teacher_read_source(call, &source, out)) != PROBLEM_NONE)
         return problem;
     if (!check_mechanism(call, out))
         return PROBLEM_VALIDATION;
     if (source.shards > 0)
-        return certify(call, out, NULL);
+        return teacher_certify(call, out, NULL);
     struct policy *policy = NULL;
     enum db_status status = policy_load(call->db, source.id, &policy);
     if (status != DB_OK)
         return call_db(call, status);
-    problem = certify(call, out, policy);
+    problem = teacher_certify(call, out, policy);
     policy_free(policy);
     return problem;
 }

@@ -79,7 +79,7 @@ static enum db_status read_ensemble(const struct app *app, struct db *db, struct
     return status;
 }
 
-static enum db_status read_policy(struct db *db, struct shelved_teacher *t, uint32_t *out_actions)
+static enum db_status read_network(struct db *db, struct shelved_teacher *t, uint32_t *out_actions)
 {
     enum db_status status = policy_load(db, t->row.policy, &t->policy);
     if (status == DB_OK) {
@@ -131,7 +131,7 @@ static bool shelved_teacher_open(void *context, const char *id, struct shelf_ope
         if (t->row.shards > 0)
             status = read_ensemble(reading->app, reading->db, t, &actions);
         else
-            status = read_policy(reading->db, t, &actions);
+            status = read_network(reading->db, t, &actions);
         if (status == DB_NONE || (status == DB_OK && !teacher_price_row(t, actions)))
             status = DB_FAILED;
         reading->status = status;

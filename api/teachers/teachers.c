@@ -64,7 +64,7 @@ int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, do
 /* ---- as JSON */
 
 /* What one answer costs a fresh account of the clients' budget. */
-static json_t *cost_json(const struct teacher_row *row, const struct filter_price *price)
+static json_t *teacher_cost_json(const struct teacher_row *row, const struct filter_price *price)
 {
     double delta = row->client_delta;
     if (row->renyi_order == 0)
@@ -101,9 +101,9 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
         renyi ? json_number(row->renyi_order) : json_null(), "lipschitz",
         expert ? json_null() : json_number(row->lipschitz), "sensitivity",
         json_number(row->sensitivity), "renyi_units_per_query",
-        renyi ? json_integer(price->units) : json_null(), "cost_per_query", cost_json(row, price),
-        "queries_in_client_budget", count, "client_budget", budget, "account",
-        json_text_or_null(owner ? row->account : ""), "protects", teacher_protects(row),
+        renyi ? json_integer(price->units) : json_null(), "cost_per_query",
+        teacher_cost_json(row, price), "queries_in_client_budget", count, "client_budget", budget,
+        "account", json_text_or_null(owner ? row->account : ""), "protects", teacher_protects(row),
         "does_not_protect", teacher_exposes(row, secret), "created_at", json_time(row->created_ms));
     json_t *more = json_pack(
         "{s:o, s:o, s:o, s:o}", "dataset", json_text_or_null(row->dataset), "dataset_account",
@@ -118,7 +118,8 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
     return json;
 }
 
-static bool price_of(const struct teacher_row *row, uint32_t actions, struct filter_price *out)
+static bool teacher_row_price(const struct teacher_row *row, uint32_t actions,
+                              struct filter_price *out)
 {
     struct teacher teacher;
     return teacher_of_row(row, actions, &teacher) &&
@@ -137,8 +138,9 @@ enum problem api_teachers_prepare(struct call *call)
 }
 
 /* With its certificate. */
-static enum db_status insert(struct call *call, struct teacher_row *row,
-                             const struct teacher_wish *wish, const struct filter_price *price)
+static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
+                                     const struct teacher_wish *wish,
+                                     const struct filter_price *price)
 {
     id_new("crt_", row->certificate);
     char *text =
@@ -157,7 +159,8 @@ enum problem api_teachers_create(struct call *call)
     struct filter limits;
     struct filter_price price;
     if (!teacher_account(&row, wish->epsilon, wish->delta, &limits) ||
-        !price_of(&row, wish->actions, &price)) /* both were seen to work when it was read */
+        !teacher_row_price(&row, wish->actions,
+                           &price)) /* both were seen to work when it was read */
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The teacher has no price.");
     const struct ledger_opening opening = {.kind = LEDGER_TEACHER,
                                            .resource = row.id,
@@ -174,7 +177,7 @@ enum problem api_teachers_create(struct call *call)
     enum db_status status = ledger_open_account(call->db, &opening, &account);
     if (status == DB_OK) {
         memcpy(row.account, account.id, ID_SIZE);
-        status = insert(call, &row, wish, &price);
+        status = teacher_insert(call, &row, wish, &price);
     }
     if (status != DB_OK)
         return call_db(call, status);
@@ -185,22 +188,22 @@ enum problem api_teachers_create(struct call *call)
 /* ---- showing */
 
 /* The price needs the number of actions, which is the policy's. */
-static json_t *row_json(struct call *call, const struct teacher_row *row)
+static json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
 {
     struct policy_row policy;
     struct filter_price price;
     if (policies_find(call->db, row->policy, &policy) != DB_OK ||
-        !price_of(row, policy.action_count, &price))
+        !teacher_row_price(row, policy.action_count, &price))
         return NULL;
     bool owner = strcmp(row->owner, call->caller.id) == 0;
     bool secret = row->shards == 0 && policy_is_secret(&policy);
     return teacher_json(row, &price, owner, secret);
 }
 
-static bool list_one(void *context, const struct teacher_row *row)
+static bool teacher_list_one(void *context, const struct teacher_row *row)
 {
     struct page *page = context;
-    return page_add(page, row_json(page->call, row), row->id);
+    return page_add(page, teacher_row_json(page->call, row), row->id);
 }
 
 enum problem api_teachers_list(struct call *call)
@@ -212,7 +215,7 @@ enum problem api_teachers_list(struct call *call)
     bool steward = call_is(call, ROLE_STEWARD);
     enum db_status status =
         teachers_list(call->db, steward ? call->caller.id : NULL, steward ? NULL : call->caller.id,
-                      page.after, page.limit, list_one, &page);
+                      page.after, page.limit, teacher_list_one, &page);
     return status == DB_OK ? page_reply(&page) : call_db(call, status);
 }
 
@@ -220,7 +223,8 @@ enum problem api_teachers_get(struct call *call)
 {
     struct teacher_row row;
     enum problem problem = teacher_of_call(call, &row);
-    return problem == PROBLEM_NONE ? call_reply_json(call, 200, row_json(call, &row)) : problem;
+    return problem == PROBLEM_NONE ? call_reply_json(call, 200, teacher_row_json(call, &row))
+                                   : problem;
 }
 
 enum problem api_teachers_certificate(struct call *call)

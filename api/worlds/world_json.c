@@ -97,7 +97,7 @@ size_t world_json_ask_step(uint32_t instance, unsigned action, char out[WORLD_QU
 /* ---- answers */
 
 /* The object on LINE: a new reference. */
-static enum world_fault parse(const char *line, size_t size, json_t **out)
+static enum world_fault answer_parse(const char *line, size_t size, json_t **out)
 {
     struct json_fault fault;
     json_t *value = NULL;
@@ -122,7 +122,7 @@ static enum world_fault parse(const char *line, size_t size, json_t **out)
     return WORLD_OK;
 }
 
-static bool read_number(const json_t *json, double *out)
+static bool answer_number(const json_t *json, double *out)
 {
     *out = json_number_value(json);
     return json_is_number(json) && fabs(*out) <= (double)FLT_MAX;
@@ -140,7 +140,7 @@ static enum world_fault read_observation(const json_t *answer, unsigned state_di
         const json_t *number = json_array_get(array, i);
         if (!json_is_number(number))
             return WORLD_BAD_MEMBERS;
-        if (!read_number(number, &observation[i]))
+        if (!answer_number(number, &observation[i]))
             return WORLD_BAD_NUMBER;
     }
     return WORLD_OK;
@@ -150,7 +150,7 @@ enum world_fault world_json_observation(const char *line, size_t size, unsigned 
                                         double *observation)
 {
     json_t *answer = NULL;
-    enum world_fault status = parse(line, size, &answer);
+    enum world_fault status = answer_parse(line, size, &answer);
     if (status == WORLD_OK) {
         status = json_object_size(answer) == 1 ? read_observation(answer, state_dim, observation)
                                                : WORLD_BAD_MEMBERS;
@@ -167,15 +167,15 @@ static enum world_fault read_step(const json_t *answer, unsigned state_dim, doub
     *out = (struct env_outcome){.terminated = json_is_true(terminated)};
     if (json_object_size(answer) != 3 || !json_is_number(reward) || !json_is_boolean(terminated))
         return WORLD_BAD_MEMBERS;
-    return read_number(reward, &out->reward) ? read_observation(answer, state_dim, observation)
-                                             : WORLD_BAD_NUMBER;
+    return answer_number(reward, &out->reward) ? read_observation(answer, state_dim, observation)
+                                               : WORLD_BAD_NUMBER;
 }
 
 enum world_fault world_json_step(const char *line, size_t size, unsigned state_dim,
                                  double *observation, struct env_outcome *out)
 {
     json_t *answer = NULL;
-    enum world_fault status = parse(line, size, &answer);
+    enum world_fault status = answer_parse(line, size, &answer);
     if (status == WORLD_OK) {
         status = read_step(answer, state_dim, observation, out);
         json_decref(answer);
@@ -191,14 +191,14 @@ struct reading {
     size_t known; /* members that were looked for and are there */
 };
 
-static bool wrong(const struct reading *reading, const char *name, const char *must)
+static bool description_wrong(const struct reading *reading, const char *name, const char *must)
 {
     snprintf(reading->detail, 160, "its member \"%s\" %s", name, must);
     return false;
 }
 
-static bool read_count(struct reading *reading, const char *name, unsigned least, unsigned most,
-                       uint32_t *out)
+static bool description_count(struct reading *reading, const char *name, unsigned least,
+                              unsigned most, uint32_t *out)
 {
     const json_t *json = json_object_get(reading->answer, name);
     json_int_t value = json_integer_value(json);
@@ -206,14 +206,14 @@ static bool read_count(struct reading *reading, const char *name, unsigned least
     reading->known += json != NULL;
     if (!json_is_integer(json) || value < least || value > most) {
         snprintf(must, sizeof must, "must be an integer from %u to %u", least, most);
-        return wrong(reading, name, must);
+        return description_wrong(reading, name, must);
     }
     *out = (uint32_t)value;
     return true;
 }
 
 /* A text without control characters; one that is not there is "". */
-static bool read_text(struct reading *reading, const char *name, char *out, size_t size)
+static bool description_text(struct reading *reading, const char *name, char *out, size_t size)
 {
     const json_t *json = json_object_get(reading->answer, name);
     const char *text = !json ? "" : json_string_value(json);
@@ -221,20 +221,20 @@ static bool read_text(struct reading *reading, const char *name, char *out, size
     if (!text || strlen(text) >= size) {
         char must[64];
         snprintf(must, sizeof must, "must be a text of at most %zu bytes", size - 1);
-        return wrong(reading, name, must);
+        return description_wrong(reading, name, must);
     }
     for (const char *c = text; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
-            return wrong(reading, name, "may not hold control characters");
+            return description_wrong(reading, name, "may not hold control characters");
     memcpy(out, text, strlen(text) + 1);
     return true;
 }
 
-static bool read_real(struct reading *reading, const char *name, double *out)
+static bool description_real(struct reading *reading, const char *name, double *out)
 {
     const json_t *json = json_object_get(reading->answer, name);
     reading->known += json != NULL;
-    return read_number(json, out) || wrong(reading, name, "must be a number");
+    return answer_number(json, out) || description_wrong(reading, name, "must be a number");
 }
 
 /* "gravity", "pole_length": what needs no escape anywhere. */
@@ -247,40 +247,42 @@ static bool plain_name(const char *name)
 static bool all_known(const struct reading *reading)
 {
     return reading->known == json_object_size(reading->answer) ||
-           wrong(reading, "*", "beside those of the contract is not known");
+           description_wrong(reading, "*", "beside those of the contract is not known");
 }
 
-static bool read_parameter(const json_t *json, char *detail, struct world_parameter_facts *out)
+static bool description_parameter(const json_t *json, char *detail,
+                                  struct world_parameter_facts *out)
 {
     struct reading reading = {.answer = json, .detail = detail};
     if (!json_is_object(json))
-        return wrong(&reading, "parameters", "must hold objects");
-    if (!read_text(&reading, "name", out->name, sizeof out->name) ||
-        !read_text(&reading, "unit", out->unit, sizeof out->unit) ||
-        !read_text(&reading, "meaning", out->meaning, sizeof out->meaning) ||
-        !read_real(&reading, "default", &out->value) ||
-        !read_real(&reading, "minimum", &out->min) || !read_real(&reading, "maximum", &out->max) ||
-        !all_known(&reading))
+        return description_wrong(&reading, "parameters", "must hold objects");
+    if (!description_text(&reading, "name", out->name, sizeof out->name) ||
+        !description_text(&reading, "unit", out->unit, sizeof out->unit) ||
+        !description_text(&reading, "meaning", out->meaning, sizeof out->meaning) ||
+        !description_real(&reading, "default", &out->value) ||
+        !description_real(&reading, "minimum", &out->min) ||
+        !description_real(&reading, "maximum", &out->max) || !all_known(&reading))
         return false;
     if (!plain_name(out->name))
-        return wrong(&reading, "name", "must be of a-z, 0-9 and _, and begin with a letter");
+        return description_wrong(&reading, "name",
+                                 "must be of a-z, 0-9 and _, and begin with a letter");
     return (out->min <= out->value && out->value <= out->max) ||
-           wrong(&reading, "default", "must be from minimum to maximum");
+           description_wrong(&reading, "default", "must be from minimum to maximum");
 }
 
-static bool read_parameters(struct reading *reading, struct world_facts *out)
+static bool description_parameters(struct reading *reading, struct world_facts *out)
 {
     const json_t *array = json_object_get(reading->answer, "parameters");
     reading->known += array != NULL;
     if (array && (!json_is_array(array) || json_array_size(array) > ENV_MAX_PARAMETERS))
-        return wrong(reading, "parameters", "must be an array of at most 16");
+        return description_wrong(reading, "parameters", "must be an array of at most 16");
     out->parameter_count = (uint32_t)json_array_size(array);
     for (uint32_t i = 0; i < out->parameter_count; i++) {
-        if (!read_parameter(json_array_get(array, i), reading->detail, &out->parameters[i]))
+        if (!description_parameter(json_array_get(array, i), reading->detail, &out->parameters[i]))
             return false;
         for (uint32_t k = 0; k < i; k++)
             if (strcmp(out->parameters[k].name, out->parameters[i].name) == 0)
-                return wrong(reading, "parameters", "names one of them twice");
+                return description_wrong(reading, "parameters", "names one of them twice");
     }
     return true;
 }
@@ -291,13 +293,13 @@ static bool read_description(struct reading *reading, struct world_facts *out)
     uint32_t protocol = 0;
     const json_t *random_return = json_object_get(reading->answer, "random_return");
     out->random_return = (double)NAN;
-    return read_count(reading, "protocol", WORLD_PROTOCOL, WORLD_PROTOCOL, &protocol) &&
-           read_count(reading, "state_dim", 1, ENV_MAX_STATE_DIM, &out->state_dim) &&
-           read_count(reading, "action_count", 2, ENV_MAX_ACTIONS, &out->action_count) &&
-           read_count(reading, "max_episode_steps", 1, EPISODE_STEPS_MAX,
-                      &out->max_episode_steps) &&
-           (!random_return || read_real(reading, "random_return", &out->random_return)) &&
-           read_parameters(reading, out) && all_known(reading);
+    return description_count(reading, "protocol", WORLD_PROTOCOL, WORLD_PROTOCOL, &protocol) &&
+           description_count(reading, "state_dim", 1, ENV_MAX_STATE_DIM, &out->state_dim) &&
+           description_count(reading, "action_count", 2, ENV_MAX_ACTIONS, &out->action_count) &&
+           description_count(reading, "max_episode_steps", 1, EPISODE_STEPS_MAX,
+                             &out->max_episode_steps) &&
+           (!random_return || description_real(reading, "random_return", &out->random_return)) &&
+           description_parameters(reading, out) && all_known(reading);
 }
 
 enum world_fault world_json_description(const char *line, size_t size, struct world_facts *out,
@@ -306,7 +308,7 @@ enum world_fault world_json_description(const char *line, size_t size, struct wo
     json_t *answer = NULL;
     memset(out, 0, sizeof *out);
     detail[0] = '\0';
-    enum world_fault status = parse(line, size, &answer);
+    enum world_fault status = answer_parse(line, size, &answer);
     if (status != WORLD_OK)
         return status;
     struct reading reading = {.answer = answer, .detail = detail};

@@ -27,13 +27,13 @@ enum world_fault world_fault_of_child(enum child_status status)
     return WORLD_ENDED;
 }
 
-static bool go_on(void *context)
+static bool program_go_on(void *context)
 {
     const struct world_use *use = context;
     return !use->go_on || use->go_on(use->context);
 }
 
-static void said(void *context, const char *line)
+static void program_said(void *context, const char *line)
 {
     const struct world_use *use = context;
     const struct worlds_settings *settings = &use->program->settings;
@@ -49,8 +49,8 @@ enum world_fault world_program_start(struct world_use *use, struct child **out,
                                                   .answer_ms = settings->answer_s * 1000,
                                                   .memory_bytes = settings->memory_bytes,
                                                   .cpu_s = use->cpu_s,
-                                                  .go_on = go_on,
-                                                  .said = said,
+                                                  .go_on = program_go_on,
+                                                  .said = program_said,
                                                   .context = use};
     char question[WORLD_QUESTION_MAX];
     struct child *child = NULL;

@@ -41,7 +41,7 @@ static int64_t monotonic_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static bool fail(struct world_run *run, enum world_fault fault)
+static bool run_fail(struct world_run *run, enum world_fault fault)
 {
     assert(fault != WORLD_OK);
     if (run->fault == WORLD_OK)
@@ -50,47 +50,47 @@ static bool fail(struct world_run *run, enum world_fault fault)
 }
 
 /* What the child asks about once a second. */
-static bool go_on(void *context)
+static bool run_go_on(void *context)
 {
     struct world_run *run = context;
     if (monotonic_ms() >= run->deadline_ms)
-        return fail(run, WORLD_SLOW);
+        return run_fail(run, WORLD_SLOW);
     return !run->go_on || run->go_on(run->context);
 }
 
-static bool ask(struct world_run *run, size_t size, const char **answer, size_t *answer_size)
+static bool run_ask(struct world_run *run, size_t size, const char **answer, size_t *answer_size)
 {
     if (run->fault != WORLD_OK)
         return false;
     enum child_status status = child_ask(run->child, run->question, size, answer, answer_size);
-    return status == CHILD_OK || fail(run, world_fault_of_child(status));
+    return status == CHILD_OK || run_fail(run, world_fault_of_child(status));
 }
 
 /* ---- the functions of its env */
 
-static bool start(struct world_run *run)
+static bool run_start(struct world_run *run)
 {
     struct world_facts *facts = malloc(sizeof *facts);
     char detail[160];
     if (!facts)
-        return fail(run, WORLD_NO_MEMORY);
+        return run_fail(run, WORLD_NO_MEMORY);
     enum world_fault fault = world_program_start(&run->use, &run->child, facts, detail);
     if (fault == WORLD_OK && !world_facts_equal(facts, &run->program->facts))
         fault = WORLD_CHANGED;
     free(facts);
-    return fault == WORLD_OK || fail(run, fault);
+    return fault == WORLD_OK || run_fail(run, fault);
 }
 
 static bool open_instance(const struct env *env, void *state)
 {
     struct world_run *run = (struct world_run *)env;
     struct instance *instance = state;
-    if (run->fault != WORLD_OK || (!run->child && !start(run)))
+    if (run->fault != WORLD_OK || (!run->child && !run_start(run)))
         return false;
     if (run->open_count == 0)
         run->next = 0;
     if (run->next == INSTANCES_MAX)
-        return fail(run, WORLD_TOO_MANY);
+        return run_fail(run, WORLD_TOO_MANY);
     run->open_count++;
     *instance = (struct instance){.run = run, .number = run->next++};
     return true;
@@ -103,7 +103,8 @@ static void close_instance(void *state)
     instance->run->open_count--;
 }
 
-static bool reset(void *state, const double *parameters, struct rng *rng, double *observation)
+static bool instance_reset(void *state, const double *parameters, struct rng *rng,
+                           double *observation)
 {
     const struct instance *instance = state;
     struct world_run *run = instance->run;
@@ -111,14 +112,14 @@ static bool reset(void *state, const double *parameters, struct rng *rng, double
     const char *answer = NULL;
     uint64_t seed = rng_next(rng) >> 11; /* JSON's integers are exact to 2^53 */
     size_t size = world_json_ask_reset(facts, instance->number, seed, parameters, run->question);
-    if (!ask(run, size, &answer, &size))
+    if (!run_ask(run, size, &answer, &size))
         return false;
     enum world_fault fault = world_json_observation(answer, size, facts->state_dim, observation);
-    return fault == WORLD_OK || fail(run, fault);
+    return fault == WORLD_OK || run_fail(run, fault);
 }
 
-static struct env_outcome step(void *state, const double *parameters, unsigned action,
-                               struct rng *rng, double *observation)
+static struct env_outcome instance_step(void *state, const double *parameters, unsigned action,
+                                        struct rng *rng, double *observation)
 {
     (void)parameters; /* the program has them since the reset, and its seed */
     (void)rng;
@@ -127,12 +128,12 @@ static struct env_outcome step(void *state, const double *parameters, unsigned a
     struct env_outcome outcome = {0};
     const char *answer = NULL;
     size_t size = world_json_ask_step(instance->number, action, run->question);
-    if (ask(run, size, &answer, &size)) {
+    if (run_ask(run, size, &answer, &size)) {
         enum world_fault fault =
             world_json_step(answer, size, run->program->facts.state_dim, observation, &outcome);
         if (fault == WORLD_OK)
             return outcome;
-        fail(run, fault);
+        run_fail(run, fault);
     }
     return (struct env_outcome){.failed = true};
 }
@@ -157,15 +158,15 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
     /* Should we be killed, a program that runs wild does not for ever. */
     run->use =
         (struct world_use){.program = run->program,
-                           .go_on = go_on,
+                           .go_on = run_go_on,
                            .context = run,
                            .cpu_s = (uint64_t)settings->run_s * (uint64_t)(cores > 1 ? cores : 1)};
     run->env = *world;
     run->env.state_size = sizeof(struct instance);
     run->env.open = open_instance;
     run->env.close = close_instance;
-    run->env.reset = reset;
-    run->env.step = step;
+    run->env.reset = instance_reset;
+    run->env.step = instance_step;
     return run;
 }
 

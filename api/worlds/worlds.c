@@ -99,8 +99,8 @@ static void fill_env(struct world_program *program)
 }
 
 /* Splits LINE[size] into NAME=COMMAND. */
-static bool read_line(const struct worlds *worlds, const char *line, size_t size,
-                      struct world_program *program, struct trouble trouble)
+static bool program_read_line(const struct worlds *worlds, const char *line, size_t size,
+                              struct world_program *program, struct trouble trouble)
 {
     const char *equals = memchr(line, '=', size);
     size_t length = !equals ? 0 : (size_t)(equals - line);
@@ -130,7 +130,7 @@ static bool read_line(const struct worlds *worlds, const char *line, size_t size
     return program->command != NULL;
 }
 
-static bool describe(struct world_program *program, struct trouble trouble)
+static bool program_describe(struct world_program *program, struct trouble trouble)
 {
     struct world_use use = {.program = program};
     struct child *child = NULL;
@@ -146,7 +146,8 @@ static bool describe(struct world_program *program, struct trouble trouble)
     return true;
 }
 
-static bool add(struct worlds *worlds, const char *line, size_t size, struct trouble trouble)
+static bool program_add(struct worlds *worlds, const char *line, size_t size,
+                        struct trouble trouble)
 {
     if (worlds->count == WORLDS_MAX) {
         snprintf(trouble.text, trouble.size, "--world: more than %d", WORLDS_MAX);
@@ -158,7 +159,8 @@ static bool add(struct worlds *worlds, const char *line, size_t size, struct tro
         return false;
     }
     program->settings = worlds->settings;
-    if (!read_line(worlds, line, size, program, trouble) || !describe(program, trouble)) {
+    if (!program_read_line(worlds, line, size, program, trouble) ||
+        !program_describe(program, trouble)) {
         free_program(program);
         return false;
     }
@@ -181,7 +183,7 @@ struct worlds *worlds_open(const struct worlds_settings *settings, char *error, 
         const char *at = settings->declared[i];
         while (*at != '\0') {
             size_t size = strcspn(at, "\n");
-            if (size > 0 && !add(worlds, at, size, trouble)) {
+            if (size > 0 && !program_add(worlds, at, size, trouble)) {
                 worlds_close(worlds);
                 return NULL;
             }
