@@ -131,5 +131,7 @@ enum problem api_accounting_compose(struct call *call)
     if (!accounting_read(call, wish))
         return PROBLEM_VALIDATION;
     enum problem problem = accounting_plan(call, wish);
-    return problem == PROBLEM_NONE ? accounting_price(call, wish) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return accounting_price(call, wish);
 }

@@ -53,9 +53,8 @@ enum problem api_accounts_list(struct call *call)
         return problem;
     const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     const char *client = call_is(call, ROLE_STUDENT | ROLE_AGENT) ? call->caller.id : NULL;
-    enum db_status status =
-        ledger_list(call->db, owner, client, page.after, page.limit, add_account, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    return page_end(
+        &page, ledger_list(call->db, owner, client, page.after, page.limit, add_account, &page));
 }
 
 /* Finds the account {id} if the caller may know of it: its owner, its client, an auditor. */
@@ -67,14 +66,18 @@ static enum problem find_account(struct call *call, struct ledger_account *out)
     const char *me = call->caller.id;
     bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || strcmp(out->owner, me) == 0 ||
                                    strcmp(out->client, me) == 0);
-    return may ? PROBLEM_NONE : call_problem(call, PROBLEM_NOT_FOUND, "There is no such account.");
+    if (may)
+        return PROBLEM_NONE;
+    return call_problem(call, PROBLEM_NOT_FOUND, "There is no such account.");
 }
 
 enum problem api_accounts_get(struct call *call)
 {
     struct ledger_account account;
     enum problem problem = find_account(call, &account);
-    return problem != PROBLEM_NONE ? problem : call_reply_json(call, 200, account_json(&account));
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return call_reply_json(call, 200, account_json(&account));
 }
 
 static json_t *entry_json(const struct ledger_entry *entry)
@@ -121,9 +124,8 @@ enum problem api_accounts_entries(struct call *call)
         return PROBLEM_VALIDATION;
     if ((problem = find_account(call, &account)) != PROBLEM_NONE)
         return problem;
-    enum db_status status =
-        ledger_entries(call->db, account.id, after, page.limit, add_entry, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    return page_end(&page,
+                    ledger_entries(call->db, account.id, after, page.limit, add_entry, &page));
 }
 
 static json_t *faults_json(const struct ledger_report *report)

@@ -70,8 +70,7 @@ enum problem api_clients_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    enum db_status status = clients_list(call->db, page.after, page.limit, add_client, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    return page_end(&page, clients_list(call->db, page.after, page.limit, add_client, &page));
 }
 
 enum problem api_clients_revoke(struct call *call)
@@ -83,5 +82,7 @@ enum problem api_clients_revoke(struct call *call)
     enum db_status status = clients_revoke(call->db, id, call->now_ms);
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
-    return status == DB_OK ? call_reply_empty(call, 204) : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return call_reply_empty(call, 204);
 }

@@ -106,3 +106,17 @@ enum problem page_reply(struct page *page)
     return call_reply_json(page->call, 200,
                            json_pack("{s:O, s:o}", "items", page->items, "next_page_token", next));
 }
+
+enum problem page_end(struct page *page, enum db_status status)
+{
+    if (status != DB_OK)
+        return call_db(page->call, status);
+    return page_reply(page);
+}
+
+const char *page_owner(const struct page *page)
+{
+    if (!call_is(page->call, ROLE_STEWARD))
+        return NULL;
+    return page->call->caller.id;
+}

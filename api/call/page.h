@@ -2,11 +2,9 @@
  *
  *     struct page page;
  *     enum problem problem = page_read(call, &page);
- *     if (problem != PROBLEM_NONE) {
+ *     if (problem != PROBLEM_NONE)
  *         return problem;
- *     }
- *     status = things_list(call->db, page.after, page.limit, add_thing, &page);
- *     return status == DB_OK ? page_reply(&page) : call_db(call, status);
+ *     return page_end(&page, things_list(call->db, page.after, page.limit, add_thing, &page));
  *
  * where add_thing(void *page, const struct thing *thing) is
  *     return page_add(page, thing_json(thing), thing->id); */
@@ -48,5 +46,11 @@ bool page_add(struct page *page, json_t *item, const char *cursor);
 
 /* Answers {"items":[...],"next_page_token":...}. */
 enum problem page_reply(struct page *page);
+
+/* The same after a listing that gave STATUS: the page, or the problem that STATUS stands for. */
+enum problem page_end(struct page *page, enum db_status status);
+
+/* Whose things the list shows: those of the calling steward, or NULL, all of them. */
+const char *page_owner(const struct page *page);
 
 #endif

@@ -59,7 +59,9 @@ static enum problem dataset_find(struct call *call, const char *id, struct datas
     enum db_status status = datasets_find(call->db, id, out);
     if (status == DB_NONE || (status == DB_OK && out->state == DATASET_DELETED))
         return unknown_dataset(call);
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out)
@@ -73,8 +75,9 @@ enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_
 enum problem dataset_of_call(struct call *call, struct dataset_row *out)
 {
     const char *id = call_parameter(call, "id");
-    return call_is(call, ROLE_STEWARD) ? dataset_of_owner(call, id, out)
-                                       : dataset_find(call, id, out);
+    if (call_is(call, ROLE_STEWARD))
+        return dataset_of_owner(call, id, out);
+    return dataset_find(call, id, out);
 }
 
 /* ---- creating */
@@ -245,10 +248,8 @@ enum problem api_datasets_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
-    enum db_status status =
-        datasets_list(call->db, owner, page.after, page.limit, dataset_list_one, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    return page_end(&page, datasets_list(call->db, page_owner(&page), page.after, page.limit,
+                                         dataset_list_one, &page));
 }
 
 enum problem api_datasets_get(struct call *call)
@@ -345,5 +346,7 @@ enum problem api_datasets_delete(struct call *call)
         return call_db(call, status);
     if (verdict != DATASET_OK)
         return unknown_dataset(call);
-    return silence_at_the_end(call, row.id) ? call_reply_empty(call, 204) : PROBLEM_INTERNAL_ERROR;
+    if (silence_at_the_end(call, row.id))
+        return call_reply_empty(call, 204);
+    return PROBLEM_INTERNAL_ERROR;
 }

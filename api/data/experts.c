@@ -35,7 +35,7 @@ enum problem api_experts_put_policy(struct call *call)
     struct policy *policy =
         network_read(call, call->body, "", dataset.state_dim, dataset.action_count);
     if (!policy)
-        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+        return PROBLEM_VALIDATION;
     unsigned char *bytes = NULL;
     size_t size = 0;
     bool written = policy_to_bytes(policy, &bytes, &size);
@@ -54,5 +54,7 @@ enum problem api_experts_put_policy(struct call *call)
     free(bytes);
     if (status != DB_OK)
         return call_db(call, status);
-    return verdict == DATASET_OK ? call_reply_empty(call, 204) : expert_refused(call, verdict);
+    if (verdict != DATASET_OK)
+        return expert_refused(call, verdict);
+    return call_reply_empty(call, 204);
 }

@@ -56,7 +56,9 @@ static enum json_stream_status stream_lose(struct json_stream *stream)
     stream->hand.start = scan->line;
     json_trajectory_fault(&stream->hand, scan->fault);
     stream->over = stream->form == FORM_ARRAY || !json_scan_next_line(scan);
-    return scan->gone ? JSON_STREAM_GONE : JSON_STREAM_FAULTY;
+    if (scan->gone)
+        return JSON_STREAM_GONE;
+    return JSON_STREAM_FAULTY;
 }
 
 /* Goes to the next line that holds something; false at the end. */
@@ -127,7 +129,9 @@ enum json_stream_status json_stream_next(struct json_stream *stream, struct traj
     if (!stream_advance(stream)) {
         if (!scan->fault) {
             stream->over = true;
-            return scan->gone ? JSON_STREAM_GONE : JSON_STREAM_END;
+            if (scan->gone)
+                return JSON_STREAM_GONE;
+            return JSON_STREAM_END;
         }
         return stream_lose(stream);
     }

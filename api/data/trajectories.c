@@ -136,7 +136,9 @@ static enum problem upload_flush(struct upload *upload)
         uploads_chunk(call->db, upload->id, upload->chunks, upload->chunk, upload->used);
     upload->chunks++;
     upload->used = 0;
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 static enum problem upload_store(struct upload *upload, struct trajectory *trajectory,
@@ -145,9 +147,9 @@ static enum problem upload_store(struct upload *upload, struct trajectory *traje
     struct call *call = upload->call;
     uint32_t most = call->app->settings.max_experts_per_dataset;
     if (!expert_names_number(upload->names, expert, most, &trajectory->expert)) {
-        return expert_names_count(upload->names) < most
-                   ? PROBLEM_INTERNAL_ERROR
-                   : call_invalid(call, "", "The upload has more than %u experts.", most);
+        if (expert_names_count(upload->names) < most)
+            return PROBLEM_INTERNAL_ERROR;
+        return call_invalid(call, "", "The upload has more than %u experts.", most);
     }
     size_t size = trajectory_record_size(trajectory->length, upload->dataset.state_dim);
     if (size > upload->room - upload->used) {
@@ -210,7 +212,9 @@ static enum problem upload_read(struct upload *upload)
         case JSON_STREAM_GONE:
             return broken_off(upload);
         case JSON_STREAM_END:
-            return call_error_count(call) > 0 ? PROBLEM_VALIDATION : upload_flush(upload);
+            if (call_error_count(call) > 0)
+                return PROBLEM_VALIDATION;
+            return upload_flush(upload);
         }
         if (problem != PROBLEM_NONE)
             return problem;

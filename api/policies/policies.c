@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/certificates.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/call/states_json.h"
@@ -24,7 +25,9 @@ enum problem policy_of_owner(struct call *call, const char *id, struct policy_ro
     enum db_status status = policies_find(call->db, id, out);
     if (status == DB_NONE || (status == DB_OK && strcmp(out->owner, call->caller.id) != 0))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 enum db_status policy_load(struct db *db, const char *id, struct policy **out)
@@ -36,7 +39,9 @@ enum db_status policy_load(struct db *db, const char *id, struct policy **out)
         return status;
     *out = policy_from_bytes(bytes, size);
     free(bytes);
-    return !*out ? DB_FAILED : DB_OK;
+    if (!*out)
+        return DB_FAILED;
+    return DB_OK;
 }
 
 bool policy_is_secret(const struct policy_row *row)
@@ -73,7 +78,9 @@ static enum problem policy_open(struct call *call, struct policy_row *row, struc
     if (status != DB_OK)
         return call_db(call, status);
     assert(*out);
-    return call_defer(call, free_policy, *out) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
+    if (call_defer(call, free_policy, *out))
+        return PROBLEM_NONE;
+    return PROBLEM_INTERNAL_ERROR;
 }
 
 /* ---- importing */
@@ -122,7 +129,7 @@ enum problem api_policies_import(struct call *call)
     struct policy *policy =
         network_read(call, network, "/network", env->state_dim, env->action_count);
     if (!policy)
-        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+        return PROBLEM_VALIDATION;
     struct policy_row row = {
         .state_dim = env->state_dim, .action_count = env->action_count, .created_ms = call->now_ms};
     id_new("pol_", row.id);
@@ -148,16 +155,17 @@ enum problem api_policies_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    enum db_status status =
-        policies_list(call->db, call->caller.id, page.after, page.limit, policy_list_one, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    return page_end(&page, policies_list(call->db, call->caller.id, page.after, page.limit,
+                                         policy_list_one, &page));
 }
 
 enum problem api_policies_get(struct call *call)
 {
     struct policy_row row;
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &row);
-    return problem == PROBLEM_NONE ? call_reply_json(call, 200, policy_json(&row)) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return call_reply_json(call, 200, policy_json(&row));
 }
 
 /* ---- what may leave */
@@ -205,7 +213,7 @@ enum problem api_policies_actions(struct call *call)
     uint32_t count = states_read(call, array, "/states", row.state_dim,
                                  call->app->settings.max_states_per_query, &states);
     if (count == 0)
-        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+        return PROBLEM_VALIDATION;
     json_t *actions = call_own(call, json_array()), *values = call_own(call, json_array());
     for (uint32_t i = 0; i < count; i++) {
         const float *state = states + (size_t)i * row.state_dim;
@@ -235,13 +243,5 @@ enum problem api_policies_certificate(struct call *call)
     }
     if (status != DB_OK)
         return call_db(call, status);
-    const char *known = call_request_header(call, "If-None-Match");
-    call_header(call, "ETag", "\"%s\"", certificate.id);
-    call_header(call, "Cache-Control", "private, max-age=86400");
-    if (known && (strcmp(known, "*") == 0 || strstr(known, certificate.id))) {
-        free(certificate.text);
-        return call_reply_empty(call, 304);
-    }
-    return call_reply_bytes(call, 200, "application/json", certificate.text,
-                            strlen(certificate.text));
+    return certificate_reply(call, certificate.id, certificate.text);
 }

@@ -70,10 +70,8 @@ enum problem api_q_releases_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
-    enum db_status status =
-        q_releases_list(call->db, owner, page.after, page.limit, release_list_one, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    return page_end(&page, q_releases_list(call->db, page_owner(&page), page.after, page.limit,
+                                           release_list_one, &page));
 }
 
 static void free_row(void *row)
@@ -94,7 +92,9 @@ enum problem q_release_of_owner(struct call *call, const char *id)
     q_release_row_done(&row);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    return answers ? PROBLEM_NONE : release_unknown(call);
+    if (answers)
+        return PROBLEM_NONE;
+    return release_unknown(call);
 }
 
 /* The release that {id} names, when the caller may know of it: its steward, and every student as
@@ -105,8 +105,11 @@ static enum problem release_of_call(struct call *call, struct q_release_row **ou
     if (!row)
         return PROBLEM_INTERNAL_ERROR;
     enum db_status status = q_releases_find(call->db, call_parameter(call, "id"), row);
-    if (status != DB_OK)
-        return status == DB_NONE ? release_unknown(call) : call_db(call, status);
+    if (status != DB_OK) {
+        if (status == DB_NONE)
+            return release_unknown(call);
+        return call_db(call, status);
+    }
     if (!call_defer(call, free_row, row))
         return PROBLEM_INTERNAL_ERROR;
     bool owner = strcmp(row->owner, call->caller.id) == 0;
@@ -139,7 +142,9 @@ enum problem api_q_releases_certificate(struct call *call)
         q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
     if (status != DB_OK) {
         free(text);
-        return status == DB_NONE ? release_unknown(call) : call_db(call, status);
+        if (status == DB_NONE)
+            return release_unknown(call);
+        return call_db(call, status);
     }
     call_header(call, "ETag", "\"%s\"", id);
     call_header(call, "Cache-Control", "private, max-age=86400");
@@ -154,8 +159,9 @@ enum problem api_q_releases_end(struct call *call)
         return problem;
     enum db_status status = q_releases_end(call->db, row->id, call->now_ms);
     if (status != DB_OK) {
-        return status == DB_NONE ? call_problem(call, PROBLEM_CONFLICT, "It has ended before.")
-                                 : call_db(call, status);
+        if (status == DB_NONE)
+            return call_problem(call, PROBLEM_CONFLICT, "It has ended before.");
+        return call_db(call, status);
     }
     q_shelf_drop(call->app, row->id);
     pass_end_all(call->app);
@@ -215,13 +221,17 @@ static enum problem question_borrow(struct question *q)
     }
     enum db_status status =
         q_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &q->release);
-    if (status != DB_OK)
-        return status == DB_NONE ? release_unknown(call) : call_db(call, status);
+    if (status != DB_OK) {
+        if (status == DB_NONE)
+            return release_unknown(call);
+        return call_db(call, status);
+    }
     *loan = (struct loan){call->app, q->release};
     q->terms = q_release_terms(q->release);
     if (call->route->flags & ROUTE_QUICK)
         lend_to_pass(call);
-    return call_defer(call, release_give_back, loan) ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
+    call_defer(call, release_give_back, loan);
+    return PROBLEM_NONE;
 }
 
 static enum problem question_read_states(struct question *q)
@@ -242,7 +252,9 @@ static enum problem question_read_states(struct question *q)
         (void)fields_numbers(call, json_array_get(list, i), at, q->states + i * q->terms->state_dim,
                              q->terms->state_dim, true);
     }
-    return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
+    if (call_error_count(call) > 0)
+        return PROBLEM_VALIDATION;
+    return PROBLEM_NONE;
 }
 
 /* VALUES[actions] at state I; false: the fault is in the call. */
@@ -262,7 +274,9 @@ static bool question_answer(const struct question *q, size_t i, double *values)
 static enum problem question_read(struct question *q)
 {
     enum problem problem = question_borrow(q);
-    return problem == PROBLEM_NONE ? question_read_states(q) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return question_read_states(q);
 }
 
 enum problem api_q_releases_weights(struct call *call)

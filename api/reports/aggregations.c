@@ -111,7 +111,9 @@ enum problem aggregation_of_call(struct call *call, struct aggregation *out)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such aggregation.");
     if (status == DB_OK && !open_row(out, numbers))
         status = DB_FAILED;
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 /* ---- creating */
@@ -237,7 +239,9 @@ enum problem api_aggregations_prepare(struct call *call)
                                                (uint32_t)wish->action_count};
         aggregation_make_scheme(call, wish);
     }
-    return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
+    if (call_error_count(call) > 0)
+        return PROBLEM_VALIDATION;
+    return PROBLEM_NONE;
 }
 
 static void fill_row(struct call *call, struct wish *wish)
@@ -314,17 +318,17 @@ enum problem api_aggregations_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
-    enum db_status status =
-        aggregations_list(call->db, owner, page.after, page.limit, aggregation_list_one, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    return page_end(&page, aggregations_list(call->db, page_owner(&page), page.after, page.limit,
+                                             aggregation_list_one, &page));
 }
 
 enum problem api_aggregations_get(struct call *call)
 {
     struct aggregation a;
     enum problem problem = aggregation_of_call(call, &a);
-    return problem == PROBLEM_NONE ? call_reply_json(call, 200, aggregation_json(&a)) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return call_reply_json(call, 200, aggregation_json(&a));
 }
 
 enum problem api_aggregations_close(struct call *call)
@@ -337,6 +341,7 @@ enum problem api_aggregations_close(struct call *call)
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_AGGREGATION_CLOSED, "It was closed before.");
     a.row.open = false;
-    return status == DB_OK ? call_reply_json(call, 200, aggregation_json(&a))
-                           : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return call_reply_json(call, 200, aggregation_json(&a));
 }

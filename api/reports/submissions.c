@@ -174,7 +174,9 @@ static enum db_status agent_account(struct submission *s, struct ledger_account 
                                            .event = "{\"type\":\"NoOpDpEvent\"}",
                                            .now_ms = call->now_ms};
     status = ledger_open_account(call->db, &opening, out);
-    return status == DB_NONE ? DB_FAILED : status;
+    if (status == DB_NONE)
+        return DB_FAILED;
+    return status;
 }
 
 static enum problem submission_pay(struct submission *s, struct ledger_account *out)
@@ -237,11 +239,17 @@ static enum db_status aggregation_update(struct submission *s)
     if (!g.sum)
         return DB_FAILED;
     enum db_status status = aggregations_waiting(call->db, s->a.row.id, report_gather, &g);
-    if (status != DB_OK || !g.good || g.reports == 0)
-        return status == DB_OK ? DB_FAILED : status;
+    if (status != DB_OK || !g.good || g.reports == 0) {
+        if (status != DB_OK)
+            return status;
+        return DB_FAILED;
+    }
     float *parameters = aggregation_load_parameters(call, &s->a, &status);
-    if (!parameters)
-        return status == DB_OK ? DB_FAILED : status;
+    if (!parameters) {
+        if (status != DB_OK)
+            return status;
+        return DB_FAILED;
+    }
     collection_update(&s->a.net, parameters, g.sum, g.reports, s->a.row.learning_rate);
     return aggregations_update(call->db, &s->a.row, parameters,
                                actor_critic_count(&s->a.net) * sizeof *parameters);

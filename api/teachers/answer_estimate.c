@@ -17,13 +17,21 @@ static json_t *choice_json(const struct answer_choice *choice, json_t *mechanism
                            const struct answer_purpose *purpose)
 {
     int64_t queries = 0;
-    if (choice->possible)
+    json_t *error = json_null();
+    if (choice->possible) {
         filter_best_order(release, purpose->epsilon, purpose->delta, &queries);
-    json_t *error =
-        choice->possible ? answer_error_json(&choice->uniform, &choice->peaked) : json_null();
+        error = answer_error_json(&choice->uniform, &choice->peaked);
+    }
     return json_pack("{s:o, s:b, s:I, s:o}", "mechanism", mechanism, "possible",
                      (int)choice->possible, "queries", (json_int_t)queries, "expected_error",
                      error);
+}
+
+static json_t *setting_json(const struct answer_choice *choice)
+{
+    if (!choice->possible)
+        return json_null();
+    return json_number(choice->setting);
 }
 
 static json_t *dirichlet_json(const struct answer_choice *choice,
@@ -35,10 +43,10 @@ static json_t *dirichlet_json(const struct answer_choice *choice,
         .min_probability = purpose->min_probability,
         .sensitivity = (1 - purpose->actions * purpose->min_probability) * purpose->change};
     const struct filter_release release = filter_dirichlet(&mechanism);
-    json_t *setting = choice->possible ? json_number(choice->setting) : json_null();
     return choice_json(choice,
-                       json_pack("{s:s, s:o, s:o}", "name", "dirichlet", "concentration", setting,
-                                 "min_probability", json_number(purpose->min_probability)),
+                       json_pack("{s:s, s:o, s:o}", "name", "dirichlet", "concentration",
+                                 setting_json(choice), "min_probability",
+                                 json_number(purpose->min_probability)),
                        &release, purpose);
 }
 
@@ -48,10 +56,9 @@ static json_t *gaussian_json(const struct answer_choice *choice,
     const struct gaussian_simplex mechanism = {
         .actions = purpose->actions, .sigma = choice->setting, .sensitivity = purpose->change};
     const struct filter_release release = filter_gaussian_simplex(&mechanism);
-    json_t *setting = choice->possible ? json_number(choice->setting) : json_null();
-    return choice_json(choice,
-                       json_pack("{s:s, s:o}", "name", "gaussian_simplex", "sigma", setting),
-                       &release, purpose);
+    return choice_json(
+        choice, json_pack("{s:s, s:o}", "name", "gaussian_simplex", "sigma", setting_json(choice)),
+        &release, purpose);
 }
 
 static double choice_distance(const struct answer_choice *choice)
@@ -66,11 +73,13 @@ json_t *answer_estimate_json(const struct answer_purpose *purpose)
                    purpose->epsilon, purpose->delta, &dirichlet, &gaussian);
     bool first = dirichlet.possible &&
                  (!gaussian.possible || choice_distance(&dirichlet) < choice_distance(&gaussian));
-    json_t *recommended = first               ? json_string("dirichlet")
-                          : gaussian.possible ? json_string("gaussian_simplex")
-                                              : json_null();
+    const char *recommended = NULL;
+    if (first)
+        recommended = "dirichlet";
+    else if (gaussian.possible)
+        recommended = "gaussian_simplex";
     return json_pack("{s:o, s:o, s:[o, o], s:o}", "answers", json_number(purpose->answers),
                      "budget", budget_amount(purpose->epsilon, purpose->delta), "mechanisms",
                      dirichlet_json(&dirichlet, purpose), gaussian_json(&gaussian, purpose),
-                     "recommended", recommended);
+                     "recommended", json_text_or_null(recommended));
 }

@@ -22,7 +22,7 @@ json_t *answer_error_json(const struct answer_error *uniform, const struct answe
 
 /* {"answers","budget","mechanisms":[{"mechanism","possible","queries","expected_error"} twice],
  * "recommended": name or null}: the one whose expected 1-norm is the smaller, at the two public
- * policies together. New reference; NULL: memory. */
+ * policies together. New reference. */
 json_t *answer_estimate_json(const struct answer_purpose *purpose);
 
 #endif

@@ -51,9 +51,9 @@ enum problem api_inference_model_ready(struct call *call)
 {
     struct teacher_row row;
     enum problem problem = teacher_of_call(call, &row);
-    return problem != PROBLEM_NONE
-               ? problem
-               : call_reply_json(call, 200, json_pack("{s:s, s:b}", "name", row.id, "ready", 1));
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return call_reply_json(call, 200, json_pack("{s:s, s:b}", "name", row.id, "ready", 1));
 }
 
 enum problem api_inference_model(struct call *call)
@@ -144,8 +144,6 @@ static bool inference_read_tensor(struct query *query, const json_t *input)
         return false;
     size_t count = (size_t)query->count * query->teacher->state_dim, used = 0;
     query->states = arena_array(&call->arena, count, sizeof(float));
-    if (!query->states)
-        return false;
     if (!inference_flatten(data, RANK, query->states, count, &used) || used != count) {
         call_invalid(call, "/inputs/0/data",
                      "must be %zu numbers within the range of a 32-bit float, as its shape says",
@@ -212,18 +210,21 @@ static bool inference_read_request(struct query *query, const char **out_id)
 /* Scalars alone: the protocol allows no objects here. */
 static json_t *inference_terms(const struct query_answer *answer)
 {
+    const char *setting = "concentration";
+    double level = answer->concentration;
+    if (answer->sigma > 0) {
+        setting = "sigma";
+        level = answer->sigma;
+    }
     const struct ledger_account *account = answer->account;
     int64_t before = account->spent_units - answer->cost.units;
     double spent = budget_epsilon(account, account->spent_units);
-    bool gaussian = answer->sigma > 0;
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s}", "query", answer->id,
-                     gaussian ? "sigma" : "concentration",
-                     json_number(gaussian ? answer->sigma : answer->concentration), "error_radius",
-                     json_number(answer->error_radius), "cost_epsilon",
-                     json_number(budget_epsilon_added(account, before, answer->cost.units)),
-                     "spent_epsilon", json_number(spent), "remaining_epsilon",
-                     json_number(fmax(0, account->epsilon - spent)), "protects",
-                     query_reply_protects(answer), "does_not_protect", query_reply_exposes(answer));
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s}", "query", answer->id, setting,
+        json_number(level), "error_radius", json_number(answer->error_radius), "cost_epsilon",
+        json_number(budget_epsilon_added(account, before, answer->cost.units)), "spent_epsilon",
+        json_number(spent), "remaining_epsilon", json_number(fmax(0, account->epsilon - spent)),
+        "protects", query_reply_protects(answer), "does_not_protect", query_reply_exposes(answer));
 }
 
 static json_t *inference_message(const struct query *query, const struct query_answer *answer,
@@ -231,20 +232,14 @@ static json_t *inference_message(const struct query *query, const struct query_a
 {
     size_t numbers = (size_t)answer->count * answer->actions;
     json_t *data = json_array();
-    for (size_t i = 0; i < numbers && data; i++) {
-        if (json_array_append_new(data, json_number(answer->probabilities[i])) != 0) {
-            json_decref(data);
-            data = NULL;
-        }
-    }
+    for (size_t i = 0; i < numbers; i++)
+        json_array_append_new(data, json_number(answer->probabilities[i]));
     json_t *reply = json_pack("{s:s, s:o, s:[{s:s, s:s, s:[i,i], s:o}]}", "model_name",
                               query->teacher->row.id, "parameters", inference_terms(answer),
                               "outputs", "name", "probabilities", "datatype", "FP64", "shape",
                               (int)answer->count, (int)answer->actions, "data", data);
-    if (reply && id && json_object_set_new(reply, "id", json_string(id)) != 0) {
-        json_decref(reply);
-        return NULL;
-    }
+    if (id)
+        json_object_set_new(reply, "id", json_string(id));
     return reply;
 }
 
@@ -255,7 +250,9 @@ enum problem api_inference_prepare(struct call *call)
     enum problem problem = query_start(call, &query);
     if (problem != PROBLEM_NONE)
         return problem;
-    return inference_read_request(query, &id) ? query_prepare(query) : PROBLEM_VALIDATION;
+    if (inference_read_request(query, &id))
+        return query_prepare(query);
+    return PROBLEM_VALIDATION;
 }
 
 enum problem api_inference_infer(struct call *call)
@@ -267,7 +264,7 @@ enum problem api_inference_infer(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     if (!inference_read_request(query, &id))
-        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+        return PROBLEM_VALIDATION;
     if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
             PROBLEM_NONE ||
         (problem = query_set_price(query)) != PROBLEM_NONE ||

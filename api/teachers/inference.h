@@ -6,12 +6,25 @@
 
 #include "api/call/call.h"
 
-enum problem api_inference_server(struct call *call);      /* GET /v2 */
-enum problem api_inference_live(struct call *call);        /* GET /v2/health/live */
-enum problem api_inference_ready(struct call *call);       /* GET /v2/health/ready */
-enum problem api_inference_model(struct call *call);       /* GET /v2/models/{id} */
-enum problem api_inference_model_ready(struct call *call); /* GET /v2/models/{id}/ready */
-enum problem api_inference_infer(struct call *call);       /* POST /v2/models/{id}/infer */
-enum problem api_inference_prepare(struct call *call);     /* the sums of a heavy one */
+/* GET /v2 */
+enum problem api_inference_server(struct call *call);
+
+/* GET /v2/health/live */
+enum problem api_inference_live(struct call *call);
+
+/* GET /v2/health/ready */
+enum problem api_inference_ready(struct call *call);
+
+/* GET /v2/models/{id} */
+enum problem api_inference_model(struct call *call);
+
+/* GET /v2/models/{id}/ready */
+enum problem api_inference_model_ready(struct call *call);
+
+/* POST /v2/models/{id}/infer */
+enum problem api_inference_infer(struct call *call);
+
+/* Its sums, outside of any transaction (query_prepare.h). */
+enum problem api_inference_prepare(struct call *call);
 
 #endif

@@ -7,20 +7,14 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/call/budget.h"
 #include "api/call/fields.h"
 #include "api/call/state_scan.h"
 #include "api/call/states_json.h"
-#include "api/teachers/query_estimate.h"
 #include "api/teachers/query_prepare.h"
-#include "api/teachers/rollouts.h"
 #include "api/teachers/teachers.h"
 #include "storage/answers/answers.h"
 
-#define ESTIMATE_COUNT_MAX 1000000000
-
 static const char *const reuses[] = {"exact", NULL};
-static const char *const accountings[] = {"paper", NULL};
 
 /* The states of a body that holds nothing else; false: the body must be read in full. */
 static bool queries_take_states(struct query *query)
@@ -34,7 +28,7 @@ static bool queries_take_states(struct query *query)
     query->states = arena_alloc(&call->arena, numbers * sizeof(float));
     query->count = scanned->count;
     query->batch = scanned->batch;
-    bool good = query->states != NULL;
+    bool good = true;
     for (size_t i = 0; good && i < numbers; i++) {
         query->states[i] = (float)scanned->numbers[i];
         good = isfinite(query->states[i]);
@@ -61,7 +55,7 @@ static bool queries_read_body(struct query *query, int *out_reuse)
     };
     if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
         return false;
-    if ((!state) == (states == NULL)) {
+    if (!state == !states) {
         call_invalid(call, "", "must have either state or states");
         return false;
     }
@@ -71,7 +65,7 @@ static bool queries_read_body(struct query *query, int *out_reuse)
         return query_read_states(query, states);
     query->count = 1;
     query->states = arena_array(&call->arena, dim, sizeof(float));
-    return query->states && state_read(call, state, "/state", dim, query->states);
+    return state_read(call, state, "/state", dim, query->states);
 }
 
 static enum problem queries_answer(struct query *query)
@@ -124,7 +118,9 @@ static enum problem reuse_or_answer(struct query *query)
     stored.body_size = call->reply->body_size;
     stored.created_ms = call->now_ms;
     status = answers_store(call->db, call->caller.id, key, &stored);
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 /* Whether reuse_or_answer will find an answer. */
@@ -148,7 +144,9 @@ enum problem api_queries_prepare(struct call *call)
         return problem;
     if (!queries_read_body(query, &reuse))
         return PROBLEM_VALIDATION;
-    return reuse == 0 && is_stored(call) ? PROBLEM_NONE : query_prepare(query);
+    if (reuse == 0 && is_stored(call))
+        return PROBLEM_NONE;
+    return query_prepare(query);
 }
 
 enum problem api_queries_ask(struct call *call)
@@ -159,117 +157,12 @@ enum problem api_queries_ask(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     if (!queries_read_body(query, &reuse))
-        return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+        return PROBLEM_VALIDATION;
     if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
             PROBLEM_NONE ||
         (problem = query_set_price(query)) != PROBLEM_NONE)
         return problem;
-    return reuse == 0 ? reuse_or_answer(query) : queries_answer(query);
-}
-
-/* ---- without paying */
-
-static bool estimate_read_budget(struct call *call, const json_t *object, double *out_epsilon,
-                                 double *out_delta)
-{
-    const struct field fields[] = {
-        field_positive("epsilon", out_epsilon, 1e6),
-        field_positive("delta", out_delta, 0.5),
-    };
-    return fields_read(call, object, "/budget", fields, 2);
-}
-
-/* Lets *FEASIBLE stand when the dataset's account, as it is now, can pay for them all. */
-static enum db_status dataset_pays(const struct query *query, const struct ledger_account *cap,
-                                   bool *feasible)
-{
-    const struct teacher_row *row = &query->teacher->row;
-    struct ledger_account account;
-    enum db_status status = ledger_find(query->call->db, row->dataset_account, &account);
-    if (status == DB_OK) {
-        bool first = cap->spent_units == 0;
-        int64_t left = account.limit_units - account.spent_units - account.held_units;
-        int64_t left_delta = account.limit_delta - account.spent_delta - account.held_delta;
-        *feasible = *feasible && query->cost.units <= left - (first ? row->first_units : 0) &&
-                    query->cost.delta_units <= left_delta - (first ? row->first_delta : 0);
-    }
-    return status;
-}
-
-/* What an estimate is asked for. */
-struct wish {
-    int64_t count;
-    int paper;      /* index of the accounting; -1: not asked for */
-    json_t *budget; /* NULL: the client's own */
-    double epsilon, delta;
-};
-
-static enum problem estimate_read_wish(struct query *query, struct wish *out)
-{
-    struct call *call = query->call;
-    *out = (struct wish){.paper = -1};
-    const struct field fields[] = {
-        field_integer("count", &out->count, 1, ESTIMATE_COUNT_MAX),
-        field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
-        field_optional(field_choice("accounting", &out->paper, accountings)),
-        field_optional(field_object("budget", &out->budget)),
-    };
-    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
-        return PROBLEM_VALIDATION;
-    if (out->paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet)
-        return call_invalid(call, "/accounting", "is known of dirichlet teachers alone");
-    query->count = (uint32_t)out->count;
-    return query_set_price(query);
-}
-
-static json_t *estimate_json(const struct query *query, const struct wish *wish, bool feasible)
-{
-    const struct teacher_row *row = &query->teacher->row;
-    const struct filter_price *cost = &query->cost;
-    const struct filter_price each = {cost->units / wish->count, cost->delta_units / wish->count};
-    double delta = wish->delta;
-    double used = row->renyi_order > 0 ? delta : ledger_delta_value(cost->delta_units);
-    json_t *reply =
-        json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost",
-                  budget_amount(filter_epsilon(row->renyi_order, cost->units, delta), used));
-    reply = rollout_reply(reply, query->concentration);
-    int64_t buys = teacher_answers_in(row, wish->epsilon, delta, &each);
-    bool good =
-        reply && json_object_set_new(reply, "queries_in_budget", json_integer(buys)) == 0 &&
-        query_estimate_errors(reply, query->teacher, query->concentration, &each) &&
-        query_estimate_mechanisms(reply, query->teacher, wish->count, wish->epsilon, delta) &&
-        (wish->paper < 0 ||
-         query_estimate_paper(reply, query->teacher, query->concentration, wish->count, delta));
-    if (!good) {
-        json_decref(reply);
-        return NULL;
-    }
-    return reply;
-}
-
-enum problem api_queries_estimate(struct call *call)
-{
-    struct query *query = NULL;
-    struct wish wish;
-    enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE || (problem = estimate_read_wish(query, &wish)) != PROBLEM_NONE)
-        return problem;
-    const struct teacher_row *row = &query->teacher->row;
-    struct ledger_account cap;
-    enum db_status status = ledger_find(call->db, row->account, &cap);
-    if (status != DB_OK)
-        return call_db(call, status);
-    bool client = row->has_client_budget;
-    wish.epsilon = client ? row->client_epsilon : cap.epsilon;
-    wish.delta = client ? row->client_delta : cap.delta;
-    if (wish.budget && !estimate_read_budget(call, wish.budget, &wish.epsilon, &wish.delta))
-        return PROBLEM_VALIDATION;
-    struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
-    bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&
-                    filter_spend(&fresh, &query->cost) && filter_spend(&all, &query->cost);
-    if (row->dataset_account[0] != '\0')
-        status = dataset_pays(query, &cap, &feasible);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_json(call, 200, estimate_json(query, &wish, feasible));
+    if (reuse == 0)
+        return reuse_or_answer(query);
+    return queries_answer(query);
 }

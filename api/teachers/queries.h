@@ -19,7 +19,7 @@ enum problem api_queries_prepare(struct call *call);
             api_queries_prepare, api_queries_ask, "Asks for a noisy answer and pays for it."       \
     }
 
-/* POST /v1/teachers/{id}/queries:estimate */
+/* POST /v1/teachers/{id}/queries:estimate (query_estimate.c) */
 enum problem api_queries_estimate(struct call *call);
 
 #endif

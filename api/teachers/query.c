@@ -37,8 +37,8 @@ static enum problem find_teacher(struct query *query)
     struct call *call = query->call;
     enum db_status status =
         teacher_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &query->teacher);
-    if (status == DB_OK && !call_defer(call, query_give_back, query))
-        return PROBLEM_INTERNAL_ERROR;
+    if (status == DB_OK)
+        call_defer(call, query_give_back, query);
     bool may = false;
     if (status == DB_OK && call_is(call, ROLE_STEWARD))
         may = strcmp(query->teacher->row.owner, call->caller.id) == 0;
@@ -46,7 +46,9 @@ static enum problem find_teacher(struct query *query)
         status = teacher_may_ask(call->db, &query->teacher->row, call->caller.id, &may);
     if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 /* What was learned of shards goes with their dataset, at once. */
@@ -73,22 +75,25 @@ static enum problem query_check_dataset(const struct query *query)
 enum problem query_start(struct call *call, struct query **out)
 {
     struct query *query = arena_array(&call->arena, 1, sizeof *query);
-    if (!query)
-        return PROBLEM_INTERNAL_ERROR;
     query->call = call;
     *out = query;
     enum problem problem = find_teacher(query);
-    return problem == PROBLEM_NONE ? query_check_dataset(query) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return query_check_dataset(query);
 }
 
 /* ---- the request */
 
 uint32_t query_states_limit(const struct app *app, const struct shelved_teacher *teacher)
 {
-    size_t parameters = teacher->work;
-    size_t most = parameters < QUERY_WORK_MAX ? QUERY_WORK_MAX / parameters : 1;
     uint32_t limit = app->settings.max_states_per_query;
-    return most < limit ? (uint32_t)most : limit;
+    size_t most = QUERY_WORK_MAX / teacher->work;
+    if (most == 0)
+        most = 1;
+    if (most < limit)
+        return (uint32_t)most;
+    return limit;
 }
 
 uint32_t query_states_max(const struct query *query)
@@ -146,7 +151,9 @@ enum problem query_set_price(struct query *query)
         return call_invalid(call, "/concentration",
                             "must be at least %g: less would cost as much and say less", least);
     }
-    query->concentration = wished > 0 ? wished : most;
+    query->concentration = most;
+    if (wished > 0)
+        query->concentration = wished;
     struct filter_price price = t->price;
     if ((query->concentration != t->row.concentration &&
          !teacher_price(&t->teacher, query->concentration, t->row.renyi_order, t->row.delta_share,
@@ -189,10 +196,11 @@ static enum db_status dataset_price(const struct query *query, struct ledger_pri
     if (status == DB_OK && cap.spent_units == 0) {
         /* Each is at most LEDGER_UNITS_MAX, which no account can pay. */
         out->units += row->first_units;
+        if (out->units > LEDGER_UNITS_MAX)
+            out->units = LEDGER_UNITS_MAX;
         out->delta_units += row->first_delta;
-        out->units = out->units < LEDGER_UNITS_MAX ? out->units : LEDGER_UNITS_MAX;
-        out->delta_units =
-            out->delta_units < LEDGER_UNITS_MAX ? out->delta_units : LEDGER_UNITS_MAX;
+        if (out->delta_units > LEDGER_UNITS_MAX)
+            out->delta_units = LEDGER_UNITS_MAX;
     }
     return status;
 }
@@ -267,7 +275,9 @@ static enum problem answer_at_floor(struct query *query, double *answers)
     for (uint32_t i = 0; i < query->count; i++)
         answer_error_uniform(actions, answers + (size_t)i * actions);
     enum db_status status = ledger_find(query->call->db, query->standing.account, &query->account);
-    return status == DB_OK ? PROBLEM_NONE : call_db(query->call, status);
+    if (status != DB_OK)
+        return call_db(query->call, status);
+    return PROBLEM_NONE;
 }
 
 static enum problem pay_and_draw(struct query *query, double *answers)
@@ -275,10 +285,10 @@ static enum problem pay_and_draw(struct query *query, double *answers)
     enum problem problem = check_cost(query);
     if (problem != PROBLEM_NONE || (problem = query_pay(query)) != PROBLEM_NONE)
         return problem;
-    return query_draw(query, answers)
-               ? PROBLEM_NONE
-               : call_problem(query->call, PROBLEM_INTERNAL_ERROR,
-                              "No answer could be drawn. Nothing was charged.");
+    if (query_draw(query, answers))
+        return PROBLEM_NONE;
+    return call_problem(query->call, PROBLEM_INTERNAL_ERROR,
+                        "No answer could be drawn. Nothing was charged.");
 }
 
 /* What the answer says of the noise. */
@@ -307,8 +317,11 @@ enum problem query_settle(struct query *query, struct query_answer *out)
     if (!answers)
         return PROBLEM_INTERNAL_ERROR;
     id_new("qry_", query->id);
-    enum problem problem =
-        query->floor ? answer_at_floor(query, answers) : pay_and_draw(query, answers);
+    enum problem problem;
+    if (query->floor)
+        problem = answer_at_floor(query, answers);
+    else
+        problem = pay_and_draw(query, answers);
     if (problem != PROBLEM_NONE)
         return problem;
     *out = (struct query_answer){.id = query->id,

@@ -29,9 +29,11 @@ enum problem query_start(struct call *call, struct query **out);
 
 /* The most states that one query of this teacher may hold. */
 uint32_t query_states_limit(const struct app *app, const struct shelved_teacher *teacher);
+
+/* The same of the query's own teacher. */
 uint32_t query_states_max(const struct query *query);
 
-/* Reads a batch that stands at "/states". False: the faults are in the call, or memory is short. */
+/* Reads a batch that stands at "/states". False: the faults are in the call. */
 bool query_read_states(struct query *query, const json_t *states);
 
 /* Concentration and cost of COUNT answers, from what was wished and the client's STANDING. */

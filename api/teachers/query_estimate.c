@@ -1,11 +1,30 @@
-/* Expected errors, at two public policies: the teacher's own distribution is not looked at. */
-#include "api/teachers/query_estimate.h"
-
+/* POST /v1/teachers/{id}/queries:estimate: what answers would cost and how far off they would be.
+ * Expected errors are those at two public policies: the teacher's own distribution is not looked
+ * at. */
 #include <math.h>
 
 #include "algos/privacy/answers/dirichlet_paper.h"
+#include "api/call/budget.h"
+#include "api/call/fields.h"
 #include "api/json/json_text.h"
 #include "api/teachers/answer_estimate.h"
+#include "api/teachers/queries.h"
+#include "api/teachers/query.h"
+#include "api/teachers/teachers.h"
+
+#define ESTIMATE_COUNT_MAX 1000000000
+
+static const char *const accountings[] = {"paper", NULL};
+
+/* What an estimate is asked for. */
+struct estimate_wish {
+    int64_t count;
+    int paper;      /* index of the accounting; -1: not asked for */
+    json_t *budget; /* NULL: the client's own */
+    double epsilon, delta;
+};
+
+/* ---- what to expect */
 
 static json_t *expected_error_json(const struct teacher *teacher, double concentration)
 {
@@ -17,6 +36,7 @@ static json_t *expected_error_json(const struct teacher *teacher, double concent
     return answer_error_json(&at_uniform, &at_peaked);
 }
 
+/* Gaussian noise for the same price of one answer, and its error; null when no sigma suits. */
 static json_t *alternative_json(const struct shelved_teacher *teacher,
                                 const struct filter_price *price)
 {
@@ -30,40 +50,135 @@ static json_t *alternative_json(const struct shelved_teacher *teacher,
                      expected_error_json(&other, 0));
 }
 
-bool query_estimate_errors(json_t *reply, const struct shelved_teacher *teacher,
-                           double concentration, const struct filter_price *price)
+/* Both mechanisms for so many answers about the teacher's policy from that budget. */
+static json_t *comparison_json(const struct shelved_teacher *teacher,
+                               const struct estimate_wish *wish)
 {
-    bool good = json_object_set_new(reply, "expected_error",
-                                    expected_error_json(&teacher->teacher, concentration)) == 0;
-    if (good && teacher->teacher.mechanism == &teacher_dirichlet)
-        good = json_object_set_new(reply, "alternative", alternative_json(teacher, price)) == 0;
-    return good;
-}
-
-bool query_estimate_mechanisms(json_t *reply, const struct shelved_teacher *teacher, int64_t count,
-                               double epsilon, double delta)
-{
-    const struct teacher_row *row = &teacher->row;
     uint32_t actions = teacher->teacher.actions;
     struct answer_purpose purpose = {.actions = actions,
                                      .change = teacher_change(&teacher->teacher),
-                                     .min_probability = row->min_probability,
-                                     .answers = (double)count,
-                                     .epsilon = epsilon,
-                                     .delta = delta};
+                                     .min_probability = teacher->row.min_probability,
+                                     .answers = (double)wish->count,
+                                     .epsilon = wish->epsilon,
+                                     .delta = wish->delta};
     if (!(purpose.min_probability > 0)) /* a Gaussian teacher has none */
         purpose.min_probability = fmin(0.1, 0.5 / actions);
-    return json_object_set_new(reply, "comparison", answer_estimate_json(&purpose)) == 0;
+    return answer_estimate_json(&purpose);
 }
 
-bool query_estimate_paper(json_t *reply, const struct shelved_teacher *teacher,
-                          double concentration, int64_t count, double delta)
+/* What the published formula would say of them (epsilon null where it says nothing), marked as no
+ * guarantee. Of a Dirichlet teacher. */
+static json_t *paper_json(const struct query *query, const struct estimate_wish *wish)
 {
-    struct dirichlet mechanism = teacher->teacher.dirichlet;
-    mechanism.concentration = concentration;
-    double epsilon = dirichlet_paper_total(&mechanism, (double)count, delta);
-    json_t *paper = json_pack("{s:o, s:o, s:b}", "epsilon",
-                              isfinite(epsilon) ? json_number(epsilon) : json_null(), "delta",
-                              json_number(delta), "guarantee", 0);
-    return json_object_set_new(reply, "paper", paper) == 0;
+    struct dirichlet mechanism = query->teacher->teacher.dirichlet;
+    mechanism.concentration = query->concentration;
+    double epsilon = dirichlet_paper_total(&mechanism, (double)wish->count, wish->delta);
+    return json_pack("{s:o, s:o, s:b}", "epsilon", json_number(epsilon), "delta",
+                     json_number(wish->delta), "guarantee", 0);
+}
+
+static json_t *estimate_json(const struct query *query, const struct estimate_wish *wish,
+                             bool feasible)
+{
+    const struct shelved_teacher *teacher = query->teacher;
+    const struct teacher_row *row = &teacher->row;
+    const struct filter_price *cost = &query->cost;
+    const struct filter_price each = {cost->units / wish->count, cost->delta_units / wish->count};
+    double used = ledger_delta_value(cost->delta_units);
+    if (row->renyi_order > 0)
+        used = wish->delta;
+    double epsilon = filter_epsilon(row->renyi_order, cost->units, wish->delta);
+    json_t *reply =
+        json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost", budget_amount(epsilon, used));
+    if (query->concentration > 0)
+        json_object_set_new(reply, "concentration", json_number(query->concentration));
+    int64_t buys = teacher_answers_in(row, wish->epsilon, wish->delta, &each);
+    json_object_set_new(reply, "queries_in_budget", json_integer(buys));
+    json_object_set_new(reply, "expected_error",
+                        expected_error_json(&teacher->teacher, query->concentration));
+    if (teacher->teacher.mechanism == &teacher_dirichlet)
+        json_object_set_new(reply, "alternative", alternative_json(teacher, &each));
+    json_object_set_new(reply, "comparison", comparison_json(teacher, wish));
+    if (wish->paper >= 0)
+        json_object_set_new(reply, "paper", paper_json(query, wish));
+    return reply;
+}
+
+/* ---- the request */
+
+static bool estimate_read_budget(struct call *call, struct estimate_wish *wish)
+{
+    const struct field fields[] = {
+        field_positive("epsilon", &wish->epsilon, 1e6),
+        field_positive("delta", &wish->delta, 0.5),
+    };
+    return fields_read(call, wish->budget, "/budget", fields, 2);
+}
+
+static enum problem estimate_read_wish(struct query *query, struct estimate_wish *out)
+{
+    struct call *call = query->call;
+    *out = (struct estimate_wish){.paper = -1};
+    const struct field fields[] = {
+        field_integer("count", &out->count, 1, ESTIMATE_COUNT_MAX),
+        field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
+        field_optional(field_choice("accounting", &out->paper, accountings)),
+        field_optional(field_object("budget", &out->budget)),
+    };
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
+        return PROBLEM_VALIDATION;
+    if (out->paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet)
+        return call_invalid(call, "/accounting", "is known of dirichlet teachers alone");
+    query->count = (uint32_t)out->count;
+    return query_set_price(query);
+}
+
+/* Whether the dataset's account, as it is now, can pay for them all. CAP is the teacher's. */
+static enum db_status dataset_can_pay(const struct query *query, const struct ledger_account *cap,
+                                      bool *out)
+{
+    const struct teacher_row *row = &query->teacher->row;
+    struct ledger_account account;
+    enum db_status status = ledger_find(query->call->db, row->dataset_account, &account);
+    if (status != DB_OK)
+        return status;
+    struct filter_price left = teacher_account_left(&account);
+    if (cap->spent_units == 0) { /* the teacher's first answer costs more */
+        left.units -= row->first_units;
+        left.delta_units -= row->first_delta;
+    }
+    *out = query->cost.units <= left.units && query->cost.delta_units <= left.delta_units;
+    return DB_OK;
+}
+
+enum problem api_queries_estimate(struct call *call)
+{
+    struct query *query = NULL;
+    struct estimate_wish wish;
+    enum problem problem = query_start(call, &query);
+    if (problem != PROBLEM_NONE || (problem = estimate_read_wish(query, &wish)) != PROBLEM_NONE)
+        return problem;
+    const struct teacher_row *row = &query->teacher->row;
+    struct ledger_account cap;
+    enum db_status status = ledger_find(call->db, row->account, &cap);
+    if (status != DB_OK)
+        return call_db(call, status);
+    wish.epsilon = cap.epsilon;
+    wish.delta = cap.delta;
+    if (row->has_client_budget) {
+        wish.epsilon = row->client_epsilon;
+        wish.delta = row->client_delta;
+    }
+    if (wish.budget && !estimate_read_budget(call, &wish))
+        return PROBLEM_VALIDATION;
+    struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
+    bool dataset_pays = true;
+    if (row->dataset_account[0] != '\0')
+        status = dataset_can_pay(query, &cap, &dataset_pays);
+    if (status != DB_OK)
+        return call_db(call, status);
+    bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&
+                    filter_spend(&fresh, &query->cost) && filter_spend(&all, &query->cost) &&
+                    dataset_pays;
+    return call_reply_json(call, 200, estimate_json(query, &wish, feasible));
 }

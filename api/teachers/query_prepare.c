@@ -25,9 +25,10 @@ static void wipe_plan(void *context)
 static bool has_left(struct call *call, const char *id, const struct filter_price *cost)
 {
     struct ledger_account account;
-    return id[0] == '\0' || ledger_find(call->db, id, &account) != DB_OK ||
-           (cost->units <= account.limit_units - account.spent_units - account.held_units &&
-            cost->delta_units <= account.limit_delta - account.spent_delta - account.held_delta);
+    if (id[0] == '\0' || ledger_find(call->db, id, &account) != DB_OK)
+        return true;
+    const struct filter_price left = teacher_account_left(&account);
+    return cost->units <= left.units && cost->delta_units <= left.delta_units;
 }
 
 /* Whether the question will be paid for, as far as one can see now: an account that it opens has
@@ -36,11 +37,11 @@ static bool may_pay(struct query *query)
 {
     struct call *call = query->call;
     const struct teacher_row *row = &query->teacher->row;
-    bool known =
-        teachers_client_find(call->db, row->id, call->caller.id, &query->standing) == DB_OK;
+    const char *standing = "";
+    if (teachers_client_find(call->db, row->id, call->caller.id, &query->standing) == DB_OK)
+        standing = query->standing.account;
     return query_set_price(query) == PROBLEM_NONE && !query->floor &&
-           has_left(call, known ? query->standing.account : "", &query->cost) &&
-           has_left(call, row->account, &query->cost) &&
+           has_left(call, standing, &query->cost) && has_left(call, row->account, &query->cost) &&
            has_left(call, row->dataset_account, &query->cost);
 }
 
@@ -54,12 +55,11 @@ enum problem query_prepare(struct query *query)
     struct query_plan *plan = arena_array(&call->arena, 1, sizeof *plan);
     size_t size = (size_t)query->count * t->teacher.actions * sizeof(double);
     double *numbers = arena_alloc(&call->arena, size);
-    if (!plan || !numbers)
+    if (!numbers)
         return PROBLEM_INTERNAL_ERROR;
     *plan = (struct query_plan){.count = query->count, .size = size, .numbers = numbers};
     memcpy(plan->teacher, t->row.id, sizeof plan->teacher);
-    if (!call_defer(call, wipe_plan, plan))
-        return PROBLEM_INTERNAL_ERROR;
+    call_defer(call, wipe_plan, plan);
     if (teacher_shelf_distributions(t, query->states, query->count, numbers))
         call->plan = plan;
     return PROBLEM_NONE;

@@ -17,12 +17,16 @@
 /* Short, because every answer is stored; the teacher says the same in sentences. */
 const char *query_reply_protects(const struct query_answer *answer)
 {
-    return answer->expert ? "expert" : "observation";
+    if (answer->expert)
+        return "expert";
+    return "observation";
 }
 
 const char *query_reply_exposes(const struct query_answer *answer)
 {
-    return answer->expert ? "observations asked; what many experts share" : "training data";
+    if (answer->expert)
+        return "observations asked; what many experts share";
+    return "training data";
 }
 
 struct text {
@@ -59,16 +63,21 @@ static void reply_amount(struct text *text, double epsilon, double delta)
 
 static void reply_probabilities(struct text *text, const struct query_answer *answer)
 {
-    reply_text(text, answer->batch ? "[" : "");
+    if (answer->batch)
+        reply_text(text, "[");
     for (uint32_t i = 0; i < answer->count; i++) {
-        reply_text(text, i > 0 ? ",[" : "[");
+        if (i > 0)
+            reply_text(text, ",");
+        reply_text(text, "[");
         for (uint32_t a = 0; a < answer->actions; a++) {
-            reply_text(text, a > 0 ? "," : "");
+            if (a > 0)
+                reply_text(text, ",");
             reply_number(text, answer->probabilities[(size_t)i * answer->actions + a]);
         }
         reply_text(text, "]");
     }
-    reply_text(text, answer->batch ? "]" : "");
+    if (answer->batch)
+        reply_text(text, "]");
 }
 
 static void reply_costs(struct text *text, const struct query_answer *answer)
@@ -79,8 +88,8 @@ static void reply_costs(struct text *text, const struct query_answer *answer)
     double cost = budget_epsilon_added(account, before, answer->cost.units);
     if (account->renyi_order > 0) {
         /* The conversion to epsilon uses delta once, for the first answer. */
-        double once = before > 0 || answer->floor ? 0 : delta;
-        double used = spent > 0 ? delta : 0;
+        bool first = before <= 0 && !answer->floor;
+        double once = first * delta, used = (spent > 0) * delta;
         reply_text(text, ",\"cost\":");
         reply_amount(text, cost, once);
         reply_text(text, ",\"divergence\":");
@@ -107,8 +116,13 @@ void query_reply_settings(double concentration, double sigma, double error_radiu
                           char out[QUERY_SETTINGS_SIZE])
 {
     struct text text = {out, out, out + QUERY_SETTINGS_SIZE};
-    reply_text(&text, sigma > 0 ? ",\"sigma\":" : ",\"concentration\":");
-    reply_number(&text, sigma > 0 ? sigma : concentration);
+    if (sigma > 0) {
+        reply_text(&text, ",\"sigma\":");
+        reply_number(&text, sigma);
+    } else {
+        reply_text(&text, ",\"concentration\":");
+        reply_number(&text, concentration);
+    }
     reply_text(&text, ",\"error_radius\":");
     reply_number(&text, error_radius);
     *text.at = '\0';
@@ -117,9 +131,12 @@ void query_reply_settings(double concentration, double sigma, double error_radiu
 static void reply_settings(struct text *text, const struct query_answer *answer)
 {
     char made[QUERY_SETTINGS_SIZE];
-    if (!answer->settings)
+    const char *settings = answer->settings;
+    if (!settings) {
         query_reply_settings(answer->concentration, answer->sigma, answer->error_radius, made);
-    reply_text(text, !answer->settings ? made : answer->settings);
+        settings = made;
+    }
+    reply_text(text, settings);
 }
 
 char *query_reply_write(const struct query_answer *answer, size_t *out_size)
@@ -136,7 +153,8 @@ char *query_reply_write(const struct query_answer *answer, size_t *out_size)
     reply_probabilities(&text, answer);
     reply_settings(&text, answer);
     reply_costs(&text, answer);
-    reply_text(&text, answer->floor ? ",\"at_floor\":\"uniform\"" : "");
+    if (answer->floor)
+        reply_text(&text, ",\"at_floor\":\"uniform\"");
     reply_text(&text, ",\"protects\":\"");
     reply_text(&text, query_reply_protects(answer));
     reply_text(&text, "\",\"does_not_protect\":\"");

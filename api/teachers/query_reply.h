@@ -36,8 +36,10 @@ void query_reply_settings(double concentration, double sigma, double error_radiu
  * where it is; malloc'ed, NULL: memory. */
 char *query_reply_write(const struct query_answer *answer, size_t *out_size);
 
-/* What an answer says that it protects, and what not. */
+/* What an answer says that it protects. */
 const char *query_reply_protects(const struct query_answer *answer);
+
+/* What it says that it does not protect. */
 const char *query_reply_exposes(const struct query_answer *answer);
 
 #endif

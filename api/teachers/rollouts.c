@@ -8,24 +8,18 @@
 
 double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor)
 {
-    double k = row->concentration, least = k > 0 ? 1 / row->min_probability : 0;
+    double k = row->concentration, least = 0;
     *out_floor = false;
+    if (k > 0)
+        least = 1 / row->min_probability;
     while (rollout-- > 0 && row->vanishing < 1 && k > least)
         k *= row->vanishing;
     if (k >= least || k == row->concentration)
         return k;
     *out_floor = strcmp(row->at_floor, "charge") != 0;
-    return *out_floor ? 0 : least;
-}
-
-json_t *rollout_reply(json_t *reply, double concentration)
-{
-    if (concentration > 0 &&
-        json_object_set_new(reply, "concentration", json_number(concentration)) != 0) {
-        json_decref(reply);
-        return NULL;
-    }
-    return reply;
+    if (*out_floor)
+        return 0;
+    return least;
 }
 
 enum problem api_rollouts_begin(struct call *call)
@@ -43,7 +37,10 @@ enum problem api_rollouts_begin(struct call *call)
         return call_db(call, status);
     bool floor = false;
     double concentration = rollout_concentration(&row, rollout, &floor);
-    json_t *reply = json_pack("{s:I, s:o}", "rollout", (json_int_t)rollout, "at_floor",
-                              floor ? json_string(row.at_floor) : json_null());
-    return call_reply_json(call, 200, rollout_reply(reply, concentration));
+    json_t *reply = json_pack("{s:I, s:n}", "rollout", (json_int_t)rollout, "at_floor");
+    if (floor)
+        json_object_set_new(reply, "at_floor", json_string(row.at_floor));
+    if (concentration > 0)
+        json_object_set_new(reply, "concentration", json_number(concentration));
+    return call_reply_json(call, 200, reply);
 }

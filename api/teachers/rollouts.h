@@ -2,7 +2,6 @@
 #ifndef TACET_API_TEACHERS_ROLLOUTS_H
 #define TACET_API_TEACHERS_ROLLOUTS_H
 
-#include <jansson.h>
 #include <stdint.h>
 
 #include "api/call/call.h"
@@ -22,8 +21,5 @@ enum problem api_rollouts_begin(struct call *call);
  * 1/eta an answer would cost as much and say less: there the schedule is at its floor, *OUT_FLOOR
  * is true and the concentration 0. (Teachers of older versions go on at 1/eta, at its price.) */
 double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor);
-
-/* REPLY, which it takes, with the member "concentration" unless that is 0. NULL: memory. */
-json_t *rollout_reply(json_t *reply, double concentration);
 
 #endif

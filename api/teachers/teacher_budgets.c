@@ -37,7 +37,9 @@ static enum db_status client_account_open(struct call *call, const struct teache
     if (status == DB_OK)
         status = teachers_client_insert(call->db, teacher->id, client, out->id, call->now_ms);
     /* Both were looked for before, in this transaction: neither can be there. */
-    return status == DB_NONE ? DB_FAILED : status;
+    if (status == DB_NONE)
+        return DB_FAILED;
+    return status;
 }
 
 enum db_status teacher_client_standing(struct call *call, const struct teacher_row *teacher,
@@ -53,7 +55,9 @@ enum db_status teacher_client_standing(struct call *call, const struct teacher_r
     struct ledger_account account;
     status = client_account_open(call, teacher, client, teacher->client_epsilon,
                                  teacher->client_delta, &limits, no_event, &account);
-    return status == DB_OK ? teachers_client_find(call->db, teacher->id, client, out) : status;
+    if (status != DB_OK)
+        return status;
+    return teachers_client_find(call->db, teacher->id, client, out);
 }
 
 enum problem teacher_standing_of_call(struct call *call, const struct teacher_row *teacher,
@@ -64,7 +68,9 @@ enum problem teacher_standing_of_call(struct call *call, const struct teacher_ro
         return call_problem(call, PROBLEM_NO_BUDGET,
                             "This teacher answers only clients that were granted a budget.");
     }
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 /* ---- granting */
@@ -82,8 +88,8 @@ static enum problem check_client(struct call *call, const char *id)
     enum db_status status = clients_find(call->db, id, &client);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    enum role role = status == DB_OK ? role_find(client.role) : ROLE_NONE;
-    if (status == DB_NONE || client.revoked_ms != 0 || !(role & (ROLE_STUDENT | ROLE_STEWARD)))
+    if (status == DB_NONE || client.revoked_ms != 0 ||
+        !(role_find(client.role) & (ROLE_STUDENT | ROLE_STEWARD)))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such student.");
     return PROBLEM_NONE;
 }
@@ -92,8 +98,12 @@ static enum problem check_client(struct call *call, const char *id)
 static int64_t matched_revision(const char *header)
 {
     char *end = NULL;
-    long long revision = *header == '"' ? strtoll(header + 1, &end, 10) : 0;
-    return end && end > header + 1 && strcmp(end, "\"") == 0 ? revision : 0;
+    if (*header != '"')
+        return 0;
+    long long revision = strtoll(header + 1, &end, 10);
+    if (end == header + 1 || strcmp(end, "\"") != 0)
+        return 0;
+    return revision;
 }
 
 struct grant {
@@ -111,8 +121,9 @@ static enum problem budget_change(struct call *call, const struct teacher_client
         return call_problem(call, PROBLEM_PRECONDITION_REQUIRED,
                             "The client has a budget: send its ETag as If-Match to change it.");
     }
-    int64_t expected = strcmp(match, "*") == 0 ? standing->revision : matched_revision(match),
-            revision = 0;
+    int64_t expected = standing->revision, revision = 0;
+    if (strcmp(match, "*") != 0)
+        expected = matched_revision(match);
     enum db_status status =
         teachers_client_revise(call->db, standing->teacher, standing->client, expected, &revision);
     if (status == DB_NONE) {
@@ -135,8 +146,9 @@ static enum problem budget_change(struct call *call, const struct teacher_client
     }
     if (status != DB_OK)
         return call_db(call, status);
-    return outcome.verdict == LEDGER_OK ? reply_budget(call, 200, &account, revision)
-                                        : budget_refused(call, &outcome);
+    if (outcome.verdict == LEDGER_OK)
+        return reply_budget(call, 200, &account, revision);
+    return budget_refused(call, &outcome);
 }
 
 static enum problem grant_new(struct call *call, const struct teacher_row *teacher,
@@ -147,7 +159,9 @@ static enum problem grant_new(struct call *call, const struct teacher_row *teach
     struct ledger_account account;
     enum db_status status = client_account_open(call, teacher, client, grant->epsilon, grant->delta,
                                                 &grant->limits, grant->event, &account);
-    return status == DB_OK ? reply_budget(call, 201, &account, 1) : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return reply_budget(call, 201, &account, 1);
 }
 
 static bool read_grant(struct call *call, const struct teacher_row *teacher, struct grant *out)
@@ -184,8 +198,8 @@ static char *budget_event(const struct grant *grant)
     size_t size;
     json_t *json = json_pack("{s:s}", "type", "NoOpDpEvent");
     if (grant->reason)
-        json_member_add(&json, "reason", json_string(grant->reason));
-    char *text = !json ? NULL : json_text_write(json, false, &size);
+        json_object_set_new(json, "reason", json_string(grant->reason));
+    char *text = json_text_write(json, false, &size);
     json_decref(json);
     return text;
 }
@@ -206,14 +220,14 @@ enum problem api_teachers_put_budget(struct call *call)
     if (!read_grant(call, &teacher, &grant))
         return PROBLEM_VALIDATION;
     grant.event = budget_event(&grant);
-    if (!grant.event || !call_defer(call, free_event, grant.event))
-        return PROBLEM_INTERNAL_ERROR;
+    call_defer(call, free_event, grant.event);
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(call->db, teacher.id, client, &standing);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    return status == DB_OK ? budget_change(call, &standing, &grant)
-                           : grant_new(call, &teacher, client, &grant);
+    if (status != DB_OK)
+        return grant_new(call, &teacher, client, &grant);
+    return budget_change(call, &standing, &grant);
 }
 
 enum problem api_teachers_get_budget(struct call *call)
@@ -226,8 +240,9 @@ enum problem api_teachers_get_budget(struct call *call)
     struct teacher_client_row standing;
     struct ledger_account account;
     bool may = call_is(call, ROLE_STEWARD) || strcmp(client, call->caller.id) == 0;
-    enum db_status status =
-        may ? teachers_client_find(call->db, teacher.id, client, &standing) : DB_NONE;
+    enum db_status status = DB_NONE;
+    if (may)
+        status = teachers_client_find(call->db, teacher.id, client, &standing);
     if (status == DB_NONE) {
         return call_problem(call, PROBLEM_NOT_FOUND,
                             "There is no such budget. One under the teacher's default is opened by "

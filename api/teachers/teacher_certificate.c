@@ -14,10 +14,11 @@ static bool is_expert(const struct teacher_row *row)
 
 const char *teacher_protects(const struct teacher_row *row)
 {
-    return is_expert(row) ? "One expert with everything it uploaded: whether it is in the dataset, "
-                            "and what its data are."
-                          : "Which of two observations (as 32-bit floats) at most radius apart in "
-                            "2-norm was asked.";
+    if (is_expert(row))
+        return "One expert with everything it uploaded: whether it is in the dataset, "
+               "and what its data are.";
+    return "Which of two observations (as 32-bit floats) at most radius apart in "
+           "2-norm was asked.";
 }
 
 const char *teacher_exposes(const struct teacher_row *row, bool secret)
@@ -51,35 +52,49 @@ json_t *teacher_mechanism_json(const struct teacher_row *row)
 
 json_t *teacher_adjacency_json(const struct teacher_row *row)
 {
-    return is_expert(row)
-               ? json_pack("{s:s, s:I}", "unit", row->adjacency, "shards", (json_int_t)row->shards)
-               : json_pack("{s:s, s:o}", "unit", row->adjacency, "radius",
-                           json_number(row->radius));
+    if (is_expert(row))
+        return json_pack("{s:s, s:I}", "unit", row->adjacency, "shards", (json_int_t)row->shards);
+    return json_pack("{s:s, s:o}", "unit", row->adjacency, "radius", json_number(row->radius));
+}
+
+const char *teacher_accounting(const struct teacher_row *row)
+{
+    if (row->renyi_order > 0)
+        return "renyi";
+    return "basic";
+}
+
+static const char *teacher_neighbours(const struct teacher_row *row)
+{
+    if (is_expert(row)) {
+        return "Two datasets are neighbours when one has one expert more, or one expert with other "
+               "data under the same name. The questions are the same.";
+    }
+    return "Two observations at most radius apart in the 2-norm, asked of the same network.";
 }
 
 static json_t *teacher_privacy_json(const struct teacher_row *row, double epsilon, double delta,
                                     const struct filter_price *price)
 {
-    bool renyi = row->renyi_order > 0;
-    const char *neighbours =
-        is_expert(row)
-            ? "Two datasets are neighbours when one has one expert more, or one expert with other "
-              "data under the same name. The questions are the same."
-            : "Two observations at most radius apart in the 2-norm, asked of the same network.";
-    const char *accountant =
-        renyi ? "a filter: certified Renyi divergences of the one order, fixed when the teacher "
-                "was made, add up to at most what converts to (epsilon, delta)"
-              : "basic composition: epsilons add up to at most epsilon, deltas to at most delta";
-    json_t *answer =
-        json_pack("{s:o, s:o}", renyi ? "divergence" : "epsilon",
-                  json_number(ledger_units_value(price->units)), "delta",
-                  renyi ? json_null() : json_number(ledger_delta_value(price->delta_units)));
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s}", "unit", row->adjacency,
-                     "neighbours", neighbours, "epsilon", json_number(epsilon), "delta",
-                     json_number(delta), "adjacency", teacher_adjacency_json(row), "sensitivity",
-                     json_number(row->sensitivity), "accounting", renyi ? "renyi" : "basic",
-                     "order", renyi ? json_number(row->renyi_order) : json_null(), "answer", answer,
-                     "accountant", accountant);
+    json_t *json =
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", row->adjacency, "neighbours",
+                  teacher_neighbours(row), "epsilon", json_number(epsilon), "delta",
+                  json_number(delta), "adjacency", teacher_adjacency_json(row), "sensitivity",
+                  json_number(row->sensitivity), "accounting", teacher_accounting(row));
+    json_t *units = json_number(ledger_units_value(price->units)), *more;
+    if (row->renyi_order > 0) {
+        more = json_pack("{s:o, s:{s:o, s:n}, s:s}", "order", json_number(row->renyi_order),
+                         "answer", "divergence", units, "delta", "accountant",
+                         "a filter: certified Renyi divergences of the one order, fixed when the "
+                         "teacher was made, add up to at most what converts to (epsilon, delta)");
+    } else {
+        more = json_pack("{s:n, s:{s:o, s:o}, s:s}", "order", "answer", "epsilon", units, "delta",
+                         json_number(ledger_delta_value(price->delta_units)), "accountant",
+                         "basic composition: epsilons add up to at most epsilon, deltas to at most "
+                         "delta");
+    }
+    json_object_update_new(json, more);
+    return json;
 }
 
 static json_t *teacher_assumptions_json(const struct teacher_row *row)
@@ -105,14 +120,15 @@ static json_t *teacher_assumptions_json(const struct teacher_row *row)
 
 static json_t *teacher_warnings_json(const struct teacher_row *row, bool secret)
 {
-    const char *unaccounted =
-        secret ? "The policy was trained on private data without privacy: nothing here protects "
-                 "those data."
-               : NULL;
-    const char *dataset =
-        is_expert(row) ? "Every answer is charged to the dataset's account as well, whose epsilon "
-                         "covers this teacher together with all else that is released of it."
-                       : NULL;
+    const char *unaccounted = NULL, *dataset = NULL;
+    if (secret) {
+        unaccounted = "The policy was trained on private data without privacy: nothing here "
+                      "protects those data.";
+    }
+    if (is_expert(row)) {
+        dataset = "Every answer is charged to the dataset's account as well, whose epsilon covers "
+                  "this teacher together with all else that is released of it.";
+    }
     return JSON_TEXTS(unaccounted, dataset,
                       "epsilon is that of all answers together, to all clients, as if they were "
                       "one; a client's own account counts what that client sees.");
@@ -121,23 +137,20 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, bool secret)
 char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,
                           double epsilon, double delta, const struct filter_price *price)
 {
-    json_t *ledger = json_pack("{s:s, s:o}", "account", row->account, "dataset_account",
-                               json_text_or_null(row->dataset_account));
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:o, s:o}", "id",
-                  row->certificate, "subject", "teacher", "teacher", row->id, "policy",
-                  json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner",
-                  row->owner, "mechanism", teacher_mechanism_json(row), "software_version",
-                  !app->settings.version ? "" : app->settings.version, "privacy",
-                  teacher_privacy_json(row, epsilon, delta, price), "protects",
-                  teacher_protects(row), "does_not_protect", teacher_exposes(row, secret),
-                  "assumptions", teacher_assumptions_json(row), "warnings",
-                  teacher_warnings_json(row, secret), "ledger", ledger);
-    if (json && json_object_set_new(json, "issued_at", json_time(row->created_ms)) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
-    char *text = !json ? NULL : certificate_sign(app, json);
+    const char *version = app->settings.version;
+    if (!version)
+        version = "";
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:o, s:{s:s, s:o}, s:o}",
+        "id", row->certificate, "subject", "teacher", "teacher", row->id, "policy",
+        json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner", row->owner,
+        "mechanism", teacher_mechanism_json(row), "software_version", version, "privacy",
+        teacher_privacy_json(row, epsilon, delta, price), "protects", teacher_protects(row),
+        "does_not_protect", teacher_exposes(row, secret), "assumptions",
+        teacher_assumptions_json(row), "warnings", teacher_warnings_json(row, secret), "ledger",
+        "account", row->account, "dataset_account", json_text_or_null(row->dataset_account),
+        "issued_at", json_time(row->created_ms));
+    char *text = certificate_sign(app, json);
     json_decref(json);
     return text;
 }

@@ -10,17 +10,24 @@
 
 struct app;
 
-/* What the answers protect, and what not. SECRET: the policy is not released and nothing accounts
- * for its data (policy_is_secret). */
+/* What the answers protect, as a sentence. */
 const char *teacher_protects(const struct teacher_row *row);
+
+/* What they do not protect. SECRET: the policy is not released and nothing accounts for its data
+ * (policy_is_secret). */
 const char *teacher_exposes(const struct teacher_row *row, bool secret);
 
-/* {"name",...} and {"unit",...} as requests have them, defaults included. New references. */
+/* How its accounts count: "renyi" or "basic". */
+const char *teacher_accounting(const struct teacher_row *row);
+
+/* {"name",...} as requests have it, defaults included. New reference. */
 json_t *teacher_mechanism_json(const struct teacher_row *row);
+
+/* {"unit",...} as requests have it. New reference. */
 json_t *teacher_adjacency_json(const struct teacher_row *row);
 
 /* The signed text of a new teacher whose row is complete; EPSILON and DELTA are the cap over all
- * its answers, PRICE is one answer's. malloc'ed; NULL: memory. */
+ * its answers, PRICE is one answer's. The caller frees it. */
 char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,
                           double epsilon, double delta, const struct filter_price *price);
 

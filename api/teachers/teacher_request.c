@@ -94,7 +94,7 @@ static void read_adjacency(struct call *call, const json_t *object, struct teach
         field_choice("unit", &unit, units),
         field_positive("radius", &out->radius, 1e9), /* of observations alone */
     };
-    fields_read(call, object, "/adjacency", fields, expert ? 1 : 2);
+    fields_read(call, object, "/adjacency", fields, 2U - expert);
     snprintf(out->adjacency, sizeof out->adjacency, "%s", units[unit]);
 }
 
@@ -186,9 +186,11 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
 static void choose_accounting(struct teacher_wish *wish, const struct teacher *teacher)
 {
     struct teacher_row *row = &wish->row;
-    bool client = row->has_client_budget;
-    double epsilon = client ? row->client_epsilon : wish->epsilon;
-    double delta = client ? row->client_delta : wish->delta;
+    double epsilon = wish->epsilon, delta = wish->delta;
+    if (row->has_client_budget) {
+        epsilon = row->client_epsilon;
+        delta = row->client_delta;
+    }
     const struct filter_release release = teacher->mechanism->release(teacher);
     if (wish->basic)
         row->delta_share = filter_best_share(&release, epsilon, delta, NULL);
@@ -201,15 +203,19 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
                                   const struct teacher *teacher)
 {
     const struct teacher_row *row = &wish->row;
-    bool client = row->has_client_budget;
+    const char *pointer = "/budget/epsilon", *what = "order";
     struct filter_price price;
     int64_t count = 0, count_for_all = 0;
     if (teacher_price(teacher, row->concentration, row->renyi_order, row->delta_share, &price)) {
         count_for_all = teacher_answers_in(row, wish->epsilon, wish->delta, &price);
-        count = client ? teacher_answers_in(row, row->client_epsilon, row->client_delta, &price)
-                       : count_for_all;
+        count = count_for_all;
+        if (row->has_client_budget)
+            count = teacher_answers_in(row, row->client_epsilon, row->client_delta, &price);
     }
-    const char *pointer = client ? "/client_budget/epsilon" : "/budget/epsilon";
+    if (row->has_client_budget)
+        pointer = "/client_budget/epsilon";
+    if (wish->basic)
+        what = "share of delta";
     if (count < 1 && row->shards > 0) {
         return call_invalid(call, pointer,
                             "cannot pay one answer: one expert moves the mean of %u policies by "
@@ -227,7 +233,7 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
         return call_invalid(call, "/budget/epsilon",
                             "cannot pay one answer at the %s that suits the clients' budget; a "
                             "smaller client_budget or a larger budget helps",
-                            wish->basic ? "share of delta" : "order");
+                            what);
     }
     return PROBLEM_NONE;
 }
@@ -252,16 +258,15 @@ static enum problem teacher_check_dataset(struct call *call, struct teacher_wish
     enum db_status status = ledger_find(call->db, row->dataset_account, &account);
     if (status != DB_OK)
         return call_db(call, status);
-    int64_t left = account.limit_units - account.spent_units - account.held_units;
-    int64_t left_delta = account.limit_delta - account.spent_delta - account.held_delta;
-    if (!counted || row->first_units > left - price.units ||
-        row->first_delta > left_delta - price.delta_units) {
+    const struct filter_price left = teacher_account_left(&account);
+    if (!counted || row->first_units > left.units - price.units ||
+        row->first_delta > left.delta_units - price.delta_units) {
         return call_invalid(call, "/budget",
                             "cannot be had of the dataset's account, which has epsilon %.6g and "
                             "delta %.3g left: the first answer would cost it epsilon %.6g and "
                             "delta %.3g; more noise or shards, another budget, or basic accounting "
                             "may help",
-                            ledger_units_value(left), ledger_delta_value(left_delta),
+                            ledger_units_value(left.units), ledger_delta_value(left.delta_units),
                             ledger_units_value(row->first_units + price.units),
                             ledger_delta_value(row->first_delta + price.delta_units));
     }
@@ -276,16 +281,20 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
     if (!teacher_settings(row, wish->actions, &teacher))
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The mechanism has no settings.");
     teacher.coarse = wish->coarse;
-    const char *wrong =
-        row->shards > 0 ? teacher_prepare_ensemble(&teacher) : teacher_prepare(&teacher, policy);
+    const char *wrong;
+    if (row->shards > 0)
+        wrong = teacher_prepare_ensemble(&teacher);
+    else
+        wrong = teacher_prepare(&teacher, policy);
     if (wrong)
         return call_invalid(call, "/mechanism", "cannot be certified: %s", wrong);
     row->lipschitz = teacher.lipschitz;
     row->sensitivity = teacher.sensitivity;
     choose_accounting(wish, &teacher);
     enum problem problem = check_budgets(call, wish, &teacher);
-    return problem == PROBLEM_NONE && row->shards > 0 ? teacher_check_dataset(call, wish, &teacher)
-                                                      : problem;
+    if (problem == PROBLEM_NONE && row->shards > 0)
+        return teacher_check_dataset(call, wish, &teacher);
+    return problem;
 }
 
 /* A unit of privacy goes with the policy: an ensemble answers for its experts' sake alone. */

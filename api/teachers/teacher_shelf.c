@@ -71,7 +71,8 @@ static enum db_status read_ensemble(const struct app *app, struct db *db, struct
         bool good = t->ensemble && t->ensemble->actions == policy.action_count &&
                     t->ensemble->count == t->row.shards &&
                     t->ensemble->shape.input == policy.state_dim;
-        status = good ? DB_OK : DB_FAILED;
+        if (!good)
+            status = DB_FAILED;
     }
     free(bytes);
     if (status == DB_OK && t->ensemble)
@@ -156,7 +157,9 @@ enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const 
 {
     struct teacher_reading reading = {app, db, DB_NONE};
     *out = shelf_borrow(app->teachers, id, shelved_teacher_open, &reading);
-    return *out ? DB_OK : reading.status;
+    if (*out)
+        return DB_OK;
+    return reading.status;
 }
 
 void teacher_shelf_return(const struct app *app, const struct shelved_teacher *teacher)
@@ -172,7 +175,9 @@ bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, 
     if (!t)
         return true;
     size_t states = body_size / (NUMBER_BYTES * t->state_dim);
-    bool weighs = t->ensemble && t->work * (states > 1 ? states : 1) >= HEAVY_WORK;
+    if (states == 0)
+        states = 1;
+    bool weighs = t->ensemble && t->work * states >= HEAVY_WORK;
     teacher_shelf_return(app, t);
     return weighs;
 }

@@ -27,7 +27,9 @@ enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher,
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(db, teacher->id, client, &standing);
     *out_may = status == DB_OK;
-    return status == DB_NONE ? DB_OK : status;
+    if (status == DB_NONE)
+        return DB_OK;
+    return status;
 }
 
 enum problem teacher_of_call(struct call *call, struct teacher_row *out)
@@ -40,7 +42,9 @@ enum problem teacher_of_call(struct call *call, struct teacher_row *out)
         status = teacher_may_ask(call->db, out, call->caller.id, &may);
     if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
@@ -57,8 +61,15 @@ int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, do
     if (!teacher_account(teacher, epsilon, delta, &account))
         return 0;
     int64_t count = account.limit_units / price->units;
-    int64_t by_delta = price->delta_units > 0 ? account.limit_delta / price->delta_units : count;
-    return count < by_delta ? count : by_delta;
+    if (price->delta_units > 0 && account.limit_delta / price->delta_units < count)
+        count = account.limit_delta / price->delta_units;
+    return count;
+}
+
+struct filter_price teacher_account_left(const struct ledger_account *account)
+{
+    return (struct filter_price){account->limit_units - account->spent_units - account->held_units,
+                                 account->limit_delta - account->spent_delta - account->held_delta};
 }
 
 /* ---- as JSON */
@@ -89,32 +100,35 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
                             bool owner, bool secret)
 {
     double epsilon = row->client_epsilon, delta = row->client_delta;
-    bool client = row->has_client_budget, renyi = row->renyi_order > 0;
-    json_t *count =
-        client ? json_integer(teacher_answers_in(row, epsilon, delta, price)) : json_null();
-    json_t *budget = client ? budget_amount(epsilon, delta) : json_null();
-    bool expert = row->shards > 0;
     json_t *json = json_pack(
-        "{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "id",
+        "{s:s, s:s, s:o, s:o, s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:n, s:n, s:s, s:s, s:o}", "id",
         row->id, "policy", row->policy, "mechanism", teacher_mechanism_json(row), "adjacency",
-        teacher_adjacency_json(row), "accounting", renyi ? "renyi" : "basic", "order",
-        renyi ? json_number(row->renyi_order) : json_null(), "lipschitz",
-        expert ? json_null() : json_number(row->lipschitz), "sensitivity",
-        json_number(row->sensitivity), "renyi_units_per_query",
-        renyi ? json_integer(price->units) : json_null(), "cost_per_query",
-        teacher_cost_json(row, price), "queries_in_client_budget", count, "client_budget", budget,
-        "account", json_text_or_null(owner ? row->account : ""), "protects", teacher_protects(row),
-        "does_not_protect", teacher_exposes(row, secret), "created_at", json_time(row->created_ms));
-    json_t *more = json_pack(
-        "{s:o, s:o, s:o, s:o}", "dataset", json_text_or_null(row->dataset), "dataset_account",
-        json_text_or_null(owner ? row->dataset_account : ""), "dataset_cost",
-        row->dataset_account[0] == '\0' ? json_null() : dataset_cost_json(row, price),
-        "certificate", json_text_or_null(row->certificate));
-    if (!json || !more || json_object_update(json, more) != 0) {
-        json_decref(json);
-        json = NULL;
+        teacher_adjacency_json(row), "accounting", teacher_accounting(row), "order", "lipschitz",
+        "sensitivity", json_number(row->sensitivity), "renyi_units_per_query", "cost_per_query",
+        teacher_cost_json(row, price), "queries_in_client_budget", "client_budget", "account",
+        "protects", teacher_protects(row), "does_not_protect", teacher_exposes(row, secret),
+        "created_at", json_time(row->created_ms));
+    json_t *more = json_pack("{s:o, s:n, s:n, s:o}", "dataset", json_text_or_null(row->dataset),
+                             "dataset_account", "dataset_cost", "certificate",
+                             json_text_or_null(row->certificate));
+    json_object_update_new(json, more);
+    if (row->renyi_order > 0) {
+        json_object_set_new(json, "order", json_number(row->renyi_order));
+        json_object_set_new(json, "renyi_units_per_query", json_integer(price->units));
     }
-    json_decref(more);
+    if (row->shards == 0)
+        json_object_set_new(json, "lipschitz", json_number(row->lipschitz));
+    if (row->has_client_budget) {
+        int64_t count = teacher_answers_in(row, epsilon, delta, price);
+        json_object_set_new(json, "queries_in_client_budget", json_integer(count));
+        json_object_set_new(json, "client_budget", budget_amount(epsilon, delta));
+    }
+    if (owner) {
+        json_object_set_new(json, "account", json_text_or_null(row->account));
+        json_object_set_new(json, "dataset_account", json_text_or_null(row->dataset_account));
+    }
+    if (row->dataset_account[0] != '\0')
+        json_object_set_new(json, "dataset_cost", dataset_cost_json(row, price));
     return json;
 }
 
@@ -131,8 +145,6 @@ static bool teacher_row_price(const struct teacher_row *row, uint32_t actions,
 enum problem api_teachers_prepare(struct call *call)
 {
     struct teacher_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (!wish)
-        return PROBLEM_INTERNAL_ERROR;
     call->plan = wish;
     return teacher_wish_read(call, wish);
 }
@@ -145,7 +157,7 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
     id_new("crt_", row->certificate);
     char *text =
         teacher_certificate(call->app, row, wish->coarse, wish->epsilon, wish->delta, price);
-    enum db_status status = !text ? DB_FAILED : teachers_insert(call->db, row, text);
+    enum db_status status = teachers_insert(call->db, row, text);
     free(text);
     return status;
 }
@@ -212,19 +224,20 @@ enum problem api_teachers_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    bool steward = call_is(call, ROLE_STEWARD);
-    enum db_status status =
-        teachers_list(call->db, steward ? call->caller.id : NULL, steward ? NULL : call->caller.id,
-                      page.after, page.limit, teacher_list_one, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    const char *owner = page_owner(&page), *client = NULL;
+    if (!owner)
+        client = call->caller.id;
+    return page_end(&page, teachers_list(call->db, owner, client, page.after, page.limit,
+                                         teacher_list_one, &page));
 }
 
 enum problem api_teachers_get(struct call *call)
 {
     struct teacher_row row;
     enum problem problem = teacher_of_call(call, &row);
-    return problem == PROBLEM_NONE ? call_reply_json(call, 200, teacher_row_json(call, &row))
-                                   : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return call_reply_json(call, 200, teacher_row_json(call, &row));
 }
 
 enum problem api_teachers_certificate(struct call *call)
@@ -240,5 +253,7 @@ enum problem api_teachers_certificate(struct call *call)
         return call_problem(call, PROBLEM_NOT_FOUND,
                             "There is no such teacher, or it is older than certificates.");
     }
-    return status == DB_OK ? certificate_reply(call, certificate, text) : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return certificate_reply(call, certificate, text);
 }

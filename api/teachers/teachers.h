@@ -10,16 +10,25 @@
 #include "storage/ledger/ledger.h"
 #include "storage/teachers.h"
 
-enum problem api_teachers_prepare(struct call *call); /* certifies the bound of a new teacher */
-enum problem api_teachers_create(struct call *call);  /* POST /v1/teachers */
-enum problem api_teachers_list(struct call *call);    /* GET /v1/teachers */
-enum problem api_teachers_get(struct call *call);     /* GET /v1/teachers/{id} */
+/* POST /v1/teachers, outside of the transaction: certifies the bound of a new teacher. */
+enum problem api_teachers_prepare(struct call *call);
+
+/* POST /v1/teachers: stores it. */
+enum problem api_teachers_create(struct call *call);
+
+/* GET /v1/teachers */
+enum problem api_teachers_list(struct call *call);
+
+/* GET /v1/teachers/{id} */
+enum problem api_teachers_get(struct call *call);
 
 /* GET /v1/teachers/{id}/certificate */
 enum problem api_teachers_certificate(struct call *call);
 
-/* PUT and GET /v1/teachers/{id}/budgets/{client} */
+/* PUT /v1/teachers/{id}/budgets/{client} */
 enum problem api_teachers_put_budget(struct call *call);
+
+/* GET /v1/teachers/{id}/budgets/{client} */
 enum problem api_teachers_get_budget(struct call *call);
 
 /* The teacher that {id} names when the caller may know of it: its steward, and students that may
@@ -37,6 +46,9 @@ bool teacher_account(const struct teacher_row *teacher, double epsilon, double d
 /* How many answers of that PRICE it pays; 0 when not one. */
 int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, double delta,
                            const struct filter_price *price);
+
+/* What ACCOUNT can still pay: its limit without what is spent and held. */
+struct filter_price teacher_account_left(const struct ledger_account *account);
 
 /* CLIENT's standing with TEACHER; its account is opened under the default budget when it has none
  * and there is such a budget. DB_NONE: no budget. Inside a transaction. */

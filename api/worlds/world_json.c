@@ -167,8 +167,9 @@ static enum world_fault read_step(const json_t *answer, unsigned state_dim, doub
     *out = (struct env_outcome){.terminated = json_is_true(terminated)};
     if (json_object_size(answer) != 3 || !json_is_number(reward) || !json_is_boolean(terminated))
         return WORLD_BAD_MEMBERS;
-    return answer_number(reward, &out->reward) ? read_observation(answer, state_dim, observation)
-                                               : WORLD_BAD_NUMBER;
+    if (answer_number(reward, &out->reward))
+        return read_observation(answer, state_dim, observation);
+    return WORLD_BAD_NUMBER;
 }
 
 enum world_fault world_json_step(const char *line, size_t size, unsigned state_dim,

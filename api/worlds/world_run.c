@@ -181,7 +181,9 @@ void world_run_close(struct world_run *run)
 
 const struct env *world_run_env(const struct world_run *run)
 {
-    return !run->program ? run->world : &run->env;
+    if (!run->program)
+        return run->world;
+    return &run->env;
 }
 
 enum world_fault world_run_fault(const struct world_run *run)

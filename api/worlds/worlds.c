@@ -29,7 +29,9 @@ const struct env *worlds_at(const struct worlds *worlds, unsigned index)
     if (index < built_in)
         return all[index];
     index -= built_in;
-    return worlds && index < worlds->count ? &worlds->programs[index]->env : NULL;
+    if (worlds && index < worlds->count)
+        return &worlds->programs[index]->env;
+    return NULL;
 }
 
 const struct env *worlds_find(const struct worlds *worlds, const char *name)
