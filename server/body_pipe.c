@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 struct body_pipe {
     pthread_mutex_t lock;
     pthread_cond_t arrived;
@@ -21,9 +23,7 @@ struct body_pipe {
 
 struct body_pipe *body_pipe_new(struct body_pipe_hooks hooks)
 {
-    struct body_pipe *pipe = malloc(sizeof *pipe);
-    if (!pipe)
-        return NULL;
+    struct body_pipe *pipe = memory_bytes(sizeof *pipe);
     pthread_mutex_init(&pipe->lock, NULL);
     pthread_cond_init(&pipe->arrived, NULL);
     pipe->hooks = hooks;
@@ -42,14 +42,14 @@ void body_pipe_free(struct body_pipe *pipe)
 }
 
 /* With the lock held. */
-static void hold(struct body_pipe *pipe)
+static void pipe_hold(struct body_pipe *pipe)
 {
     assert(!pipe->held);
     pipe->hooks.suspend(pipe->hooks.context);
     pipe->held = true;
 }
 
-static void let_go(struct body_pipe *pipe)
+static void pipe_let_go(struct body_pipe *pipe)
 {
     if (!pipe->held)
         return;
@@ -60,7 +60,7 @@ static void let_go(struct body_pipe *pipe)
 void body_pipe_hold(struct body_pipe *pipe)
 {
     pthread_mutex_lock(&pipe->lock);
-    hold(pipe);
+    pipe_hold(pipe);
     pthread_mutex_unlock(&pipe->lock);
 }
 
@@ -80,7 +80,7 @@ size_t body_pipe_write(struct body_pipe *pipe, const void *bytes, size_t size)
     memcpy(pipe->bytes, (const unsigned char *)bytes + first, taken - first);
     pipe->used += taken;
     if (taken < size)
-        hold(pipe);
+        pipe_hold(pipe);
     pthread_cond_signal(&pipe->arrived);
     pthread_mutex_unlock(&pipe->lock);
     return taken;
@@ -92,7 +92,7 @@ bool body_pipe_end(struct body_pipe *pipe)
     pipe->ended = true;
     bool done = pipe->done;
     if (!done)
-        hold(pipe);
+        pipe_hold(pipe);
     pthread_cond_signal(&pipe->arrived);
     pthread_mutex_unlock(&pipe->lock);
     return done;
@@ -119,7 +119,7 @@ long body_pipe_read(struct body_pipe *pipe, unsigned char *buffer, size_t size)
 {
     pthread_mutex_lock(&pipe->lock);
     while (pipe->used == 0 && !pipe->ended) {
-        let_go(pipe);
+        pipe_let_go(pipe);
         pthread_cond_wait(&pipe->arrived, &pipe->lock);
     }
     size_t taken = size < pipe->used ? size : pipe->used;
@@ -131,7 +131,7 @@ long body_pipe_read(struct body_pipe *pipe, unsigned char *buffer, size_t size)
     bool broken = pipe->broken;
     /* Half empty: the socket may go on. After the end it is held for the reply instead. */
     if (!pipe->ended && pipe->used <= BODY_PIPE_BYTES / 2)
-        let_go(pipe);
+        pipe_let_go(pipe);
     pthread_mutex_unlock(&pipe->lock);
     return taken == 0 && broken ? -1 : (long)taken;
 }
@@ -140,6 +140,6 @@ void body_pipe_done(struct body_pipe *pipe)
 {
     pthread_mutex_lock(&pipe->lock);
     pipe->done = true;
-    let_go(pipe);
+    pipe_let_go(pipe);
     pthread_mutex_unlock(&pipe->lock);
 }

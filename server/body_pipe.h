@@ -21,21 +21,27 @@ struct body_pipe_hooks { /* called with the pipe's lock held; must not call the 
     void (*resume)(void *context);
 };
 
-/* NULL when memory is short. */
+/* An empty pipe; nobody is held. */
 struct body_pipe *body_pipe_new(struct body_pipe_hooks hooks);
+
+/* NULL is fine. */
 void body_pipe_free(struct body_pipe *pipe);
 
 /* ---- writer */
 
 /* Suspends the connection until the reader wants something or is done. */
 void body_pipe_hold(struct body_pipe *pipe);
+
 /* Takes what fits and gives its count; when that is less than SIZE the connection is held. When the
  * reader is done everything is taken and dropped. */
 size_t body_pipe_write(struct body_pipe *pipe, const void *bytes, size_t size);
+
 /* The body is complete. True: the reader is done; false: the connection is held until it is. */
 bool body_pipe_end(struct body_pipe *pipe);
+
 /* The body ends here without being complete: the reader gets -1 after what is there. */
 void body_pipe_break(struct body_pipe *pipe);
+
 /* True when the reader is done. */
 bool body_pipe_is_done(struct body_pipe *pipe);
 
@@ -43,6 +49,7 @@ bool body_pipe_is_done(struct body_pipe *pipe);
 
 /* Blocks until there is something: bytes read, 0 at the end, -1 when the body broke off. */
 long body_pipe_read(struct body_pipe *pipe, unsigned char *buffer, size_t size);
+
 /* The reader wants no more; a held connection goes on. */
 void body_pipe_done(struct body_pipe *pipe);
 

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "server/log.h"
+#include "memory/memory.h"
+#include "server/database.h"
 #include "storage/db/db_log.h"
 
 #define LONG_LOG  4000 /* blocks: 16 MB */
@@ -28,12 +28,7 @@ static void catch_up(struct db *db)
     size_t left = 0;
     for (int pass = 0; pass < PASSES; pass++) {
         enum db_status status = db_checkpoint(db, &left);
-        if (db_broken(db)) {
-            log_event(LOG_LEVEL_ERROR, "database-broken",
-                      "why=\"%s\" note=\"a checkpoint failed; stopping without answering\"",
-                      db_last_error(db));
-            _exit(1);
-        }
+        database_stop_if_broken(db);
         if (status != DB_OK || left <= SHORT_LOG)
             return;
     }
@@ -60,9 +55,7 @@ static void *checkpointer_run(void *context)
 
 struct checkpointer *checkpointer_start(struct db *db)
 {
-    struct checkpointer *checkpointer = malloc(sizeof *checkpointer);
-    if (!checkpointer)
-        return NULL;
+    struct checkpointer *checkpointer = memory_new(1, sizeof *checkpointer);
     *checkpointer = (struct checkpointer){.state = IDLE, .db = db};
     pthread_mutex_init(&checkpointer->lock, NULL);
     pthread_cond_init(&checkpointer->changed, NULL);

@@ -12,8 +12,7 @@
 struct db;
 struct checkpointer;
 
-/* Starts the thread on DB, which is its alone and outlives it. NULL: memory or threads are short.
- */
+/* Starts the thread on DB, which is its alone and outlives it. NULL: no thread can be started. */
 struct checkpointer *checkpointer_start(struct db *db);
 
 /* To be called by the writer after a commit that left the log with that many BLOCKS. True: the

@@ -2,10 +2,7 @@
  *
  * DESIGN. A batch is a list of requests. begin, serve each (in a transaction of its own within the
  * batch, made by the api), commit, which waits for the disk; the replies leave, and what has
- * arrived meanwhile is the next batch. Who arrives while others are being served joins them, as far
- * as the lane gives (lane_take): a sync more costs everybody more than a request more does. Nobody
- * joins a batch that only reads, whose transaction may not write, or one that has failed. What the
- * database says decides:
+ * arrived meanwhile is the next batch. What the database says decides:
  *
  *   ok      every reply leaves
  *   retry   the replies are forgotten and the same requests are served again: their bodies are
@@ -19,9 +16,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "memory/memory.h"
 #include "server/checkpointer.h"
+#include "server/database.h"
 #include "server/log.h"
 #include "storage/db/db.h"
 #include "storage/db/db_log.h"
@@ -37,12 +35,6 @@ struct committer {
     struct metrics *metrics;
     unsigned batch;
     struct checkpointer *checkpointer; /* NULL: there is no log to empty */
-};
-
-struct batch {
-    struct exchange *first;
-    unsigned count;
-    unsigned most; /* more may join while they are served, up to this many; 0: nobody */
 };
 
 static void forget_reply(struct exchange *exchange)
@@ -66,58 +58,34 @@ static bool any_writes(const struct exchange *list)
     return false;
 }
 
-static void stop_if_broken(struct committer *committer)
-{
-    if (!db_broken(committer->db))
-        return;
-    log_event(LOG_LEVEL_ERROR, "database-broken",
-              "why=\"%s\" note=\"a commit may or may not be on disk; stopping without answering\"",
-              db_last_error(committer->db));
-    _exit(1);
-}
-
-/* To the end of the batch, after LAST. */
-static void let_join(struct committer *committer, struct batch *batch, struct exchange *last)
-{
-    unsigned count = 0;
-    if (batch->count >= batch->most)
-        return;
-    last->next = lane_take_more(&committer->lane, batch->count, batch->most, &count);
-    batch->count += count;
-}
-
 /* One attempt; all replies are filled when it gives DB_OK. */
-static enum db_status serve_batch(struct committer *committer, struct batch *batch)
+static enum db_status serve_batch(struct committer *committer, struct exchange *list)
 {
-    bool writes = any_writes(batch->first);
-    enum db_status status = db_begin_batch(committer->db, writes);
+    enum db_status status = db_begin_batch(committer->db, any_writes(list));
     if (status != DB_OK)
         return status;
-    for (struct exchange *x = batch->first; x; x = x->next) {
+    for (struct exchange *x = list; x; x = x->next) {
         if (x->reply.status != 0) /* of an attempt before */
             forget_reply(x);
         api_serve(committer->app, committer->db, &x->request, &x->reply);
-        if (!x->next && writes) /* who joins may want to write */
-            let_join(committer, batch, x);
     }
     status = db_commit_batch(committer->db);
-    stop_if_broken(committer);
+    database_stop_if_broken(committer->db);
     if (status != DB_OK)
         db_rollback_batch(committer->db);
     return status;
 }
 
-static enum db_status serve_with_retries(struct committer *committer, struct batch *batch)
+static enum db_status serve_with_retries(struct committer *committer, struct exchange *list)
 {
     enum db_status status = DB_RETRY;
     for (int attempt = 0; attempt < BATCH_ATTEMPTS && status == DB_RETRY; attempt++) {
         if (attempt > 0) {
-            batch->most = 0;
             nanosleep(&(struct timespec){.tv_nsec = RETRY_PAUSE_MS * 1000000L}, NULL);
             metrics_add(committer->metrics, METRICS_BATCH_RETRIES, 1);
         }
-        status = serve_batch(committer, batch);
-        stop_if_broken(committer);
+        status = serve_batch(committer, list);
+        database_stop_if_broken(committer->db);
     }
     return status;
 }
@@ -129,21 +97,22 @@ static void answer_failure(struct committer *committer, struct exchange *list,
     metrics_add(committer->metrics, METRICS_BATCH_FAILURES, 1);
     log_event(LOG_LEVEL_ERROR, "batch-not-stored", "status=%d why=\"%s\"", (int)status,
               db_last_error(committer->db));
-    const char *slug = status == DB_FULL    ? "storage-full"
-                       : status == DB_RETRY ? "overloaded"
-                                            : "internal-error";
+    const char *slug = "internal-error";
+    if (status == DB_FULL)
+        slug = "storage-full";
+    else if (status == DB_RETRY)
+        slug = "overloaded";
     for (struct exchange *x = list; x; x = x->next) {
         struct exchange *rest = x->next;
         x->next = NULL;
-        struct batch alone = {.first = x, .count = 1};
-        if (x->route.writes || serve_with_retries(committer, &alone) != DB_OK)
+        if (x->route.writes || serve_with_retries(committer, x) != DB_OK)
             answer_problem(committer, x, slug, "Nothing was stored and nothing was charged.");
         x->next = rest;
     }
 }
 
 /* The batch is committed, or answered with problems. */
-static void let_go(struct committer *committer, struct exchange *list, unsigned count)
+static void release_batch(struct committer *committer, struct exchange *list, unsigned count)
 {
     lane_release(&committer->lane, count);
     while (list) {
@@ -159,27 +128,27 @@ static void tend_log(struct committer *committer)
         !checkpointer_tend(committer->checkpointer, db_log_blocks(committer->db)))
         return;
     (void)db_checkpoint(committer->db, NULL); /* what was not done comes round again */
-    stop_if_broken(committer);
+    database_stop_if_broken(committer->db);
 }
 
 static void *committer_run(void *context)
 {
     struct committer *committer = context;
-    struct batch batch;
-    while ((batch.first = lane_take(&committer->lane, committer->batch, &batch.count))) {
-        batch.most = committer->batch;
-        enum db_status status = serve_with_retries(committer, &batch);
+    struct exchange *list;
+    unsigned count;
+    while ((list = lane_take(&committer->lane, committer->batch, &count))) {
+        enum db_status status = serve_with_retries(committer, list);
         if (status != DB_OK)
-            answer_failure(committer, batch.first, status);
+            answer_failure(committer, list, status);
         metrics_add(committer->metrics, METRICS_BATCHES, 1);
-        metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, batch.count);
-        let_go(committer, batch.first, batch.count);
+        metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, count);
+        release_batch(committer, list, count);
         tend_log(committer);
     }
     return NULL;
 }
 
-/* False: memory or threads are short. */
+/* False: no thread can be started. */
 static bool start_checkpointer(struct committer *committer)
 {
     if (!db_leave_log(committer->db))
@@ -192,9 +161,7 @@ struct committer *committer_start(struct app *app, struct db *db, struct db *hel
                                   struct metrics *metrics, unsigned queue, unsigned batch)
 {
     assert(queue > 0 && batch > 0);
-    struct committer *committer = malloc(sizeof *committer);
-    if (!committer)
-        return NULL;
+    struct committer *committer = memory_new(1, sizeof *committer);
     *committer = (struct committer){
         .app = app, .db = db, .helper = helper, .metrics = metrics, .batch = batch};
     lane_init(&committer->lane, queue);

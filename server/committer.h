@@ -10,8 +10,8 @@
 struct committer;
 
 /* Starts the thread. APP, DB and HELPER (connections for the committer alone) and METRICS outlive
- * it. At most QUEUE requests
- * wait and at most BATCH share a commit. NULL when memory or threads are short. */
+ * it. At most QUEUE requests wait and at most BATCH share a commit. NULL: no thread can be started.
+ */
 struct committer *committer_start(struct app *app, struct db *db, struct db *helper,
                                   struct metrics *metrics, unsigned queue, unsigned batch);
 

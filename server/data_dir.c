@@ -15,7 +15,7 @@
 #define PATH_BYTES 4096
 #define SEED_BYTES 32
 
-static bool fail(char *error, size_t size, const char *path, const char *what)
+static bool path_fault(char *error, size_t size, const char *path, const char *what)
 {
     snprintf(error, size, "%s: %s: %s", path, what, strerror(errno));
     return false;
@@ -33,9 +33,9 @@ bool data_dir_make(const char *directory, char *error, size_t error_size)
     if (mkdir(directory, 0700) == 0)
         return true;
     if (errno != EEXIST)
-        return fail(error, error_size, directory, "cannot be made");
+        return path_fault(error, error_size, directory, "cannot be made");
     if (stat(directory, &status) != 0)
-        return fail(error, error_size, directory, "cannot be read");
+        return path_fault(error, error_size, directory, "cannot be read");
     if (!S_ISDIR(status.st_mode)) {
         snprintf(error, error_size, "%s is not a directory", directory);
         return false;
@@ -52,12 +52,12 @@ bool data_dir_lock(const char *directory, int *out_lock, char *error, size_t err
     }
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0)
-        return fail(error, error_size, path, "cannot be opened");
+        return path_fault(error, error_size, path, "cannot be opened");
     if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
             snprintf(error, error_size, "%s is in use by another server", directory);
         else
-            fail(error, error_size, path, "cannot be locked");
+            path_fault(error, error_size, path, "cannot be locked");
         close(lock);
         return false;
     }
@@ -102,7 +102,7 @@ static bool make_seed(const char *directory, const char *path, char *error, size
     }
     int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
-        return fail(error, error_size, draft, "cannot be made");
+        return path_fault(error, error_size, draft, "cannot be made");
     randombytes_buf(seed, sizeof seed);
     bool written = write_all(file, seed, sizeof seed) && fsync(file) == 0;
     int write_errno = errno;
@@ -112,7 +112,7 @@ static bool make_seed(const char *directory, const char *path, char *error, size
     if (!written)
         errno = write_errno;
     if (!linked)
-        fail(error, error_size, path, "cannot be written");
+        path_fault(error, error_size, path, "cannot be written");
     unlink(draft);
     sync_directory(directory);
     return linked;
@@ -148,7 +148,7 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
         return false;
     }
     if (file < 0)
-        return fail(error, error_size, path, "cannot be opened");
+        return path_fault(error, error_size, path, "cannot be opened");
     unsigned char bytes[SEED_BYTES + 1];
     ssize_t n = read(file, bytes, sizeof bytes);
     close(file);
@@ -172,13 +172,13 @@ bool data_dir_write_whole(const char *path, const char *text, char *error, size_
     }
     int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0)
-        return fail(error, error_size, draft, "cannot be made");
+        return path_fault(error, error_size, draft, "cannot be made");
     bool written = write_all(file, text, strlen(text));
     if (close(file) != 0)
         written = false;
     if (written && rename(draft, path) == 0)
         return true;
-    fail(error, error_size, path, "cannot be written");
+    path_fault(error, error_size, path, "cannot be written");
     unlink(draft);
     return false;
 }

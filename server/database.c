@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "memory/memory.h"
 #include "server/data_dir.h"
+#include "server/log.h"
 #include "storage/db/db.h"
 #include "storage/db/meta.h"
 #include "storage/jobs.h"
@@ -54,21 +57,13 @@ bool database_is_new(const char *directory)
 struct database *database_open(const char *directory, char *error, size_t error_size)
 {
     char why[DB_ERROR_SIZE] = "";
-    struct database *database = calloc(1, sizeof *database);
-    if (!database) {
-        snprintf(error, error_size, "memory is short");
-        return NULL;
-    }
+    struct database *database = memory_new(1, sizeof *database);
     if (!data_dir_path(directory, "tacet.db", database->path, sizeof database->path)) {
         snprintf(error, error_size, "the name of the data directory is too long");
         goto cleanup;
     }
     struct db_settings settings = {.location = database->path, .cache_kib = CACHE_KIB};
-    database->store = db_store_new(&db_driver_sqlite, &settings);
-    if (!database->store) {
-        snprintf(error, error_size, "memory is short");
-        goto cleanup;
-    }
+    database->store = memory_must(db_store_new(&db_driver_sqlite, &settings));
     struct db *db = database_connect(database, error, error_size);
     if (!db)
         goto cleanup;
@@ -99,14 +94,27 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
 
 bool database_sweep(struct db *db, char *error, size_t error_size)
 {
-    enum db_status swept = uploads_sweep(db);
-    enum db_status expired = swept == DB_OK ? jobs_expire_leases(db) : DB_OK;
-    bool good = swept == DB_OK && (expired == DB_OK || expired == DB_NONE);
-    if (!good)
-        snprintf(error, error_size, "%s of a former run cannot be swept (%d): %s",
-                 swept != DB_OK ? "uploads" : "leases", (int)(swept != DB_OK ? swept : expired),
-                 db_last_error(db));
-    return good;
+    const char *what = "uploads";
+    enum db_status status = uploads_sweep(db);
+    if (status == DB_OK) {
+        what = "leases";
+        status = jobs_expire_leases(db);
+    }
+    if (status == DB_OK || status == DB_NONE)
+        return true;
+    snprintf(error, error_size, "%s of a former run cannot be swept (%d): %s", what, (int)status,
+             db_last_error(db));
+    return false;
+}
+
+void database_stop_if_broken(const struct db *db)
+{
+    if (!db_broken(db))
+        return;
+    log_event(LOG_LEVEL_ERROR, "database-broken",
+              "why=\"%s\" note=\"a commit may or may not be on disk; stopping without answering\"",
+              db_last_error(db));
+    _exit(1);
 }
 
 void database_close(struct database *database)

@@ -28,6 +28,10 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
  * the holder of the directory's lock may call it. */
 bool database_sweep(struct db *db, char *error, size_t error_size);
 
+/* Ends the process without a word to clients when DB no longer knows whether a commit is on disk;
+ * the next start finds out. To be called after every commit and checkpoint. */
+void database_stop_if_broken(const struct db *db);
+
 /* Closes every connection. NULL is fine. */
 void database_close(struct database *database);
 

@@ -10,7 +10,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "memory/memory.h"
+#include "server/clock.h"
 
 #define STREAM_BYTES     8192
 #define TICK_MS          1000
@@ -96,9 +98,7 @@ static void tick_stream(struct events *events, struct event_stream *stream)
 
 static void sleep_a_tick(struct events *events)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += TICK_MS / 1000;
+    struct timespec until = clock_in_ms(TICK_MS);
     int status = 0;
     while (status == 0 && !events->stopping && !events->fresh)
         status = pthread_cond_timedwait(&events->changed, &events->lock, &until);
@@ -129,19 +129,13 @@ static void *events_run(void *context)
 
 struct events *events_start(struct app *app, struct db *db, struct metrics *metrics, unsigned limit)
 {
-    struct events *events = calloc(1, sizeof *events);
-    if (!events)
-        return NULL;
+    struct events *events = memory_new(1, sizeof *events);
     events->app = app;
     events->db = db;
     events->metrics = metrics;
     events->limit = limit;
     pthread_mutex_init(&events->lock, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&events->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_condition_init(&events->changed);
     if (pthread_create(&events->thread, NULL, events_run, events) != 0) {
         pthread_cond_destroy(&events->changed);
         pthread_mutex_destroy(&events->lock);
@@ -154,15 +148,12 @@ struct events *events_start(struct app *app, struct db *db, struct metrics *metr
 struct event_stream *events_open(struct events *events, struct api_events *source,
                                  struct event_hooks hooks)
 {
-    struct event_stream *stream = calloc(1, sizeof *stream);
-    if (!stream)
-        return NULL;
     pthread_mutex_lock(&events->lock);
     if (events->count >= events->limit || events->ending) {
         pthread_mutex_unlock(&events->lock);
-        free(stream);
         return NULL;
     }
+    struct event_stream *stream = memory_new(1, sizeof *stream);
     stream->hub = events;
     stream->source = *source;
     stream->hooks = hooks;

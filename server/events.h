@@ -12,7 +12,7 @@
 struct events;
 struct event_stream;
 
-/* Starts the thread, with DB for itself. At most LIMIT streams. NULL when short of memory. */
+/* Starts the thread, with DB for itself. At most LIMIT streams. NULL: no thread can be started. */
 struct events *events_start(struct app *app, struct db *db, struct metrics *metrics,
                             unsigned limit);
 

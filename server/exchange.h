@@ -12,15 +12,11 @@
 #include <stdint.h>
 
 #include "api/api.h"
+#include "memory/buffer.h"
 #include "server/body_pipe.h"
 
 #define EXCHANGE_HEADER_BYTES 8192 /* names and values of one request */
 #define EXCHANGE_URI_BYTES    8192
-
-/* What an exchange holds without asking for memory: as much as a usual request needs. */
-#define EXCHANGE_OWN_URI_BYTES    256
-#define EXCHANGE_OWN_HEADER_BYTES 512
-#define EXCHANGE_OWN_BODY_BYTES   1024
 
 enum exchange_stage {                /* only the socket thread looks at it */
                       STAGE_NEW,     /* the headers were not looked at yet */
@@ -32,9 +28,6 @@ enum exchange_stage {                /* only the socket thread looks at it */
                       STAGE_STREAM, /* stream: the body flows through the pipe */
                       STAGE_WAITING, /* suspended, or about to be resumed: a lane makes the reply */
 };
-
-struct exchange_shelf;
-struct lane;
 
 struct exchange {
     struct api_request request;
@@ -60,41 +53,26 @@ struct exchange {
     int64_t started_us; /* of the monotonic clock; moved on by the time we held it up */
     int64_t begun_us;   /* never moved */
     int64_t suspended_us;
-    unsigned char *body; /* OWN_BODY, or allocated */
-    size_t body_capacity;
-    atomic_uint_fast64_t *body_account; /* sum of all bodies in memory */
+    struct buffer body;
+    atomic_uint_fast64_t *body_account; /* what all bodies take in memory */
     char method[24];
-    char *uri;              /* OWN_URI, or allocated; and so on */
-    size_t header_text;     /* bytes of names and values with their NULs */
-    size_t header_bytes;    /* of HEADERS */
-    size_t header_room;     /* what HEADERS has room for */
-    unsigned char *headers; /* both sizes, name NUL value NUL, again and again */
-
-    /* from here on nothing is cleared between requests */
-    char own_uri[EXCHANGE_OWN_URI_BYTES];
-    unsigned char own_headers[EXCHANGE_OWN_HEADER_BYTES];
-    unsigned char own_body[EXCHANGE_OWN_BODY_BYTES];
+    char *uri;             /* owned */
+    struct buffer headers; /* name NUL value NUL, again and again */
 };
 
-/* Exchanges that nobody needs, for use again: they are too large for the allocator's fast paths.
- * The socket thread's own, without a lock. NULL: memory is short. */
-struct exchange_shelf *exchange_shelf_new(void);
-/* NULL is fine. */
-void exchange_shelf_free(struct exchange_shelf *shelf);
+/* A new exchange for URI ("/v1/x?y", also "http://host/v1/x?y"), held once, its request id empty.
+ */
+struct exchange *exchange_new(const char *uri);
 
-/* A new exchange for URI ("/v1/x?y", also "http://host/v1/x?y"), held once, its request id empty;
- * NULL when memory is short. SHELF may be NULL. */
-struct exchange *exchange_new(struct exchange_shelf *shelf, const char *uri);
 /* The socket thread holds it once more, for a lane, before another thread can see it. */
 void exchange_hold(struct exchange *exchange);
-void exchange_let_go(struct exchange *exchange);
-/* Lets go on the shelf's thread: if nobody else holds it, its memory stays there. */
-void exchange_put_back(struct exchange_shelf *shelf, struct exchange *exchange);
 
-/* Keeps a header; the sizes are without NULs. False: they are more than EXCHANGE_HEADER_BYTES, or
- * memory is short. */
-bool exchange_add_header(struct exchange *exchange, const char *name, size_t name_size,
-                         const char *value, size_t value_size);
+/* Lets go of it; the last one frees it. */
+void exchange_let_go(struct exchange *exchange);
+
+/* Keeps a header. False: all headers together are more than EXCHANGE_HEADER_BYTES. */
+bool exchange_add_header(struct exchange *exchange, const char *name, const char *value);
+
 /* The first header of that name, whatever its case; NULL when absent. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
@@ -106,15 +84,12 @@ bool exchange_read_framing(struct exchange *exchange);
  * ourselves does not count. */
 bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s);
 
-/* Adds to the body in memory. False: memory is short, or all bodies together pass MOST_OF_ALL. */
+/* Adds to the body in memory. False: all bodies together would take more than MOST_OF_ALL. */
 bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,
                        uint64_t most_of_all);
 
 /* The lane has filled exchange->reply: lets the connection go on and lets go of the exchange. The
- * caller touches it no more. A small reply's text is then the exchange's (reply.static_body). */
+ * caller touches it no more. */
 void exchange_finish(struct exchange *exchange);
-
-/* Microseconds of the monotonic clock. */
-int64_t exchange_now_us(void);
 
 #endif

@@ -262,8 +262,8 @@ static bool value_follows(const struct flag *flag, int argc, char **argv, int i)
 {
     if (flag->kind == FLAG_SWITCH || i + 1 >= argc)
         return false;
-    return strncmp(argv[i + 1], flag->kind == FLAG_BARE_TEXT ? "-" : "--",
-                   flag->kind == FLAG_BARE_TEXT ? 1 : 2) != 0;
+    const char *next = argv[i + 1];
+    return flag->kind == FLAG_BARE_TEXT ? next[0] != '-' : strncmp(next, "--", 2) != 0;
 }
 
 /* A flag without a value: false where it needs one. */
@@ -377,19 +377,19 @@ static void print_columns(FILE *out, const char *head, const char *text)
 
 static void print_row(const struct flag *flag, FILE *out)
 {
-    char head[NAME_SIZE], text[400], name[NAME_SIZE], range[64] = "";
-    bool told = flag->fallback && flag->fallback[0] != '\0';
+    char head[NAME_SIZE], text[400], name[NAME_SIZE];
     snprintf(head, sizeof head, "--%s %s", flag->name, flag->value);
-    snprintf(text, sizeof text, "%s%s%s%s", flag->meaning, told ? " (default " : "",
-             told ? flag->fallback : "", told ? ")" : "");
+    snprintf(text, sizeof text, "%s", flag->meaning);
+    if (flag->fallback && flag->fallback[0] != '\0')
+        snprintf(text, sizeof text, "%s (default %s)", flag->meaning, flag->fallback);
     print_columns(out, head, text);
     if (!(flag->traits & FLAG_ENVIRONMENT))
         return;
     variable_name(flag, name);
+    snprintf(text, sizeof text, "%s", name);
     if (flag->kind == FLAG_COUNT || flag->kind == FLAG_BYTES)
-        snprintf(range, sizeof range, ", %" PRIu64 " to %" PRIu64, flag->range.least,
+        snprintf(text, sizeof text, "%s, %" PRIu64 " to %" PRIu64, name, flag->range.least,
                  flag->range.most);
-    snprintf(text, sizeof text, "%s%s", name, range);
     print_columns(out, "", text);
 }
 

@@ -11,31 +11,33 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "memory/memory.h"
+
 #define HELPER_NICENESS 10
 
 /* On the stack of who called helpers_run, which stays until nobody works on it. */
-struct task {
+struct helpers_task {
     void (*work)(void *what, uint32_t i);
     void *what;
     uint32_t count, taken, ended; /* items */
-    struct task *next;
+    struct helpers_task *next;
 };
 
 struct helpers {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a task came, an item ended, or the end */
-    struct task *tasks;     /* those with items left to take */
+    pthread_cond_t changed;     /* a task came, an item ended, or the end */
+    struct helpers_task *tasks; /* those with items left to take */
     bool stopping;
     unsigned count;
     pthread_t threads[];
 };
 
 /* Takes the next item of TASK and does it. The lock is held before and after, not during. */
-static void do_item(struct helpers *helpers, struct task *task)
+static void helpers_do_item(struct helpers *helpers, struct helpers_task *task)
 {
     uint32_t item = task->taken++;
     if (task->taken == task->count) {
-        struct task **link = &helpers->tasks;
+        struct helpers_task **link = &helpers->tasks;
         while (*link != task)
             link = &(*link)->next;
         *link = task->next;
@@ -48,22 +50,21 @@ static void do_item(struct helpers *helpers, struct task *task)
         pthread_cond_broadcast(&helpers->changed);
 }
 
-/* As the job workers: requests are answered first. */
-static void lower_priority(void)
+void helpers_lower_priority(void)
 {
     struct sched_param none = {0};
     sched_setscheduler(0, SCHED_BATCH, &none);
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), HELPER_NICENESS);
 }
 
-static void *help(void *context)
+static void *helper_run(void *context)
 {
     struct helpers *helpers = context;
-    lower_priority();
+    helpers_lower_priority();
     pthread_mutex_lock(&helpers->lock);
     while (!helpers->stopping)
         if (helpers->tasks)
-            do_item(helpers, helpers->tasks);
+            helpers_do_item(helpers, helpers->tasks);
         else
             pthread_cond_wait(&helpers->changed, &helpers->lock);
     pthread_mutex_unlock(&helpers->lock);
@@ -72,13 +73,11 @@ static void *help(void *context)
 
 struct helpers *helpers_start(unsigned count)
 {
-    struct helpers *helpers = calloc(1, sizeof *helpers + count * sizeof helpers->threads[0]);
-    if (!helpers)
-        return NULL;
+    struct helpers *helpers = memory_new(1, sizeof *helpers + count * sizeof helpers->threads[0]);
     pthread_mutex_init(&helpers->lock, NULL);
     pthread_cond_init(&helpers->changed, NULL);
     while (helpers->count < count &&
-           pthread_create(&helpers->threads[helpers->count], NULL, help, helpers) == 0)
+           pthread_create(&helpers->threads[helpers->count], NULL, helper_run, helpers) == 0)
         helpers->count++;
     return helpers;
 }
@@ -88,16 +87,16 @@ void helpers_run(struct helpers *helpers, void (*work)(void *what, uint32_t i), 
 {
     if (count == 0)
         return;
-    struct task task = {.work = work, .what = what, .count = count};
+    struct helpers_task task = {.work = work, .what = what, .count = count};
     pthread_mutex_lock(&helpers->lock);
     assert(!helpers->stopping);
-    struct task **link = &helpers->tasks;
+    struct helpers_task **link = &helpers->tasks;
     while (*link)
         link = &(*link)->next;
     *link = &task;
     pthread_cond_broadcast(&helpers->changed);
     while (task.taken < task.count)
-        do_item(helpers, &task);
+        helpers_do_item(helpers, &task);
     while (task.ended < task.count)
         pthread_cond_wait(&helpers->changed, &helpers->lock);
     pthread_mutex_unlock(&helpers->lock);

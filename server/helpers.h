@@ -8,9 +8,12 @@
 
 struct helpers;
 
-/* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives. NULL:
- * no memory. */
+/* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives. */
 struct helpers *helpers_start(unsigned count);
+
+/* Makes the calling thread nice, and a batch thread to the scheduler: requests are answered first.
+ */
+void helpers_lower_priority(void);
 
 /* Calls work(what, i) for every i below COUNT, each once, in any order, on the calling thread and
  * on free helpers, and returns when all have ended. Several threads may call at the same time. */

@@ -25,6 +25,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory/memory.h"
+#include "server/clock.h"
 #include "server/exchange.h"
 #include "server/httpd_reply.h"
 #include "server/request_log.h"
@@ -37,8 +39,8 @@
 
 /* The answer is a problem and no lane is needed for it. It goes out now, or after the rest of the
  * body; NOW is for clients with whom we do not agree where the body ends. */
-static enum MHD_Result refuse(struct httpd *httpd, struct exchange *exchange, bool now,
-                              const char *slug, const char *detail)
+static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchange, bool now,
+                                    const char *slug, const char *detail)
 {
     uint64_t most = exchange->route.max_body_bytes + DISCARD_BYTES;
     bool hopeless = exchange->announced != UINT64_MAX && exchange->announced > most;
@@ -62,12 +64,11 @@ static void note_overload(struct httpd *httpd)
 /* ---- headers */
 
 static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                   size_t name_size, const char *value, size_t value_size)
+                                   const char *value)
 {
     (void)kind;
     struct exchange *exchange = context;
-    exchange->headers_lost =
-        !exchange_add_header(exchange, name, name_size, value ? value : "", value_size);
+    exchange->headers_lost = !exchange_add_header(exchange, name, value ? value : "");
     return exchange->headers_lost ? MHD_NO : MHD_YES;
 }
 
@@ -75,37 +76,20 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
 {
     struct lane *lane = httpd->settings.uploads;
     struct body_pipe_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
-    exchange->pipe = body_pipe_new(hooks);
-    if (!exchange->pipe || !lane_reserve(lane)) {
-        body_pipe_free(exchange->pipe);
-        exchange->pipe = NULL;
+    if (!lane_reserve(lane)) {
         note_overload(httpd);
-        return refuse(httpd, exchange, false, "overloaded",
-                      "As many uploads as allowed are under way; come again soon.");
+        return httpd_refuse(httpd, exchange, false, "overloaded",
+                            "As many uploads as allowed are under way; come again soon.");
     }
     metrics_add(httpd->settings.metrics, METRICS_UPLOADS, 1);
+    exchange->pipe = body_pipe_new(hooks);
     exchange->request.reader.context = exchange->pipe;
     exchange->stage = STAGE_HELD;
-    exchange->suspended_us = exchange_now_us();
+    exchange->suspended_us = clock_now_us();
     body_pipe_hold(exchange->pipe);
     exchange_hold(exchange);
     lane_push(lane, exchange);
     return MHD_YES;
-}
-
-static struct api_route_info find_route(struct httpd *httpd, const struct api_request *request)
-{
-    struct last_route *last = &httpd->last;
-    if (strcmp(last->path, request->path) == 0 && strcmp(last->method, request->method) == 0)
-        return last->info;
-    struct api_route_info info = api_route(httpd->settings.app, request->method, request->path);
-    size_t method_size = strlen(request->method) + 1, path_size = strlen(request->path) + 1;
-    if (method_size <= sizeof last->method && path_size <= sizeof last->path) {
-        memcpy(last->method, request->method, method_size);
-        memcpy(last->path, request->path, path_size);
-        last->info = info;
-    }
-    return info;
 }
 
 /* Only the socket thread counts them. */
@@ -115,8 +99,8 @@ static void count_in_flight(struct httpd *httpd, int change)
     metrics_set(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, (int64_t)before + change);
 }
 
-static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
-                             struct MHD_Connection *connection, const char *method)
+static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *exchange,
+                                     struct MHD_Connection *connection, const char *method)
 {
     struct api_request *request = &exchange->request;
     exchange->connection = connection;
@@ -126,22 +110,24 @@ static enum MHD_Result begin(struct httpd *httpd, struct exchange *exchange,
     count_in_flight(httpd, 1);
     strncpy(exchange->method, method, sizeof exchange->method - 1);
     request->method = exchange->method;
-    exchange->route = find_route(httpd, request);
+    exchange->route = api_route(httpd->settings.app, request->method, request->path);
     request->route = exchange->route.route;
 
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, keep_header, exchange);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, exchange);
     if (!exchange_read_framing(exchange))
-        return refuse(httpd, exchange, true, "bad-request",
-                      "Content-Length and Transfer-Encoding do not say where the body ends.");
+        return httpd_refuse(httpd, exchange, true, "bad-request",
+                            "Content-Length and Transfer-Encoding do not say where the body ends.");
     if (atomic_load(&httpd->draining))
-        return refuse(httpd, exchange, false, "shutting-down", "The server is shutting down.");
+        return httpd_refuse(httpd, exchange, false, "shutting-down",
+                            "The server is shutting down.");
     if (strlen(request->path) + strlen(request->query) > EXCHANGE_URI_BYTES)
-        return refuse(httpd, exchange, false, "uri-too-long", "The address is over 8 KiB.");
+        return httpd_refuse(httpd, exchange, false, "uri-too-long", "The address is over 8 KiB.");
     if (exchange->headers_lost)
-        return refuse(httpd, exchange, false, "headers-too-large", "The headers are over 8 KiB.");
+        return httpd_refuse(httpd, exchange, false, "headers-too-large",
+                            "The headers are over 8 KiB.");
     if (exchange->announced != UINT64_MAX && exchange->announced > exchange->route.max_body_bytes)
-        return refuse(httpd, exchange, false, "body-too-large",
-                      "The body is larger than this call allows.");
+        return httpd_refuse(httpd, exchange, false, "body-too-large",
+                            "The body is larger than this call allows.");
     if (exchange->route.lane == API_LANE_STREAM)
         return start_upload(httpd, exchange);
     exchange->stage = STAGE_BODY;
@@ -177,7 +163,7 @@ static enum MHD_Result take_streamed(struct exchange *exchange, const char *byte
     exchange->received += taken;
     *size -= taken;
     if (*size > 0)
-        exchange->suspended_us = exchange_now_us();
+        exchange->suspended_us = clock_now_us();
     return MHD_YES;
 }
 
@@ -196,16 +182,16 @@ static enum MHD_Result take_body(struct httpd *httpd, struct exchange *exchange,
         return exchange->received <= limit + DISCARD_BYTES ? MHD_YES : MHD_NO;
     exchange->expects_continue = false; /* it is sending */
     if (exchange->received > limit)
-        return refuse(httpd, exchange, false, "body-too-large",
-                      "The body is larger than this call allows.");
+        return httpd_refuse(httpd, exchange, false, "body-too-large",
+                            "The body is larger than this call allows.");
     if (exchange_add_body(exchange, bytes, arrived, httpd->settings.max_buffered_bytes))
         return MHD_YES;
     note_overload(httpd);
-    return refuse(httpd, exchange, false, "overloaded", OVERLOADED);
+    return httpd_refuse(httpd, exchange, false, "overloaded", OVERLOADED);
 }
 
 /* The body is complete in memory: to its lane. */
-static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
+static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *exchange)
 {
     struct httpd_settings *settings = &httpd->settings;
     if (exchange->route.lane == API_LANE_INLINE) {
@@ -239,7 +225,7 @@ static enum MHD_Result dispatch(struct httpd *httpd, struct exchange *exchange)
 static enum MHD_Result end_of_body(struct httpd *httpd, struct exchange *exchange)
 {
     if (exchange->stage == STAGE_BODY)
-        return dispatch(httpd, exchange);
+        return dispatch_request(httpd, exchange);
     if (!exchange->pipe || body_pipe_end(exchange->pipe))
         return httpd_send_reply(httpd, exchange);
     exchange->stage = STAGE_WAITING;
@@ -256,15 +242,13 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     struct exchange *exchange = *request_context;
     (void)url;
     (void)version;
-    if (!exchange)
-        return MHD_NO; /* memory was short */
     if (exchange->suspended_us != 0) {
-        exchange->started_us += exchange_now_us() - exchange->suspended_us;
+        exchange->started_us += clock_now_us() - exchange->suspended_us;
         exchange->suspended_us = 0;
     }
     switch (exchange->stage) {
     case STAGE_NEW:
-        return begin(httpd, exchange, connection, method);
+        return begin_request(httpd, exchange, connection, method);
     case STAGE_HELD:
         return after_hold(httpd, exchange);
     case STAGE_WAITING:
@@ -281,10 +265,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void *on_request_line(void *context, const char *uri, struct MHD_Connection *connection)
 {
     struct httpd *httpd = context;
-    struct exchange *exchange = exchange_new(httpd->shelf, uri);
+    struct exchange *exchange = exchange_new(uri);
     (void)connection;
-    if (exchange)
-        request_id_make(&httpd->ids, exchange->request.request_id);
+    request_id_make(&httpd->ids, exchange->request.request_id);
     return exchange;
 }
 
@@ -304,7 +287,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     }
     if (exchange->counted)
         count_in_flight(httpd, -1);
-    exchange_put_back(httpd->shelf, exchange);
+    exchange_let_go(exchange);
 }
 
 /* Paths stay as they were sent: the api decodes them. */
@@ -320,13 +303,8 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 struct httpd *httpd_start(const struct httpd_settings *settings, int listen_socket, char *error,
                           size_t error_size)
 {
-    struct httpd *httpd = calloc(1, sizeof *httpd);
-    if (!httpd) {
-        snprintf(error, error_size, "memory is short");
-        return NULL;
-    }
+    struct httpd *httpd = memory_new(1, sizeof *httpd);
     httpd->settings = *settings;
-    httpd->shelf = exchange_shelf_new(); /* without it, memory is asked for each time */
     httpd->log.every = settings->access_log;
     bool tls = settings->tls_cert != NULL;
     struct MHD_OptionItem tls_options[] = {
@@ -379,6 +357,5 @@ void httpd_free(struct httpd *httpd)
 {
     if (!httpd)
         return;
-    exchange_shelf_free(httpd->shelf);
     free(httpd);
 }

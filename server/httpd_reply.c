@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "server/clock.h"
+
 #define EVENT_BLOCK_BYTES 8192
 
 void httpd_suspend(void *connection)
@@ -67,7 +69,7 @@ void httpd_fill_problem(struct httpd *httpd, struct exchange *exchange, const ch
 static void note_reply(struct httpd *httpd, const struct exchange *exchange)
 {
     const struct httpd_settings *settings = &httpd->settings;
-    int64_t now_us = exchange_now_us();
+    int64_t now_us = clock_now_us();
     int64_t us = now_us - exchange->begun_us;
     int status = exchange->reply.status;
     metrics_request(settings->metrics, exchange->route.pattern, status, us > 0 ? (uint64_t)us : 0);

@@ -10,26 +10,20 @@
 #include "server/request_id.h"
 #include "server/request_log.h"
 
-/* Clients ask for one thing again and again: the request before and where it went. */
-struct last_route {
-    char method[24], path[160];
-    struct api_route_info info;
-};
-
 struct httpd {
     struct httpd_settings settings;
     struct MHD_Daemon *daemon;
     atomic_bool draining;
     atomic_uint in_flight;
     atomic_uint_fast64_t buffered_bytes;
-    struct exchange_shelf *shelf;
     struct request_log log; /* the socket thread's, until httpd_stop has ended it */
-    struct last_route last; /* the socket thread's */
     struct request_ids ids; /* the socket thread's */
 };
 
-/* Of an MHD_Connection. */
+/* Suspends an MHD_Connection. */
 void httpd_suspend(void *connection);
+
+/* Resumes it. */
 void httpd_resume(void *connection);
 
 /* Makes the exchange's reply the problem SLUG, in place of whatever it was. */

@@ -4,10 +4,6 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* Below this many a lot is as large as it can be. */
-#define LOT_MIN    8
-#define CROWD_UNIT 64u
-
 void lane_init(struct lane *lane, unsigned limit)
 {
     *lane = (struct lane){.limit = limit};
@@ -74,50 +70,21 @@ static struct exchange *unlink_oldest(struct lane *lane, unsigned most, unsigned
     return first;
 }
 
-/* The lock is held. */
-static unsigned lot(const struct lane *lane, unsigned most)
-{
-    unsigned half = lane->crowd / (2 * CROWD_UNIT);
-    half = half > LOT_MIN ? half : LOT_MIN;
-    return most < half ? most : half;
-}
-
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count)
 {
     assert(most > 0);
     pthread_mutex_lock(&lane->lock);
     while (!lane->oldest && !lane->stopping)
         pthread_cond_wait(&lane->arrived, &lane->lock);
-    struct exchange *list = unlink_oldest(lane, lot(lane, most), out_count);
+    struct exchange *list = unlink_oldest(lane, most, out_count);
     pthread_mutex_unlock(&lane->lock);
     return list;
-}
-
-struct exchange *lane_take_more(struct lane *lane, unsigned held, unsigned most,
-                                unsigned *out_count)
-{
-    pthread_mutex_lock(&lane->lock);
-    unsigned whole = lot(lane, most);
-    struct exchange *list = unlink_oldest(lane, whole > held ? whole - held : 0, out_count);
-    pthread_mutex_unlock(&lane->lock);
-    return list;
-}
-
-/* Larger at once, smaller slowly: a lot that was small by chance is no sign. The lock is held. */
-static void follow_crowd(struct lane *lane)
-{
-    unsigned now = lane->in_hand * CROWD_UNIT;
-    if (now >= lane->crowd)
-        lane->crowd = now;
-    else
-        lane->crowd -= (lane->crowd - now) / CROWD_UNIT;
 }
 
 void lane_release(struct lane *lane, unsigned count)
 {
     pthread_mutex_lock(&lane->lock);
     assert(lane->in_hand >= count);
-    follow_crowd(lane);
     lane->in_hand -= count;
     pthread_mutex_unlock(&lane->lock);
 }

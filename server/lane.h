@@ -15,31 +15,32 @@ struct lane {
     struct exchange *oldest, *newest;
     unsigned in_hand; /* reserved, queued or being served */
     unsigned limit;   /* of in_hand */
-    unsigned crowd;   /* how many were in hand lately when some were released, in 64ths */
     bool stopping;
 };
 
+/* An empty lane of LIMIT places. */
 void lane_init(struct lane *lane, unsigned limit);
-void lane_destroy(struct lane *lane); /* it is empty */
+
+/* Frees what lane_init made; the lane is empty. */
+void lane_destroy(struct lane *lane);
 
 /* Takes a place; false when there is none. Then exactly one lane_push. */
 bool lane_reserve(struct lane *lane);
+
 /* The same for what can be done elsewhere, too: it may take half of the places, so that a flood of
  * it refuses nobody who can go nowhere else. Of a single place that is none. */
 bool lane_reserve_spare(struct lane *lane);
+
 /* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */
 void lane_push(struct lane *lane, struct exchange *exchange);
+
 /* Blocks until there is something; gives at most MOST of the oldest as a list, their number in
- * *out_count. NULL when the lane is stopping and empty. Of more than 8 it gives at most
- * half of those who were in hand together lately: two such lots in turns, one on its way while the
- * other is served, get more done than a single one. */
+ * *out_count. NULL when the lane is stopping and empty. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count);
-/* For a taker who has HELD and could serve more with them: what has come since, as far as lane_take
- * would have given it. Does not block; NULL: nothing. */
-struct exchange *lane_take_more(struct lane *lane, unsigned held, unsigned most,
-                                unsigned *out_count);
+
 /* COUNT places are free again. */
 void lane_release(struct lane *lane, unsigned count);
+
 /* What is queued is still served; then lane_take gives NULL. */
 void lane_stop(struct lane *lane);
 

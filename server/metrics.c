@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 #define ROUTES_MAX   128
 #define BUCKET_COUNT 10
 
@@ -49,7 +51,7 @@ static const struct {
 
 struct metrics *metrics_new(void)
 {
-    return calloc(1, sizeof(struct metrics));
+    return memory_new(1, sizeof(struct metrics));
 }
 
 void metrics_free(struct metrics *metrics)
@@ -116,7 +118,8 @@ struct text {
     bool full;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct text *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void metrics_say(struct text *text, const char *format,
+                                                              ...)
 {
     if (text->full)
         return;
@@ -130,7 +133,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *text, const c
         text->used += (size_t)n;
 }
 
-static void say_statuses(struct text *text, struct route_counters *row, const char *pattern)
+static void metrics_say_statuses(struct text *text, struct route_counters *row, const char *pattern)
 {
     for (size_t s = 0; s <= STATUS_COUNT; s++) {
         uint64_t count = atomic_load_explicit(&row->statuses[s], memory_order_relaxed);
@@ -139,27 +142,29 @@ static void say_statuses(struct text *text, struct route_counters *row, const ch
         char status[8] = "other";
         if (s < STATUS_COUNT)
             snprintf(status, sizeof status, "%d", STATUSES[s]);
-        say(text, "tacet_requests_total{route=\"%s\",status=\"%s\"} %" PRIu64 "\n", pattern, status,
-            count);
+        metrics_say(text, "tacet_requests_total{route=\"%s\",status=\"%s\"} %" PRIu64 "\n", pattern,
+                    status, count);
     }
 }
 
-static void say_durations(struct text *text, struct route_counters *row, const char *pattern)
+static void metrics_say_durations(struct text *text, struct route_counters *row,
+                                  const char *pattern)
 {
     uint64_t sum = 0;
     for (size_t b = 0; b < BUCKET_COUNT; b++) {
         sum += atomic_load_explicit(&row->buckets[b], memory_order_relaxed);
         if (b < BUCKET_COUNT - 1)
-            say(text, "tacet_request_seconds_bucket{route=\"%s\",le=\"%g\"} %" PRIu64 "\n", pattern,
-                (double)BUCKETS[b] / 1e6, sum);
+            metrics_say(text, "tacet_request_seconds_bucket{route=\"%s\",le=\"%g\"} %" PRIu64 "\n",
+                        pattern, (double)BUCKETS[b] / 1e6, sum);
         else
-            say(text, "tacet_request_seconds_bucket{route=\"%s\",le=\"+Inf\"} %" PRIu64 "\n",
-                pattern, sum);
+            metrics_say(text,
+                        "tacet_request_seconds_bucket{route=\"%s\",le=\"+Inf\"} %" PRIu64 "\n",
+                        pattern, sum);
     }
     uint64_t microseconds = atomic_load_explicit(&row->microseconds, memory_order_relaxed);
-    say(text, "tacet_request_seconds_sum{route=\"%s\"} %.6f\n", pattern,
-        (double)microseconds / 1e6);
-    say(text, "tacet_request_seconds_count{route=\"%s\"} %" PRIu64 "\n", pattern, sum);
+    metrics_say(text, "tacet_request_seconds_sum{route=\"%s\"} %.6f\n", pattern,
+                (double)microseconds / 1e6);
+    metrics_say(text, "tacet_request_seconds_count{route=\"%s\"} %" PRIu64 "\n", pattern, sum);
 }
 
 size_t metrics_write(void *context, char *buffer, size_t size)
@@ -169,19 +174,19 @@ size_t metrics_write(void *context, char *buffer, size_t size)
     if (size == 0)
         return 0;
     for (int v = 0; v < METRICS_VALUE_COUNT; v++)
-        say(&text, "# HELP tacet_%s %s\n# TYPE tacet_%s %s\ntacet_%s %" PRId64 "\n", VALUES[v].name,
-            VALUES[v].help, VALUES[v].name, VALUES[v].type, VALUES[v].name,
-            metrics_get(metrics, (enum metrics_value)v));
+        metrics_say(&text, "# HELP tacet_%s %s\n# TYPE tacet_%s %s\ntacet_%s %" PRId64 "\n",
+                    VALUES[v].name, VALUES[v].help, VALUES[v].name, VALUES[v].type, VALUES[v].name,
+                    metrics_get(metrics, (enum metrics_value)v));
     for (int pass = 0; pass < 2; pass++) {
-        say(&text, pass == 0 ? "# TYPE tacet_requests_total counter\n"
-                             : "# TYPE tacet_request_seconds histogram\n");
+        metrics_say(&text, pass == 0 ? "# TYPE tacet_requests_total counter\n"
+                                     : "# TYPE tacet_request_seconds histogram\n");
         for (size_t i = 0; i < ROUTES_MAX; i++) {
             struct route_counters *row = &metrics->routes[i];
             const char *pattern = atomic_load_explicit(&row->pattern, memory_order_acquire);
             if (pattern && pass == 0)
-                say_statuses(&text, row, pattern);
+                metrics_say_statuses(&text, row, pattern);
             else if (pattern)
-                say_durations(&text, row, pattern);
+                metrics_say_durations(&text, row, pattern);
         }
     }
     buffer[text.used] = '\0';

@@ -21,16 +21,22 @@ enum metrics_value { /* a new one is a name here and a row in metrics.c */
                      METRICS_BATCH_RETRIES,
                      METRICS_BATCH_FAILURES,
                      METRICS_OVERLOADED,
-                     METRICS_VALUE_COUNT
+                     METRICS_VALUE_COUNT,
 };
 
-/* NULL when memory is short. */
+/* All counters at 0. */
 struct metrics *metrics_new(void);
+
+/* NULL is fine. */
 void metrics_free(struct metrics *metrics);
 
+/* Adds AMOUNT, which may be negative. */
 void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amount);
+
 /* For a value that one thread alone keeps. */
 void metrics_set(struct metrics *metrics, enum metrics_value value, int64_t amount);
+
+/* The value now. */
 int64_t metrics_get(const struct metrics *metrics, enum metrics_value value);
 
 /* One answered request. PATTERN is static text of the route table, NULL when no route matched. */

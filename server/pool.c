@@ -3,10 +3,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "server/log.h"
-#include "storage/db/db.h"
+#include "memory/memory.h"
+#include "server/database.h"
 
 struct pool_thread {
     pthread_t thread;
@@ -29,11 +28,7 @@ static void *pool_run(void *context)
     struct exchange *exchange;
     while ((exchange = lane_take(&pool->lane, 1, &count))) {
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
-        if (db_broken(self->db)) {
-            /* As in the committer: whether the commit is durable is unknown. */
-            log_event(LOG_LEVEL_ERROR, "database-broken", "why=\"%s\"", db_last_error(self->db));
-            _exit(1);
-        }
+        database_stop_if_broken(self->db);
         lane_release(&pool->lane, 1);
         exchange_finish(exchange);
     }
@@ -52,9 +47,7 @@ static void end_threads(struct pool *pool)
 struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit)
 {
     assert(count > 0 && limit > 0);
-    struct pool *pool = calloc(1, sizeof *pool + count * sizeof pool->threads[0]);
-    if (!pool)
-        return NULL;
+    struct pool *pool = memory_new(1, sizeof *pool + count * sizeof pool->threads[0]);
     pool->app = app;
     lane_init(&pool->lane, limit);
     for (; pool->count < count; pool->count++) {

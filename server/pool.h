@@ -10,7 +10,7 @@
 struct pool;
 
 /* Starts COUNT threads, the i-th with DBS[i] (the array is copied, the connections stay the
- * caller's). At most LIMIT requests wait or run. NULL when memory or threads are short. */
+ * caller's). At most LIMIT requests wait or run. NULL: no thread can be started. */
 struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit);
 
 /* Where to reserve and push. */

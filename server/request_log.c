@@ -24,7 +24,7 @@ static void say_left_out(const char *kind, uint64_t count)
         log_event(LOG_LEVEL_WARN, "requests-left-out", "status=%s count=%" PRIu64, kind, count);
 }
 
-static bool wanted(struct request_log *log, const struct exchange *exchange, int64_t now_us)
+static bool line_wanted(struct request_log *log, const struct exchange *exchange, int64_t now_us)
 {
     int status = exchange->reply.status;
     if (log->every)
@@ -40,12 +40,12 @@ static bool wanted(struct request_log *log, const struct exchange *exchange, int
 
 void request_log_reply(struct request_log *log, const struct exchange *exchange, int64_t now_us)
 {
-    const char *pattern = exchange->route.pattern;
-    if (!wanted(log, exchange, now_us))
+    const char *pattern = exchange->route.pattern ? exchange->route.pattern : "-";
+    if (!line_wanted(log, exchange, now_us))
         return;
-    log_event(exchange->reply.status < 500 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "request",
-              "method=%s route=%s status=%d request_id=%s bytes=%zu us=%" PRId64,
-              known_method(exchange->method), pattern ? pattern : "-", exchange->reply.status,
+    enum log_level level = exchange->reply.status < 500 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN;
+    log_event(level, "request", "method=%s route=%s status=%d request_id=%s bytes=%zu us=%" PRId64,
+              known_method(exchange->method), pattern, exchange->reply.status,
               exchange->request.request_id, exchange->reply.body_size, now_us - exchange->begun_us);
 }
 

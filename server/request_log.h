@@ -15,7 +15,7 @@ struct request_log {
     struct log_meter failures; /* 5xx */
 };
 
-/* The reply of EXCHANGE leaves at NOW_US (exchange_now_us). Writes method, route pattern, status,
+/* The reply of EXCHANGE leaves at NOW_US (clock_now_us). Writes method, route pattern, status,
  * request id, bytes and microseconds: for every request when log->every; else for a status of 400
  * and more, up to LOG_METER_LINES a second of each hundred, and then how many were left out. What
  * a browser asks for beside the API (/favicon.ico) and is not there gets no line. Never a path's

@@ -5,22 +5,21 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "memory/memory.h"
+#include "server/clock.h"
+#include "server/database.h"
 #include "server/log.h"
 #include "storage/db/db.h"
 #include "storage/uploads.h"
 
 #define IDLE_MS          500
 #define FAILURE_PAUSE_MS 2000
-#define WORKER_NICENESS  10
 
 struct worker {
     pthread_t thread;
@@ -42,14 +41,6 @@ struct runner {
     struct worker workers[];
 };
 
-/* Requests are answered first: a job's thread is nice, and a batch thread to the scheduler. */
-static void lower_priority(void)
-{
-    struct sched_param none = {0};
-    sched_setscheduler(0, SCHED_BATCH, &none);
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WORKER_NICENESS);
-}
-
 static bool stop_requested(void *context)
 {
     struct runner *runner = context;
@@ -69,35 +60,16 @@ static void share_out(void *context, void (*work)(void *what, uint32_t i), void 
     helpers_run(runner->helpers, work, what, count);
 }
 
-static struct timespec in_ms(long ms)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_nsec += ms % 1000 * 1000000;
-    at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
-}
-
 /* Sleeps for MS or until there was a wake since *seen, or a stop. */
 static void sleep_until_woken(struct runner *runner, unsigned *seen, long ms)
 {
-    struct timespec until = in_ms(ms);
+    struct timespec until = clock_in_ms(ms);
     int status = 0;
     pthread_mutex_lock(&runner->lock);
     while (status == 0 && runner->wakes == *seen && !atomic_load(&runner->stopping))
         status = pthread_cond_timedwait(&runner->changed, &runner->lock, &until);
     *seen = runner->wakes;
     pthread_mutex_unlock(&runner->lock);
-}
-
-/* Whether a commit is durable is unknown: as in the committer, the process ends at once. */
-static void stop_if_broken(const struct db *db)
-{
-    if (!db_broken(db))
-        return;
-    log_event(LOG_LEVEL_ERROR, "database-broken", "why=\"%s\"", db_last_error(db));
-    _exit(1);
 }
 
 static enum api_job_turn take_turn(struct worker *self)
@@ -112,7 +84,7 @@ static enum api_job_turn take_turn(struct worker *self)
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, -1);
-    stop_if_broken(self->db);
+    database_stop_if_broken(self->db);
     if (turn == API_JOB_FAILED_STORAGE)
         log_event(LOG_LEVEL_ERROR, "job-storage-failed", "why=\"%s\" %s", db_last_error(self->db),
                   note);
@@ -139,11 +111,11 @@ static void *worker_run(void *context)
     struct worker *self = context;
     struct runner *runner = self->runner;
     unsigned seen = 0;
-    lower_priority();
+    helpers_lower_priority();
     while (!atomic_load(&runner->stopping)) {
         enum api_job_turn turn = take_turn(self);
         bool more = purge_some(self);
-        stop_if_broken(self->db);
+        database_stop_if_broken(self->db);
         if (turn == API_JOB_NONE && !more)
             sleep_until_woken(runner, &seen, IDLE_MS);
         else if (turn == API_JOB_FAILED_STORAGE)
@@ -160,19 +132,13 @@ struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned cou
                             struct helpers *helpers, struct metrics *metrics)
 {
     assert(count > 0);
-    struct runner *runner = calloc(1, sizeof *runner + count * sizeof runner->workers[0]);
-    if (!runner)
-        return NULL;
+    struct runner *runner = memory_new(1, sizeof *runner + count * sizeof runner->workers[0]);
     runner->app = app;
     runner->helpers = helpers;
     runner->metrics = metrics;
     atomic_init(&runner->stopping, false);
     pthread_mutex_init(&runner->lock, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&runner->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_condition_init(&runner->changed);
     for (; runner->count < count; runner->count++) {
         struct worker *self = &runner->workers[runner->count];
         self->runner = runner;
@@ -206,7 +172,7 @@ void runner_ask_to_stop(struct runner *runner)
 
 bool runner_wait(struct runner *runner, unsigned timeout_s)
 {
-    struct timespec until = in_ms((long)timeout_s * 1000);
+    struct timespec until = clock_in_ms((long)timeout_s * 1000);
     int status = 0;
     pthread_mutex_lock(&runner->lock);
     while (runner->running > 0 && status == 0)

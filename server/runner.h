@@ -11,8 +11,8 @@
 
 struct runner;
 
-/* Starts COUNT workers, the i-th with DBS[i] (the array is copied), who may use HELPERS. NULL when
- * memory or threads are short. */
+/* Starts COUNT workers, the i-th with DBS[i] (the array is copied), who may use HELPERS. NULL: no
+ * thread can be started. */
 struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned count,
                             struct helpers *helpers, struct metrics *metrics);
 

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "memory/memory.h"
 #include "server/clock.h"
 #include "server/committer.h"
 #include "server/data_dir.h"
 #include "server/database.h"
 #include "server/events.h"
-#include "server/exchange.h"
 #include "server/helpers.h"
 #include "server/httpd.h"
 #include "server/listen.h"
@@ -49,12 +49,12 @@ struct server {
     atomic_bool draining;
 };
 
-struct trouble { /* where a start-up step says what went wrong */
+struct server_trouble { /* where a start-up step says what went wrong */
     char *text;
     size_t size;
 };
 
-static bool ready(void *context, const char **why_not)
+static bool server_ready(void *context, const char **why_not)
 {
     struct server *server = context;
     *why_not = NULL;
@@ -83,11 +83,11 @@ static void raise_descriptor_limit(void)
     }
 }
 
-static char *read_pem(const char *path, struct trouble trouble)
+static char *read_pem(const char *path, struct server_trouble trouble)
 {
     FILE *file = fopen(path, "re");
-    char *text = file ? calloc(1, PEM_BYTES_MAX + 1) : NULL;
-    size_t n = text ? fread(text, 1, PEM_BYTES_MAX + 1, file) : 0;
+    char *text = memory_new(1, PEM_BYTES_MAX + 2);
+    size_t n = file ? fread(text, 1, PEM_BYTES_MAX + 1, file) : 0;
     if (file)
         fclose(file);
     if (n == 0 || n > PEM_BYTES_MAX) {
@@ -98,7 +98,7 @@ static char *read_pem(const char *path, struct trouble trouble)
     return text;
 }
 
-static bool read_tls(struct server *server, struct trouble trouble)
+static bool read_tls(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
     if (config->tls_cert[0] == '\0')
@@ -110,10 +110,10 @@ static bool read_tls(struct server *server, struct trouble trouble)
     return server->tls_key != NULL;
 }
 
-static bool open_database(struct server *server, struct trouble trouble)
+static bool open_database(struct server *server, struct server_trouble trouble)
 {
     unsigned long long entries = 0;
-    int64_t begun = exchange_now_us();
+    int64_t begun = clock_now_us();
     bool is_new = database_is_new(server->config->data);
     if (is_new && !data_dir_make_signing_seed(server->config->data, trouble.text, trouble.size))
         return false;
@@ -128,11 +128,11 @@ static bool open_database(struct server *server, struct trouble trouble)
         log_event(LOG_LEVEL_INFO, "new-service", "note=\"%.500s is new: an empty service\"",
                   server->config->data);
     log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
-              (exchange_now_us() - begun) / 1000);
+              (clock_now_us() - begun) / 1000);
     return true;
 }
 
-static bool open_app(struct server *server, struct trouble trouble)
+static bool open_app(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
     struct api_settings settings = {
@@ -147,7 +147,7 @@ static bool open_app(struct server *server, struct trouble trouble)
         .worlds = server->worlds,
         .metrics = metrics_write,
         .metrics_context = server->metrics,
-        .ready = ready,
+        .ready = server_ready,
         .ready_context = server,
     };
     if (!data_dir_signing_seed(config->data, settings.signing_seed, trouble.text, trouble.size))
@@ -155,12 +155,12 @@ static bool open_app(struct server *server, struct trouble trouble)
     server->app = api_open(&settings);
     sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
     if (!server->app)
-        snprintf(trouble.text, trouble.size, "memory or randomness is short");
+        snprintf(trouble.text, trouble.size, "the system gives no randomness");
     return server->app != NULL;
 }
 
 static bool connect_many(struct server *server, struct db **out, unsigned count,
-                         struct trouble trouble)
+                         struct server_trouble trouble)
 {
     for (unsigned i = 0; i < count; i++) {
         out[i] = database_connect(server->database, trouble.text, trouble.size);
@@ -170,23 +170,31 @@ static bool connect_many(struct server *server, struct db **out, unsigned count,
     return true;
 }
 
-static unsigned worker_count(const struct config *config)
+/* At most THREADS_MAX. */
+static unsigned core_count(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1)
+        return 1;
+    return cores > THREADS_MAX ? THREADS_MAX : (unsigned)cores;
+}
+
+static unsigned worker_count(const struct config *config)
+{
     if (config->workers > 0)
         return (unsigned)config->workers;
-    return cores <= 2 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (unsigned)cores - 1;
+    unsigned cores = core_count();
+    return cores > 1 ? cores - 1 : 1;
 }
 
 /* Of the cores that have no worker. */
 static unsigned helper_count(unsigned workers)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    cores = cores > THREADS_MAX ? THREADS_MAX : cores;
-    return cores > (long)workers ? (unsigned)(cores - (long)workers) : 0;
+    unsigned cores = core_count();
+    return cores > workers ? cores - workers : 0;
 }
 
-static bool start_lanes(struct server *server, struct trouble trouble)
+static bool start_lanes(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
     struct app *app = server->app;
@@ -200,7 +208,7 @@ static bool start_lanes(struct server *server, struct trouble trouble)
     server->committer =
         committer_start(app, single[0], single[2], server->metrics, queue, (unsigned)config->batch);
     if (!server->committer) {
-        snprintf(trouble.text, trouble.size, "memory or threads are short");
+        snprintf(trouble.text, trouble.size, "no more threads can be started");
         return false;
     }
     server->events = events_start(app, single[1], server->metrics, (unsigned)config->event_streams);
@@ -213,15 +221,14 @@ static bool start_lanes(struct server *server, struct trouble trouble)
     if (!connect_many(server, many, workers, trouble))
         return false;
     server->helpers = helpers_start(helper_count(workers));
-    if (server->helpers)
-        server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
+    server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
     bool started = server->events && server->pool && server->uploads && server->runner;
     if (!started)
-        snprintf(trouble.text, trouble.size, "memory or threads are short");
+        snprintf(trouble.text, trouble.size, "no more threads can be started");
     return started;
 }
 
-static bool start_httpd(struct server *server, struct trouble trouble)
+static bool start_httpd(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
     struct httpd_settings settings = {
@@ -240,7 +247,7 @@ static bool start_httpd(struct server *server, struct trouble trouble)
         .idle_timeout_s = (unsigned)config->idle_timeout_s,
         .body_timeout_s = (unsigned)config->body_timeout_s,
         .max_buffered_bytes = config->max_buffered_bytes,
-        .access_log = config->access_log != 0,
+        .access_log = config->access_log,
     };
     server->httpd = httpd_start(&settings, server->listening.handle, trouble.text, trouble.size);
     if (!server->httpd)
@@ -254,22 +261,16 @@ static bool start_httpd(struct server *server, struct trouble trouble)
 struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size)
 {
-    struct trouble trouble = {error, error_size};
-    struct server *server = calloc(1, sizeof *server);
-    if (!server) {
-        snprintf(error, error_size, "memory is short");
-        return NULL;
-    }
+    struct server_trouble trouble = {error, error_size};
+    struct server *server = memory_new(1, sizeof *server);
     server->config = config;
     server->worlds = worlds;
     server->lock = server->listening.handle = -1;
     server->metrics = metrics_new();
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
-    if (!server->metrics)
-        snprintf(error, error_size, "memory is short");
     /* What may fail and leaves no trace comes before the directory is made. */
-    if (server->metrics && read_tls(server, trouble) &&
+    if (read_tls(server, trouble) &&
         listen_open(config->listen, &server->listening, error, error_size) &&
         data_dir_make(config->data, error, error_size) &&
         data_dir_lock(config->data, &server->lock, error, error_size) &&

@@ -21,26 +21,25 @@ struct service {
     sem_t answered;
 };
 
-/* SQLite's driver, whose next commit fails as told; DB_OK: it does not. Set before a request is
+/* SQLite's driver, whose second commit fails as told; DB_OK: it does not. Set before a request is
  * handed over, looked at by the committer's thread after that. */
 static struct db_driver failing;
 static enum db_status failure;
+static unsigned commits;
 
 static enum db_status commit(void *connection, struct db_fault *fault)
 {
-    enum db_status status = failure;
-    failure = DB_OK;
+    enum db_status status = ++commits == 2 ? failure : DB_OK;
     if (status == DB_OK)
         return db_driver_sqlite.commit(connection, fault);
     db_driver_sqlite.rollback(connection);
     return status;
 }
 
-/* A request that brings another while it is being served: when its first header is looked for. */
+/* A request that brings others while it is being served: when its first header is looked for. */
 struct bringer {
-    struct exchange *exchange, *brought; /* NULL: nobody any more */
+    struct exchange *exchange, *brought[2]; /* NULL: they were brought */
     struct lane *lane;
-    bool late; /* not before a commit has failed */
 };
 
 static int64_t now_ms(void)
@@ -106,8 +105,7 @@ static void note_answer(void *answered)
 /* Nobody's request (there is no token): what it writes or does not is the route's word. */
 static struct exchange *request(struct service *service, const char *method, const char *path)
 {
-    struct exchange *exchange = exchange_new(NULL, path);
-    cr_assert_not_null(exchange);
+    struct exchange *exchange = exchange_new(path);
     strcpy(exchange->method, method);
     exchange->request.method = exchange->method;
     exchange->route = api_route(service->app, method, path);
@@ -127,25 +125,22 @@ static void hand_over(struct lane *lane, struct exchange *exchange)
 static const char *bring(void *context, const char *name)
 {
     struct bringer *bringer = context;
-    if (bringer->late && failure != DB_OK)
-        return exchange_header(bringer->exchange, name);
-    if (bringer->brought != NULL)
-        hand_over(bringer->lane, bringer->brought);
-    bringer->brought = NULL;
+    for (int i = 0; i < 2 && bringer->brought[i] != NULL; i++)
+        hand_over(bringer->lane, bringer->brought[i]);
+    bringer->brought[0] = NULL;
     return exchange_header(bringer->exchange, name);
 }
 
-/* Two requests, of which the second arrives while the first is served. */
+/* Two requests that wait while another is served. */
 struct scene {
     const char *first, *second; /* what they ask: METHOD /path */
     unsigned batch;             /* at most so many to a commit */
-    enum db_status failure;     /* of the first commit */
-    bool late;                  /* the second comes after that failure */
+    enum db_status failure;     /* of their first commit */
 };
 
 struct outcome {
-    int64_t batches, served, retries;
-    int first, second; /* their statuses */
+    int64_t batches, served, retries; /* with the one before them */
+    int first, second;                /* their statuses */
 };
 
 static struct exchange *asking(struct service *service, const char *what)
@@ -162,15 +157,17 @@ static struct outcome play(const struct scene *scene)
 {
     struct service service = {.store = NULL};
     open_service(&service, scene->batch);
+    struct exchange *before = asking(&service, "POST /v1/clients");
     struct exchange *first = asking(&service, scene->first);
     struct exchange *second = asking(&service, scene->second);
-    struct bringer bringer = {first, second, committer_lane(service.committer), scene->late};
-    first->request.header = bring;
-    first->request.header_context = &bringer;
+    struct bringer bringer = {before, {first, second}, committer_lane(service.committer)};
+    before->request.header = bring;
+    before->request.header_context = &bringer;
     failure = scene->failure;
-    hand_over(committer_lane(service.committer), first);
-    sem_wait(&service.answered);
-    sem_wait(&service.answered);
+    commits = 0;
+    hand_over(committer_lane(service.committer), before);
+    for (int i = 0; i < 3; i++)
+        sem_wait(&service.answered);
     struct outcome outcome = {
         .batches = metrics_get(service.metrics, METRICS_BATCHES),
         .served = metrics_get(service.metrics, METRICS_BATCHED_REQUESTS),
@@ -178,6 +175,7 @@ static struct outcome play(const struct scene *scene)
         .first = first->reply.status,
         .second = second->reply.status,
     };
+    exchange_let_go(before);
     exchange_let_go(first);
     exchange_let_go(second);
     close_service(&service);
@@ -187,57 +185,40 @@ static struct outcome play(const struct scene *scene)
 #define WRITER "POST /v1/clients"
 #define READER "GET /v1/datasets"
 
-Test(committer, who_comes_while_another_is_served_shares_its_commit)
+Test(committer, who_waits_while_another_is_served_shares_a_commit)
 {
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_OK, false});
-    cr_expect_eq(is.batches, 1);
-    cr_expect_eq(is.served, 2);
+    struct outcome is = play(&(struct scene){WRITER, READER, 16, DB_OK});
+    cr_expect_eq(is.batches, 2);
+    cr_expect_eq(is.served, 3);
     cr_expect_eq(is.first, 401);
     cr_expect_eq(is.second, 401);
 }
 
 Test(committer, no_batch_grows_past_its_limit)
 {
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 1, DB_OK, false});
-    cr_expect_eq(is.batches, 2);
-    cr_expect_eq(is.served, 2);
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 1, DB_OK});
+    cr_expect_eq(is.batches, 3);
+    cr_expect_eq(is.served, 3);
 }
 
-/* What only reads has begun a transaction in which nobody may write. */
-Test(committer, nobody_joins_those_who_only_read)
+Test(committer, a_batch_is_served_again_when_the_database_says_so)
 {
-    struct outcome is = play(&(struct scene){READER, WRITER, 16, DB_OK, false});
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_RETRY});
     cr_expect_eq(is.batches, 2);
-    cr_expect_eq(is.first, 401);
-    cr_expect_eq(is.second, 401);
-}
-
-Test(committer, who_joined_is_served_again_with_the_others)
-{
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_RETRY, false});
-    cr_expect_eq(is.batches, 1);
-    cr_expect_eq(is.served, 2);
+    cr_expect_eq(is.served, 3);
     cr_expect_eq(is.retries, 1);
     cr_expect_eq(is.first, 401);
     cr_expect_eq(is.second, 401);
 }
 
-Test(committer, nobody_joins_a_batch_that_has_failed)
+/* Whoever writes is told so; whoever only reads is served alone. */
+Test(committer, a_full_disk_is_told_to_those_who_write)
 {
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_RETRY, true});
+    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_FULL});
     cr_expect_eq(is.batches, 2);
-    cr_expect_eq(is.served, 2);
-    cr_expect_eq(is.retries, 1);
-}
-
-/* Whoever joined and writes is told so as well; whoever only reads is served alone. */
-Test(committer, who_joined_shares_a_full_disk)
-{
-    struct outcome is = play(&(struct scene){WRITER, WRITER, 16, DB_FULL, false});
-    cr_expect_eq(is.batches, 1);
     cr_expect_eq(is.first, 503);
     cr_expect_eq(is.second, 503);
-    is = play(&(struct scene){WRITER, READER, 16, DB_FULL, false});
+    is = play(&(struct scene){WRITER, READER, 16, DB_FULL});
     cr_expect_eq(is.first, 503);
     cr_expect_eq(is.second, 401);
 }
