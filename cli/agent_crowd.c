@@ -72,7 +72,7 @@ static double mean_recent(const struct crowd *crowd)
 }
 
 /* Counts an ended report. */
-static void note(struct crowd *crowd, enum agent_end end, double score, int64_t version)
+static void crowd_note(struct crowd *crowd, enum agent_end end, double score, int64_t version)
 {
     struct agent_crowd_report *report = crowd->report;
     const double success = crowd->plan->success;
@@ -94,7 +94,7 @@ static void note(struct crowd *crowd, enum agent_end end, double score, int64_t 
 }
 
 /* The first failure ends the crowd. */
-static void fail(struct crowd *crowd, const char *why)
+static void crowd_fail(struct crowd *crowd, const char *why)
 {
     pthread_mutex_lock(&crowd->lock);
     if (crowd->report->failure[0] == '\0')
@@ -103,7 +103,7 @@ static void fail(struct crowd *crowd, const char *why)
     pthread_mutex_unlock(&crowd->lock);
 }
 
-static struct http_out *open_door(struct crowd *crowd, const char *token)
+static struct http_out *crowd_open_door(struct crowd *crowd, const char *token)
 {
     const struct http_out_settings settings = {
         .base = crowd->plan->server, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
@@ -111,7 +111,7 @@ static struct http_out *open_door(struct crowd *crowd, const char *token)
     const char *problem = http_out_open(&settings, &out);
     if (!problem)
         return out;
-    fail(crowd, problem);
+    crowd_fail(crowd, problem);
     return NULL;
 }
 
@@ -125,7 +125,8 @@ static void draw_physics(const struct agent_crowd_plan *plan, struct rng *rng, d
 }
 
 /* All reports of one agent. */
-static void live(struct crowd *crowd, struct agent_room *room, const char *token, uint64_t number)
+static void live_one_agent(struct crowd *crowd, struct agent_room *room, const char *token,
+                           uint64_t number)
 {
     const struct agent_crowd_plan *plan = crowd->plan;
     struct rng rng;
@@ -133,7 +134,7 @@ static void live(struct crowd *crowd, struct agent_room *room, const char *token
     char why[PROBLEM_LINE_SIZE] = "";
     rng_seed(&rng, plan->seed, number);
     draw_physics(plan, &rng, physics);
-    struct http_out *out = open_door(crowd, token);
+    struct http_out *out = crowd_open_door(crowd, token);
     if (!out)
         return;
     enum agent_end end = AGENT_REPORTED;
@@ -143,9 +144,9 @@ static void live(struct crowd *crowd, struct agent_room *room, const char *token
         end =
             agent_report(out, &plan->task, room, physics, &rng, &score, &version, why, sizeof why);
         if (end == AGENT_FAILED)
-            fail(crowd, why);
+            crowd_fail(crowd, why);
         else
-            note(crowd, end, score, version);
+            crowd_note(crowd, end, score, version);
     }
     http_out_close(out);
 }
@@ -166,11 +167,11 @@ static void take_turns(struct crowd *crowd, struct agent_room *room, struct http
     uint64_t number;
     while (next_agent(crowd, &number))
         if (!admin)
-            live(crowd, room, crowd->plan->token, number);
+            live_one_agent(crowd, room, crowd->plan->token, number);
         else if (agent_crowd_make(admin, number, token, sizeof token, why, sizeof why))
-            live(crowd, room, token, number);
+            live_one_agent(crowd, room, token, number);
         else
-            fail(crowd, why);
+            crowd_fail(crowd, why);
     sodium_memzero(token, sizeof token);
 }
 
@@ -181,8 +182,8 @@ static void *thread_run(void *context)
     struct agent_room room;
     struct http_out *admin = NULL;
     if (!agent_room_init(&room, &plan->task))
-        fail(crowd, "memory is short");
-    else if (!plan->admin || (admin = open_door(crowd, plan->admin)))
+        crowd_fail(crowd, "the world does not open");
+    else if (!plan->admin || (admin = crowd_open_door(crowd, plan->admin)))
         take_turns(crowd, &room, admin);
     http_out_close(admin);
     agent_room_clear(&room, &plan->task);
@@ -201,7 +202,7 @@ void agent_crowd_run(const struct agent_crowd_plan *plan, struct agent_crowd_rep
            pthread_create(&threads[started], NULL, thread_run, &crowd) == 0)
         started++;
     if (started == 0)
-        fail(&crowd, "no thread can be started");
+        crowd_fail(&crowd, "no thread can be started");
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     progress_end(&crowd.progress, out->failure[0] == '\0');

@@ -12,17 +12,17 @@
 
 #include "algos/privacy/noise/noise_source.h"
 #include "cli/http_out.h"
+#include "memory/memory.h"
 
 bool agent_room_init(struct agent_room *room, const struct agent_task *task)
 {
     const struct agent_terms *terms = &task->terms;
     size_t count = actor_critic_count(&terms->net);
-    *room = (struct agent_room){.parameters = calloc(count, sizeof(float)),
-                                .gradient = calloc(count, sizeof(double)),
-                                .report = calloc(terms->scheme.report_length, sizeof(int64_t)),
+    *room = (struct agent_room){.parameters = memory_new(count, sizeof(float)),
+                                .gradient = memory_new(count, sizeof(double)),
+                                .report = memory_new(terms->scheme.report_length, sizeof(int64_t)),
                                 .world = env_open(task->env)};
-    return a3c_episode_init(&room->episode, &terms->net, task->max_steps) && room->parameters &&
-           room->gradient && room->report && room->world;
+    return a3c_episode_init(&room->episode, &terms->net, task->max_steps) && room->world;
 }
 
 void agent_room_clear(struct agent_room *room, const struct agent_task *task)
@@ -35,27 +35,27 @@ void agent_room_clear(struct agent_room *room, const struct agent_task *task)
     *room = (struct agent_room){0};
 }
 
-static enum agent_end failed(char *why, size_t size, const char *text)
+static enum agent_end report_failed(char *why, size_t size, const char *text)
 {
     snprintf(why, size, "%s", text);
     return AGENT_FAILED;
 }
 
 /* The present parameters into ROOM. */
-static enum agent_end fetch(struct http_out *out, const struct agent_task *task,
-                            struct agent_room *room, struct agent_parameters *at, char *why,
-                            size_t size)
+static enum agent_end fetch_parameters(struct http_out *out, const struct agent_task *task,
+                                       struct agent_room *room, struct agent_parameters *at,
+                                       char *why, size_t size)
 {
     char path[128];
     struct http_out_answer answer;
     snprintf(path, sizeof path, "/v1/aggregations/%s/parameters", task->aggregation);
     const struct http_out_call call = {.method = "GET", .path = path};
     if (http_out_do(out, &call, &answer) != HTTP_OUT_OK)
-        return failed(why, size, answer.problem.text);
+        return report_failed(why, size, answer.problem.text);
     const char *problem =
         agent_parameters_read(answer.body, answer.size, &task->terms, at, room->parameters);
     if (problem)
-        return failed(why, size, problem);
+        return report_failed(why, size, problem);
     return at->open && at->reports_left > 0 ? AGENT_REPORTED : AGENT_NOT_ASKED;
 }
 
@@ -77,7 +77,7 @@ static const char *make_report(const struct agent_task *task, struct agent_room 
     enum local_status status = terms->scheme.mechanism->randomise(
         &terms->scheme, at->seed, room->gradient, noise, room->report);
     noise_source_free(noise);
-    return status == LOCAL_OK ? NULL : "memory is short";
+    return status == LOCAL_OK ? NULL : "the report cannot be randomised";
 }
 
 static enum agent_end send_report(struct http_out *out, const struct agent_task *task,
@@ -87,9 +87,7 @@ static enum agent_end send_report(struct http_out *out, const struct agent_task 
     char path[128], key[33];
     unsigned char random[16];
     struct http_out_answer answer;
-    char *body = agent_submission_write(&task->terms.scheme, version, room->report);
-    if (!body)
-        return failed(why, size, "memory is short");
+    char *body = memory_must(agent_submission_write(&task->terms.scheme, version, room->report));
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(key, sizeof key, random, sizeof random);
     snprintf(path, sizeof path, "/v1/aggregations/%s/submissions", task->aggregation);
@@ -106,7 +104,7 @@ static enum agent_end send_report(struct http_out *out, const struct agent_task 
     if (strcmp(answer.problem.slug, "already-reported") == 0 ||
         strcmp(answer.problem.slug, "aggregation-closed") == 0)
         return AGENT_NOT_ASKED;
-    return failed(why, size, answer.problem.text);
+    return report_failed(why, size, answer.problem.text);
 }
 
 enum agent_end agent_report(struct http_out *out, const struct agent_task *task,
@@ -114,12 +112,12 @@ enum agent_end agent_report(struct http_out *out, const struct agent_task *task,
                             double *out_score, int64_t *out_version, char *why, size_t why_size)
 {
     struct agent_parameters at;
-    enum agent_end end = fetch(out, task, room, &at, why, why_size);
+    enum agent_end end = fetch_parameters(out, task, room, &at, why, why_size);
     if (end != AGENT_REPORTED)
         return end;
     const char *problem = make_report(task, room, &at, physics, rng);
     if (problem)
-        return failed(why, why_size, problem);
+        return report_failed(why, why_size, problem);
     *out_score = room->episode.score;
     return send_report(out, task, room, at.version, out_version, why, why_size);
 }

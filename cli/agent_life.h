@@ -27,8 +27,11 @@ struct agent_room {
     void *world;
     struct a3c_episode episode;
 };
-/* False: no memory, or the world does not open. Free with agent_room_clear, also after failure. */
+
+/* False: the world does not open. Free with agent_room_clear, also after failure. */
 bool agent_room_init(struct agent_room *room, const struct agent_task *task);
+
+/* Frees what it holds. */
 void agent_room_clear(struct agent_room *room, const struct agent_task *task);
 
 enum agent_end {

@@ -173,7 +173,7 @@ static int solve_for(const struct epsilon_options *options,
 
 /* ---- --events */
 
-static int read_events(const char *name, struct composition *out)
+static int read_event_file(const char *name, struct composition *out)
 {
     struct event events = {0};
     char fault[EVENT_TEXT_FAULT_SIZE], error[CLI_ERROR_SIZE];
@@ -215,7 +215,8 @@ static int answer_plan(const struct epsilon_options *options,
     if (status == 0)
         status = check_question(options);
     if (status == 0)
-        status = mechanism ? mechanism->plan(options, &plan) : read_events(options->events, &plan);
+        status =
+            mechanism ? mechanism->plan(options, &plan) : read_event_file(options->events, &plan);
     if (status == 0)
         status = price_plan(options, &plan, out);
     composition_clear(&plan);

@@ -22,6 +22,7 @@
 #include "cli/returns_file.h"
 #include "cli/returns_plot.h"
 #include "cli/returns_report.h"
+#include "memory/memory.h"
 
 #define RANDOM_EPISODES 400
 #define DEFAULT_DELTA   1e-5
@@ -43,19 +44,32 @@ struct run {
 
 /* ---- the report */
 
-static int write_picture(const struct expert_options *options, const struct returns_report *report,
-                         const double *sorted)
+/* Ends the writing of PATH; FAILED: something of it was not written. */
+static int close_report(FILE *out, const char *path)
 {
-    FILE *out = fopen(options->plot, "w");
-    if (!out)
-        return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", options->plot,
-                            strerror(errno));
-    returns_plot(report, sorted, out);
     bool whole = !ferror(out);
     if (fclose(out) == 0 && whole)
         return 0;
-    return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", options->plot,
-                        strerror(errno));
+    return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+/* NULL after one line. */
+static FILE *open_report(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    if (!out)
+        cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path, strerror(errno));
+    return out;
+}
+
+static int write_picture(const struct expert_options *options, const struct returns_report *report,
+                         const double *sorted)
+{
+    FILE *out = open_report(options->plot);
+    if (!out)
+        return CLI_FAILED;
+    returns_plot(report, sorted, out);
+    return close_report(out, options->plot);
 }
 
 static int write_numbers(const struct expert_options *options, const struct returns_report *report)
@@ -65,20 +79,15 @@ static int write_numbers(const struct expert_options *options, const struct retu
         returns_report_text(report, stderr);
         return 0;
     }
-    size_t length = strlen(path);
-    bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
-    FILE *out = fopen(path, "w");
+    FILE *out = open_report(path);
     if (!out)
-        return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path,
-                            strerror(errno));
-    if (json)
+        return CLI_FAILED;
+    size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".json") == 0)
         returns_report_json(report, out);
     else
         returns_report_text(report, out);
-    bool whole = !ferror(out);
-    if (fclose(out) == 0 && whole)
-        return 0;
-    return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path, strerror(errno));
+    return close_report(out, path);
 }
 
 /* Reports and plots as the flags say. RETURNS is sorted. */
@@ -91,7 +100,7 @@ static int report_on(const struct run *run, double *returns, size_t count)
         return 0;
     if (!returns_of_random(request->env, request->max_steps, RANDOM_EPISODES, request->seed,
                            &random))
-        return cli_complain(&expert_flags, CLI_FAILED, "out of memory");
+        return cli_complain(&expert_flags, CLI_FAILED, "the world cannot be played");
     returns_report_make(returns, count, random, &report);
     report.world = request->env->name;
     report.max_steps = request->max_steps;
@@ -115,23 +124,23 @@ static int report_on_file(const struct run *run)
 
 /* ---- beginning */
 
-/* Where the state goes; *out NULL: nowhere, because the output cannot be gone on with. */
-static bool find_state_path(const struct run *run, char **out)
+/* Where the state goes, the caller's to free; NULL: nowhere, because the output cannot be gone on
+ * with. */
+static char *find_state_path(const struct run *run)
 {
     const struct expert_options *o = &run->options;
     unsigned char hash[8];
     char hex[2 * sizeof hash + 1];
-    *out = NULL;
     if (o->state)
-        return (*out = strdup(o->state)) != NULL;
+        return memory_copy_text(o->state);
     if (o->output && expert_output_is_regular(o->output))
-        return asprintf(out, "%s.state", o->output) >= 0;
+        return memory_format("%s.state", o->output);
     if (o->output || !o->upload)
-        return true;
+        return NULL;
     crypto_generichash(hash, sizeof hash, (const unsigned char *)run->flags, strlen(run->flags),
                        NULL, 0);
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    return asprintf(out, "tacet-experts-%s.state", hex) >= 0;
+    return memory_format("tacet-experts-%s.state", hex);
 }
 
 static void show_waiting(void *context, const char *why, double seconds)
@@ -197,12 +206,10 @@ static int open_files(struct run *run)
     return status;
 }
 
-static int begin(struct run *run)
+static int begin_run(struct run *run)
 {
     run->flags = expert_flags_line(&run->options);
-    if (!run->flags || !find_state_path(run, &run->state_path))
-        return cli_complain(&expert_flags, CLI_FAILED, "out of memory");
-    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): end() frees both texts
+    run->state_path = find_state_path(run);
     enum expert_state_status status = expert_state_open(&run->state, run->state_path, run->flags);
     if (status != EXPERT_STATE_OK)
         return cli_complain(&expert_flags,
@@ -228,7 +235,7 @@ static bool write_file(struct expert_output *file, enum inflate_encoding encodin
 }
 
 /* One setting's experts to everywhere they go; only then are they finished. */
-static int deliver(struct run *run, const struct expert_text *text)
+static int deliver_setting(struct run *run, const struct expert_text *text)
 {
     struct expert_output *lines = &run->files[TRAJECTORIES], *policies = &run->files[POLICIES];
     enum inflate_encoding encoding =
@@ -247,17 +254,17 @@ static int deliver(struct run *run, const struct expert_text *text)
     return 0;
 }
 
-static int work(struct run *run)
+static int work_through(struct run *run)
 {
     struct expert_text text;
     const char *failure = NULL;
     int status = 0;
     struct expert_crew *crew = expert_crew_start(&run->request, (unsigned)run->options.threads);
     if (!crew)
-        return cli_complain(&expert_flags, CLI_FAILED, "cannot start a thread: out of memory");
+        return cli_complain(&expert_flags, CLI_FAILED, "no thread can be started");
     progress_begin(&run->progress, "experts", run->request.experts, run->state.experts);
     while (status == 0 && expert_crew_take(crew, &text, &failure)) {
-        status = deliver(run, &text);
+        status = deliver_setting(run, &text);
         expert_text_clear(&text);
         progress_show(&run->progress, run->state.experts);
     }
@@ -266,7 +273,7 @@ static int work(struct run *run)
     return failure ? cli_complain(&expert_flags, CLI_FAILED, "%s", failure) : status;
 }
 
-static int finish(struct run *run)
+static int finish_run(struct run *run)
 {
     for (int f = 0; f < EXPERT_STATE_FILES; f++)
         if (!expert_output_close(&run->files[f]))
@@ -281,7 +288,7 @@ static int finish(struct run *run)
 
 /* A run that failed before it had anything to keep leaves no state behind; the dataset is found
  * again by its key. */
-static void end(struct run *run, int status)
+static void end_run(struct run *run, int status)
 {
     bool begun = run->state.settings > 0;
     for (int f = 0; f < EXPERT_STATE_FILES; f++)
@@ -307,17 +314,17 @@ static void say_how_to_go_on(int number)
 
 static int make_experts(struct run *run)
 {
-    int status = begin(run);
+    int status = begin_run(run);
     if (status == 0 && run->state_path) {
         const struct sigaction once = {.sa_handler = say_how_to_go_on,
                                        .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
         sigaction(SIGINT, &once, NULL);
     }
     if (status == 0)
-        status = work(run);
+        status = work_through(run);
     if (status == 0)
-        status = finish(run);
-    end(run, status);
+        status = finish_run(run);
+    end_run(run, status);
     return status;
 }
 

@@ -94,9 +94,9 @@ static void print_file(const char *name, const struct replay_file *file,
                        const struct replay_result *results, const double *tolerance)
 {
     const struct replay_world *world = file->world;
-    printf("%s: %s, played from %s, errors up to %g", name, world->env->name,
-           world->from_start ? "the start" : "each recorded state",
-           tolerance ? *tolerance : world->tolerance);
+    const char *from = world->from_start ? "the start" : "each recorded state";
+    double most = tolerance ? *tolerance : world->tolerance;
+    printf("%s: %s, played from %s, errors up to %g", name, world->env->name, from, most);
     if (world->tolerance_at && !tolerance)
         printf(" at first and %g in the end", world->tolerance_at(SIZE_MAX));
     printf(" (%s)\n", world->error_meaning);

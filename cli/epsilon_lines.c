@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void add(struct epsilon_lines *lines, struct epsilon_line line)
+static void add_line(struct epsilon_lines *lines, struct epsilon_line line)
 {
     assert(lines->count < EPSILON_LINES_MAX);
     if (isfinite(line.value))
@@ -17,27 +17,27 @@ static void add(struct epsilon_lines *lines, struct epsilon_line line)
 void epsilon_lines_number(struct epsilon_lines *lines, const char *name, double value,
                           const char *meaning)
 {
-    add(lines, (struct epsilon_line){.name = name, .value = value, .meaning = meaning});
+    add_line(lines, (struct epsilon_line){.name = name, .value = value, .meaning = meaning});
 }
 
 void epsilon_lines_upper(struct epsilon_lines *lines, const char *name, double value,
                          const char *meaning)
 {
-    add(lines,
-        (struct epsilon_line){.name = name, .value = value, .meaning = meaning, .toward = 1});
+    add_line(lines,
+             (struct epsilon_line){.name = name, .value = value, .meaning = meaning, .toward = 1});
 }
 
 void epsilon_lines_lower(struct epsilon_lines *lines, const char *name, double value,
                          const char *meaning)
 {
-    add(lines,
-        (struct epsilon_line){.name = name, .value = value, .meaning = meaning, .toward = -1});
+    add_line(lines,
+             (struct epsilon_line){.name = name, .value = value, .meaning = meaning, .toward = -1});
 }
 
 void epsilon_lines_text(struct epsilon_lines *lines, const char *name, const char *text,
                         const char *meaning)
 {
-    add(lines, (struct epsilon_line){.name = name, .text = text, .meaning = meaning});
+    add_line(lines, (struct epsilon_line){.name = name, .text = text, .meaning = meaning});
 }
 
 /* The fewest digits that read back as the same double. */
@@ -69,7 +69,7 @@ static void print_json(const struct epsilon_lines *lines)
 }
 
 /* Six digits, on LINE's side of its value. */
-static void shorten(const struct epsilon_line *line, char out[32])
+static void shorten_value(const struct epsilon_line *line, char out[32])
 {
     double value = line->value;
     bool whole = value == floor(value) && fabs(value) < 1e15;
@@ -86,7 +86,7 @@ static void print_lines(const struct epsilon_lines *lines)
     for (unsigned i = 0; i < lines->count; i++) {
         const struct epsilon_line *line = &lines->line[i];
         char number[32];
-        shorten(line, number);
+        shorten_value(line, number);
         printf("%-17s %-13s %s\n", line->name, line->text ? line->text : number, line->meaning);
     }
 }

@@ -20,11 +20,16 @@ struct epsilon_lines {
 /* All texts are borrowed. A value that is not finite is left out. */
 void epsilon_lines_number(struct epsilon_lines *lines, const char *name, double value,
                           const char *meaning);
-/* A bound: when it is shortened it remains one. */
+
+/* An upper bound: when it is shortened it remains one. */
 void epsilon_lines_upper(struct epsilon_lines *lines, const char *name, double value,
                          const char *meaning);
+
+/* A lower bound, likewise. */
 void epsilon_lines_lower(struct epsilon_lines *lines, const char *name, double value,
                          const char *meaning);
+
+/* A word instead of a number. */
 void epsilon_lines_text(struct epsilon_lines *lines, const char *name, const char *text,
                         const char *meaning);
 

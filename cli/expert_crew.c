@@ -9,6 +9,7 @@
 
 #include "api/wire/deflate.h"
 #include "cli/expert_lines.h"
+#include "memory/memory.h"
 
 struct slot {
     bool full;
@@ -37,7 +38,7 @@ void expert_text_clear(struct expert_text *text)
     *text = (struct expert_text){0};
 }
 
-static const char out_of_memory[] = "out of memory";
+static const char not_written[] = "the text of the experts does not fit into memory";
 
 uint64_t expert_request_settings(const struct expert_request *request)
 {
@@ -65,7 +66,7 @@ static const char *write_expert(const struct expert_request *request, uint64_t e
             return "a trained policy is not finite";
         expert_lines_trajectory(lines, expert, &episode->trajectory, request->env->state_dim);
         if (ferror(lines))
-            return out_of_memory;
+            return not_written;
         sum += return_of(&episode->trajectory);
     }
     *out_return = sum / request->trajectories;
@@ -87,7 +88,7 @@ static const char *write_experts(const struct expert_request *request, uint64_t 
                                  struct policy *const policy[EXPERTS_PER_SETTING],
                                  struct expert_text *text)
 {
-    const char *failure = out_of_memory;
+    const char *failure = not_written;
     uint64_t first = setting * EXPERTS_PER_SETTING;
     FILE *policies = NULL;
     struct expert_episode episode = {0};
@@ -108,20 +109,20 @@ static const char *write_experts(const struct expert_request *request, uint64_t 
 cleanup:
     expert_episode_clear(&episode);
     if (!close_stream(lines) && !failure)
-        failure = out_of_memory;
+        failure = not_written;
     if (!close_stream(policies) && !failure)
-        failure = out_of_memory;
+        failure = not_written;
     return failure;
 }
 
-static const char *compress(const struct expert_request *request, struct expert_text *text)
+static const char *compress_text(const struct expert_request *request, struct expert_text *text)
 {
     char *smaller = NULL;
     if (request->encoding == INFLATE_IDENTITY)
         return NULL;
     if (!deflate_bytes(request->encoding, text->trajectories, text->trajectories_size, &smaller,
                        &text->trajectories_size))
-        return out_of_memory;
+        return not_written;
     free(text->trajectories);
     text->trajectories = smaller;
     return NULL;
@@ -134,11 +135,11 @@ static const char *make_setting(const struct expert_request *request, uint64_t s
     uint64_t left = request->experts - setting * EXPERTS_PER_SETTING;
     text->experts = left < EXPERTS_PER_SETTING ? left : EXPERTS_PER_SETTING;
     if (!experts_train(request->population, request->select, request->seed, setting, NULL, policy))
-        return "a training run diverged at once, or out of memory";
+        return "a training run diverged at once, or its networks do not fit into memory";
     const char *failure = write_experts(request, setting, policy, text);
     for (int k = 0; k < EXPERTS_PER_SETTING; k++)
         policy_free(policy[k]);
-    return failure ? failure : compress(request, text);
+    return failure ? failure : compress_text(request, text);
 }
 
 /* The setting to work on next; false: go home. */
@@ -155,7 +156,7 @@ static bool next_setting(struct expert_crew *crew, uint64_t *out_setting)
     return more;
 }
 
-static void *work(void *argument)
+static void *crew_run(void *argument)
 {
     struct expert_crew *crew = argument;
     uint64_t setting;
@@ -172,23 +173,17 @@ static void *work(void *argument)
 
 struct expert_crew *expert_crew_start(const struct expert_request *request, unsigned threads)
 {
-    struct expert_crew *crew = calloc(1, sizeof *crew);
-    if (!crew)
-        return NULL;
+    struct expert_crew *crew = memory_new(1, sizeof *crew);
     crew->request = *request;
     crew->settings = expert_request_settings(request);
     crew->next = crew->taken = request->first_setting;
     crew->slot_count = 2 * threads;
-    crew->slots = calloc(crew->slot_count, sizeof *crew->slots);
-    if (!crew->slots) {
-        free(crew);
-        return NULL;
-    }
+    crew->slots = memory_new(crew->slot_count, sizeof *crew->slots);
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->changed, NULL);
     while (crew->thread_count < threads &&
            request->first_setting + crew->thread_count < crew->settings &&
-           pthread_create(&crew->threads[crew->thread_count], NULL, work, crew) == 0)
+           pthread_create(&crew->threads[crew->thread_count], NULL, crew_run, crew) == 0)
         crew->thread_count++;
     if (crew->thread_count == 0 && request->first_setting < crew->settings) {
         expert_crew_stop(crew);

@@ -38,6 +38,8 @@ struct expert_text {
     char *policies; /* plain; NULL unless asked for */
     size_t policies_size;
 };
+
+/* Frees the text. */
 void expert_text_clear(struct expert_text *text);
 
 struct expert_crew;

@@ -216,7 +216,7 @@ static int check_together(struct expert_options *o)
     return status == 0 ? CLI_GO_ON : status;
 }
 
-static unsigned core_count(void)
+static unsigned usable_cores(void)
 {
     cpu_set_t cores;
     if (sched_getaffinity(0, sizeof cores, &cores) != 0)
@@ -231,7 +231,7 @@ int expert_flags_read(int argc, char **argv, struct expert_options *out)
 {
     struct flags_found found;
     *out = (struct expert_options){
-        .threads = core_count(), .compress = -1, .select = -1, .epsilon = NAN, .delta = NAN};
+        .threads = usable_cores(), .compress = -1, .select = -1, .epsilon = NAN, .delta = NAN};
     int status = cli_read_flags(&expert_flags, argc, argv, out, &found);
     return status == CLI_GO_ON ? check_together(out) : status;
 }

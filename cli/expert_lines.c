@@ -25,7 +25,7 @@ static void print_matrix(FILE *out, const float *rows, size_t count, size_t widt
     putc_unlocked(']', out);
 }
 
-static const char *truth(bool x)
+static const char *json_truth(bool x)
 {
     return x ? "true" : "false";
 }
@@ -40,8 +40,8 @@ void expert_lines_trajectory(FILE *out, uint64_t expert, const struct trajectory
         fprintf(out, t == 0 ? "%u" : ",%u", (unsigned)trajectory->actions[t]);
     fputs("],\"rewards\":", out);
     print_row(out, trajectory->rewards, trajectory->length);
-    fprintf(out, ",\"terminated\":%s,\"truncated\":%s}\n", truth(trajectory->terminated),
-            truth(trajectory->truncated));
+    fprintf(out, ",\"terminated\":%s,\"truncated\":%s}\n", json_truth(trajectory->terminated),
+            json_truth(trajectory->truncated));
 }
 
 static const char *output_name(enum policy_output output)

@@ -12,7 +12,7 @@
 
 #include "api/wire/deflate.h"
 
-static bool failed(struct expert_output *output)
+static bool output_failed(struct expert_output *output)
 {
     snprintf(output->error, sizeof output->error, "cannot write %s: %s", output->name,
              strerror(errno));
@@ -26,11 +26,11 @@ bool expert_output_is_regular(const char *path)
 }
 
 /* Cuts a regular file to KEEP bytes and goes to its end. */
-static bool cut(struct expert_output *output, uint64_t keep)
+static bool cut_output(struct expert_output *output, uint64_t keep)
 {
     struct stat facts;
     if (fstat(output->handle, &facts) != 0)
-        return failed(output);
+        return output_failed(output);
     output->regular = S_ISREG(facts.st_mode);
     if (!output->regular)
         return true;
@@ -44,7 +44,7 @@ static bool cut(struct expert_output *output, uint64_t keep)
     output->size = keep;
     return (ftruncate(output->handle, (off_t)keep) == 0 &&
             lseek(output->handle, 0, SEEK_END) >= 0) ||
-           failed(output);
+           output_failed(output);
 }
 
 bool expert_output_open(struct expert_output *output, const char *path, uint64_t keep)
@@ -55,8 +55,8 @@ bool expert_output_open(struct expert_output *output, const char *path, uint64_t
         return true; /* never cut: it may be a file that others append to */
     output->handle = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (output->handle < 0)
-        return failed(output);
-    return cut(output, keep);
+        return output_failed(output);
+    return cut_output(output, keep);
 }
 
 static bool write_bytes(struct expert_output *output, const char *bytes, size_t size)
@@ -66,12 +66,12 @@ static bool write_bytes(struct expert_output *output, const char *bytes, size_t 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed(output);
+            return output_failed(output);
         bytes += n;
         size -= (size_t)n;
         output->size += (uint64_t)n;
     }
-    return !output->regular || fdatasync(output->handle) == 0 || failed(output);
+    return !output->regular || fdatasync(output->handle) == 0 || output_failed(output);
 }
 
 bool expert_output_write(struct expert_output *output, enum inflate_encoding encoding,
@@ -83,7 +83,7 @@ bool expert_output_write(struct expert_output *output, enum inflate_encoding enc
         return write_bytes(output, bytes, size);
     if (!deflate_bytes(encoding, bytes, size, &smaller, &smaller_size)) {
         errno = ENOMEM;
-        return failed(output);
+        return output_failed(output);
     }
     bool written = write_bytes(output, smaller, smaller_size);
     free(smaller);
@@ -96,5 +96,5 @@ bool expert_output_close(struct expert_output *output)
     output->handle = -1;
     if (handle < 0 || handle == STDOUT_FILENO)
         return true;
-    return close(handle) == 0 || failed(output);
+    return close(handle) == 0 || output_failed(output);
 }

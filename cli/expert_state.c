@@ -23,12 +23,14 @@
 #include <unistd.h>
 
 #include "algos/online/experts.h"
+#include "memory/memory.h"
 
 #define FIRST_LINE "tacet experts 1"
 #define FILE_MAX   ((off_t)64 << 20)
+#define LINE_BYTES 16384 /* flags hold five paths */
 
 __attribute__((format(printf, 2, 3))) static enum expert_state_status
-failed(struct expert_state *state, const char *format, ...)
+state_failed(struct expert_state *state, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -37,30 +39,25 @@ failed(struct expert_state *state, const char *format, ...)
     return EXPERT_STATE_FAILED;
 }
 
-static enum expert_state_status damaged(struct expert_state *state)
+static enum expert_state_status state_damaged(struct expert_state *state)
 {
-    return failed(state, "%s is damaged: remove it to begin anew", state->path);
+    return state_failed(state, "%s is damaged: remove it to begin anew", state->path);
 }
 
 /* ---- reading */
 
-static bool keep_returns(struct expert_state *state, const double *returns, size_t count)
+static void keep_returns(struct expert_state *state, const double *returns, size_t count)
 {
     if (state->room - state->experts < count) {
-        size_t room = 2 * state->room + 64;
-        double *larger = reallocarray(state->returns, room, sizeof *larger);
-        if (!larger)
-            return false;
-        state->returns = larger;
-        state->room = room;
+        state->room = 2 * state->room + 64;
+        state->returns = memory_resize(state->returns, state->room, sizeof *returns);
     }
     memcpy(state->returns + state->experts, returns, count * sizeof *returns);
     state->experts += count;
-    return true;
 }
 
 /* The next word of *TEXT as a count. */
-static bool read_count(char **text, uint64_t *out)
+static bool read_state_count(char **text, uint64_t *out)
 {
     char *end = NULL;
     if (**text < '0' || **text > '9')
@@ -78,24 +75,25 @@ static enum expert_state_status read_done(struct expert_state *state, char *text
     double returns[EXPERTS_PER_SETTING];
     uint64_t settings = 0;
     size_t count = 0;
-    bool good = read_count(&text, &settings) && settings == state->settings + 1;
+    bool good = read_state_count(&text, &settings) && settings == state->settings + 1;
     for (int f = 0; f < EXPERT_STATE_FILES && good; f++) {
         uint64_t before = state->offset[f];
-        good = read_count(&text, &state->offset[f]) && state->offset[f] >= before;
+        good = read_state_count(&text, &state->offset[f]) && state->offset[f] >= before;
     }
     while (good && *text != '\0') {
         char *end = NULL;
         if (count == EXPERTS_PER_SETTING)
-            return damaged(state);
+            return state_damaged(state);
         returns[count] = strtod(text, &end);
         good = end != text && isfinite(returns[count]) && (*end == ' ' || *end == '\0');
         text = end + (*end == ' ');
         count++;
     }
     if (!good || count == 0)
-        return damaged(state);
+        return state_damaged(state);
     state->settings = settings;
-    return keep_returns(state, returns, count) ? EXPERT_STATE_OK : failed(state, "out of memory");
+    keep_returns(state, returns, count);
+    return EXPERT_STATE_OK;
 }
 
 /* Names the first word in which the flags differ. */
@@ -106,11 +104,12 @@ static enum expert_state_status other_flags(struct expert_state *state, const ch
     for (; theirs[same] == ours[same] && theirs[same] != '\0'; same++)
         if (theirs[same] == ' ')
             word = same + 1;
-    failed(state,
-           "%s is of a run with other flags (%.*s, now %.*s): repeat that run's flags, or remove "
-           "the file to begin anew",
-           state->path, (int)strcspn(theirs + word, " "), theirs + word,
-           (int)strcspn(ours + word, " "), ours + word);
+    state_failed(
+        state,
+        "%s is of a run with other flags (%.*s, now %.*s): repeat that run's flags, or remove "
+        "the file to begin anew",
+        state->path, (int)strcspn(theirs + word, " "), theirs + word,
+        (int)strcspn(ours + word, " "), ours + word);
     return EXPERT_STATE_OTHER_RUN;
 }
 
@@ -118,16 +117,16 @@ static enum expert_state_status read_line(struct expert_state *state, size_t num
                                           const char *flags)
 {
     if (number == 0)
-        return strcmp(line, FIRST_LINE) == 0 ? EXPERT_STATE_OK : damaged(state);
+        return strcmp(line, FIRST_LINE) == 0 ? EXPERT_STATE_OK : state_damaged(state);
     if (number == 1) {
         if (strncmp(line, "flags ", 6) != 0)
-            return damaged(state);
+            return state_damaged(state);
         return strcmp(line + 6, flags) == 0 ? EXPERT_STATE_OK : other_flags(state, line + 6, flags);
     }
     if (strncmp(line, "done ", 5) == 0)
         return read_done(state, line + 5);
     if (strncmp(line, "dataset ", 8) != 0 || strlen(line + 8) >= sizeof state->dataset)
-        return damaged(state);
+        return state_damaged(state);
     snprintf(state->dataset, sizeof state->dataset, "%s", line + 8);
     return EXPERT_STATE_OK;
 }
@@ -152,43 +151,38 @@ static enum expert_state_status read_lines(struct expert_state *state, char *tex
 /* ---- writing */
 
 /* Appends one line and waits until it is on disk. */
-__attribute__((format(printf, 2, 3))) static bool append(struct expert_state *state,
-                                                         const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool append_line(struct expert_state *state,
+                                                              const char *format, ...)
 {
     if (state->handle < 0)
         return true;
-    char *line = NULL;
+    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&line, format, arguments);
+    int length = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        failed(state, "out of memory");
-        return false;
-    }
-    bool good =
-        write(state->handle, line, (size_t)length) == length && fdatasync(state->handle) == 0;
+    errno = 0;
+    bool good = length > 0 && (size_t)length < sizeof line &&
+                write(state->handle, line, (size_t)length) == length &&
+                fdatasync(state->handle) == 0;
     if (!good)
-        failed(state, "cannot write %s: %s", state->path,
-               errno != 0 ? strerror(errno) : "the disk is full");
-    free(line);
+        state_failed(state, "cannot write %s: %s", state->path,
+                     errno != 0 ? strerror(errno) : "the disk is full");
     return good;
 }
 
-static enum expert_state_status read_file(struct expert_state *state, const char *flags)
+static enum expert_state_status read_state_file(struct expert_state *state, const char *flags)
 {
     struct stat facts;
     if (fstat(state->handle, &facts) != 0)
-        return failed(state, "cannot read %s: %s", state->path, strerror(errno));
+        return state_failed(state, "cannot read %s: %s", state->path, strerror(errno));
     if (!S_ISREG(facts.st_mode) || facts.st_size > FILE_MAX)
-        return damaged(state);
-    char *text = calloc(1, (size_t)facts.st_size + 1);
-    if (!text)
-        return failed(state, "out of memory");
+        return state_damaged(state);
+    char *text = memory_new(1, (size_t)facts.st_size + 1);
     size_t used = 0, lines = 0;
     enum expert_state_status status = EXPERT_STATE_OK;
     if (pread(state->handle, text, (size_t)facts.st_size, 0) != facts.st_size)
-        status = failed(state, "cannot read %s: %s", state->path, strerror(errno));
+        status = state_failed(state, "cannot read %s: %s", state->path, strerror(errno));
     else
         status = read_lines(state, text, flags, &used, &lines);
     free(text);
@@ -198,8 +192,8 @@ static enum expert_state_status read_file(struct expert_state *state, const char
     if (!state->resumed)
         used = 0; /* killed before it had begun */
     if (ftruncate(state->handle, (off_t)used) != 0)
-        return failed(state, "cannot write %s: %s", state->path, strerror(errno));
-    if (!state->resumed && !append(state, FIRST_LINE "\nflags %s\n", flags))
+        return state_failed(state, "cannot write %s: %s", state->path, strerror(errno));
+    if (!state->resumed && !append_line(state, FIRST_LINE "\nflags %s\n", flags))
         return EXPERT_STATE_FAILED;
     return EXPERT_STATE_OK;
 }
@@ -213,12 +207,12 @@ enum expert_state_status expert_state_open(struct expert_state *state, const cha
         return EXPERT_STATE_OK;
     state->handle = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (state->handle < 0)
-        return failed(state, "cannot open %s: %s", path, strerror(errno));
+        return state_failed(state, "cannot open %s: %s", path, strerror(errno));
     if (flock(state->handle, LOCK_EX | LOCK_NB) != 0) {
-        failed(state, "another run is writing %s", path);
+        state_failed(state, "another run is writing %s", path);
         return EXPERT_STATE_OTHER_RUN;
     }
-    return read_file(state, flags);
+    return read_state_file(state, flags);
 }
 
 bool expert_state_dataset(struct expert_state *state, const char *id)
@@ -227,7 +221,7 @@ bool expert_state_dataset(struct expert_state *state, const char *id)
     if (strcmp(state->dataset, id) == 0)
         return true;
     snprintf(state->dataset, sizeof state->dataset, "%s", id);
-    return append(state, "dataset %s\n", id);
+    return append_line(state, "dataset %s\n", id);
 }
 
 bool expert_state_add(struct expert_state *state, const uint64_t offset[EXPERT_STATE_FILES],
@@ -238,14 +232,11 @@ bool expert_state_add(struct expert_state *state, const uint64_t offset[EXPERT_S
     assert(experts >= 1 && experts <= EXPERTS_PER_SETTING);
     for (size_t e = 0; e < experts; e++)
         used += (size_t)snprintf(list + used, sizeof list - used, " %a", returns[e]);
-    if (!keep_returns(state, returns, experts)) {
-        failed(state, "out of memory");
-        return false;
-    }
+    keep_returns(state, returns, experts);
     state->settings++;
     memcpy(state->offset, offset, sizeof state->offset);
-    return append(state, "done %" PRIu64 " %" PRIu64 " %" PRIu64 "%s\n", state->settings, offset[0],
-                  offset[1], list);
+    return append_line(state, "done %" PRIu64 " %" PRIu64 " %" PRIu64 "%s\n", state->settings,
+                       offset[0], offset[1], list);
 }
 
 void expert_state_finish(struct expert_state *state)

@@ -30,7 +30,7 @@ struct expert_state {
 enum expert_state_status {
     EXPERT_STATE_OK,
     EXPERT_STATE_OTHER_RUN, /* the file is that of other flags, or of a run that goes on now */
-    EXPERT_STATE_FAILED,    /* disk, memory, or a damaged file */
+    EXPERT_STATE_FAILED,    /* disk, or a damaged file */
 };
 
 /* Reads PATH or begins it; PATH NULL keeps everything in memory alone. FLAGS is one line without
@@ -49,6 +49,8 @@ bool expert_state_add(struct expert_state *state, const uint64_t offset[EXPERT_S
 
 /* The run is over: the file goes away. */
 void expert_state_finish(struct expert_state *state);
+
+/* Closes the file, which stays. */
 void expert_state_close(struct expert_state *state);
 
 #endif

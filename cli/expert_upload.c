@@ -17,8 +17,8 @@
 #define KEY_BYTES 20
 #define PATH_SIZE 256
 
-__attribute__((format(printf, 2, 3))) static bool failed(struct expert_upload *upload,
-                                                         const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool upload_failed(struct expert_upload *upload,
+                                                                const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -31,7 +31,7 @@ bool expert_upload_open(struct expert_upload *upload, const struct expert_upload
 {
     *upload = (struct expert_upload){.settings = *settings};
     const char *wrong = http_out_open(&settings->server, &upload->out);
-    return !wrong || failed(upload, "%s", wrong);
+    return !wrong || upload_failed(upload, "%s", wrong);
 }
 
 void expert_upload_close(struct expert_upload *upload)
@@ -61,8 +61,8 @@ static void make_key(const struct expert_upload *upload, const char *what, char 
     snprintf(out, KEY_SIZE, "experts-%s", hex);
 }
 
-static bool call(struct expert_upload *upload, const struct http_out_call *what,
-                 struct http_out_answer *answer)
+static bool upload_call(struct expert_upload *upload, const struct http_out_call *what,
+                        struct http_out_answer *answer)
 {
     enum http_out_status status = http_out_do(upload->out, what, answer);
     if (status == HTTP_OUT_OK)
@@ -72,7 +72,8 @@ static bool call(struct expert_upload *upload, const struct http_out_call *what,
     if (strcmp(answer->problem.slug, "idempotency-key-reused") == 0)
         hint = "; an earlier run sent other data here: was it another version of tacet, or another "
                "--experts or --compress? Use a fresh dataset";
-    return failed(upload, "%s %s: %s%s", what->method, what->path, answer->problem.text, hint);
+    return upload_failed(upload, "%s %s: %s%s", what->method, what->path, answer->problem.text,
+                         hint);
 }
 
 /* ---- the dataset */
@@ -102,19 +103,20 @@ static bool make_dataset(struct expert_upload *upload)
     char body[1700], key[KEY_SIZE];
     struct http_out_answer answer;
     if (!dataset_body(&upload->settings, body, sizeof body))
-        return failed(upload, "the dataset's name is too long");
+        return upload_failed(upload, "the dataset's name is too long");
     make_key(upload, body, key);
     const struct http_out_call post = {.method = "POST",
                                        .path = "/v1/datasets",
                                        .key = key,
                                        .body = body,
                                        .body_size = strlen(body)};
-    if (!call(upload, &post, &answer))
+    if (!upload_call(upload, &post, &answer))
         return false;
     upload->made = true;
     upload->replayed = answer.replayed;
     return answer_text(answer.body, answer.size, "id", upload->dataset, sizeof upload->dataset) ||
-           failed(upload, "POST /v1/datasets: the answer has no id: is this a Tacet server?");
+           upload_failed(upload,
+                         "POST /v1/datasets: the answer has no id: is this a Tacet server?");
 }
 
 /* An id may stand in a path as it is. */
@@ -133,20 +135,23 @@ static bool check_dataset(struct expert_upload *upload, bool complete)
     const char *of_earlier = upload->replayed ? ", made by an earlier run of this command," : "";
     const char *other = upload->replayed ? ": give another --name for a new one" : "";
     snprintf(path, sizeof path, "/v1/datasets/%s", upload->dataset);
-    if (!call(upload, &(struct http_out_call){.method = "GET", .path = path}, &answer))
-        return upload->replayed && answer.http == 404 ? failed(upload, "dataset %s%s was deleted%s",
-                                                               upload->dataset, of_earlier, other)
-                                                      : false;
+    if (!upload_call(upload, &(struct http_out_call){.method = "GET", .path = path}, &answer))
+        return upload->replayed && answer.http == 404
+                   ? upload_failed(upload, "dataset %s%s was deleted%s", upload->dataset,
+                                   of_earlier, other)
+                   : false;
     const char *ours = upload->settings.request->env->name;
     if (answer_text(answer.body, answer.size, "environment", world, sizeof world) &&
         strcmp(world, ours) != 0)
-        return failed(upload, "dataset %s is of %s, not of %s", upload->dataset, world, ours);
+        return upload_failed(upload, "dataset %s is of %s, not of %s", upload->dataset, world,
+                             ours);
     if (!answer_text(answer.body, answer.size, "state", state, sizeof state))
-        return failed(upload, "GET %s: the answer has no state: is this a Tacet server?", path);
+        return upload_failed(upload, "GET %s: the answer has no state: is this a Tacet server?",
+                             path);
     if (complete || strcmp(state, "open") == 0)
         return true;
-    return failed(upload, "dataset %s%s is %s and takes no more data%s", upload->dataset,
-                  of_earlier, state, other);
+    return upload_failed(upload, "dataset %s%s is %s and takes no more data%s", upload->dataset,
+                         of_earlier, state, other);
 }
 
 bool expert_upload_begin(struct expert_upload *upload, const char *known, bool complete)
@@ -158,7 +163,7 @@ bool expert_upload_begin(struct expert_upload *upload, const char *known, bool c
     if (id[0] != '\0' && is_id(id))
         snprintf(upload->dataset, sizeof upload->dataset, "%s", id);
     if (!is_id(upload->dataset))
-        return failed(upload, "\"%.80s\" is no dataset's id", id);
+        return upload_failed(upload, "\"%.80s\" is no dataset's id", id);
     return check_dataset(upload, complete);
 }
 
@@ -180,7 +185,7 @@ static bool send_trajectories(struct expert_upload *upload, uint64_t setting,
                                            deflate_name(upload->settings.request->encoding),
                                        .body = text->trajectories,
                                        .body_size = text->trajectories_size};
-    return call(upload, &post, &answer);
+    return upload_call(upload, &post, &answer);
 }
 
 static bool send_policy(struct expert_upload *upload, const char *line, size_t size)
@@ -198,7 +203,7 @@ static bool send_policy(struct expert_upload *upload, const char *line, size_t s
                                       .key = key,
                                       .body = policy.network,
                                       .body_size = policy.network_size};
-    return call(upload, &put, &answer);
+    return upload_call(upload, &put, &answer);
 }
 
 bool expert_upload_setting(struct expert_upload *upload, uint64_t setting,
@@ -223,6 +228,6 @@ bool expert_upload_seal(struct expert_upload *upload)
     struct http_out_answer answer;
     snprintf(path, sizeof path, "/v1/datasets/%s:seal", upload->dataset);
     make_key(upload, "seal", key);
-    return call(upload, &(struct http_out_call){.method = "POST", .path = path, .key = key},
-                &answer);
+    return upload_call(upload, &(struct http_out_call){.method = "POST", .path = path, .key = key},
+                       &answer);
 }

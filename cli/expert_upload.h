@@ -43,7 +43,10 @@ bool expert_upload_begin(struct expert_upload *upload, const char *known, bool c
 bool expert_upload_setting(struct expert_upload *upload, uint64_t setting,
                            const struct expert_text *text);
 
+/* Seals the dataset. */
 bool expert_upload_seal(struct expert_upload *upload);
+
+/* Closes the connection; NULL parts are fine. */
 void expert_upload_close(struct expert_upload *upload);
 
 #endif

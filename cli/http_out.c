@@ -1,9 +1,10 @@
 /* HTTP out, by libcurl. Nothing else in Tacet opens a connection.
  *
- * DESIGN. attempt() is one exchange; judge() says what to make of it; http_out_do() repeats while
- * that says so. The pause doubles from a quarter of a second to half a minute and is drawn from its
- * upper half, so that many clients of one server that fell over do not come back in step. The clock
- * of patience starts with the first failure of a call: a transfer may take as long as it moves. */
+ * DESIGN. attempt_call() is one exchange; judge_answer() says what to make of it; http_out_do()
+ * repeats while that says so. The pause doubles from a quarter of a second to half a minute and is
+ * drawn from its upper half, so that many clients of one server that fell over do not come back in
+ * step. The clock of patience starts with the first failure of a call: a transfer may take as long
+ * as it moves. */
 #include "cli/http_out.h"
 
 #include <curl/curl.h>
@@ -15,6 +16,9 @@
 #include <strings.h>
 #include <time.h>
 
+#include "memory/buffer.h"
+#include "memory/memory.h"
+#include "server/clock.h"
 #include "server/server.h"
 
 #define ANSWER_MAX       ((size_t)16 << 20)
@@ -34,23 +38,14 @@ struct http_out {
     void (*waiting)(void *context, const char *why, double seconds);
     void *context;
     bool met; /* the server has answered */
-    char *body;
-    size_t size, room;
-    bool too_large, no_memory;
+    struct buffer body;
 };
 
 enum judgement { GOOD, FINAL, AGAIN };
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- opening */
 
-static bool visible(const char *text)
+static bool is_visible(const char *text)
 {
     for (; *text != '\0'; text++)
         if (*text <= ' ' || *text > '~')
@@ -66,58 +61,45 @@ static const char *authority_of(const char *base)
     return strncasecmp(base, "https://", 8) == 0 ? base + 8 : NULL;
 }
 
-static const char *check(const struct http_out_settings *settings)
+static const char *check_settings(const struct http_out_settings *settings)
 {
     const char *authority = authority_of(settings->base);
     if (!authority)
         return "the address must begin with http:// or https://";
     size_t host = strcspn(authority, "/");
-    if (host == 0 || !visible(settings->base) || strpbrk(settings->base, "?#") ||
+    if (host == 0 || !is_visible(settings->base) || strpbrk(settings->base, "?#") ||
         strlen(settings->base) > URL_SIZE / 2)
         return "the address must be http[s]://host[:port][/prefix]";
     if (memchr(authority, '@', host))
         return "the address holds a user name: a server is told who calls by a token";
-    if (settings->token && (settings->token[0] == '\0' || !visible(settings->token) ||
+    if (settings->token && (settings->token[0] == '\0' || !is_visible(settings->token) ||
                             strlen(settings->token) > URL_SIZE / 2))
         return "the token has characters that no token has";
     return NULL;
 }
 
-static bool fill(struct http_out *out, const struct http_out_settings *settings)
-{
-    size_t length = strlen(settings->base);
-    while (length > 0 && settings->base[length - 1] == '/')
-        length--;
-    out->base = strndup(settings->base, length);
-    out->patience_s = settings->patience_s;
-    out->waiting = settings->waiting;
-    out->context = settings->context;
-    if (settings->ca_file)
-        out->ca_file = strdup(settings->ca_file);
-    if (settings->token && asprintf(&out->bearer, "Authorization: Bearer %s", settings->token) < 0)
-        out->bearer = NULL;
-    out->curl = curl_easy_init();
-    return out->base && out->curl && (!settings->ca_file || out->ca_file) &&
-           (!settings->token || out->bearer);
-}
-
 const char *http_out_open(const struct http_out_settings *settings, struct http_out **out)
 {
-    const char *wrong = check(settings);
+    const char *wrong = check_settings(settings);
     if (wrong)
         return wrong;
     /* Counted by libcurl: every open has its close. */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return "the HTTP library could not be started";
-    struct http_out *fresh = calloc(1, sizeof *fresh);
-    if (!fresh) {
-        curl_global_cleanup();
-        return "out of memory";
-    }
-    if (!fill(fresh, settings)) {
-        http_out_close(fresh);
-        return "out of memory";
-    }
+    struct http_out *fresh = memory_new(1, sizeof *fresh);
+    size_t length = strlen(settings->base);
+    while (length > 0 && settings->base[length - 1] == '/')
+        length--;
+    fresh->base = memory_format("%.*s", (int)length, settings->base);
+    fresh->patience_s = settings->patience_s;
+    fresh->waiting = settings->waiting;
+    fresh->context = settings->context;
+    if (settings->ca_file)
+        fresh->ca_file = memory_copy_text(settings->ca_file);
+    if (settings->token)
+        fresh->bearer = memory_format("Authorization: Bearer %s", settings->token);
+    fresh->curl = memory_must(curl_easy_init());
+    buffer_init(&fresh->body, ANSWER_MAX);
     *out = fresh;
     return NULL;
 }
@@ -132,7 +114,7 @@ void http_out_close(struct http_out *out)
     free(out->bearer);
     free(out->base);
     free(out->ca_file);
-    free(out->body);
+    buffer_clear(&out->body);
     free(out);
     curl_global_cleanup();
 }
@@ -152,54 +134,32 @@ bool http_out_in_clear(const char *base)
 
 /* ---- one exchange */
 
-static size_t keep(char *bytes, size_t one, size_t count, void *context)
+static size_t keep_bytes(char *bytes, size_t one, size_t count, void *context)
 {
     struct http_out *out = context;
-    size_t more = one * count, need = out->size + more + 1;
-    if (more > ANSWER_MAX - out->size) {
-        out->too_large = true;
-        return 0;
-    }
-    if (need > out->room) {
-        size_t room = need < 4096 ? 4096 : 2 * need;
-        char *larger = realloc(out->body, room);
-        if (!larger) {
-            out->no_memory = true;
-            return 0;
-        }
-        out->body = larger;
-        out->room = room;
-    }
-    memcpy(out->body + out->size, bytes, more);
-    out->size += more;
-    out->body[out->size] = '\0';
-    return more;
+    return buffer_add(&out->body, bytes, one * count) ? one * count : 0;
 }
 
-/* Appends "NAME: VALUE" (VALUE NULL: nothing; NAME "": VALUE is the line). False: no memory. */
-static bool add_header(struct curl_slist **list, const char *name, const char *value)
+/* Appends "NAME: VALUE" (VALUE NULL: nothing; NAME "": VALUE is the line). */
+static void add_header(struct curl_slist **list, const char *name, const char *value)
 {
-    char *line = NULL;
     if (!value)
-        return true;
-    if (asprintf(&line, "%s%s%s", name, name[0] == '\0' ? "" : ": ", value) < 0)
-        return false;
-    struct curl_slist *longer = curl_slist_append(*list, line);
+        return;
+    char *line = memory_format("%s%s%s", name, name[0] == '\0' ? "" : ": ", value);
+    *list = memory_must(curl_slist_append(*list, line));
     free(line);
-    if (!longer)
-        return false;
-    *list = longer;
-    return true;
 }
 
-static bool make_headers(const struct http_out *out, const struct http_out_call *call,
-                         struct curl_slist **list)
+static struct curl_slist *make_headers(const struct http_out *out, const struct http_out_call *call)
 {
+    struct curl_slist *list = NULL;
     const char *type = call->content_type ? call->content_type : "application/json";
-    return add_header(list, "", out->bearer) && add_header(list, "Idempotency-Key", call->key) &&
-           add_header(list, "Content-Type", !call->body ? NULL : type) &&
-           add_header(list, "Content-Encoding", call->content_encoding) &&
-           add_header(list, "", call->header);
+    add_header(&list, "", out->bearer);
+    add_header(&list, "Idempotency-Key", call->key);
+    add_header(&list, "Content-Type", call->body ? type : NULL);
+    add_header(&list, "Content-Encoding", call->content_encoding);
+    add_header(&list, "", call->header);
+    return list;
 }
 
 static void set_body(CURL *curl, const struct http_out_call *call)
@@ -213,7 +173,7 @@ static void set_body(CURL *curl, const struct http_out_call *call)
 }
 
 /* True when doing CALL twice does no more than doing it once. */
-static bool repeatable(const struct http_out_call *call)
+static bool is_repeatable(const struct http_out_call *call)
 {
     return call->key || strcmp(call->method, "POST") != 0;
 }
@@ -237,27 +197,22 @@ static bool set_up(struct http_out *out, const struct http_out_call *call,
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
     /* On a kept connection that turns out dead libcurl sends again by itself. */
-    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, repeatable(call) ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, is_repeatable(call) ? 0L : 1L);
     if (out->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, out->ca_file);
     set_body(curl, call);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_bytes);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
     return true;
 }
 
-static CURLcode attempt(struct http_out *out, const struct http_out_call *call)
+static CURLcode attempt_call(struct http_out *out, const struct http_out_call *call)
 {
-    struct curl_slist *headers = NULL;
-    CURLcode code = CURLE_OUT_OF_MEMORY;
-    out->size = 0;
-    out->too_large = out->no_memory = false;
-    if (out->body)
-        out->body[0] = '\0';
-    if (make_headers(out, call, &headers))
-        code = set_up(out, call, headers) ? curl_easy_perform(out->curl) : CURLE_URL_MALFORMAT;
+    struct curl_slist *headers = make_headers(out, call);
+    buffer_clear(&out->body);
+    CURLcode code = set_up(out, call, headers) ? curl_easy_perform(out->curl) : CURLE_URL_MALFORMAT;
     /* The list must not outlive this, and the handle keeps a pointer to it. */
     curl_easy_setopt(out->curl, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);
@@ -279,7 +234,7 @@ static enum judgement judge_failure(struct http_out *out, const struct http_out_
 {
     struct problem_line *problem = &answer->problem;
     snprintf(problem->text, sizeof problem->text, "%s: %s", out->base,
-             out->too_large ? "the answer is too large" : curl_easy_strerror(code));
+             out->body.failed ? "the answer is too large" : curl_easy_strerror(code));
     switch (code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -290,7 +245,7 @@ static enum judgement judge_failure(struct http_out *out, const struct http_out_
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
-        return repeatable(call) ? AGAIN : FINAL;
+        return is_repeatable(call) ? AGAIN : FINAL;
     default:
         return FINAL; /* a certificate, an answer that is not HTTP, ... */
     }
@@ -300,8 +255,8 @@ static enum judgement judge_answer(struct http_out *out, const struct http_out_c
                                    struct http_out_answer *answer)
 {
     curl_easy_getinfo(out->curl, CURLINFO_RESPONSE_CODE, &answer->http);
-    answer->body = out->body ? out->body : "";
-    answer->size = out->size;
+    answer->body = out->body.bytes ? out->body.bytes : "";
+    answer->size = out->body.size;
     answer->replayed = http_out_header(out, "Idempotency-Replayed") != NULL;
     out->met = true;
     if (answer->http >= 200 && answer->http < 300) {
@@ -317,7 +272,7 @@ static enum judgement judge_answer(struct http_out *out, const struct http_out_c
     case 425:
     case 502:
     case 504:
-        return repeatable(call) ? AGAIN : FINAL;
+        return is_repeatable(call) ? AGAIN : FINAL;
     default:
         return FINAL;
     }
@@ -353,11 +308,7 @@ enum http_out_status http_out_do(struct http_out *out, const struct http_out_cal
     for (;;) {
         answer->http = 0;
         answer->attempts++;
-        CURLcode code = attempt(out, call);
-        if (code == CURLE_OUT_OF_MEMORY || out->no_memory) {
-            snprintf(answer->problem.text, sizeof answer->problem.text, "out of memory");
-            return HTTP_OUT_NO_MEMORY;
-        }
+        CURLcode code = attempt_call(out, call);
         enum judgement judged = code == CURLE_OK ? judge_answer(out, call, answer)
                                                  : judge_failure(out, call, code, answer);
         if (judged == GOOD)
@@ -367,7 +318,8 @@ enum http_out_status http_out_do(struct http_out *out, const struct http_out_cal
             return failed;
         unsigned patience =
             out->met || out->patience_s < FIRST_PATIENCE_S ? out->patience_s : FIRST_PATIENCE_S;
-        double now = seconds_now(), pause = pause_length(out, answer->attempts, answer->http);
+        double now = (double)clock_now_us() * 1e-6,
+               pause = pause_length(out, answer->attempts, answer->http);
         failing_since = failing_since < 0 ? now : failing_since;
         if (now + pause - failing_since > patience)
             return failed;

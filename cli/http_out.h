@@ -35,7 +35,9 @@ struct http_out;
 /* NULL, with *out for http_out_close, or a sentence (static text) about what is wrong with the
  * settings. Nothing is sent yet. */
 const char *http_out_open(const struct http_out_settings *settings, struct http_out **out);
-void http_out_close(struct http_out *out); /* takes NULL; wipes the token */
+
+/* Wipes the token and frees. NULL is fine. */
+void http_out_close(struct http_out *out);
 
 struct http_out_call {
     const char *method;           /* "POST" */
@@ -52,7 +54,6 @@ enum http_out_status {
     HTTP_OUT_OK,          /* 2xx */
     HTTP_OUT_REFUSED,     /* the server said no */
     HTTP_OUT_UNREACHABLE, /* patience ran out, or trying again would be of no use */
-    HTTP_OUT_NO_MEMORY,
 };
 
 /* What came back, valid until the next call of the same OUT. */

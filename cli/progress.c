@@ -3,17 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 30 };
+#include "server/clock.h"
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+enum { BAR_WIDTH = 30 };
 
 void progress_begin(struct progress *progress, const char *what, uint64_t total, uint64_t before)
 {
@@ -22,7 +16,7 @@ void progress_begin(struct progress *progress, const char *what, uint64_t total,
         .what = what,
         .total = total,
         .before = before,
-        .started = seconds_now(),
+        .started_us = clock_now_us(),
     };
     progress_show(progress, before);
 }
@@ -32,7 +26,7 @@ void progress_show(const struct progress *progress, uint64_t done)
     if (!progress->visible || progress->total == 0)
         return;
     double fraction = (double)done / (double)progress->total;
-    double elapsed = seconds_now() - progress->started;
+    double elapsed = 1e-6 * (double)(clock_now_us() - progress->started_us);
     char bar[BAR_WIDTH + 1];
     int full = (int)(fraction * BAR_WIDTH);
     for (int i = 0; i < BAR_WIDTH; i++)
@@ -73,5 +67,5 @@ void progress_end(const struct progress *progress, bool complete)
     progress_clear(progress);
     if (complete)
         fprintf(stderr, "%" PRIu64 " %s in %.1f s\n", progress->total - progress->before,
-                progress->what, seconds_now() - progress->started);
+                progress->what, 1e-6 * (double)(clock_now_us() - progress->started_us));
 }

@@ -9,7 +9,7 @@ struct progress {
     bool visible;
     const char *what;       /* "experts" */
     uint64_t total, before; /* BEFORE of the total were done by an earlier run */
-    double started;         /* seconds of the monotonic clock */
+    int64_t started_us;     /* of the monotonic clock */
 };
 
 /* WHAT is borrowed. BEFORE of the TOTAL are done already. */

@@ -11,6 +11,7 @@
 #include "api/data/expert_names.h"
 #include "api/data/json_stream.h"
 #include "api/wire/inflate.h"
+#include "memory/memory.h"
 
 #define EXPERTS_MOST 1000000
 
@@ -46,7 +47,7 @@ static void report_fault(void *context, uint64_t line, const char *pointer, cons
              pointer[0] == '\0' ? "" : " ", detail);
 }
 
-static bool failed(struct reading *reading, const char *why)
+static bool reading_failed(struct reading *reading, const char *why)
 {
     if (!reading->faulty)
         snprintf(reading->error, 512, "%s: %s", reading->path, why);
@@ -72,47 +73,36 @@ static bool open_all(struct reading *reading, const struct env *env)
                                             .max_episode_steps = EXPERTS_MAX_STEPS};
     reading->file = fopen(reading->path, "rb");
     if (!reading->file)
-        return failed(reading, strerror(errno));
+        return reading_failed(reading, strerror(errno));
     const struct byte_reader bytes = {reading->file, read_bytes};
     reading->inflate = inflate_new(encoding_of(reading->file), bytes, UINT64_MAX);
     reading->names = expert_names_new();
     if (!reading->inflate || !reading->names)
-        return failed(reading, "out of memory");
+        return reading_failed(reading, "cannot be unpacked here");
     reading->stream = json_stream_new(&shape, inflate_reader(reading->inflate),
                                       (struct json_stream_faults){reading, report_fault});
-    return reading->stream || failed(reading, "out of memory");
+    return reading->stream || reading_failed(reading, "cannot be read here");
 }
 
-static bool make_room(struct reading *reading, size_t need)
+static void make_return_room(struct reading *reading, size_t need)
 {
     if (need <= reading->room)
-        return true;
-    size_t room = 2 * need + 64;
-    double *sum = reallocarray(reading->sum, room, sizeof *sum);
-    if (!sum)
-        return false;
-    reading->sum = sum;
-    uint64_t *count = reallocarray(reading->count, room, sizeof *count);
-    if (!count)
-        return false;
-    reading->count = count;
-    for (size_t i = reading->room; i < room; i++) {
-        sum[i] = 0;
-        count[i] = 0;
-    }
+        return;
+    size_t room = 2 * need + 64, more = room - reading->room;
+    reading->sum = memory_resize(reading->sum, room, sizeof *reading->sum);
+    reading->count = memory_resize(reading->count, room, sizeof *reading->count);
+    memset(reading->sum + reading->room, 0, more * sizeof *reading->sum);
+    memset(reading->count + reading->room, 0, more * sizeof *reading->count);
     reading->room = room;
-    return true;
 }
 
-static bool add(struct reading *reading, const struct trajectory *trajectory, const char *expert)
+static bool add_return(struct reading *reading, const struct trajectory *trajectory,
+                       const char *expert)
 {
     uint32_t number = 0;
     if (!expert_names_number(reading->names, expert, EXPERTS_MOST, &number))
-        return failed(reading, expert_names_count(reading->names) < EXPERTS_MOST
-                                   ? "out of memory"
-                                   : "has more than a million experts");
-    if (!make_room(reading, (size_t)number + 1))
-        return failed(reading, "out of memory");
+        return reading_failed(reading, "has more than a million experts");
+    make_return_room(reading, (size_t)number + 1);
     for (uint32_t t = 0; t < trajectory->length; t++)
         reading->sum[number] += (double)trajectory->rewards[t];
     reading->count[number]++;
@@ -126,17 +116,18 @@ static bool read_all(struct reading *reading)
     for (;;) {
         switch (json_stream_next(reading->stream, &trajectory, &expert)) {
         case JSON_STREAM_TRAJECTORY:
-            if (!add(reading, &trajectory, expert))
+            if (!add_return(reading, &trajectory, expert))
                 return false;
             break;
         case JSON_STREAM_FAULTY:
-            return failed(reading, "holds a faulty trajectory");
+            return reading_failed(reading, "holds a faulty trajectory");
         case JSON_STREAM_GONE:
-            return failed(reading, ferror(reading->file) ? strerror(errno)
-                                                         : "its compressed bytes are damaged");
+            return reading_failed(reading, ferror(reading->file)
+                                               ? strerror(errno)
+                                               : "its compressed bytes are damaged");
         case JSON_STREAM_END:
             return !reading->faulty && (expert_names_count(reading->names) > 0 ||
-                                        failed(reading, "holds no trajectory"));
+                                        reading_failed(reading, "holds no trajectory"));
         }
     }
 }

@@ -17,7 +17,7 @@ bool returns_file_read(const char *path, const struct env *env, double **out, si
                        char error[512]);
 
 /* The mean return of EPISODES episodes of uniform actions in the usual world, of at most MAX_STEPS
- * steps. The same SEED gives the same. False: no memory, or the world broke. */
+ * steps. The same SEED gives the same. False: the world broke. */
 bool returns_of_random(const struct env *env, uint32_t max_steps, uint32_t episodes, uint64_t seed,
                        double *out);
 

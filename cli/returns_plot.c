@@ -3,7 +3,7 @@
  * DESIGN. Bins have round edges: their width is a round step that divides the range into at most
  * 30, and the axis begins and ends on one of them, so that no bar stands for half a bin. Returns
  * that are all positive and span decades get a logarithmic axis: frame and bins are then in log10,
- * where place() leads. Colours
+ * where place_of() leads. Colours
  * are those of a style sheet inside the picture, which asks for the reader's scheme; the ground
  * stays that of the page. The random policy and the mean are dashed lines with a label above. */
 #include "cli/returns_plot.h"
@@ -22,7 +22,7 @@
 
 #define LOGARITHMIC_FROM 100.0 /* the largest return over the least */
 
-/* The picture's frame in the units of place(). */
+/* The picture's frame in the units of place_of(). */
 struct frame {
     bool logarithmic;
     double low, high; /* on the axis */
@@ -42,7 +42,7 @@ double returns_plot_step(double span, unsigned most)
     return step * 20;
 }
 
-static double place(const struct frame *frame, double x)
+static double place_of(const struct frame *frame, double x)
 {
     return frame->logarithmic ? log10(x) : x;
 }
@@ -67,8 +67,8 @@ static void make_frame(const struct returns_report *report, const double *sorted
     low = fmin(low, report->random);
     high = fmax(high, report->random);
     *frame = (struct frame){.logarithmic = low > 0 && high / low >= LOGARITHMIC_FROM};
-    low = place(frame, low);
-    high = place(frame, high);
+    low = place_of(frame, low);
+    high = place_of(frame, high);
     double step = returns_plot_step(high - low, 30);
     frame->low = floor(low / step + 1e-9) * step;
     frame->high = ceil(high / step - 1e-9) * step;
@@ -76,7 +76,7 @@ static void make_frame(const struct returns_report *report, const double *sorted
     assert(frame->bins >= 1 && frame->bins <= MAX_BINS);
     size_t most = 0;
     for (size_t i = 0; i < report->count; i++) {
-        size_t bin = returns_part(place(frame, sorted[i]), frame->low, frame->high, frame->bins);
+        size_t bin = returns_part(place_of(frame, sorted[i]), frame->low, frame->high, frame->bins);
         frame->count[bin]++;
         most = frame->count[bin] > most ? frame->count[bin] : most;
     }
@@ -84,13 +84,13 @@ static void make_frame(const struct returns_report *report, const double *sorted
     frame->most = ceil((double)most / fmax(tick, 1)) * fmax(tick, 1);
 }
 
-/* X in the units of place(). */
-static double across(const struct frame *frame, double x)
+/* X in the units of place_of(). */
+static double x_at(const struct frame *frame, double x)
 {
     return LEFT + (x - frame->low) / (frame->high - frame->low) * (WIDTH - LEFT - RIGHT);
 }
 
-static double above(const struct frame *frame, double y)
+static double y_at(const struct frame *frame, double y)
 {
     return HEIGHT - BOTTOM - y / frame->most * (HEIGHT - TOP - BOTTOM);
 }
@@ -123,7 +123,7 @@ static void write_counts_axis(const struct frame *frame, FILE *out)
 {
     double step = fmax(returns_plot_step(frame->most, 6), 1);
     for (double y = 0; y <= frame->most * (1 + 1e-9); y += step) {
-        double at = above(frame, y);
+        double at = y_at(frame, y);
         fprintf(out,
                 "<line class=\"%s\" x1=\"%g\" y1=\"%.2f\" x2=\"%g\" y2=\"%.2f\"/>"
                 "<text class=\"soft\" x=\"%g\" y=\"%.2f\" text-anchor=\"end\">%g</text>\n",
@@ -145,7 +145,7 @@ static void write_returns_axis(const struct frame *frame, const struct returns_r
         fprintf(out,
                 "<line class=\"axis\" x1=\"%.2f\" y1=\"%g\" x2=\"%.2f\" y2=\"%g\"/>"
                 "<text class=\"soft\" x=\"%.2f\" y=\"%g\" text-anchor=\"middle\">%.6g</text>\n",
-                across(frame, x), base, across(frame, x), base + 5, across(frame, x), base + 20,
+                x_at(frame, x), base, x_at(frame, x), base + 5, x_at(frame, x), base + 20,
                 value_at(frame, x, step));
     fprintf(out,
             "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">mean return of an expert, episodes of "
@@ -161,8 +161,8 @@ static void write_bars(const struct frame *frame, FILE *out)
         if (frame->count[b] == 0)
             continue;
         double from = frame->low + width * (double)b, to = from + width;
-        double left = across(frame, from), right = across(frame, to);
-        double top = above(frame, (double)frame->count[b]);
+        double left = x_at(frame, from), right = x_at(frame, to);
+        double top = y_at(frame, (double)frame->count[b]);
         fprintf(out,
                 "<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">"
                 "<title>%.6g to %.6g: %zu</title></rect>\n",
@@ -174,8 +174,12 @@ static void write_bars(const struct frame *frame, FILE *out)
 /* A dashed line at X with its label above, on row 0 or 1 so that two near ones stay readable. */
 static void write_mark(const struct frame *frame, double x, const char *label, int row, FILE *out)
 {
-    double at = across(frame, place(frame, x)), y = TOP - 6 - 15 * row;
-    const char *anchor = at < LEFT + 70 ? "start" : at > WIDTH - RIGHT - 70 ? "end" : "middle";
+    double at = x_at(frame, place_of(frame, x)), y = TOP - 6 - 15 * row;
+    const char *anchor = "middle";
+    if (at < LEFT + 70)
+        anchor = "start";
+    else if (at > WIDTH - RIGHT - 70)
+        anchor = "end";
     fprintf(out,
             "<line class=\"mark\" x1=\"%.2f\" y1=\"%g\" x2=\"%.2f\" y2=\"%g\" "
             "stroke-dasharray=\"4 3\"/><text class=\"marked\" x=\"%.2f\" y=\"%g\" "

@@ -12,7 +12,7 @@ static const char *const level_names[RETURNS_QUANTILES] = {"minimum", "5 %",  "2
 static const char *const level_members[RETURNS_QUANTILES] = {"0",    "0.05", "0.25", "0.5",
                                                              "0.75", "0.95", "1"};
 
-static int ascending(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -40,7 +40,7 @@ size_t returns_part(double x, double low, double high, size_t parts)
 void returns_report_make(double *returns, size_t count, double random, struct returns_report *out)
 {
     assert(count > 0);
-    qsort(returns, count, sizeof *returns, ascending);
+    qsort(returns, count, sizeof *returns, by_value);
     double low = returns[0], high = returns[count - 1], sum = 0, squares = 0;
     *out = (struct returns_report){.count = count, .random = random};
     out->near_best = random + 0.9 * (high - random);
@@ -59,7 +59,7 @@ void returns_report_make(double *returns, size_t count, double random, struct re
         out->quantile[q] = returns_quantile(returns, count, returns_levels[q]);
 }
 
-static double percent(size_t part, size_t whole)
+static double percent_of(size_t part, size_t whole)
 {
     return 100.0 * (double)part / (double)whole;
 }
@@ -75,9 +75,10 @@ void returns_report_text(const struct returns_report *report, FILE *out)
     for (size_t q = 0; q < RETURNS_QUANTILES; q++)
         fprintf(out, "%-20s %12.6g\n", level_names[q], report->quantile[q]);
     fprintf(out, "%-20s %12.6g\n", "random actions", report->random);
-    fprintf(out, "%-20s %11.1f%%\n", "below random", percent(report->below_random, report->count));
+    fprintf(out, "%-20s %11.1f%%\n", "below random",
+            percent_of(report->below_random, report->count));
     fprintf(out, "%-20s %11.1f%%   above %.6g\n", "near the best",
-            percent(report->above_near_best, report->count), report->near_best);
+            percent_of(report->above_near_best, report->count), report->near_best);
     fputs("experts in each tenth of the range\n", out);
     for (size_t d = 0; d < RETURNS_DECILES; d++)
         fprintf(out, "%12.6g .. %-12.6g %6zu\n", low + width * (double)d,

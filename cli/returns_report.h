@@ -41,8 +41,10 @@ size_t returns_part(double x, double low, double high, size_t parts);
  * uniform actions. */
 void returns_report_make(double *returns, size_t count, double random, struct returns_report *out);
 
-/* For people; and one JSON object, members as in the struct. Failure shows in ferror(OUT). */
+/* Writes it for people. Failure shows in ferror(OUT). */
 void returns_report_text(const struct returns_report *report, FILE *out);
+
+/* Writes one JSON object, members as in the struct. Failure shows in ferror(OUT). */
 void returns_report_json(const struct returns_report *report, FILE *out);
 
 #endif

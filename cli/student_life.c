@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/http_out.h"
+#include "memory/memory.h"
 
 struct student {
     const struct student_plan *plan;
@@ -18,7 +19,7 @@ struct student {
     uint64_t transitions; /* before the present roll-out */
 };
 
-static void fail(struct student_report *report, const char *why)
+static void student_fail(struct student_report *report, const char *why)
 {
     snprintf(report->failure, sizeof report->failure, "%s", why);
 }
@@ -43,8 +44,8 @@ bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LIN
 /* ---- asking */
 
 /* One POST below the teacher, under a fresh key. */
-static enum kickstart_reply post(struct student *student, const char *what, const char *body,
-                                 struct http_out_answer *answer)
+static enum kickstart_reply post_to_teacher(struct student *student, const char *what,
+                                            const char *body, struct http_out_answer *answer)
 {
     struct student_report *report = student->report;
     unsigned char random[16];
@@ -65,34 +66,30 @@ static enum kickstart_reply post(struct student *student, const char *what, cons
         report->alone_since = student->transitions > 0 ? student->transitions : 1;
         return KICKSTART_SILENT;
     }
-    fail(report, answer->problem.text);
+    student_fail(report, answer->problem.text);
     return KICKSTART_BROKEN;
 }
 
-static enum kickstart_reply ask(void *context, float *states, uint32_t count,
-                                double *out_probabilities, double *out_radius)
+static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t count,
+                                        double *out_probabilities, double *out_radius)
 {
     struct student *student = context;
     const struct env *env = student->plan->env;
     struct http_out_answer answer;
     struct student_answer at;
     bool starved;
-    enum kickstart_reply reply = post(student, "rollouts", "{}", &answer);
+    enum kickstart_reply reply = post_to_teacher(student, "rollouts", "{}", &answer);
     if (reply != KICKSTART_ANSWERED)
         return reply;
-    char *body = student_query_write(states, count, env->state_dim, 0);
-    if (!body) {
-        fail(student->report, "memory is short");
-        return KICKSTART_BROKEN;
-    }
-    reply = post(student, "queries", body, &answer);
+    char *body = memory_must(student_query_write(states, count, env->state_dim, 0));
+    reply = post_to_teacher(student, "queries", body, &answer);
     free(body);
     if (reply != KICKSTART_ANSWERED)
         return reply;
     const char *problem = student_answer_read(answer.body, answer.size, count, env->action_count,
                                               out_probabilities, &at, &starved);
     if (problem) {
-        fail(student->report, problem);
+        student_fail(student->report, problem);
         return KICKSTART_BROKEN;
     }
     student->report->asked += count;
@@ -103,23 +100,19 @@ static enum kickstart_reply ask(void *context, float *states, uint32_t count,
 
 /* ---- learning */
 
-static void learn(struct student *student, struct ppo *ppo)
+static void learn_by_ppo(struct student *student, struct ppo *ppo)
 {
     const struct student_plan *plan = student->plan;
     struct student_report *out = student->report;
     uint64_t rollout = (uint64_t)plan->settings.worlds * plan->settings.steps;
     uint64_t updates = (plan->transitions + rollout - 1) / rollout;
-    out->curve = calloc(updates, sizeof *out->curve);
-    if (!out->curve) {
-        fail(out, "memory is short");
-        return;
-    }
+    out->curve = memory_new(updates, sizeof *out->curve);
     for (uint64_t i = 0; i < updates; i++) {
         struct ppo_report report;
         double rate = plan->learning_rate * (1.0 - (double)i / (double)updates);
         if (!ppo_update(ppo, rate, &report)) {
             if (out->failure[0] == '\0')
-                fail(out, "the world broke");
+                student_fail(out, "the world broke");
             return;
         }
         student->transitions = report.transitions;
@@ -130,8 +123,10 @@ static void learn(struct student *student, struct ppo *ppo)
 void student_run(const struct student_plan *plan, struct student_report *out)
 {
     struct student student = {.plan = plan, .report = out};
-    const struct kickstart_guide guide = {
-        .context = &student, .questions = plan->questions, .lambda = plan->lambda, .ask = ask};
+    const struct kickstart_guide guide = {.context = &student,
+                                          .questions = plan->questions,
+                                          .lambda = plan->lambda,
+                                          .ask = ask_teacher};
     double physics[ENV_MAX_PARAMETERS];
     struct rng rng;
     *out = (struct student_report){0};
@@ -139,9 +134,9 @@ void student_run(const struct student_plan *plan, struct student_report *out)
     rng_seed(&rng, plan->seed, 0);
     struct ppo *ppo = ppo_new(&plan->settings, plan->env, physics, &rng);
     if (!ppo || (plan->teacher && !ppo_set_guide(ppo, &guide)))
-        fail(out, "memory is short");
+        student_fail(out, "the student's networks do not fit into memory");
     else
-        learn(&student, ppo);
+        learn_by_ppo(&student, ppo);
     ppo_free(ppo);
 }
 

@@ -46,6 +46,8 @@ bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LIN
 
 /* The whole life. What was learned of the costs is in *out in any case. */
 void student_run(const struct student_plan *plan, struct student_report *out);
+
+/* Frees the curve. */
 void student_report_clear(struct student_report *report);
 
 #endif

@@ -375,7 +375,7 @@ static void print_columns(FILE *out, const char *head, const char *text)
     fprintf(out, "%s\n", text);
 }
 
-static void print_row(const struct flag *flag, FILE *out)
+static void print_flag(const struct flag *flag, FILE *out)
 {
     char head[NAME_SIZE], text[400], name[NAME_SIZE];
     snprintf(head, sizeof head, "--%s %s", flag->name, flag->value);
@@ -399,7 +399,7 @@ void flags_help(const struct flags *flags, FILE *out)
     if (flags->more)
         flags->more(out);
     for (size_t i = 0; i < flags->count; i++)
-        print_row(&flags->table[i], out);
+        print_flag(&flags->table[i], out);
     print_columns(out, "--help", "this text");
     if (flags->notes)
         fprintf(out, "\n%s", flags->notes);
