@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 #include "storage/db/db_log.h"
 
 #define TRANSACT_TRIES  4
@@ -72,10 +74,28 @@ static enum db_status transaction_begin(struct db *db, bool will_write)
     return DB_OK;
 }
 
+void *db_batch_state(struct db *db, size_t size, db_batch_write_fn *write)
+{
+    if (!db->hopeful || db->lost != DB_OK)
+        return NULL;
+    if (!db->batch_state)
+        db->batch_state = memory_new(1, size);
+    db->batch_write = write;
+    return db->batch_state;
+}
+
+static enum db_status write_batch_state(struct db *db)
+{
+    if (db->lost != DB_OK || !db->batch_state)
+        return db->lost;
+    enum db_status status = db_owed(db->batch_write(db, db->batch_state));
+    return db->lost != DB_OK ? db->lost : status;
+}
+
 static enum db_status transaction_end(struct db *db, bool commit)
 {
     assert(db->mode != IDLE);
-    enum db_status status = db->lost;
+    enum db_status status = commit ? write_batch_state(db) : db->lost;
     if (status == DB_OK && commit) {
         status = db->driver->commit(db->connection, &db->fault);
         assert(status != DB_NONE);
@@ -86,6 +106,8 @@ static enum db_status transaction_end(struct db *db, bool commit)
     db->mode = IDLE;
     db->lost = DB_OK;
     db->hopeful = false;
+    free(db->batch_state);
+    db->batch_state = NULL;
     if (mode == WRITING)
         give_turn(db->store);
     return status;

@@ -198,4 +198,11 @@ enum db_status db_begin_batch(struct db *db, bool will_write);
 enum db_status db_commit_batch(struct db *db);
 void db_rollback_batch(struct db *db);
 
+/* SIZE bytes that belong to the open batch and are zero at first, for a file that puts changes of
+ * rows off: WRITE is called with them before the commit, and anything but DB_OK loses the batch.
+ * There is one such state. NULL outside of batches that take no savepoints, where nothing that was
+ * put off could be undone. What is put off must come with a change of a row. */
+typedef enum db_status db_batch_write_fn(struct db *db, void *state);
+void *db_batch_state(struct db *db, size_t size, db_batch_write_fn *write);
+
 #endif

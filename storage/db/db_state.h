@@ -38,6 +38,8 @@ struct db {
     enum db_status lost; /* not DB_OK: the transaction ended early, by this */
     bool hopeful;        /* in a batch without savepoints */
     unsigned careful;    /* batches to come that take savepoints */
+    void *batch_state;   /* of the open batch; NULL: none */
+    db_batch_write_fn *batch_write;
     struct db_sql texts[DB_SQL_TEXTS];
 };
 

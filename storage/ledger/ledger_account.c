@@ -45,7 +45,12 @@ const char *ledger_kind_name(enum ledger_kind kind)
 enum db_status ledger_find(struct db *db, const char *id, struct ledger_account *out)
 {
     struct db_value values[] = {db_text(id)};
-    return table_find(db, &ledger_accounts_table, "WHERE id = $1", values, 1, out);
+    if (ledger_batch_find(db, id, out))
+        return DB_OK;
+    enum db_status status = table_find(db, &ledger_accounts_table, "WHERE id = $1", values, 1, out);
+    if (status == DB_OK)
+        ledger_batch_keep(db, out);
+    return status;
 }
 
 enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char *resource,
@@ -53,6 +58,9 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
 {
     struct db_value values[] = {db_text(ledger_kind_name(kind)), db_text(resource),
                                 db_text_or_empty(client)};
+    enum db_status status = ledger_batch_write(db);
+    if (status != DB_OK)
+        return status;
     return table_find(db, &ledger_accounts_table,
                       "WHERE kind = $1 AND resource = $2 AND client = $3", values, 3, out);
 }
@@ -74,6 +82,9 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
         tail = "WHERE ($1 = '' OR owner = $1) AND client = $2 AND" PAGE_OF_ACCOUNTS;
     else if (owner)
         tail = "WHERE owner = $1 AND ($2 = '' OR client = $2) AND" PAGE_OF_ACCOUNTS;
+    enum db_status status = ledger_batch_write(db);
+    if (status != DB_OK)
+        return status;
     return table_list(db, &ledger_accounts_table, tail, values, 4, show_account, &list);
 }
 

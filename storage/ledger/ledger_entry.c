@@ -180,9 +180,8 @@ bool ledger_apply(struct ledger_account *account, const struct ledger_entry *ent
 
 /* ---- the account's row */
 
-/* DB_NONE when the row is not as BEFORE says, or AFTER is beyond its limit. */
-static enum db_status move_balances(struct db *db, const struct ledger_account *before,
-                                    const struct ledger_account *after)
+enum db_status ledger_move_row(struct db *db, const struct ledger_account *before,
+                               const struct ledger_account *after)
 {
     struct db_value values[] = {
         db_text(before->id),
@@ -229,8 +228,8 @@ enum db_status ledger_post(struct db *db, struct ledger_account *account,
         after.delta = entry->delta;
     }
     enum db_status status = table_insert(db, &ledger_entries_table, entry, NULL, 0);
-    if (status == DB_OK)
-        status = move_balances(db, account, &after);
+    if (status == DB_OK && !ledger_batch_move(db, &after))
+        status = ledger_move_row(db, account, &after);
     if (status == DB_OK)
         *account = after;
     return status == DB_NONE ? DB_RETRY : status;

@@ -26,6 +26,24 @@ bool ledger_apply(struct ledger_account *account, const struct ledger_entry *ent
 enum db_status ledger_post(struct db *db, struct ledger_account *account,
                            struct ledger_entry *entry);
 
+/* Changes the account's row from BEFORE to AFTER. DB_NONE: it is not as BEFORE says, or AFTER is
+ * beyond its limit. */
+enum db_status ledger_move_row(struct db *db, const struct ledger_account *before,
+                               const struct ledger_account *after);
+
+/* Copies the account as it stands in the open batch to *OUT. False: the batch does not keep it. */
+bool ledger_batch_find(struct db *db, const char *id, struct ledger_account *out);
+
+/* Keeps ACCOUNT, just read, until the batch ends; does nothing outside of a batch that keeps. */
+void ledger_batch_keep(struct db *db, const struct ledger_account *account);
+
+/* Moves a kept account to AFTER. False: it is not kept; the row has to be changed. */
+bool ledger_batch_move(struct db *db, const struct ledger_account *after);
+
+/* Writes what is kept. Call it before SQL that reads ledger_accounts in another way than
+ * ledger_find. */
+enum db_status ledger_batch_write(struct db *db);
+
 /* Reads the accounts of CHARGE into OUT's parts and says what paying it would be: LEDGER_OK or why
  * not. Nothing is changed. */
 enum db_status ledger_weigh(struct db *db, const struct ledger_charge *charge,

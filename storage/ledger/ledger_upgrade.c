@@ -15,22 +15,6 @@
 #define FIELDS 13
 #define DITTO  "\x10"
 
-struct old_account {
-    char id[ID_SIZE];
-    int64_t number, entries;
-    unsigned char head[LEDGER_HASH_SIZE];
-};
-
-static const struct column old_account_columns[] = {
-    COLUMN(old_account, id, TEXT),
-    COLUMN(old_account, number, INTEGER),
-    COLUMN(old_account, entries, INTEGER),
-    COLUMN(old_account, head, BYTES),
-};
-
-static const struct table old_accounts_table =
-    TABLE("ledger_accounts", old_account, old_account_columns, 0);
-
 struct old_block {
     int64_t first, count;
     unsigned char previous_hash[LEDGER_HASH_SIZE];
@@ -139,7 +123,8 @@ static bool copy_block(void *context, const void *row)
     upgrade->blocks++;
     if (block->first != upgrade->entry.sequence + 1)
         return upgrade_stop(upgrade, "the next one is missing");
-    memcpy(upgrade->entry.hash, block->previous_hash, LEDGER_HASH_SIZE);
+    if (memcmp(upgrade->entry.hash, block->previous_hash, LEDGER_HASH_SIZE) != 0)
+        return upgrade_stop(upgrade, "the next one follows another");
     char *lines = memory_copy_text(block->lines);
     bool good = copy_lines(upgrade, lines, block->count);
     free(lines);
@@ -149,12 +134,14 @@ static bool copy_block(void *context, const void *row)
 static bool copy_account(void *context, const void *row)
 {
     struct upgrade *upgrade = context;
-    const struct old_account *account = row;
-    struct db_value values[] = {db_integer(account->number)};
+    const struct ledger_account *account = row;
+    struct db_value values[] = {db_text(account->id)};
     upgrade->entry = (struct ledger_entry){.account = account->id};
-    enum db_status status =
-        table_list(upgrade->db, &old_blocks_table, "WHERE account = $1 ORDER BY first", values, 1,
-                   copy_block, upgrade);
+    ledger_genesis(account, upgrade->entry.hash);
+    enum db_status status = table_list(
+        upgrade->db, &old_blocks_table,
+        "WHERE account = (SELECT number FROM ledger_accounts WHERE id = $1) ORDER BY first", values,
+        1, copy_block, upgrade);
     if (upgrade->status == DB_OK)
         upgrade->status = status;
     if (upgrade->status != DB_OK)
@@ -169,7 +156,7 @@ enum db_status ledger_upgrade(struct db *db, char error[DB_ERROR_SIZE])
     struct upgrade upgrade = {.db = db, .error = error};
     int64_t blocks = 0;
     enum db_status status =
-        table_list(db, &old_accounts_table, "ORDER BY id", NULL, 0, copy_account, &upgrade);
+        table_list(db, &ledger_accounts_table, "ORDER BY id", NULL, 0, copy_account, &upgrade);
     if (upgrade.status != DB_OK)
         return upgrade.status;
     if (status == DB_OK)

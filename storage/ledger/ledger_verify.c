@@ -143,8 +143,10 @@ static enum db_status audit_all(struct db *db, void *context)
     int64_t entries = 0;
     *report = (struct ledger_report){0};
     crypto_generichash_init(&audit.head, NULL, 0, LEDGER_HASH_SIZE);
-    enum db_status status =
-        table_rows(db, &ledger_accounts_table, "ORDER BY id", NULL, 0, audit_account, &audit);
+    enum db_status status = ledger_batch_write(db);
+    if (status == DB_OK)
+        status =
+            table_rows(db, &ledger_accounts_table, "ORDER BY id", NULL, 0, audit_account, &audit);
     if (status == DB_OK)
         status =
             db_one(db, "SELECT count(*) FROM ledger_entries", NULL, 0, listing_integer, &entries);

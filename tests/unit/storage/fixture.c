@@ -22,12 +22,17 @@ static void connect_store(struct fixture *fixture, const struct db_driver *drive
     cr_assert_eq(storage_upgrade(fixture->db, error), DB_OK, "%s", error);
 }
 
-void fixture_open(struct fixture *fixture, const struct db_driver *driver)
+void fixture_name(struct fixture *fixture)
 {
     cr_assert_geq(sodium_init(), 0);
     snprintf(fixture->folder, sizeof fixture->folder, "/tmp/tacet-storage-XXXXXX");
     cr_assert_not_null(mkdtemp(fixture->folder));
     snprintf(fixture->path, sizeof fixture->path, "%s/tacet.db", fixture->folder);
+}
+
+void fixture_open(struct fixture *fixture, const struct db_driver *driver)
+{
+    fixture_name(fixture);
     connect_store(fixture, driver);
 }
 

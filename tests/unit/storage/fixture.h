@@ -12,6 +12,9 @@ struct fixture {
     struct db *db;
 };
 
+/* Makes the folder and the name of the database in it. */
+void fixture_name(struct fixture *fixture);
+
 /* Opens a fresh store over DRIVER, migrated; commits are not synced (the tests kill processes, not
  * machines). Fails the test when it cannot. */
 void fixture_open(struct fixture *fixture, const struct db_driver *driver);

@@ -1,0 +1,37 @@
+/* The writer of schema version 11, kept to make data directories of that version: entries as lines
+ * in ledger_blocks, answers in answer_blocks. It is the writer of commit cc30558, shortened. */
+#ifndef TACET_TESTS_STORAGE_OLD_FORMAT_H
+#define TACET_TESTS_STORAGE_OLD_FORMAT_H
+
+#include "storage/answers/answers.h"
+#include "storage/ledger/ledger.h"
+#include "tests/unit/storage/fixture.h"
+
+#define OLD_VERSION 11
+
+/* Opens a store of schema version 11. OLD_DRIVER is the caller's and outlives it. */
+void old_open(struct fixture *fixture, struct db_driver *old_driver);
+
+/* Opens a store with the migrations of DRIVER, however few, and without the steps in C. */
+void old_open_versions(struct fixture *fixture, const struct db_driver *driver);
+
+/* Writes the lines of COUNT entries of one account as the row of ledger_blocks that the old program
+ * would write. ACCOUNT is the number of the account. */
+void old_write_entries(struct db *db, int64_t account, const struct ledger_entry *entries,
+                       unsigned count);
+
+/* The text of those lines; the caller frees it. */
+char *old_lines(const struct ledger_entry *entries, unsigned count);
+
+struct old_answer {
+    const char *client, *key;
+    struct answer_row row;
+};
+
+/* Writes COUNT answers as block ID. */
+void old_write_answers(struct db *db, int64_t id, const struct old_answer *answers, unsigned count);
+
+/* The bytes of that block; the caller frees them. */
+unsigned char *old_block(const struct old_answer *answers, unsigned count, size_t *out_size);
+
+#endif
