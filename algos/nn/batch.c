@@ -9,7 +9,7 @@
 #include "algos/nn/matrix.h"
 
 /* Rows begin on cache lines. */
-static size_t padded(size_t floats)
+static size_t padded_size(size_t floats)
 {
     return (floats + 15) & ~(size_t)15;
 }
@@ -19,9 +19,9 @@ struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity)
     assert(mlp_shape_valid(shape));
     assert(capacity > 0 && capacity <= BATCH_MAX_ROWS);
     /* At most 65536 rows x 4096 floats x 17 blocks: far below SIZE_MAX. */
-    size_t floats = padded((size_t)capacity * shape->input);
+    size_t floats = padded_size((size_t)capacity * shape->input);
     for (uint32_t l = 0; l < shape->layer_count; l++)
-        floats += 2 * padded((size_t)capacity * shape->width[l]);
+        floats += 2 * padded_size((size_t)capacity * shape->width[l]);
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch)
         return NULL;
@@ -34,9 +34,9 @@ struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity)
     batch->capacity = capacity;
     float *next = batch->memory;
     batch->input = next;
-    next += padded((size_t)capacity * shape->input);
+    next += padded_size((size_t)capacity * shape->input);
     for (uint32_t l = 0; l < shape->layer_count; l++) {
-        size_t block = padded((size_t)capacity * shape->width[l]);
+        size_t block = padded_size((size_t)capacity * shape->width[l]);
         batch->activation[l] = next;
         batch->error[l] = next + block;
         next += 2 * block;
@@ -85,8 +85,8 @@ static void fixed_times(size_t rows, size_t inner, size_t columns, const float *
     matrix_finish(rows, columns, c, finish);
 }
 
-static const float *forward(struct batch *batch, const float *parameters, uint32_t rows,
-                            product *times_transposed)
+static const float *batch_forward_by(struct batch *batch, const float *parameters, uint32_t rows,
+                                     product *times_transposed)
 {
     assert(rows <= batch->capacity);
     const struct mlp_shape *shape = &batch->shape;
@@ -108,12 +108,12 @@ static const float *forward(struct batch *batch, const float *parameters, uint32
 
 const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows)
 {
-    return forward(batch, parameters, rows, matrix_times_transposed);
+    return batch_forward_by(batch, parameters, rows, matrix_times_transposed);
 }
 
 const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
 {
-    return forward(batch, parameters, rows, fixed_times_transposed);
+    return batch_forward_by(batch, parameters, rows, fixed_times_transposed);
 }
 
 /* error *= the slope of tanh, told from its output. */
@@ -123,7 +123,8 @@ static void apply_tanh_slope(const float *restrict output, float *restrict error
         error[i] *= 1.0F - output[i] * output[i];
 }
 
-static void backward(struct batch *batch, const float *parameters, uint32_t rows, product *times)
+static void batch_backward_by(struct batch *batch, const float *parameters, uint32_t rows,
+                              product *times)
 {
     assert(rows <= batch->capacity);
     const struct mlp_shape *shape = &batch->shape;
@@ -141,12 +142,12 @@ static void backward(struct batch *batch, const float *parameters, uint32_t rows
 
 void batch_backward(struct batch *batch, const float *parameters, uint32_t rows)
 {
-    backward(batch, parameters, rows, matrix_times);
+    batch_backward_by(batch, parameters, rows, matrix_times);
 }
 
 void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
 {
-    backward(batch, parameters, rows, fixed_times);
+    batch_backward_by(batch, parameters, rows, fixed_times);
 }
 
 static void add_rows(const float *restrict rows_of, uint32_t rows, uint32_t width,

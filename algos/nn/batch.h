@@ -24,10 +24,14 @@ struct batch {
 /* A workspace of zeros for CAPACITY rows (1 .. BATCH_MAX_ROWS), or NULL: no memory. Free with
  * batch_free, which takes NULL too. */
 struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity);
+
+/* Takes NULL. */
 void batch_free(struct batch *batch);
 
-/* Where the caller writes rows (capacity x input), and the loss gradient (capacity x outputs). */
+/* Where the caller writes rows: capacity x input. */
 float *batch_input(struct batch *batch);
+
+/* Where the caller writes dLoss/dOutput: capacity x outputs. */
 float *batch_output_error(struct batch *batch);
 
 /* Outputs of the first ROWS rows: rows x outputs, valid until the next call. */

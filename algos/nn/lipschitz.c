@@ -31,14 +31,14 @@
 
 typedef double lanes __attribute__((vector_size(4 * sizeof(double))));
 
-static lanes load(const double *p)
+static lanes lanes_of(const double *p)
 {
     lanes v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-static void store(double *p, lanes v)
+static void lanes_to(double *p, lanes v)
 {
     memcpy(p, &v, sizeof v);
 }
@@ -49,12 +49,12 @@ static void product_tile(const double *a, size_t rows, size_t stride, size_t i, 
 {
     lanes sum[4][2];
     for (size_t r = 0; r < 4; r++) {
-        sum[r][0] = load(out + (i + r) * stride + j);
-        sum[r][1] = load(out + (i + r) * stride + j + 4);
+        sum[r][0] = lanes_of(out + (i + r) * stride + j);
+        sum[r][1] = lanes_of(out + (i + r) * stride + j + 4);
     }
     for (size_t k = 0; k < rows; k++) {
         const double *line = a + k * stride;
-        lanes left = load(line + j), right = load(line + j + 4);
+        lanes left = lanes_of(line + j), right = lanes_of(line + j + 4);
         for (size_t r = 0; r < 4; r++) {
             double factor = line[i + r];
             sum[r][0] += factor * left;
@@ -62,8 +62,8 @@ static void product_tile(const double *a, size_t rows, size_t stride, size_t i, 
         }
     }
     for (size_t r = 0; r < 4; r++) {
-        store(out + (i + r) * stride + j, sum[r][0]);
-        store(out + (i + r) * stride + j + 4, sum[r][1]);
+        lanes_to(out + (i + r) * stride + j, sum[r][0]);
+        lanes_to(out + (i + r) * stride + j + 4, sum[r][1]);
     }
 }
 
@@ -76,7 +76,7 @@ static void product_add(const double *a, size_t rows, size_t stride, double *out
             product_tile(a, rows, stride, i, j, out);
 }
 
-static void mirror(double *g, size_t stride)
+static void mirror_upper(double *g, size_t stride)
 {
     for (size_t i = 0; i < stride; i++)
         for (size_t j = 0; j < i; j++)
@@ -85,8 +85,8 @@ static void mirror(double *g, size_t stride)
 
 /* G = A'A, where A is W or its transpose, whichever has fewer columns, padded to STRIDE; G is all
  * zero before. PANELS: room for PANEL lines. Products of two floats are exact here. */
-static void gram(const float *w, size_t rows, size_t columns, size_t stride, double *panel,
-                 double *g)
+static void gram_matrix(const float *w, size_t rows, size_t columns, size_t stride, double *panel,
+                        double *g)
 {
     bool wide = rows < columns;
     size_t n = wide ? rows : columns, length = wide ? columns : rows;
@@ -99,21 +99,21 @@ static void gram(const float *w, size_t rows, size_t columns, size_t stride, dou
                     wide ? w[i * columns + first + k] : w[(first + k) * columns + i];
         product_add(panel, count, stride, g);
     }
-    mirror(g, stride);
+    mirror_upper(g, stride);
 }
 
 /* OUT = G^2 for symmetric G. */
-static void square(const double *g, double *out, size_t stride)
+static void square_matrix(const double *g, double *out, size_t stride)
 {
     memset(out, 0, stride * stride * sizeof *out);
     for (size_t first = 0; first < stride; first += PANEL) {
         size_t count = stride - first < PANEL ? stride - first : PANEL;
         product_add(g + first * stride, count, stride, out);
     }
-    mirror(out, stride);
+    mirror_upper(out, stride);
 }
 
-static double frobenius(const double *g, size_t count)
+static double frobenius_norm(const double *g, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -141,7 +141,7 @@ static double root_of_norm(double *g, double *spare, size_t stride)
 {
     size_t count = stride * stride;
     double cube = (double)stride * (double)stride * (double)stride;
-    double norm = frobenius(g, count);
+    double norm = frobenius_norm(g, count);
     int shift = 0;
     int64_t exponent = 0; /* the power of G is 2^exponent times what is stored */
     double best = repeated_root(norm, 0, 1);
@@ -151,11 +151,11 @@ static double root_of_norm(double *g, double *spare, size_t stride)
         double unit = ldexp(1.0, -shift);
         for (size_t i = 0; i < count; i++)
             g[i] *= unit;
-        square(g, spare, stride);
+        square_matrix(g, spare, stride);
         double *other = g;
         g = spare;
         spare = other;
-        double next = frobenius(g, count);
+        double next = frobenius_norm(g, count);
         double upper = repeated_root(next, exponent, j + 2);
         double lower = repeated_root(next / norm, exponent / 2, j + 1);
         best = fmin(best, upper);
@@ -210,7 +210,7 @@ double lipschitz_spectral_norm_bound(const float *weight, size_t rows, size_t co
     bound = plain_bound(weight, rows, columns, column);
     if (bound == 0.0 || isinf(bound))
         goto cleanup;
-    gram(weight, rows, columns, stride, panel, g);
+    gram_matrix(weight, rows, columns, stride, panel, g);
     bound = fmin(bound, root_of_norm(g, spare, stride) * (1.0 + margin));
 cleanup:
     free(column);

@@ -31,8 +31,10 @@ size_t mlp_parameter_count(const struct mlp_shape *shape);
 /* Inputs of LAYER. */
 uint32_t mlp_layer_input(const struct mlp_shape *shape, uint32_t layer);
 
-/* Where LAYER's weight and bias begin in the parameter vector. */
+/* Where LAYER's weight begins in the parameter vector. */
 size_t mlp_weight_offset(const struct mlp_shape *shape, uint32_t layer);
+
+/* Where LAYER's bias begins. */
 size_t mlp_bias_offset(const struct mlp_shape *shape, uint32_t layer);
 
 /* Output of one input, in one fixed order of operations (no BLAS): the same bits on every call and
@@ -40,6 +42,8 @@ size_t mlp_bias_offset(const struct mlp_shape *shape, uint32_t layer);
  */
 void mlp_forward_one(const struct mlp_shape *shape, const float *parameters, const float *input,
                      float *output, float *scratch);
+
+/* Floats of scratch that mlp_forward_one needs. */
 size_t mlp_scratch_count(const struct mlp_shape *shape);
 
 /* The same in double, for what must be as smooth as a Lipschitz bound says: rounding in float moves

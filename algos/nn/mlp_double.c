@@ -23,7 +23,7 @@ typedef double lanes __attribute__((vector_size(4 * sizeof(double))));
 typedef float narrow __attribute__((vector_size(4 * sizeof(float))));
 #endif
 
-static lanes widen(const float *p)
+static lanes widen_floats(const float *p)
 {
 #ifdef __AVX__
     return (lanes)_mm256_cvtps_pd(_mm_loadu_ps(p)); /* gcc 12 makes four instructions of the rest */
@@ -34,7 +34,7 @@ static lanes widen(const float *p)
 #endif
 }
 
-static lanes load(const double *p)
+static lanes doubles_load(const double *p)
 {
     lanes v;
     memcpy(&v, p, sizeof v);
@@ -42,7 +42,7 @@ static lanes load(const double *p)
 }
 
 /* Lane i: (r[0] + r[1]) + (r[2] + r[3]) of row i. */
-static lanes across(const lanes row[ROWS])
+static lanes lanes_across(const lanes row[ROWS])
 {
     lanes ab = __builtin_shufflevector(row[0], row[1], 0, 4, 2, 6) +
                __builtin_shufflevector(row[0], row[1], 1, 5, 3, 7);
@@ -60,21 +60,21 @@ static inline void pair_sums(const float *one, const float *other, const double 
     lanes a = {0}, b = {0}, c = {0}, d = {0};
     uint32_t k = 0, left = count % SUMS;
     for (; k + SUMS <= count; k += SUMS) {
-        lanes first = load(x + k), second = load(x + k + 4);
-        a += widen(one + k) * first;
-        b += widen(other + k) * first;
-        c += widen(one + k + 4) * second;
-        d += widen(other + k + 4) * second;
+        lanes first = doubles_load(x + k), second = doubles_load(x + k + 4);
+        a += widen_floats(one + k) * first;
+        b += widen_floats(other + k) * first;
+        c += widen_floats(one + k + 4) * second;
+        d += widen_floats(other + k + 4) * second;
     }
     if (left > 0) {
         float rest[2][SUMS] = {{0}};
-        lanes first = load(x + k), second = load(x + k + 4);
+        lanes first = doubles_load(x + k), second = doubles_load(x + k + 4);
         memcpy(rest[0], one + k, left * sizeof *one);
         memcpy(rest[1], other + k, left * sizeof *other);
-        a += widen(rest[0]) * first;
-        b += widen(rest[1]) * first;
-        c += widen(rest[0] + 4) * second;
-        d += widen(rest[1] + 4) * second;
+        a += widen_floats(rest[0]) * first;
+        b += widen_floats(rest[1]) * first;
+        c += widen_floats(rest[0] + 4) * second;
+        d += widen_floats(rest[1] + 4) * second;
     }
     low[0] = a;
     low[1] = b;
@@ -83,27 +83,27 @@ static inline void pair_sums(const float *one, const float *other, const double 
 }
 
 /* The products of ROWS rows, of which NEEDED are of interest. */
-static inline lanes products(const float *const row[ROWS], const double *x, uint32_t count,
-                             uint32_t needed)
+static inline lanes row_products(const float *const row[ROWS], const double *x, uint32_t count,
+                                 uint32_t needed)
 {
     lanes low[ROWS] = {{0}}, high[ROWS] = {{0}};
     pair_sums(row[0], row[1], x, count, low, high);
     if (needed > 2)
         pair_sums(row[2], row[3], x, count, low + 2, high + 2);
-    return across(low) + across(high);
+    return lanes_across(low) + lanes_across(high);
 }
 
 /* The same of rows of four, without the empty sums. */
 static inline lanes short_products(const float *const row[ROWS], const double *x)
 {
-    lanes v = load(x);
-    const lanes sums[ROWS] = {widen(row[0]) * v, widen(row[1]) * v, widen(row[2]) * v,
-                              widen(row[3]) * v};
-    return across(sums);
+    lanes v = doubles_load(x);
+    const lanes sums[ROWS] = {widen_floats(row[0]) * v, widen_floats(row[1]) * v,
+                              widen_floats(row[2]) * v, widen_floats(row[3]) * v};
+    return lanes_across(sums);
 }
 
 /* Y[out] = weight x + bias. X has SUMS - 1 places behind its last number. */
-static void layer(const float *weight, uint32_t in, uint32_t out, double *x, double *y)
+static void layer_forward(const float *weight, uint32_t in, uint32_t out, double *x, double *y)
 {
     const float *bias = weight + (size_t)in * out;
     for (uint32_t k = in; k % SUMS != 0; k++)
@@ -113,15 +113,15 @@ static void layer(const float *weight, uint32_t in, uint32_t out, double *x, dou
         const float *first = weight + (size_t)j * in;
         const float *const row[ROWS] = {first, first + in, first + 2 * (size_t)in,
                                         first + 3 * (size_t)in};
-        lanes value =
-            widen(bias + j) + (in == 4 ? short_products(row, x) : products(row, x, in, ROWS));
+        lanes value = widen_floats(bias + j) +
+                      (in == 4 ? short_products(row, x) : row_products(row, x, in, ROWS));
         memcpy(y + j, &value, sizeof value);
     }
     if (j < out) { /* the last row stands in for those that are not there */
         const float *row[ROWS];
         for (uint32_t r = 0; r < ROWS; r++)
             row[r] = weight + (size_t)(j + r < out ? j + r : out - 1) * in;
-        lanes value = in == 4 ? short_products(row, x) : products(row, x, in, out - j);
+        lanes value = in == 4 ? short_products(row, x) : row_products(row, x, in, out - j);
         for (uint32_t r = 0; j + r < out; r++)
             y[j + r] = bias[j + r] + value[r];
     }
@@ -138,7 +138,7 @@ void mlp_forward_double(const struct mlp_shape *shape, const float *parameters, 
     for (uint32_t l = 0; l <= last; l++) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
         double *y = half[l & 1];
-        layer(weight, in, out, half[(l + 1) & 1], y);
+        layer_forward(weight, in, out, half[(l + 1) & 1], y);
         weight += ((size_t)in + 1) * out;
         if (l == last)
             memcpy(output, y, out * sizeof *y);

@@ -29,19 +29,24 @@ struct optimizer {
 
 /* Fills OUT with zero moments; false: no memory. Free with optimizer_clear (also after failure). */
 bool optimizer_init(struct optimizer *out, const struct optimizer_settings *settings, size_t count);
+
+/* Frees the moments; takes one that optimizer_init refused, too. */
 void optimizer_clear(struct optimizer *optimizer);
 
 /* One step down GRADIENT[count] at LEARNING_RATE, which the caller may schedule. */
 void optimizer_step(struct optimizer *optimizer, float *parameters, const float *gradient,
                     double learning_rate);
 
-/* The same a part at a time, for a caller who does more with each while it is in the cache:
- * optimizer_begin once, then optimizer_move for parts that together are the whole, each once.
- * PARAMETERS and GRADIENT are those of the whole. */
+/* A part of the parameters. A step may be done a part at a time, by a caller who does more with
+ * each while it is in the cache. */
 struct optimizer_part {
     size_t first, count;
 };
+
+/* Begins such a step: once, before its parts. */
 void optimizer_begin(struct optimizer *optimizer);
+
+/* Moves PART of PARAMETERS, which with GRADIENT are those of the whole; each part once. */
 void optimizer_move(const struct optimizer *optimizer, struct optimizer_part part,
                     float *parameters, const float *gradient, double learning_rate);
 

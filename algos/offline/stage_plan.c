@@ -43,10 +43,8 @@ static enum stage_status plan_stable(const struct stage_request *request, double
     case SPARSE_VECTOR_OUT_OF_REACH:
         *message = "the stable stage's share of the budget is too small for so many trajectories";
         return STAGE_INFEASIBLE;
-    case SPARSE_VECTOR_NO_MEMORY:
-        break;
     }
-    return STAGE_NO_MEMORY;
+    return STAGE_INFEASIBLE;
 }
 
 static enum stage_status plan_consensus(const struct stage_request *request, double epsilon,

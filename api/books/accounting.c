@@ -61,8 +61,6 @@ static enum problem accounting_plan(struct call *call, struct wish *wish)
 {
     const char *why = NULL;
     enum event_status status = event_flatten(&wish->events, &wish->plan, &why);
-    if (status == EVENT_NO_MEMORY)
-        return PROBLEM_INTERNAL_ERROR;
     if (status != EVENT_OK)
         return call_invalid(call, "/events", "cannot be priced: %s", why);
     if (wish->plan.count > ACCOUNTING_MAX_MECHANISMS) {

@@ -6,8 +6,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/accounting/accountant.h"
 #include "algos/privacy/accounting/accountant_pld.h"
+#include "algos/privacy/accounting/privacy_report.h"
 
 #define MOST_EPSILON 6.0 /* how far along the curve it looks */
 #define MOST_CHANGE  4.0 /* how far from the claimed noise */
@@ -17,7 +17,7 @@ double profile_price(const struct mechanism *mechanism, uint64_t times, double d
     struct composition plan = {0};
     struct privacy_interval epsilon;
     cr_assert_eq(composition_add(&plan, mechanism, times), COMPOSITION_OK);
-    cr_assert_eq(accountant_for(&plan)->epsilon(&plan, delta, &epsilon), ACCOUNTANT_OK);
+    cr_assert_eq(privacy_report_accountant(&plan)->epsilon(&plan, delta, &epsilon), ACCOUNTANT_OK);
     composition_clear(&plan);
     return epsilon.upper;
 }

@@ -1,5 +1,5 @@
 /* One door for every way of accounting: epsilon at delta and delta at epsilon of a composition,
- * from both sides. A new accountant is a file and a line in accountant.c. */
+ * from both sides. A new accountant is a file and a line below. */
 #ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
 #define TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
 
@@ -13,7 +13,7 @@ enum accountant_status {
     ACCOUNTANT_BAD,         /* an empty composition; delta not in (0, 1); epsilon negative or NaN */
     ACCOUNTANT_UNSUPPORTED, /* this accountant does not know one of the mechanisms */
     ACCOUNTANT_OUT_OF_REACH, /* the figure exists and could not be computed or certified */
-    ACCOUNTANT_NO_MEMORY,
+    ACCOUNTANT_NO_MEMORY,    /* for a grid, whose size the plan decides */
 };
 
 /* What a figure of this accountant is worth. */
@@ -33,22 +33,16 @@ struct accountant {
                                     struct privacy_interval *out);
 };
 
-/* Each in a file of its own name, accountant_<name>.c. */
-extern const struct accountant accountant_pld; /* everything but Dirichlet; certified */
-extern const struct accountant
-    accountant_renyi; /* everything; the best order of a plan fixed in advance */
+/* The accountants; but for the last two each in a file of its own name, accountant_<name>.c. */
+extern const struct accountant accountant_pld;   /* everything but Dirichlet; certified */
+extern const struct accountant accountant_renyi; /* everything; the best order of a plan */
 extern const struct accountant accountant_gdp;   /* plain Gaussians: closed form */
 extern const struct accountant accountant_exact; /* contour integral of the moment generating
                                                     function; of Dirichlet a lower figure only */
 extern const struct accountant
     accountant_optimal_composition;                 /* (epsilon, delta) pairs, response */
-extern const struct accountant accountant_advanced; /* Dwork, Roth, Thm 3.20 */
-extern const struct accountant
-    accountant_basic; /* sums, of anything that has an (epsilon, delta) */
-
-/* By name, or NULL. */
-const struct accountant *accountant_find(const char *name);
-/* The one whose upper figure is charged for COMPOSITION: pld where it serves, else renyi. */
-const struct accountant *accountant_for(const struct composition *composition);
+extern const struct accountant accountant_basic;    /* accountant_sums.c: whatever has an (epsilon,
+                                                       delta); Gaussians have none */
+extern const struct accountant accountant_advanced; /* the same; Dwork, Roth, Thm 3.20 */
 
 #endif

@@ -22,9 +22,8 @@ static enum accountant_status of_points(const struct accountant_laws *laws,
                                         const struct question *question, double *out)
 {
     struct points points;
-    enum points_status status = points_compose(laws->law, laws->count, &points);
-    if (status != POINTS_OK)
-        return status == POINTS_NO_MEMORY ? ACCOUNTANT_NO_MEMORY : ACCOUNTANT_OUT_OF_REACH;
+    if (points_compose(laws->law, laws->count, &points) != POINTS_OK)
+        return ACCOUNTANT_OUT_OF_REACH;
     *out = question->for_delta ? points_delta(&points, question->at)
                                : points_epsilon(&points, question->at);
     points_clear(&points);
@@ -53,15 +52,7 @@ static enum accountant_status of_contour(const struct accountant_laws *laws,
     enum contour_status status = question->for_delta
                                      ? contour_delta(laws->law, laws->count, question->at, out)
                                      : contour_epsilon(laws->law, laws->count, question->at, out);
-    switch (status) {
-    case CONTOUR_OK:
-        return ACCOUNTANT_OK;
-    case CONTOUR_NO_MEMORY:
-        return ACCOUNTANT_NO_MEMORY;
-    case CONTOUR_OUT_OF_REACH:
-        break;
-    }
-    return ACCOUNTANT_OUT_OF_REACH;
+    return status == CONTOUR_OK ? ACCOUNTANT_OK : ACCOUNTANT_OUT_OF_REACH;
 }
 
 /* One direction of LAWS. */
@@ -106,8 +97,9 @@ static enum accountant_status of_directions(struct accountant_laws *laws,
     return status;
 }
 
-static enum accountant_status answer(const struct composition *composition,
-                                     const struct question *question, struct privacy_interval *out)
+static enum accountant_status exact_answer(const struct composition *composition,
+                                           const struct question *question,
+                                           struct privacy_interval *out)
 {
     struct accountant_laws laws;
     enum accountant_status status = accountant_laws_of(composition, &laws);
@@ -115,7 +107,7 @@ static enum accountant_status answer(const struct composition *composition,
         return status;
     double worst = 0, here = 0;
     unsigned poses = laws.vectors ? ACCOUNTANT_LAWS_POSES : 1, found = 0;
-    for (unsigned pose = 0; pose < poses && status != ACCOUNTANT_NO_MEMORY; pose++) {
+    for (unsigned pose = 0; pose < poses; pose++) {
         accountant_laws_pose(&laws, composition, pose);
         status = of_directions(&laws, question, &here);
         if (status != ACCOUNTANT_OK)
@@ -124,7 +116,7 @@ static enum accountant_status answer(const struct composition *composition,
         worst = fmax(worst, here);
     }
     accountant_laws_clear(&laws);
-    if (status == ACCOUNTANT_NO_MEMORY || !found)
+    if (!found)
         return status;
     out->lower = out->upper = worst;
     if (poses > 1)
@@ -132,24 +124,25 @@ static enum accountant_status answer(const struct composition *composition,
     return ACCOUNTANT_OK;
 }
 
-static enum accountant_status epsilon(const struct composition *composition, double delta,
-                                      struct privacy_interval *out)
+static enum accountant_status exact_epsilon(const struct composition *composition, double delta,
+                                            struct privacy_interval *out)
 {
     if (!composition->count || !(delta > 0.0 && delta < 1.0))
         return ACCOUNTANT_BAD;
     struct question question = {.at = delta};
-    return answer(composition, &question, out);
+    return exact_answer(composition, &question, out);
 }
 
-static enum accountant_status delta(const struct composition *composition, double epsilon_at,
-                                    struct privacy_interval *out)
+static enum accountant_status exact_delta(const struct composition *composition, double epsilon_at,
+                                          struct privacy_interval *out)
 {
     if (!composition->count || !(epsilon_at >= 0.0))
         return ACCOUNTANT_BAD;
     if (isinf(epsilon_at))
         return ACCOUNTANT_OUT_OF_REACH;
     struct question question = {true, epsilon_at};
-    return answer(composition, &question, out);
+    return exact_answer(composition, &question, out);
 }
 
-const struct accountant accountant_exact = {"exact", ACCOUNTANT_NUMERICAL, epsilon, delta};
+const struct accountant accountant_exact = {"exact", ACCOUNTANT_NUMERICAL, exact_epsilon,
+                                            exact_delta};

@@ -16,8 +16,8 @@ static enum accountant_status mu_of(const struct composition *composition, doubl
     return *out > 1e-100 && *out < 1e100 ? ACCOUNTANT_OK : ACCOUNTANT_OUT_OF_REACH;
 }
 
-static enum accountant_status epsilon(const struct composition *composition, double delta,
-                                      struct privacy_interval *out)
+static enum accountant_status gdp_epsilon(const struct composition *composition, double delta,
+                                          struct privacy_interval *out)
 {
     if (!composition->count || !(delta > 0.0 && delta < 1.0))
         return ACCOUNTANT_BAD;
@@ -28,8 +28,8 @@ static enum accountant_status epsilon(const struct composition *composition, dou
     return status;
 }
 
-static enum accountant_status delta(const struct composition *composition, double at,
-                                    struct privacy_interval *out)
+static enum accountant_status gdp_delta(const struct composition *composition, double at,
+                                        struct privacy_interval *out)
 {
     if (!composition->count || !(at >= 0.0))
         return ACCOUNTANT_BAD;
@@ -40,4 +40,4 @@ static enum accountant_status delta(const struct composition *composition, doubl
     return status;
 }
 
-const struct accountant accountant_gdp = {"gdp", ACCOUNTANT_CERTIFIED, epsilon, delta};
+const struct accountant accountant_gdp = {"gdp", ACCOUNTANT_CERTIFIED, gdp_epsilon, gdp_delta};

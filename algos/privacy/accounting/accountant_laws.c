@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 struct contour_law accountant_law_of(const struct mechanism *mechanism, double times)
 {
     struct contour_law law = {.times = times};
@@ -50,7 +52,9 @@ static void pose_pair(const struct mechanism *mechanism, unsigned pose, double *
     uint32_t m = mechanism->dirichlet.actions;
     double room = 1.0 - m * eta, change = fmin(mechanism->dirichlet.sensitivity, M_SQRT2 * room);
     /* How many go down by the same, and how many of those are small. */
-    double downs = pose < 2 ? m - 1.0 : pose < 4 && m > 2 ? m - 2.0 : 1.0;
+    double downs = pose < 4 && m > 2 ? m - 2.0 : 1.0;
+    if (pose < 2)
+        downs = m - 1.0;
     double small_downs = pose < 4 ? m - 2.0 : 0.0;
     double up = fmin(change * sqrt(downs / (downs + 1.0)), room);
     double down = small_downs > 0.0 ? up / downs : 0.0;
@@ -87,7 +91,7 @@ bool accountant_laws_pose(struct accountant_laws *laws, const struct composition
 }
 
 /* Fills laws->law, which has room for all. */
-static void fill(const struct composition *composition, struct accountant_laws *laws)
+static void laws_fill(const struct composition *composition, struct accountant_laws *laws)
 {
     double square = 0; /* of mu, all plain Gaussians */
     for (size_t i = 0; i < composition->count; i++) {
@@ -117,15 +121,10 @@ enum accountant_status accountant_laws_of(const struct composition *composition,
         if (mechanism->kind == MECHANISM_DIRICHLET)
             coordinates += mechanism->dirichlet.actions;
     }
-    struct accountant_laws laws = {0};
-    laws.law = malloc((composition->count + 1) * sizeof *laws.law);
+    struct accountant_laws laws = {.law = memory_new(composition->count + 1, sizeof *laws.law)};
     if (coordinates)
-        laws.vectors = malloc(2 * coordinates * sizeof *laws.vectors);
-    if (!laws.law || (coordinates && !laws.vectors)) {
-        accountant_laws_clear(&laws);
-        return ACCOUNTANT_NO_MEMORY;
-    }
-    fill(composition, &laws);
+        laws.vectors = memory_new(2 * coordinates, sizeof *laws.vectors);
+    laws_fill(composition, &laws);
     accountant_laws_pose(&laws, composition, 0);
     *out = laws;
     return ACCOUNTANT_OK;

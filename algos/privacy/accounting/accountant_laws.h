@@ -22,6 +22,8 @@ struct contour_law accountant_law_of(const struct mechanism *mechanism, double t
  * removed; Dirichlet mechanisms stand in pose 0. Clear *OUT when it succeeded. */
 enum accountant_status accountant_laws_of(const struct composition *composition,
                                           struct accountant_laws *out);
+
+/* Frees what LAWS own; there are none then. */
 void accountant_laws_clear(struct accountant_laws *laws);
 
 /* From removing a unit to adding one, everywhere; false when that is the same law. */

@@ -9,7 +9,7 @@
 #include "algos/privacy/laws/points.h"
 
 /* The composed law of COMPOSITION. */
-static enum accountant_status compose(const struct composition *composition, struct points *out)
+static enum accountant_status optimal_law(const struct composition *composition, struct points *out)
 {
     struct accountant_laws laws;
     enum accountant_status status = accountant_laws_of(composition, &laws);
@@ -21,18 +21,16 @@ static enum accountant_status compose(const struct composition *composition, str
     else
         listed = points_compose(laws.law, laws.count, out);
     accountant_laws_clear(&laws);
-    if (status != ACCOUNTANT_OK || listed == POINTS_OK)
-        return status;
-    return listed == POINTS_NO_MEMORY ? ACCOUNTANT_NO_MEMORY : ACCOUNTANT_OUT_OF_REACH;
+    return listed == POINTS_OK ? status : ACCOUNTANT_OUT_OF_REACH;
 }
 
-static enum accountant_status epsilon(const struct composition *composition, double delta,
-                                      struct privacy_interval *out)
+static enum accountant_status optimal_epsilon(const struct composition *composition, double delta,
+                                              struct privacy_interval *out)
 {
     if (!composition->count || !(delta > 0.0 && delta < 1.0))
         return ACCOUNTANT_BAD;
     struct points points;
-    enum accountant_status status = compose(composition, &points);
+    enum accountant_status status = optimal_law(composition, &points);
     if (status != ACCOUNTANT_OK)
         return status;
     struct privacy_interval interval = points_epsilon_interval(&points, delta);
@@ -43,13 +41,13 @@ static enum accountant_status epsilon(const struct composition *composition, dou
     return ACCOUNTANT_OK;
 }
 
-static enum accountant_status delta(const struct composition *composition, double at,
-                                    struct privacy_interval *out)
+static enum accountant_status optimal_delta(const struct composition *composition, double at,
+                                            struct privacy_interval *out)
 {
     if (!composition->count || !(at >= 0.0))
         return ACCOUNTANT_BAD;
     struct points points;
-    enum accountant_status status = compose(composition, &points);
+    enum accountant_status status = optimal_law(composition, &points);
     if (status != ACCOUNTANT_OK)
         return status;
     *out = points_delta_interval(&points, at);
@@ -57,5 +55,5 @@ static enum accountant_status delta(const struct composition *composition, doubl
     return ACCOUNTANT_OK;
 }
 
-const struct accountant accountant_optimal_composition = {"optimal_composition",
-                                                          ACCOUNTANT_CERTIFIED, epsilon, delta};
+const struct accountant accountant_optimal_composition = {
+    "optimal_composition", ACCOUNTANT_CERTIFIED, optimal_epsilon, optimal_delta};

@@ -11,6 +11,7 @@
 
 #include "algos/privacy/laws/pld_mechanisms.h"
 #include "algos/privacy/laws/subsampled_gaussian.h"
+#include "memory/memory.h"
 
 #define ROUNDING           1e-12
 #define MIN_GAUSSIAN_NOISE 0.02 /* below, a normal law spans more cells than are worth it */
@@ -26,8 +27,8 @@ struct source {
 };
 
 /* Both prepared for the direction of removal; the mechanism is one that check lets through. */
-static void prepare(const struct composition_part *from, struct source *source,
-                    struct pld_part *part)
+static void part_prepare(const struct composition_part *from, struct source *source,
+                         struct pld_part *part)
 {
     const struct mechanism *m = &from->mechanism;
     *part = (struct pld_part){.times = from->times};
@@ -59,13 +60,13 @@ static void prepare(const struct composition_part *from, struct source *source,
     part->quantum = source->atoms.epsilon;
 }
 
-static bool gaussian(const struct mechanism *m)
+static bool is_gaussian(const struct mechanism *m)
 {
     return m->kind == MECHANISM_SUBSAMPLED_GAUSSIAN;
 }
 
-static enum accountant_status check(const struct composition *composition, enum pld_figure figure,
-                                    double at)
+static enum accountant_status question_check(const struct composition *composition,
+                                             enum pld_figure figure, double at)
 {
     bool fine = figure == PLD_EPSILON ? at > 0.0 && at < 1.0 : at >= 0.0 && isfinite(at);
     if (!fine || composition->count == 0)
@@ -77,7 +78,7 @@ static enum accountant_status check(const struct composition *composition, enum 
             return ACCOUNTANT_BAD;
         if (m->kind == MECHANISM_DIRICHLET)
             status = ACCOUNTANT_UNSUPPORTED;
-        if (gaussian(m) && m->gaussian.noise_multiplier < MIN_GAUSSIAN_NOISE)
+        if (is_gaussian(m) && m->gaussian.noise_multiplier < MIN_GAUSSIAN_NOISE)
             status = status == ACCOUNTANT_OK ? ACCOUNTANT_OUT_OF_REACH : status;
     }
     return status;
@@ -93,14 +94,15 @@ static void bound_losses(const struct composition *composition, const struct pld
     for (size_t i = 0; i < composition->count; i++) {
         const struct mechanism *m = &composition->part[i].mechanism;
         double n = (double)part[i].times;
-        *out_most += gaussian(m) ? INFINITY : n * part[i].quantum;
+        *out_most += is_gaussian(m) ? INFINITY : n * part[i].quantum;
         untold += m->kind == MECHANISM_EPSILON_DELTA ? n * log1p(-m->pair.delta) : 0.0;
     }
     *out_told = fmax(0.0, -expm1(untold));
 }
 
 /* The interval that follows from that alone. */
-static struct privacy_interval bounded(enum pld_figure figure, double at, double told, double most)
+static struct privacy_interval bounded_interval(enum pld_figure figure, double at, double told,
+                                                double most)
 {
     double low = told * (1.0 - ROUNDING), high = told * (1.0 + ROUNDING);
     most *= 1.0 + ROUNDING;
@@ -114,24 +116,23 @@ enum accountant_status accountant_pld_figure(const struct composition *compositi
                                              const struct pld_effort *effort,
                                              struct privacy_interval *out)
 {
-    enum accountant_status status = check(composition, figure, at);
+    enum accountant_status status = question_check(composition, figure, at);
     if (status != ACCOUNTANT_OK)
         return status;
     size_t count = composition->count;
-    struct source *source = calloc(count, sizeof *source);
-    struct pld_part *part = calloc(count, sizeof *part);
-    status = ACCOUNTANT_NO_MEMORY;
-    if (!source || !part)
-        goto cleanup;
+    struct source *source = memory_new(count, sizeof *source);
+    struct pld_part *part = memory_new(count, sizeof *part);
+    status = ACCOUNTANT_NO_MEMORY; /* for the grids */
     bool two_sided = false;
     for (size_t i = 0; i < count; i++) {
         const struct mechanism *m = &composition->part[i].mechanism;
-        prepare(&composition->part[i], &source[i], &part[i]);
-        two_sided |= gaussian(m) && m->gaussian.sampling_rate < 1.0;
+        part_prepare(&composition->part[i], &source[i], &part[i]);
+        two_sided |= is_gaussian(m) && m->gaussian.sampling_rate < 1.0;
     }
     double told, most;
     bound_losses(composition, part, &told, &most);
-    struct privacy_interval simple = bounded(figure, at, told, most), removed = simple, added;
+    struct privacy_interval simple = bounded_interval(figure, at, told, most), removed = simple,
+                            added;
     if (most > 0.0 && pld_certify(part, count, figure, at, effort, &removed) != PLD_OK)
         goto cleanup;
     added = removed;
@@ -157,16 +158,16 @@ cleanup:
     return status;
 }
 
-static enum accountant_status epsilon(const struct composition *composition, double delta,
-                                      struct privacy_interval *out)
+static enum accountant_status pld_epsilon(const struct composition *composition, double delta,
+                                          struct privacy_interval *out)
 {
     return accountant_pld_figure(composition, PLD_EPSILON, delta, &ACCOUNTANT_PLD_EFFORT, out);
 }
 
-static enum accountant_status delta(const struct composition *composition, double at,
-                                    struct privacy_interval *out)
+static enum accountant_status pld_delta(const struct composition *composition, double at,
+                                        struct privacy_interval *out)
 {
     return accountant_pld_figure(composition, PLD_DELTA, at, &ACCOUNTANT_PLD_EFFORT, out);
 }
 
-const struct accountant accountant_pld = {"pld", ACCOUNTANT_CERTIFIED, epsilon, delta};
+const struct accountant accountant_pld = {"pld", ACCOUNTANT_CERTIFIED, pld_epsilon, pld_delta};

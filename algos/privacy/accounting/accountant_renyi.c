@@ -25,7 +25,7 @@ struct plan {
 };
 
 /* The divergence of ORDER of one run, rounded up; INFINITY where there is none. */
-static double divergence(const struct mechanism *mechanism, double order)
+static double divergence_of(const struct mechanism *mechanism, double order)
 {
     switch (mechanism->kind) {
     case MECHANISM_SUBSAMPLED_GAUSSIAN:
@@ -52,12 +52,12 @@ static double divergence(const struct mechanism *mechanism, double order)
 }
 
 /* ln E exp(c L) of the whole plan. */
-static double log_moment(const struct composition *composition, double c)
+static double plan_log_moment(const struct composition *composition, double c)
 {
     double sum = 0;
     for (size_t i = 0; i < composition->count; i++)
         sum += (double)composition->part[i].times *
-               divergence(&composition->part[i].mechanism, 1.0 + c);
+               divergence_of(&composition->part[i].mechanism, 1.0 + c);
     return c * sum * ROUND_UP;
 }
 
@@ -65,14 +65,14 @@ static double bound_at(const void *context, double log_c)
 {
     const struct plan *plan = context;
     double c = (1.0 + exp(log_c)) - 1.0; /* that the order 1 + c is exact */
-    double k = log_moment(plan->composition, c) + c * log(c) - (1.0 + c) * log1p(c);
+    double k = plan_log_moment(plan->composition, c) + c * log(c) - (1.0 + c) * log1p(c);
     double spent = plan->for_delta ? c * plan->at : plan->at;
     double bound = k - spent + 1e-14 * (1.0 + fabs(k) + fabs(spent));
     return plan->for_delta ? bound : bound / c;
 }
 
 /* Mass of the losses that no epsilon covers, rounded up. */
-static double infinite_mass(const struct composition *composition)
+static double plan_infinite_mass(const struct composition *composition)
 {
     double log_finite = 0;
     for (size_t i = 0; i < composition->count; i++)
@@ -104,7 +104,7 @@ static double best_bound(const struct plan *plan)
     return value;
 }
 
-static enum accountant_status check(const struct composition *composition)
+static enum accountant_status plan_check(const struct composition *composition)
 {
     for (size_t i = 0; i < composition->count; i++)
         if (mechanism_problem(&composition->part[i].mechanism))
@@ -112,12 +112,12 @@ static enum accountant_status check(const struct composition *composition)
     return composition->count ? ACCOUNTANT_OK : ACCOUNTANT_BAD;
 }
 
-static enum accountant_status epsilon(const struct composition *composition, double delta,
-                                      struct privacy_interval *out)
+static enum accountant_status renyi_epsilon(const struct composition *composition, double delta,
+                                            struct privacy_interval *out)
 {
-    if (!(delta > 0.0 && delta < 1.0) || check(composition) != ACCOUNTANT_OK)
+    if (!(delta > 0.0 && delta < 1.0) || plan_check(composition) != ACCOUNTANT_OK)
         return ACCOUNTANT_BAD;
-    double finite = delta - infinite_mass(composition);
+    double finite = delta - plan_infinite_mass(composition);
     if (!(finite > 0.0))
         return ACCOUNTANT_OUT_OF_REACH;
     struct plan plan = {composition, false, log(finite)};
@@ -128,10 +128,10 @@ static enum accountant_status epsilon(const struct composition *composition, dou
     return ACCOUNTANT_OK;
 }
 
-static enum accountant_status delta(const struct composition *composition, double at,
-                                    struct privacy_interval *out)
+static enum accountant_status renyi_delta(const struct composition *composition, double at,
+                                          struct privacy_interval *out)
 {
-    if (!(at >= 0.0) || check(composition) != ACCOUNTANT_OK)
+    if (!(at >= 0.0) || plan_check(composition) != ACCOUNTANT_OK)
         return ACCOUNTANT_BAD;
     if (isinf(at))
         return ACCOUNTANT_OUT_OF_REACH;
@@ -139,8 +139,9 @@ static enum accountant_status delta(const struct composition *composition, doubl
     double finite = 0.0;
     if (at < greatest_loss(composition))
         finite = exp(fmin(0.0, best_bound(&plan))) * (1.0 + 1e-12);
-    *out = (struct privacy_interval){0.0, fmin(1.0, infinite_mass(composition) + finite)};
+    *out = (struct privacy_interval){0.0, fmin(1.0, plan_infinite_mass(composition) + finite)};
     return ACCOUNTANT_OK;
 }
 
-const struct accountant accountant_renyi = {"renyi", ACCOUNTANT_CERTIFIED, epsilon, delta};
+const struct accountant accountant_renyi = {"renyi", ACCOUNTANT_CERTIFIED, renyi_epsilon,
+                                            renyi_delta};

@@ -38,7 +38,7 @@ static double x_of(const struct search *search, double parameter)
 }
 
 /* A parameter near X inside the bracket that was not tried yet, and its x. */
-static double place(const struct search *search, double *x)
+static double parameter_place(const struct search *search, double *x)
 {
     if (!search->whole)
         return exp(*x);
@@ -51,7 +51,7 @@ static double place(const struct search *search, double *x)
     return runs;
 }
 
-static enum accountant_search_status translate(enum accountant_status status)
+static enum accountant_search_status status_of(enum accountant_status status)
 {
     switch (status) {
     case ACCOUNTANT_OK:
@@ -68,29 +68,28 @@ static enum accountant_search_status translate(enum accountant_status status)
 }
 
 /* The price of the plan at PARAMETER; INFINITY where it is out of reach. */
-static enum accountant_search_status price(const struct search *search, double parameter,
-                                           struct privacy_interval *out)
+static enum accountant_search_status plan_price_at(const struct search *search, double parameter,
+                                                   struct privacy_interval *out)
 {
     struct composition plan = {0};
     enum composition_status composed = search->family(search->context, parameter, &plan);
     if (composed != COMPOSITION_OK) {
         composition_clear(&plan);
-        return composed == COMPOSITION_NO_MEMORY ? ACCOUNTANT_SEARCH_NO_MEMORY
-                                                 : ACCOUNTANT_SEARCH_BAD;
+        return ACCOUNTANT_SEARCH_BAD;
     }
     enum accountant_status status = search->accountant->epsilon(&plan, search->budget->delta, out);
     composition_clear(&plan);
     if (status == ACCOUNTANT_OUT_OF_REACH)
         *out = (struct privacy_interval){0.0, INFINITY};
-    return translate(status);
+    return status_of(status);
 }
 
 /* Asks at X and tightens the bracket. */
-static enum accountant_search_status look(struct search *search, double x)
+static enum accountant_search_status search_look(struct search *search, double x)
 {
     struct privacy_interval cost;
-    double parameter = place(search, &x);
-    enum accountant_search_status status = price(search, parameter, &cost);
+    double parameter = parameter_place(search, &x);
+    enum accountant_search_status status = plan_price_at(search, parameter, &cost);
     if (status != ACCOUNTANT_SEARCH_OK)
         return status;
     double excess = log(cost.upper / search->budget->epsilon);
@@ -106,18 +105,18 @@ static enum accountant_search_status look(struct search *search, double x)
 }
 
 /* Widens from X by growing steps until both a good and a bad point are known, or the range ends. */
-static enum accountant_search_status bracket(struct search *search, double x, double step)
+static enum accountant_search_status search_bracket(struct search *search, double x, double step)
 {
     search->good = INFINITY;
     search->bad = -INFINITY;
-    enum accountant_search_status status = look(search, x);
+    enum accountant_search_status status = search_look(search, x);
     while (status == ACCOUNTANT_SEARCH_OK && isinf(search->good) &&
            search->bad < search->greatest) {
-        status = look(search, fmin(search->greatest, search->bad + step));
+        status = search_look(search, fmin(search->greatest, search->bad + step));
         step *= 2.0;
     }
     while (status == ACCOUNTANT_SEARCH_OK && isinf(search->bad) && search->good > search->least) {
-        status = look(search, fmax(search->least, search->good - step));
+        status = search_look(search, fmax(search->least, search->good - step));
         step *= 2.0;
     }
     return status;
@@ -146,19 +145,21 @@ static enum accountant_search_status close_in(struct search *search)
             x = fmin(fmax(x + 0.3 * WIDTH, search->bad + 0.01 * span), search->good - 0.9 * WIDTH);
         x = fmin(fmax(x, search->bad), search->good);
         double before = search->good;
-        enum accountant_search_status status = look(search, x);
+        enum accountant_search_status status = search_look(search, x);
         if (status != ACCOUNTANT_SEARCH_OK)
             return status;
-        bool moved_good = search->good != before;
-        side = moved_good ? (side > 0 ? side + 1 : 1) : (side < 0 ? side - 1 : -1);
+        if (search->good != before)
+            side = side > 0 ? side + 1 : 1;
+        else
+            side = side < 0 ? side - 1 : -1;
     }
     return ACCOUNTANT_SEARCH_OK;
 }
 
 /* The best affordable x, from a first look at X. */
-static enum accountant_search_status find(struct search *search, double x, double step)
+static enum accountant_search_status search_find(struct search *search, double x, double step)
 {
-    enum accountant_search_status status = bracket(search, x, step);
+    enum accountant_search_status status = search_bracket(search, x, step);
     if (status == ACCOUNTANT_SEARCH_OK && isinf(search->good))
         return ACCOUNTANT_SEARCH_NOTHING_FITS;
     if (status == ACCOUNTANT_SEARCH_OK && isfinite(search->bad))
@@ -170,11 +171,12 @@ static enum accountant_search_status find(struct search *search, double x, doubl
 static bool has_upper_figures(const struct search *search, double x)
 {
     struct privacy_interval cost;
-    return price(search, parameter_at(search, x), &cost) == ACCOUNTANT_SEARCH_OK &&
+    return plan_price_at(search, parameter_at(search, x), &cost) == ACCOUNTANT_SEARCH_OK &&
            !(isinf(cost.upper) && cost.lower > 0.0);
 }
 
-static enum accountant_search_status solve(struct search *search, struct accountant_found *out)
+static enum accountant_search_status search_solve(struct search *search,
+                                                  struct accountant_found *out)
 {
     if (!(search->budget->epsilon > 0.0) || !isfinite(search->budget->epsilon) ||
         !(search->budget->delta > 0.0 && search->budget->delta < 1.0))
@@ -184,11 +186,11 @@ static enum accountant_search_status solve(struct search *search, struct account
     struct search guide = *search;
     guide.accountant = &accountant_exact;
     if (search->accountant != &accountant_exact && has_upper_figures(&guide, x) &&
-        find(&guide, x, step) == ACCOUNTANT_SEARCH_OK) {
+        search_find(&guide, x, step) == ACCOUNTANT_SEARCH_OK) {
         x = guide.good;
         step = NEARBY;
     }
-    enum accountant_search_status status = find(search, x, step);
+    enum accountant_search_status status = search_find(search, x, step);
     if (status != ACCOUNTANT_SEARCH_OK)
         return status;
     double parameter = parameter_at(search, search->good);
@@ -208,7 +210,7 @@ enum accountant_search_status accountant_least_noise(const struct accountant *ac
         return ACCOUNTANT_SEARCH_BAD;
     search.least = log(least);
     search.greatest = log(greatest);
-    return solve(&search, out);
+    return search_solve(&search, out);
 }
 
 enum accountant_search_status accountant_most_runs(const struct accountant *accountant,
@@ -221,5 +223,5 @@ enum accountant_search_status accountant_most_runs(const struct accountant *acco
         return ACCOUNTANT_SEARCH_BAD;
     search.least = -log(floor(greatest));
     search.greatest = 0.0;
-    return solve(&search, out);
+    return search_solve(&search, out);
 }

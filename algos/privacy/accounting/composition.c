@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "algos/privacy/laws/mechanism.h"
+#include "memory/memory.h"
 
 void composition_clear(struct composition *composition)
 {
@@ -9,7 +10,7 @@ void composition_clear(struct composition *composition)
     *composition = (struct composition){0};
 }
 
-static bool equal(const struct mechanism *a, const struct mechanism *b)
+static bool mechanisms_equal(const struct mechanism *a, const struct mechanism *b)
 {
     if (a->kind != b->kind)
         return false;
@@ -33,21 +34,6 @@ static bool equal(const struct mechanism *a, const struct mechanism *b)
     return false;
 }
 
-/* Makes room for one more part. */
-static bool grow(struct composition *composition)
-{
-    if (composition->count < composition->capacity)
-        return true;
-    size_t capacity = composition->capacity ? 2 * composition->capacity : 4;
-    struct composition_part *part =
-        realloc(composition->part, capacity * sizeof *composition->part);
-    if (!part)
-        return false;
-    composition->part = part;
-    composition->capacity = capacity;
-    return true;
-}
-
 enum composition_status composition_add(struct composition *composition,
                                         const struct mechanism *mechanism, uint64_t times)
 {
@@ -57,7 +43,7 @@ enum composition_status composition_add(struct composition *composition,
         return COMPOSITION_TOO_LONG;
     for (size_t i = 0; i < composition->count; i++) {
         struct composition_part *part = &composition->part[i];
-        if (!equal(&part->mechanism, mechanism))
+        if (!mechanisms_equal(&part->mechanism, mechanism))
             continue;
         if (times > COMPOSITION_MAX_TIMES - part->times)
             return COMPOSITION_TOO_LONG;
@@ -66,8 +52,11 @@ enum composition_status composition_add(struct composition *composition,
     }
     if (composition->count >= COMPOSITION_MAX_PARTS)
         return COMPOSITION_TOO_LONG;
-    if (!grow(composition))
-        return COMPOSITION_NO_MEMORY;
+    if (composition->count == composition->capacity) {
+        composition->capacity = composition->capacity ? 2 * composition->capacity : 4;
+        composition->part =
+            memory_resize(composition->part, composition->capacity, sizeof *composition->part);
+    }
     composition->part[composition->count++] = (struct composition_part){*mechanism, times};
     return COMPOSITION_OK;
 }

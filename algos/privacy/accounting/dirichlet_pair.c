@@ -79,7 +79,7 @@ static size_t make_laws(const struct composition *composition, unsigned pattern,
     return count;
 }
 
-static double greatest(const struct composition *composition, const struct question *question)
+static double greatest_price(const struct composition *composition, const struct question *question)
 {
     double best = 0.0;
     for (unsigned i = 0; i < 6; i++) {
@@ -100,11 +100,11 @@ static double greatest(const struct composition *composition, const struct quest
 double dirichlet_pair_epsilon(const struct composition *composition, double delta)
 {
     struct question question = {false, delta};
-    return greatest(composition, &question);
+    return greatest_price(composition, &question);
 }
 
 double dirichlet_pair_delta(const struct composition *composition, double epsilon)
 {
     struct question question = {true, epsilon};
-    return greatest(composition, &question);
+    return greatest_price(composition, &question);
 }

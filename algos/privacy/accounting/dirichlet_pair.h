@@ -9,11 +9,12 @@
 /* Compositions with more different Dirichlet parts get no lower bound. */
 #define DIRICHLET_PAIR_MAX_PARTS 16
 
-/* Lower bounds of the epsilon at DELTA in (0, 1), and of the delta at EPSILON >= 0, of
- * COMPOSITION's Dirichlet parts together, all else left out: the dearest of six pairs, by contour
- * integration, exact but for floating point and lowered by 1e-6 for it. 0 where none can be
- * computed. */
+/* A lower bound of the epsilon at DELTA in (0, 1) of COMPOSITION's Dirichlet parts together, all
+ * else left out: the dearest of six pairs, by contour integration, exact but for floating point and
+ * lowered by 1e-6 for it. 0 where none can be computed. */
 double dirichlet_pair_epsilon(const struct composition *composition, double delta);
+
+/* The same of delta at EPSILON >= 0. */
 double dirichlet_pair_delta(const struct composition *composition, double epsilon);
 
 #endif

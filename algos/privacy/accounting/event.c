@@ -20,7 +20,8 @@ struct walk {
     const char *problem;
 };
 
-static enum event_status refuse(struct walk *walk, enum event_status status, const char *problem)
+static enum event_status walk_refuse(struct walk *walk, enum event_status status,
+                                     const char *problem)
 {
     walk->problem = problem;
     return status;
@@ -31,41 +32,34 @@ static enum event_status add_leaf(struct walk *walk, const struct mechanism *mec
 {
     const char *problem = mechanism_problem(mechanism);
     if (problem)
-        return refuse(walk, EVENT_BAD, problem);
-    switch (composition_add(walk->out, mechanism, times)) {
-    case COMPOSITION_OK:
+        return walk_refuse(walk, EVENT_BAD, problem);
+    if (composition_add(walk->out, mechanism, times) == COMPOSITION_OK)
         return EVENT_OK;
-    case COMPOSITION_NO_MEMORY:
-        return refuse(walk, EVENT_NO_MEMORY, "out of memory");
-    case COMPOSITION_BAD:
-    case COMPOSITION_TOO_LONG:
-        break;
-    }
-    return refuse(walk, EVENT_TOO_LONG,
-                  "more than 1000 different mechanisms, or more than 1e12 runs of one");
+    return walk_refuse(walk, EVENT_TOO_LONG,
+                       "more than 1000 different mechanisms, or more than 1e12 runs of one");
 }
 
 static enum event_status visit_leaf(struct walk *walk, const struct event *event, uint64_t times)
 {
     const struct mechanism *m = &event->mechanism;
     if (m->kind == MECHANISM_SUBSAMPLED_GAUSSIAN && m->gaussian.sampling_rate != 1.0)
-        return refuse(walk, EVENT_BAD,
-                      "a Gaussian has no rate of its own: sampling is an event around it");
+        return walk_refuse(walk, EVENT_BAD,
+                           "a Gaussian has no rate of its own: sampling is an event around it");
     return add_leaf(walk, m, times);
 }
 
 static enum event_status visit_sample(struct walk *walk, const struct event *event, uint64_t times)
 {
     if (!(event->sampling_rate > 0.0 && event->sampling_rate <= 1.0))
-        return refuse(walk, EVENT_BAD, "sampling_rate must be above 0 and at most 1");
+        return walk_refuse(walk, EVENT_BAD, "sampling_rate must be above 0 and at most 1");
     if (event->child_count != 1)
-        return refuse(walk, EVENT_BAD, "a sampled event has exactly one event inside");
+        return walk_refuse(walk, EVENT_BAD, "a sampled event has exactly one event inside");
     const struct event *child = &event->child[0];
     if (child->kind == EVENT_NO_OP)
         return EVENT_OK;
     if (child->kind != EVENT_MECHANISM || child->mechanism.kind != MECHANISM_SUBSAMPLED_GAUSSIAN)
-        return refuse(walk, EVENT_UNSUPPORTED,
-                      "a Poisson sample is understood around one Gaussian and nothing else");
+        return walk_refuse(walk, EVENT_UNSUPPORTED,
+                           "a Poisson sample is understood around one Gaussian and nothing else");
     if (child->mechanism.gaussian.sampling_rate != 1.0)
         return visit_leaf(walk, child, times);
     struct mechanism sampled = child->mechanism;
@@ -73,25 +67,25 @@ static enum event_status visit_sample(struct walk *walk, const struct event *eve
     return add_leaf(walk, &sampled, times);
 }
 
-static enum event_status visit(struct walk *walk, const struct event *event, uint64_t times,
-                               unsigned depth);
+static enum event_status visit_event(struct walk *walk, const struct event *event, uint64_t times,
+                                     unsigned depth);
 
 static enum event_status visit_children(struct walk *walk, const struct event *event,
                                         uint64_t times, unsigned depth)
 {
     for (size_t i = 0; i < event->child_count; i++) {
-        enum event_status status = visit(walk, &event->child[i], times, depth + 1);
+        enum event_status status = visit_event(walk, &event->child[i], times, depth + 1);
         if (status != EVENT_OK)
             return status;
     }
     return EVENT_OK;
 }
 
-static enum event_status visit(struct walk *walk, const struct event *event, uint64_t times,
-                               unsigned depth)
+static enum event_status visit_event(struct walk *walk, const struct event *event, uint64_t times,
+                                     unsigned depth)
 {
     if (depth > EVENT_MAX_DEPTH)
-        return refuse(walk, EVENT_TOO_DEEP, "events are nested more than 32 deep");
+        return walk_refuse(walk, EVENT_TOO_DEEP, "events are nested more than 32 deep");
     switch (event->kind) {
     case EVENT_NO_OP:
         return EVENT_OK;
@@ -101,18 +95,19 @@ static enum event_status visit(struct walk *walk, const struct event *event, uin
         return visit_sample(walk, event, times);
     case EVENT_SELF_COMPOSED:
         if (event->times == 0)
-            return refuse(walk, EVENT_BAD, "count must be at least 1");
+            return walk_refuse(walk, EVENT_BAD, "count must be at least 1");
         if (event->child_count != 1)
-            return refuse(walk, EVENT_BAD, "a self-composed event has exactly one event inside");
+            return walk_refuse(walk, EVENT_BAD,
+                               "a self-composed event has exactly one event inside");
         if (event->times > COMPOSITION_MAX_TIMES / times)
-            return refuse(walk, EVENT_TOO_LONG, "a mechanism runs more than 1e12 times");
+            return walk_refuse(walk, EVENT_TOO_LONG, "a mechanism runs more than 1e12 times");
         return visit_children(walk, event, times * event->times, depth);
     case EVENT_COMPOSED:
         return visit_children(walk, event, times, depth);
     case EVENT_NON_PRIVATE:
-        return refuse(walk, EVENT_UNSUPPORTED, "a non-private release has no finite price");
+        return walk_refuse(walk, EVENT_UNSUPPORTED, "a non-private release has no finite price");
     }
-    return refuse(walk, EVENT_BAD, "unknown kind of event");
+    return walk_refuse(walk, EVENT_BAD, "unknown kind of event");
 }
 
 enum event_status event_flatten(const struct event *event, struct composition *out,
@@ -120,9 +115,9 @@ enum event_status event_flatten(const struct event *event, struct composition *o
 {
     *out = (struct composition){0};
     struct walk walk = {.out = out};
-    enum event_status status = visit(&walk, event, 1, 1);
+    enum event_status status = visit_event(&walk, event, 1, 1);
     if (status == EVENT_OK && out->count == 0)
-        status = refuse(&walk, EVENT_EMPTY, "no mechanism at all: nothing private happened");
+        status = walk_refuse(&walk, EVENT_EMPTY, "no mechanism at all: nothing private happened");
     if (status == EVENT_OK)
         return EVENT_OK;
     composition_clear(out);

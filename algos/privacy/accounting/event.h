@@ -35,7 +35,6 @@ enum event_status {
     EVENT_UNSUPPORTED, /* a Poisson sample of something that is not a Gaussian; non-private */
     EVENT_TOO_DEEP,
     EVENT_TOO_LONG,
-    EVENT_NO_MEMORY,
 };
 
 /* The flat form: every leaf with the number of times it ran. Sampling a Gaussian gives a subsampled

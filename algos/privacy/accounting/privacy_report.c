@@ -14,15 +14,15 @@ static const struct pld_effort COARSE = {.relative_gap = 2e-4, .max_log2_size = 
 
 /* Whether UPPER is of a plan that somebody would run: where hardly anything is protected, or hardly
  * anything told, figures take longest and matter least. */
-static bool sensible(const struct privacy_question *question, double upper)
+static bool is_sensible(const struct privacy_question *question, double upper)
 {
     return question->for_delta ? upper > 1e-30 && upper < 0.5 : upper > 1e-6 && upper < 100.0;
 }
 
-static enum accountant_status ask(const struct accountant *accountant,
-                                  const struct composition *composition,
-                                  const struct privacy_question *question,
-                                  struct privacy_interval *out)
+static enum accountant_status ask_accountant(const struct accountant *accountant,
+                                             const struct composition *composition,
+                                             const struct privacy_question *question,
+                                             struct privacy_interval *out)
 {
     return question->for_delta ? accountant->delta(composition, question->at, out)
                                : accountant->epsilon(composition, question->at, out);
@@ -36,7 +36,7 @@ static enum accountant_status ask_pld(const struct composition *composition,
     if (effort == PRIVACY_QUICK) {
         enum accountant_status status =
             accountant_pld_figure(composition, figure, question->at, &COARSE, out);
-        if (status != ACCOUNTANT_OK || !sensible(question, out->upper))
+        if (status != ACCOUNTANT_OK || !is_sensible(question, out->upper))
             return status;
     }
     return accountant_pld_figure(composition, figure, question->at, &ACCOUNTANT_PLD_EFFORT, out);
@@ -44,7 +44,12 @@ static enum accountant_status ask_pld(const struct composition *composition,
 
 const struct accountant *privacy_report_accountant(const struct composition *composition)
 {
-    return isnan(gaussian_dp_mu(composition)) ? accountant_for(composition) : &accountant_gdp;
+    if (!isnan(gaussian_dp_mu(composition)))
+        return &accountant_gdp;
+    for (size_t i = 0; i < composition->count; i++)
+        if (composition->part[i].mechanism.kind == MECHANISM_DIRICHLET)
+            return &accountant_renyi;
+    return &accountant_pld;
 }
 
 static double dirichlet_lower(const struct composition *composition,
@@ -59,7 +64,7 @@ static double upper_of(const struct accountant *accountant, const struct composi
                        const struct privacy_question *question)
 {
     struct privacy_interval figure;
-    bool good = ask(accountant, composition, question, &figure) == ACCOUNTANT_OK;
+    bool good = ask_accountant(accountant, composition, question, &figure) == ACCOUNTANT_OK;
     return good && isfinite(figure.upper) ? figure.upper : (double)NAN;
 }
 
@@ -71,13 +76,14 @@ enum accountant_status privacy_report_make(const struct composition *composition
     struct privacy_report report = {.accountant = accountant->name, .renyi = NAN, .exact = NAN};
     struct privacy_interval *figure = &report.figure;
     bool full = effort == PRIVACY_FULL, by_pld = accountant == &accountant_pld;
-    enum accountant_status status = by_pld ? ask_pld(composition, question, effort, figure)
-                                           : ask(accountant, composition, question, figure);
+    enum accountant_status status = by_pld
+                                        ? ask_pld(composition, question, effort, figure)
+                                        : ask_accountant(accountant, composition, question, figure);
     if (status != ACCOUNTANT_OK)
         return status;
     if (!isfinite(figure->upper))
         return ACCOUNTANT_OUT_OF_REACH;
-    if (full || (composition->count <= QUICK_PARTS && sensible(question, figure->upper))) {
+    if (full || (composition->count <= QUICK_PARTS && is_sensible(question, figure->upper))) {
         if (accountant == &accountant_renyi)
             figure->lower = dirichlet_lower(composition, question, figure->upper);
         report.renyi = upper_of(&accountant_renyi, composition, question);

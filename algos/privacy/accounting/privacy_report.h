@@ -27,7 +27,8 @@ struct privacy_report {
     double exact; /* but for floating point */
 };
 
-/* Whose figure is certified of COMPOSITION: "gdp" for plain Gaussians, else accountant_for's. */
+/* Whose upper figure is charged for COMPOSITION: gdp for plain Gaussians, renyi where a part is a
+ * Dirichlet mechanism, else pld. */
 const struct accountant *privacy_report_accountant(const struct composition *composition);
 
 /* Answers QUESTION by that accountant; with Dirichlet parts the lower figure is dirichlet_pair.h's.

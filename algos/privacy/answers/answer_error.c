@@ -90,7 +90,7 @@ struct wish {
     double queries, epsilon, delta;
 };
 
-static bool suffices(const struct dirichlet *mechanism, const struct wish *wish)
+static bool answers_suffice(const struct dirichlet *mechanism, const struct wish *wish)
 {
     const struct filter_release release = filter_dirichlet(mechanism);
     int64_t count;
@@ -104,13 +104,13 @@ static void choose_dirichlet(struct dirichlet *mechanism, const struct wish *wis
 {
     double low = log(1.0 / mechanism->min_probability) + 1e-12, high = log(CONCENTRATION_MAX);
     mechanism->concentration = exp(low);
-    *out = (struct answer_choice){.possible = suffices(mechanism, wish)};
+    *out = (struct answer_choice){.possible = answers_suffice(mechanism, wish)};
     if (!out->possible)
         return;
     for (int i = 0; i < 14; i++) {
         double middle = 0.5 * (low + high);
         mechanism->concentration = exp(middle);
-        if (suffices(mechanism, wish))
+        if (answers_suffice(mechanism, wish))
             low = middle;
         else
             high = middle;

@@ -23,8 +23,10 @@ struct answer_error answer_error_dirichlet(const struct dirichlet *mechanism, co
 struct answer_error answer_error_gaussian(const struct gaussian_simplex *mechanism,
                                           const double *policy);
 
-/* Two public policies: all actions alike; all on the first. */
+/* A public policy, POLICY[actions]: all actions alike. */
 void answer_error_uniform(uint32_t actions, double *policy);
+
+/* Another: all on the first. */
 void answer_error_peaked(uint32_t actions, double *policy);
 
 /* A mechanism as good as a budget allows. */

@@ -9,31 +9,17 @@
 #define TACET_ALGOS_PRIVACY_ANSWERS_DIRICHLET_PAPER_H
 
 #include "algos/privacy/laws/dirichlet.h"
-#include "algos/privacy/math/interval.h"
 
 /* Equation (12): sqrt(m) k Delta ln(1/tau) + (m-1) lG(k eta) + lG(k (1-(m-1) eta)) - m lG(k/m); TAU
  * in (0, 1/m]. */
 double dirichlet_paper_epsilon(const struct dirichlet *mechanism, double tau);
 
-/* (12'), with the same delta, corrected so that it vanishes with Delta: the mean value theorem and
- * the centred logarithms, (sqrt(m)/2) k Delta [ln((1-(m-1) tau)/tau) + psi(k (1-(m-1) eta)) -
- * psi(k eta)]. */
-double dirichlet_paper_epsilon_corrected(const struct dirichlet *mechanism, double tau);
-
-/* The delta of equation (6) at a vertex from both sides without Monte Carlo: above by the union
- * bound, below by negative association of the components. TAU in (0, 1/m). */
-struct privacy_interval dirichlet_paper_delta_bracket(const struct dirichlet *mechanism,
-                                                      double tau);
-
-/* The same delta by integrating one component after the other; absolute error about 1e-11. */
+/* The delta of equation (6) at a vertex, by the union bound. TAU in (0, 1/m). */
 double dirichlet_paper_delta(const struct dirichlet *mechanism, double tau);
 
-/* The largest tau whose union bound is at most DELTA in (0, 1): by it (12) gives the paper's
- * epsilon at DELTA. 0 when none above 1e-300 is. */
-double dirichlet_paper_tau(const struct dirichlet *mechanism, double delta);
-
 /* What the paper would say of ANSWERS answers at DELTA in (0, 1) together: equation (12) at an
- * equal share of delta, added up (its own basic composition). INFINITY when there is no tau. */
+ * equal share of delta, added up (its own basic composition), by the largest tau whose delta is
+ * that share. INFINITY when there is none. */
 double dirichlet_paper_total(const struct dirichlet *mechanism, double answers, double delta);
 
 #endif

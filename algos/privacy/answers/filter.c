@@ -15,7 +15,7 @@ static bool is_order(double order)
     return order > 1.0 && isfinite(order);
 }
 
-static int64_t whole(double amount)
+static int64_t whole_units(double amount)
 {
     return amount >= (double)FILTER_UNITS_MAX ? FILTER_UNITS_MAX : (int64_t)amount;
 }
@@ -28,14 +28,14 @@ bool filter_open(struct filter *out, double order, double epsilon, double delta)
         return false;
     *out = (struct filter){.order = order};
     if (order == 0.0) { /* declared decimals: the product is the integer that was meant */
-        out->limit_units = whole(floor(epsilon * 1e9));
-        out->limit_delta = whole(floor(delta * 1e18));
+        out->limit_units = whole_units(floor(epsilon * 1e9));
+        out->limit_delta = whole_units(floor(delta * 1e18));
         return out->limit_units > 0;
     }
     double rho = renyi_budget(order, epsilon, delta);
     if (!(rho >= 0.0))
         return false;
-    out->limit_units = whole(floor(rho * 1e9 * (1.0 - MARGIN)));
+    out->limit_units = whole_units(floor(rho * 1e9 * (1.0 - MARGIN)));
     return true;
 }
 
@@ -49,7 +49,7 @@ static bool units_up(double amount, double scale, int64_t *out)
     return true;
 }
 
-static bool times(int64_t *amount, int64_t count)
+static bool amount_times(int64_t *amount, int64_t count)
 {
     return !__builtin_mul_overflow(*amount, count, amount) && *amount <= FILTER_UNITS_MAX;
 }
@@ -80,7 +80,7 @@ bool filter_price(double order, int64_t share, const struct filter_release *rele
     bool good = order == 0.0
                     ? price_basic(share, release, &price)
                     : units_up(release->renyi(release->mechanism, order), 1e9, &price.units);
-    if (!good || !times(&price.units, count) || !times(&price.delta_units, count))
+    if (!good || !amount_times(&price.units, count) || !amount_times(&price.delta_units, count))
         return false;
     *out = price;
     return true;

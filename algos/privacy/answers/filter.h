@@ -35,6 +35,8 @@ struct filter_release {
 
 /* One answer of these mechanisms, as an account takes it. */
 struct filter_release filter_dirichlet(const struct dirichlet *mechanism);
+
+/* The same of the Gaussian mechanism on the simplex. */
 struct filter_release filter_gaussian_simplex(const struct gaussian_simplex *mechanism);
 
 /* Epsilon at DELTA of COUNT uses that were decided on beforehand: the best order is taken.

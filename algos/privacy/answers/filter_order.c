@@ -20,7 +20,7 @@ struct aim {
 };
 
 /* Uses that an account of that order pays, as a real number; negative when not even 0 fits. */
-static double uses(const struct aim *aim, double order)
+static double uses_at(const struct aim *aim, double order)
 {
     double budget = floor(renyi_budget(order, aim->epsilon, aim->delta) / FILTER_UNIT);
     double price = aim->release->renyi(aim->release->mechanism, order) / FILTER_UNIT;
@@ -37,7 +37,7 @@ static void range_of(const struct filter_release *release, double *least, double
 }
 
 /* A grid of ln(order - 1), then it zooms in, twice. */
-static double search(const struct aim *aim)
+static double order_search(const struct aim *aim)
 {
     double least, greatest;
     range_of(aim->release, &least, &greatest);
@@ -45,7 +45,7 @@ static double search(const struct aim *aim)
     for (int zoom = 0; zoom < 3; zoom++) {
         for (int i = 0; i <= (zoom ? ZOOM : GRID); i++) {
             double x = fmin(greatest, low + step * i);
-            double now = uses(aim, 1.0 + exp(x));
+            double now = uses_at(aim, 1.0 + exp(x));
             if (now > best) {
                 best = now;
                 best_x = x;
@@ -58,7 +58,7 @@ static double search(const struct aim *aim)
 }
 
 /* Epsilon that COUNT uses stand for at DELTA by the order 1 + exp(X). */
-static double epsilon_at(const void *context, double x)
+static double epsilon_of_order(const void *context, double x)
 {
     const struct aim *aim = context;
     double order = 1.0 + exp(x);
@@ -70,7 +70,7 @@ double filter_best_order(const struct filter_release *release, double epsilon, d
                          int64_t *out_count)
 {
     const struct aim aim = {.release = release, .epsilon = epsilon, .delta = delta};
-    double order = release->order_limit > 1.0 ? search(&aim) : 2.0;
+    double order = release->order_limit > 1.0 ? order_search(&aim) : 2.0;
     struct filter account;
     struct filter_price price;
     bool pays =
@@ -90,7 +90,7 @@ double filter_planned_epsilon(const struct filter_release *release, double count
     double least, greatest, best;
     range_of(release, &least, &greatest);
     double start = fmin(greatest, fmax(least, log(1.0 - log(delta))));
-    double x = minimum_of(epsilon_at, &aim, start, least, greatest, 1e-5, &best);
+    double x = minimum_of(epsilon_of_order, &aim, start, least, greatest, 1e-5, &best);
     if (out_order)
         *out_order = 1.0 + exp(x);
     return best;
@@ -125,8 +125,8 @@ int64_t filter_best_share(const struct filter_release *release, double epsilon, 
     high = uses_of_share(&sharing, 1);
     if (high < 1)
         return sharing.account.limit_delta > 0 ? sharing.account.limit_delta : 1;
-    /* n shares are used up when n <= uses(n). low is such an n, high is not below the greatest;
-     * uses(high) is again below it, so both close in from their sides. */
+    /* n shares are used up when n <= uses_at(n). low is such an n, high is not below the greatest;
+     * uses_at(high) is again below it, so both close in from their sides. */
     while (high - low > high / 2000) {
         int64_t better = uses_of_share(&sharing, high);
         low = better > low ? better : low;

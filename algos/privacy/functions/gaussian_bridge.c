@@ -1,11 +1,12 @@
-/* The bridge in terms of em(t) = 1 - exp(-t), computed by expm1: the textbook form 1 - w_l exp(-a)
+/* The bridge in terms of em_of(t) = 1 - exp(-t), computed by expm1: the textbook form 1 - w_l
+ * exp(-a)
  * - w_r exp(-b) loses all digits where the neighbours are near. */
 #include "algos/privacy/functions/gaussian_bridge.h"
 
 #include <assert.h>
 #include <math.h>
 
-static double em(double t)
+static double em_of(double t)
 {
     return -expm1(-t);
 }
@@ -13,7 +14,7 @@ static double em(double t)
 static void one_neighbour(double sigma, double gap, double value, double *mean, double *variance)
 {
     *mean = exp(-gap) * value;
-    *variance = sigma * sigma * em(2.0 * gap);
+    *variance = sigma * sigma * em_of(2.0 * gap);
 }
 
 void gaussian_bridge(double beta, double sigma, double x, const struct gaussian_bridge_point *left,
@@ -30,9 +31,9 @@ void gaussian_bridge(double beta, double sigma, double x, const struct gaussian_
     } else if (!left || b == 0.0) {
         one_neighbour(sigma, b, right->value, mean, variance);
     } else {
-        double whole = em(2.0 * (a + b)), from_left = em(2.0 * b) / whole,
-               from_right = em(2.0 * a) / whole;
+        double whole = em_of(2.0 * (a + b)), from_left = em_of(2.0 * b) / whole,
+               from_right = em_of(2.0 * a) / whole;
         *mean = exp(-a) * from_left * left->value + exp(-b) * from_right * right->value;
-        *variance = sigma * sigma * em(2.0 * a) * from_left;
+        *variance = sigma * sigma * em_of(2.0 * a) * from_left;
     }
 }

@@ -12,6 +12,9 @@ double gaussian_grid_round(double mean, long double noise, double sigma, double 
     long double step = (long double)sigma * GAUSSIAN_GRID_STEP; /* exact: a power of two */
     long long most = (long long)((value_limit + GAUSSIAN_GRID_TAIL * sigma) / step); /* down */
     long long cell = llrintl((held + noise) / step);
-    cell = cell > most ? most : cell < -most ? -most : cell;
+    if (cell > most)
+        cell = most;
+    if (cell < -most)
+        cell = -most;
     return (double)((long double)cell * step);
 }

@@ -10,8 +10,7 @@
  *
  * Each key serves HChaCha20 or ChaCha20, never both, and how often it is handed down is fixed by
  * the number of dimensions, which is part of the first input: a cascade of pseudo-random functions
- * of fixed length. Three levels per block are what makes 24 levels cost nine blocks and not 26,
- * which come eight at a time.
+ * of fixed length. Three levels per block are what makes 24 levels cost nine blocks and not 26.
  *
  * An answer is a cell of the public grid. Rough normals almost always decide which (all but one in
  * 2^30); only where their error could reach a cell's edge are the fine ones drawn: from the same
@@ -25,11 +24,10 @@
 
 #include "algos/privacy/functions/gaussian_grid.h"
 #include "algos/privacy/math/normal_quantile.h"
-#include "algos/privacy/noise/chacha20_blocks.h"
 
 #define KEY_BYTES   GAUSSIAN_PATH_KEY_BYTES
+#define BLOCK_BYTES 64
 #define TREE_LEVELS 3 /* 7 nodes of 8 bytes and one word unused */
-#define MAX_TREES   (GAUSSIAN_PATH_MAX_BITS / TREE_LEVELS + 1) /* and that of the ends */
 
 struct gaussian_path {
     struct gaussian_path_axis axis; /* the same along every dimension */
@@ -130,21 +128,18 @@ enum precision { ROUGH, FINE };
 static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nodes *nodes,
                              enum precision precision)
 {
-    uint8_t block[MAX_TREES][CHACHA20_BLOCK_BYTES];
-    uint64_t tree[MAX_TREES];
-    uint32_t slot[GAUSSIAN_PATH_MAX_NODES], at[GAUSSIAN_PATH_MAX_NODES], trees = 0;
+    uint8_t block[BLOCK_BYTES], nonce[crypto_stream_chacha20_NONCEBYTES];
+    uint64_t tree = UINT64_MAX; /* whose block is in BLOCK: of none */
+    uint32_t slot;
     long double sum = 0.0L;
     for (size_t i = 0; i < nodes->count; i++) {
-        uint64_t own = tree_of(&nodes->node[i], &slot[i]);
-        if (trees == 0 || own != tree[trees - 1]) {
-            assert(trees < MAX_TREES);
-            tree[trees++] = own;
+        uint64_t own = tree_of(&nodes->node[i], &slot);
+        if (own != tree) {
+            tree = own;
+            put_u64(nonce, tree);
+            crypto_stream_chacha20(block, sizeof block, nonce, key);
         }
-        at[i] = trees - 1;
-    }
-    chacha20_blocks(key, tree, trees, block);
-    for (size_t i = 0; i < nodes->count; i++) {
-        uint64_t word = get_u64(block[at[i]] + 8 * (size_t)slot[i]);
+        uint64_t word = get_u64(block + 8 * (size_t)slot);
         sum += nodes->node[i].coefficient *
                (precision == FINE ? normal_from_word(word) : normal_from_word_roughly(word));
     }
@@ -209,8 +204,8 @@ static long double rough_error(const struct gaussian_path *path, const struct ax
     return product;
 }
 
-static double release(const struct gaussian_path *path, uint32_t number,
-                      const struct axis_nodes *axes, double mean, double value_limit)
+static double path_release(const struct gaussian_path *path, uint32_t number,
+                           const struct axis_nodes *axes, double mean, double value_limit)
 {
     double sigma = path->law.sigma;
     long double rough = value_at(path, number, axes, ROUGH), error = rough_error(path, axes);
@@ -226,7 +221,7 @@ double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
 {
     struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
     find_nodes(path, index, axes);
-    return release(path, number, axes, mean, value_limit);
+    return path_release(path, number, axes, mean, value_limit);
 }
 
 void gaussian_path_release_all(const struct gaussian_path *path, uint32_t count,
@@ -236,5 +231,5 @@ void gaussian_path_release_all(const struct gaussian_path *path, uint32_t count,
     struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
     find_nodes(path, index, axes);
     for (uint32_t number = 0; number < count; number++)
-        out[number] = release(path, number, axes, mean[number], value_limit);
+        out[number] = path_release(path, number, axes, mean[number], value_limit);
 }

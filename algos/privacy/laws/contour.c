@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "algos/privacy/math/minimum.h"
+#include "memory/memory.h"
 
 #define MAX_WORK    1e8     /* of all lines of one figure, in units of contour_law_cost: 0.15 s */
 #define POINT_WORK  1000.0  /* of a point apart from its laws */
@@ -64,7 +65,7 @@ static double aim_at(const void *context, double log_c)
 }
 
 /* The improved conversion of a Renyi divergence of order 1 + c (Canonne, Kamath, Steinke 2020). */
-static double converted(const struct contour_law *laws, size_t count, double c)
+static double converted_moment(const struct contour_law *laws, size_t count, double c)
 {
     return log_moments(laws, count, c) + c * log(c) - (1.0 + c) * log1p(c);
 }
@@ -108,16 +109,9 @@ static void line_clear(struct line *line)
 static enum contour_status line_extend(struct line *line, const struct contour_law *laws,
                                        size_t law_count, size_t count, double *envelope)
 {
-    double *re = realloc(line->re, (line->count + count) * sizeof *re);
-    if (re)
-        line->re = re;
-    double *im = realloc(line->im, (line->count + count) * sizeof *im);
-    if (im)
-        line->im = im;
-    if (!re || !im)
-        return CONTOUR_NO_MEMORY;
-    re += line->count;
-    im += line->count;
+    line->re = memory_resize(line->re, line->count + count, sizeof *line->re);
+    line->im = memory_resize(line->im, line->count + count, sizeof *line->im);
+    double *re = line->re + line->count, *im = line->im + line->count;
     for (size_t j = 0; j < count; j++) {
         double t = line->step * (double)(line->count + j), c = line->c;
         re[j] = im[j] = 0;
@@ -163,7 +157,7 @@ static double work_of(const struct line *line, const struct contour_law *laws, s
 /* With little noise a sampled run loses about 1 / (2 s^2) more than another, and nothing lies
  * between: the integrand then falls and comes back, with a period that the difference says. How
  * long it has to have been quiet. */
-static double period(const struct contour_law *laws, size_t count)
+static double quiet_period(const struct contour_law *laws, size_t count)
 {
     double longest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -183,7 +177,7 @@ static enum contour_status line_new(struct line *line, const struct contour_law 
 {
     *line = (struct line){.c = c, .step = step, .least_log = log_moments(laws, law_count, c)};
     double envelope[MAX_SEGMENT];
-    double quiet_time = period(laws, law_count);
+    double quiet_time = quiet_period(laws, law_count);
     size_t length = SEGMENT, quiet = 0;
     if (!within_reach(line, laws, law_count, *left / POINT_WORK))
         return CONTOUR_OUT_OF_REACH;
@@ -263,7 +257,7 @@ static double tail_beyond(const struct contour_law *laws, size_t count, const st
     return exp(value);
 }
 
-static bool settled(const struct sums *sums)
+static bool sums_settled(const struct sums *sums)
 {
     return sums->delta > CANCELLED * sums->size &&
            fabs(sums->coarse - sums->delta) < SETTLED * sums->delta &&
@@ -271,7 +265,7 @@ static bool settled(const struct sums *sums)
 }
 
 /* Mass at infinity. */
-static double infinite_mass(const struct contour_law *laws, size_t count)
+static double laws_infinite_mass(const struct contour_law *laws, size_t count)
 {
     double log_finite = 0;
     for (size_t i = 0; i < count; i++)
@@ -288,7 +282,7 @@ enum contour_status contour_delta(const struct contour_law *laws, size_t count, 
     for (size_t i = 0; i < count; i++)
         greatest += contour_law_greatest(&laws[i]);
     if (epsilon >= greatest) {
-        *out = infinite_mass(laws, count);
+        *out = laws_infinite_mass(laws, count);
         return CONTOUR_OK;
     }
     struct aim aim = {laws, count, false, epsilon};
@@ -307,8 +301,8 @@ enum contour_status contour_delta(const struct contour_law *laws, size_t count, 
         line_clear(&line);
         if (status != CONTOUR_OK)
             return status;
-        if (settled(&sums)) {
-            double delta = infinite_mass(laws, count) + sums.delta * exp(sums.log_scale);
+        if (sums_settled(&sums)) {
+            double delta = laws_infinite_mass(laws, count) + sums.delta * exp(sums.log_scale);
             *out = fmin(1.0, fmax(0.0, delta));
             return CONTOUR_OK;
         }
@@ -341,7 +335,7 @@ enum contour_status contour_epsilon(const struct contour_law *laws, size_t count
                                     double *out)
 {
     assert(count > 0 && delta > 0.0 && delta < 1.0);
-    double target = delta - infinite_mass(laws, count);
+    double target = delta - laws_infinite_mass(laws, count);
     if (target <= 0.0) {
         *out = INFINITY;
         return CONTOUR_OK;
@@ -350,7 +344,7 @@ enum contour_status contour_epsilon(const struct contour_law *laws, size_t count
     double c;
     if (!saddle_point(&aim, &c))
         return CONTOUR_OUT_OF_REACH;
-    if (converted(laws, count, c) <= aim.value) { /* a bound: where it is 0 all is said */
+    if (converted_moment(laws, count, c) <= aim.value) { /* a bound: where it is 0 all is said */
         *out = 0.0;
         return CONTOUR_OK;
     }
@@ -366,7 +360,7 @@ enum contour_status contour_epsilon(const struct contour_law *laws, size_t count
         line_clear(&line);
         if (status != CONTOUR_OK)
             return status;
-        if (solved && settled(&sums)) {
+        if (solved && sums_settled(&sums)) {
             *out = fmax(0.0, epsilon);
             return CONTOUR_OK;
         }
@@ -380,15 +374,15 @@ double contour_delta_bound(const struct contour_law *laws, size_t count, double 
     double c;
     if (!saddle_point(&aim, &c))
         return 1.0;
-    double finite = exp(fmin(0.0, converted(laws, count, c) - c * epsilon));
-    return fmin(1.0, infinite_mass(laws, count) + finite);
+    double finite = exp(fmin(0.0, converted_moment(laws, count, c) - c * epsilon));
+    return fmin(1.0, laws_infinite_mass(laws, count) + finite);
 }
 
 double contour_epsilon_bound(const struct contour_law *laws, size_t count, double delta)
 {
-    double target = delta - infinite_mass(laws, count), c;
+    double target = delta - laws_infinite_mass(laws, count), c;
     struct aim aim = {laws, count, true, log(target)};
     if (!(target > 0.0) || !saddle_point(&aim, &c))
         return INFINITY;
-    return fmax(0.0, (converted(laws, count, c) - aim.value) / c);
+    return fmax(0.0, (converted_moment(laws, count, c) - aim.value) / c);
 }

@@ -22,6 +22,8 @@ enum contour_status contour_epsilon(const struct contour_law *laws, size_t count
 /* Bounds from above (but for rounding) without any line: a Renyi divergence at about its best
  * order, converted. They always answer: 1, or INFINITY, at worst. */
 double contour_delta_bound(const struct contour_law *laws, size_t count, double epsilon);
+
+/* The same of epsilon at DELTA in (0, 1). */
 double contour_epsilon_bound(const struct contour_law *laws, size_t count, double delta);
 
 #endif

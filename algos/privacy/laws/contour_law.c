@@ -94,7 +94,7 @@ static cplx dirichlet_log_moment(const struct contour_law *law, cplx z)
     return sum;
 }
 
-static cplx log_moment(const struct contour_law *law, cplx z)
+static cplx closed_log_moment(const struct contour_law *law, cplx z)
 {
     switch (law->kind) {
     case CONTOUR_GAUSSIAN: {
@@ -165,7 +165,7 @@ double contour_law_log_moment(const struct contour_law *law, double c)
     assert(law->times >= 1.0 && c > 0.0);
     if (law->kind == CONTOUR_SUBSAMPLED_GAUSSIAN)
         return contour_subsampled_log_moment(law, c);
-    double value = law->times * creal(log_moment(law, c));
+    double value = law->times * creal(closed_log_moment(law, c));
     return isnan(value) ? INFINITY : value;
 }
 
@@ -190,7 +190,7 @@ enum contour_status contour_law_line(const struct contour_law *law, double c, si
     if (law->kind == CONTOUR_SUBSAMPLED_GAUSSIAN)
         return contour_subsampled_line(law, c, first, step, count, re, im);
     for (size_t j = 0; j < count; j++) {
-        cplx value = log_moment(law, c + I * (step * (double)(first + j)));
+        cplx value = closed_log_moment(law, c + I * (step * (double)(first + j)));
         if (!isfinite(creal(value)) || !isfinite(cimag(value)))
             return CONTOUR_OUT_OF_REACH;
         re[j] += law->times * creal(value);

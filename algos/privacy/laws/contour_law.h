@@ -59,7 +59,6 @@ double contour_law_cost(const struct contour_law *law, double c, double first, d
 enum contour_status {
     CONTOUR_OK,
     CONTOUR_OUT_OF_REACH, /* the line integral decays too slowly, or a figure overflows */
-    CONTOUR_NO_MEMORY,
 };
 
 /* Adds times * ln M(c + i t_j), t_j = (first + j) * step, to re[count] and im[count] (which may be
@@ -67,9 +66,13 @@ enum contour_status {
 enum contour_status contour_law_line(const struct contour_law *law, double c, size_t first,
                                      double step, size_t count, double *re, double *im);
 
-/* The same for CONTOUR_SUBSAMPLED_GAUSSIAN; contour_subsampled.c. */
+/* contour_law_cost of CONTOUR_SUBSAMPLED_GAUSSIAN; contour_subsampled.c. */
 double contour_subsampled_cost(const struct contour_law *law, double c, double first, double last);
+
+/* contour_law_log_moment of CONTOUR_SUBSAMPLED_GAUSSIAN. */
 double contour_subsampled_log_moment(const struct contour_law *law, double c);
+
+/* contour_law_line of CONTOUR_SUBSAMPLED_GAUSSIAN. */
 enum contour_status contour_subsampled_line(const struct contour_law *law, double c, size_t first,
                                             double step, size_t count, double *re, double *im);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "algos/privacy/laws/contour_law.h"
+#include "memory/memory.h"
 
 #define TAIL       10.5  /* standard deviations beyond the bulk of the integrand */
 #define MAX_NODES  20000 /* of one rule */
@@ -36,7 +37,7 @@ static double excess_at(double q, double s, double x)
     return q * expm1(x / s - 0.5 / (s * s));
 }
 
-static double loss_at(double q, double s, double x)
+static double subsampled_loss(double q, double s, double x)
 {
     double u = x / s - 0.5 / (s * s);
     return u > 30.0 ? u + log(q + (1.0 - q) * exp(-u)) : log1p(q * expm1(u));
@@ -70,7 +71,7 @@ static double bulk_ends(const struct contour_law *law, struct rule *rule)
     double p = rule->power, least = 1.0 / s + TAIL, high = fmax(p, 1.0) / s + TAIL;
     rule->low = fmin(0.0, p * slope_at(q, s, 0.0)) - TAIL;
     for (int i = 0; i < 60 && p > 0.0 && high > least; i++)
-        high = fmin(high, sqrt(fmax(0.0, 2.0 * p * loss_at(q, s, high)) + TAIL * TAIL));
+        high = fmin(high, sqrt(fmax(0.0, 2.0 * p * subsampled_loss(q, s, high)) + TAIL * TAIL));
     return fmax(high, least);
 }
 
@@ -93,7 +94,7 @@ static struct rule rule_for(const struct contour_law *law, double c, double firs
     return rule;
 }
 
-static double node(const struct rule *rule, size_t i)
+static double node_at(const struct rule *rule, size_t i)
 {
     return rule->low + rule->step * (double)i;
 }
@@ -102,11 +103,11 @@ static double node(const struct rule *rule, size_t i)
 static double scale_of(const struct contour_law *law, const struct rule *rule)
 {
     double s = law->gaussian.noise_multiplier, q = law->gaussian.sampling_rate, top = -INFINITY;
-    double high = node(rule, rule->count - 1);
-    double largest = fmax(rule->power * loss_at(q, s, high), high / s);
+    double high = node_at(rule, rule->count - 1);
+    double largest = fmax(rule->power * subsampled_loss(q, s, high), high / s);
     for (size_t i = 0; i < rule->count; i++) {
-        double x = node(rule, i);
-        top = fmax(top, rule->power * loss_at(q, s, x) - 0.5 * x * x);
+        double x = node_at(rule, i);
+        top = fmax(top, rule->power * subsampled_loss(q, s, x) - 0.5 * x * x);
     }
     return top < SAFE_TOP && largest < SAFE_EXP ? 0.0 : fmax(top, 1e-300);
 }
@@ -119,7 +120,7 @@ double contour_subsampled_log_moment(const struct contour_law *law, double c)
         return INFINITY;
     double top = scale_of(law, &rule), sum = 0;
     for (size_t i = 0; i < rule.count; i++) {
-        double x = node(&rule, i), loss = loss_at(q, s, x);
+        double x = node_at(&rule, i), loss = subsampled_loss(q, s, x);
         if (top == 0.0)
             sum += exp(-0.5 * x * x) * (expm1(rule.power * loss) - rule.power * excess_at(q, s, x));
         else
@@ -143,7 +144,7 @@ struct table {
 #define TABLE_ARRAYS 7
 
 /* exp(w) - 1 - w of w = x + iy */
-static void exp_beyond_linear(double x, double y, double *out_re, double *out_im)
+static void complex_exp_beyond_linear(double x, double y, double *out_re, double *out_im)
 {
     if (x * x + y * y > 0.25) {
         double e = exp(x);
@@ -161,15 +162,14 @@ static void exp_beyond_linear(double x, double y, double *out_re, double *out_im
     *out_im = re * y + im * x;
 }
 
-static bool table_new(struct table *table, size_t count)
+static void table_new(struct table *table, size_t count)
 {
-    double *block = malloc(TABLE_ARRAYS * count * sizeof *block);
+    double *block = memory_new(TABLE_ARRAYS * count, sizeof *block);
     double **array[TABLE_ARRAYS] = {&table->weight,     &table->loss,    &table->re,
                                     &table->im,         &table->turn_re, &table->turn_im,
                                     &table->turn_beyond};
-    for (size_t k = 0; block && k < TABLE_ARRAYS; k++)
+    for (size_t k = 0; k < TABLE_ARRAYS; k++)
         *array[k] = block + k * count;
-    return block != NULL;
 }
 
 /* Every node at imaginary part T, ready to advance by STEP: d. */
@@ -178,13 +178,13 @@ static void table_start(struct table *table, const struct contour_law *law, cons
 {
     double s = law->gaussian.noise_multiplier, q = law->gaussian.sampling_rate;
     for (size_t i = 0; i < rule->count; i++) {
-        double x = node(rule, i), loss = loss_at(q, s, x);
+        double x = node_at(rule, i), loss = subsampled_loss(q, s, x);
         double turn = step * rule->sign * loss, phase = t * rule->sign * loss;
         table->loss[i] = loss;
         table->weight[i] = exp(-0.5 * x * x) * rule->step / ROOT_2PI;
         table->drift += table->weight[i] * log_beyond_linear(excess_at(q, s, x));
-        exp_beyond_linear(rule->power * loss, phase, &table->re[i], &table->im[i]);
-        exp_beyond_linear(0.0, turn, &table->turn_re[i], &table->turn_beyond[i]);
+        complex_exp_beyond_linear(rule->power * loss, phase, &table->re[i], &table->im[i]);
+        complex_exp_beyond_linear(0.0, turn, &table->turn_re[i], &table->turn_beyond[i]);
         table->turn_im[i] = sin(turn);
     }
 }
@@ -196,7 +196,7 @@ static void table_start_scaled(struct table *table, const struct contour_law *la
     double s = law->gaussian.noise_multiplier, q = law->gaussian.sampling_rate;
     double y = rule->shift, power = rule->power;
     for (size_t i = 0; i < rule->count; i++) {
-        double x = node(rule, i), re = loss_at(q, s, x), im = 0;
+        double x = node_at(rule, i), re = subsampled_loss(q, s, x), im = 0;
         if (y != 0.0) {
             /* 1 + r = 1 - q + q exp(u + i y/s), over exp(max(u, 0)) */
             double u = x / s - 0.5 / (s * s), over = fmax(u, 0.0);
@@ -268,8 +268,7 @@ enum contour_status contour_subsampled_line(const struct contour_law *law, doubl
         return CONTOUR_OUT_OF_REACH;
     struct table table = {.top = scale_of(law, &rule)};
     table.scaled = table.top > 0.0 || rule.shift != 0.0;
-    if (!table_new(&table, rule.count))
-        return CONTOUR_NO_MEMORY;
+    table_new(&table, rule.count);
     if (table.scaled)
         table_start_scaled(&table, law, &rule, start, step);
     else

@@ -52,7 +52,7 @@ double dirichlet_order_limit(const struct dirichlet *mechanism)
 /* The Jensen gap of ln Gamma between coordinates a (of P) and b (of Q), divided by order - 1:
  *   [lG(l a - (l-1) b) - l lG(a) + (l-1) lG(b)] / (l - 1),
  * rounded up. Never above (l/2) (a-b)^2 psi'(least argument), which does not cancel. */
-static double gap(double l, double a, double b)
+static double gamma_gap(double l, double a, double b)
 {
     double c = l * a - (l - 1.0) * b;
     if (c <= 0.0)
@@ -73,15 +73,15 @@ static double two_actions(const struct shift *s, double l)
 {
     double low = s->k * s->eta, low2 = s->k * (s->eta + s->di);
     double high = s->k * (1.0 - s->eta), high2 = s->k * (1.0 - s->eta - s->di);
-    double forward = gap(l, low, low2) + gap(l, high, high2);
-    double back = gap(l, low2, low) + gap(l, high2, high);
+    double forward = gamma_gap(l, low, low2) + gamma_gap(l, high, high2);
+    double back = gamma_gap(l, low2, low) + gamma_gap(l, high2, high);
     return fmax(forward, back);
 }
 
 /* hd(y), the gap of a coordinate that goes down by y to eta. */
 static double gap_down(const struct shift *s, double l, double y)
 {
-    return gap(l, s->k * (s->eta + y), s->k * s->eta);
+    return gamma_gap(l, s->k * (s->eta + y), s->k * s->eta);
 }
 
 /* The search for the greatest hd(y)/y over 0 < y <= X. */
@@ -142,7 +142,7 @@ double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
         return two_actions(&s, order);
     double m = s.m, l = order;
     double t = 0.5 * l * s.k * s.k * special_trigamma(s.k * s.eta) * (1.0 + 1e-12);
-    double g = gap(l, s.k * s.eta, s.k * (s.eta + s.di));
+    double g = gamma_gap(l, s.k * s.eta, s.k * (s.eta + s.di));
     double curved = t * s.di * s.di;
     double simple = t * fmax(0.0, s.de * s.de - s.di * s.di) * (1.0 + 1e-12) + fmax(g, curved);
 

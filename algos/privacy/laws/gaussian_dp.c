@@ -54,7 +54,7 @@ double gaussian_dp_log_delta(double mu, double epsilon)
 }
 
 /* d ln delta / d epsilon, negative. */
-static double slope(double mu, double epsilon, double log_delta)
+static double delta_slope(double mu, double epsilon, double log_delta)
 {
     double a = epsilon / mu - 0.5 * mu, b = epsilon / mu + 0.5 * mu;
     return -exp(-0.5 * a * a - LOG_ROOT_2PI - log_delta) * tail_integral(b, INFINITY);
@@ -74,7 +74,7 @@ double gaussian_dp_epsilon(double mu, double delta)
             high = epsilon;
         else
             low = epsilon;
-        double next = epsilon - (now - target) / slope(mu, epsilon, now);
+        double next = epsilon - (now - target) / delta_slope(mu, epsilon, now);
         if (fabs(next - epsilon) <= 2e-16 * epsilon)
             return epsilon;
         epsilon = next > low && next < high ? next : 0.5 * (low + high);

@@ -31,6 +31,8 @@ double gaussian_dp_mu(const struct composition *composition);
 
 /* Certified intervals: the figures above, widened by GAUSSIAN_DP_ERROR in mu and in delta. */
 struct privacy_interval gaussian_dp_epsilon_interval(double mu, double delta);
+
+/* Certified bounds of delta at EPSILON, both roundings paid for. */
 struct privacy_interval gaussian_dp_delta_interval(double mu, double epsilon);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "algos/privacy/laws/dirichlet.h"
 
-static bool positive(double value)
+static bool is_positive(double value)
 {
     return value > 0.0 && isfinite(value); /* false for NaN */
 }
@@ -14,7 +14,7 @@ static const char *gaussian_problem(const struct mechanism *m)
 {
     if (!(m->gaussian.sampling_rate > 0.0 && m->gaussian.sampling_rate <= 1.0))
         return "sampling_rate must be above 0 and at most 1";
-    if (!positive(m->gaussian.noise_multiplier))
+    if (!is_positive(m->gaussian.noise_multiplier))
         return "noise_multiplier must be positive and finite";
     return NULL;
 }
@@ -43,7 +43,7 @@ const char *mechanism_problem(const struct mechanism *mechanism)
     case MECHANISM_SUBSAMPLED_GAUSSIAN:
         return gaussian_problem(mechanism);
     case MECHANISM_LAPLACE:
-        return positive(mechanism->laplace.noise_multiplier)
+        return is_positive(mechanism->laplace.noise_multiplier)
                    ? NULL
                    : "noise_multiplier must be positive and finite";
     case MECHANISM_RANDOMIZED_RESPONSE:

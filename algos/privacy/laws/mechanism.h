@@ -62,7 +62,6 @@ enum composition_status {
     COMPOSITION_BAD,      /* mechanism_problem, or times 0 */
     COMPOSITION_TOO_LONG, /* more than COMPOSITION_MAX_PARTS different parts or
                              COMPOSITION_MAX_TIMES runs */
-    COMPOSITION_NO_MEMORY,
 };
 
 #define COMPOSITION_MAX_PARTS 1000

@@ -12,7 +12,7 @@ void pld_outcomes_clear(struct pld_outcomes *outcomes)
     *outcomes = (struct pld_outcomes){0};
 }
 
-static bool append(struct pld_outcomes *outcomes, struct pld_outcome outcome)
+static bool outcomes_append(struct pld_outcomes *outcomes, struct pld_outcome outcome)
 {
     if (outcomes->count == outcomes->capacity) {
         size_t capacity = outcomes->capacity ? 2 * outcomes->capacity : 1024;
@@ -31,12 +31,12 @@ static bool append(struct pld_outcomes *outcomes, struct pld_outcome outcome)
 
 bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass)
 {
-    return append(outcomes, (struct pld_outcome){loss, mass, false});
+    return outcomes_append(outcomes, (struct pld_outcome){loss, mass, false});
 }
 
 bool pld_outcomes_add_atom(struct pld_outcomes *outcomes, double loss, double mass)
 {
-    return append(outcomes, (struct pld_outcome){loss, mass, true});
+    return outcomes_append(outcomes, (struct pld_outcome){loss, mass, true});
 }
 
 void pld_outcomes_reverse(struct pld_outcomes *outcomes)
@@ -56,7 +56,7 @@ void pld_clear(struct pld *pld)
 }
 
 /* An empty distribution on the grid's places. */
-static bool allocate(const struct pld_grid *grid, struct pld *out)
+static bool pld_allocate(const struct pld_grid *grid, struct pld *out)
 {
     assert(grid->count >= 2 && grid->step > 0.0);
     *out = (struct pld){.step = grid->step, .count = grid->count};
@@ -68,7 +68,7 @@ static bool allocate(const struct pld_grid *grid, struct pld *out)
     return true;
 }
 
-static double loss_of(const struct pld *pld, size_t i)
+static double pld_loss(const struct pld *pld, size_t i)
 {
     return (double)pld->place[i] * pld->step;
 }
@@ -86,7 +86,7 @@ static double exact_loss(const struct pld_outcome *outcome, double step)
  * callers clamp. False above the last cell. */
 static bool find_cell(const struct pld *pld, double loss, size_t *cell)
 {
-    while (*cell + 1 < pld->count && loss >= loss_of(pld, *cell + 1))
+    while (*cell + 1 < pld->count && loss >= pld_loss(pld, *cell + 1))
         ++*cell;
     return *cell + 1 < pld->count;
 }
@@ -94,7 +94,7 @@ static bool find_cell(const struct pld *pld, double loss, size_t *cell)
 bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid *grid,
                      struct pld *out)
 {
-    if (!allocate(grid, out))
+    if (!pld_allocate(grid, out))
         return false;
     size_t cell = 0;
     out->infinite_mass = outcomes->high_mass + outcomes->infinite_mass;
@@ -110,7 +110,7 @@ bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid 
             continue;
         }
         double width = (double)(out->place[cell + 1] - out->place[cell]) * out->step;
-        double inside = fmin(fmax(loss - loss_of(out, cell), 0.0), width);
+        double inside = fmin(fmax(loss - pld_loss(out, cell), 0.0), width);
         /* up + down = P-mass and up e^-width + down = Q-mass e^(lower end) */
         double whole = -expm1(-width);
         out->mass[cell] += mass * (exp(-width) * expm1(width - inside) / whole);
@@ -122,7 +122,7 @@ bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid 
 /* Merges outcomes into bins, from the left (SIGN +1) or from the right (-1). A bin is opened at the
  * far end of its first outcome's cell, owes for what it collects on the near side of its place, and
  * is closed when outcomes beyond have repaid. Gives the P-mass placed. */
-static double merge(const struct pld_outcomes *outcomes, double sign, struct pld *out)
+static double outcomes_merge(const struct pld_outcomes *outcomes, double sign, struct pld *out)
 {
     bool rising = sign > 0.0;
     size_t cell = rising ? 0 : out->count - 2, bin = rising ? 0 : out->count - 1;
@@ -130,14 +130,14 @@ static double merge(const struct pld_outcomes *outcomes, double sign, struct pld
     for (size_t n = 0; n < outcomes->count; n++) {
         const struct pld_outcome *o = &outcomes->outcome[rising ? n : outcomes->count - 1 - n];
         double loss = exact_loss(o, out->step);
-        if (loss < loss_of(out, 0) || loss >= loss_of(out, out->count - 1))
+        if (loss < pld_loss(out, 0) || loss >= pld_loss(out, out->count - 1))
             continue;
         if (rising)
             find_cell(out, loss, &cell);
-        while (!rising && cell > 0 && loss < loss_of(out, cell))
+        while (!rising && cell > 0 && loss < pld_loss(out, cell))
             cell--;
         double rest = o->mass, owing;
-        while ((owing = sign * expm1(loss_of(out, bin) - loss)) < 0.0 && -owing * rest >= owed) {
+        while ((owing = sign * expm1(pld_loss(out, bin) - loss)) < 0.0 && -owing * rest >= owed) {
             double part = owed / -owing;
             out->mass[bin] += collected + part;
             placed += collected + part;
@@ -150,7 +150,7 @@ static double merge(const struct pld_outcomes *outcomes, double sign, struct pld
     }
     /* The last bin stays unpaid. Giving up a little P-mass puts it on a place below its ratio. */
     size_t last = rising && bin > 0 ? bin - 1 : bin;
-    double left = rising ? (collected + owed) * exp(loss_of(out, last) - loss_of(out, bin))
+    double left = rising ? (collected + owed) * exp(pld_loss(out, last) - pld_loss(out, bin))
                          : collected - owed;
     out->mass[last] += fmax(left, 0.0);
     return placed + fmax(left, 0.0);
@@ -159,16 +159,16 @@ static double merge(const struct pld_outcomes *outcomes, double sign, struct pld
 bool pld_optimistic(const struct pld_outcomes *outcomes, const struct pld_grid *grid,
                     struct pld *out)
 {
-    if (!allocate(grid, out))
+    if (!pld_allocate(grid, out))
         return false;
     out->infinite_mass = outcomes->infinite_mass;
-    double from_left = merge(outcomes, 1.0, out);
+    double from_left = outcomes_merge(outcomes, 1.0, out);
     memset(out->mass, 0, out->count * sizeof *out->mass);
-    double from_right = merge(outcomes, -1.0, out);
+    double from_right = outcomes_merge(outcomes, -1.0, out);
     if (from_right >= from_left)
         return true;
     memset(out->mass, 0, out->count * sizeof *out->mass);
-    merge(outcomes, 1.0, out);
+    outcomes_merge(outcomes, 1.0, out);
     return true;
 }
 
@@ -199,14 +199,14 @@ double pld_cumulant(const struct pld *pld, double tilt)
     double top = -INFINITY;
     for (size_t i = 0; i < pld->count; i++)
         if (pld->mass[i] > 0.0)
-            top = fmax(top, tilt * loss_of(pld, i));
+            top = fmax(top, tilt * pld_loss(pld, i));
     double sum = 0;
     for (size_t start = 0; start < pld->count; start += 64) { /* sums of sums round less */
         size_t end = start + 64 < pld->count ? start + 64 : pld->count;
         double part = 0;
         for (size_t i = start; i < end; i++)
             if (pld->mass[i] > 0.0)
-                part += pld->mass[i] * exp(tilt * loss_of(pld, i) - top);
+                part += pld->mass[i] * exp(tilt * pld_loss(pld, i) - top);
         sum += part;
     }
     return sum > 0.0 ? top + log(sum) : -INFINITY;

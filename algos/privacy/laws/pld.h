@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why a distribution could not be made. */
+/* Why a distribution could not be made. How many outcomes and cells there are the plan decides,
+ * which may be a request's: what holds them may find no room. Functions that only fail so give
+ * false. */
 enum pld_status {
     PLD_OK,
     PLD_TOO_LARGE, /* more cells or frequencies than are worth it */
@@ -37,9 +39,12 @@ struct pld_outcomes {
 
 /* Frees them; then there are none. */
 void pld_outcomes_clear(struct pld_outcomes *outcomes);
-/* Appends; order is the caller's business. False when memory is short. */
+/* Appends; order is the caller's business. */
 bool pld_outcomes_add(struct pld_outcomes *outcomes, double loss, double mass);
+
+/* Appends an atom. */
 bool pld_outcomes_add_atom(struct pld_outcomes *outcomes, double loss, double mass);
+
 /* First becomes last: for a mechanism listed by decreasing loss. */
 void pld_outcomes_reverse(struct pld_outcomes *outcomes);
 
@@ -56,13 +61,15 @@ struct pld_grid {
  * (> 0). PLD_TOO_LARGE when there would be more than PLD_MAX_CELLS cells. */
 enum pld_status pld_grid_new(const struct pld_outcomes *outcomes, double tilt, double step,
                              struct pld_grid *out);
+
+/* Frees the places; then there are none. */
 void pld_grid_clear(struct pld_grid *grid);
 
 #define PLD_MAX_CELLS ((size_t)1 << 23)
 
 /* A mechanism gives its outcomes, each a set of outputs whose losses lie in one cell of GRID or
  * outside of all; GRID may be NULL: any fine partition. At either end it may leave out outputs of
- * about OMIT in mass. False when memory is short, with *OUT still to be cleared. */
+ * about OMIT in mass. *OUT is to be cleared also after failure. */
 typedef bool (*pld_mechanism)(const void *parameters, double omit, const struct pld_grid *grid,
                               struct pld_outcomes *out);
 
@@ -75,12 +82,13 @@ struct pld {
     double infinite_mass;
 };
 
+/* Frees what PLD owns; it is then empty. */
 void pld_clear(struct pld *pld);
 
 /* The same mechanism seen through a worse lens: its hockey-stick divergence is at least the true
  * one at every epsilon. Each outcome is split between the two ends of its cell so that its masses
  * under both P and Q are kept (connect the dots); what lies below all cells goes up to the first
- * place, what lies above to infinity. False when memory is short. */
+ * place, what lies above to infinity. */
 bool pld_pessimistic(const struct pld_outcomes *outcomes, const struct pld_grid *grid,
                      struct pld *out);
 
@@ -94,6 +102,8 @@ bool pld_optimistic(const struct pld_outcomes *outcomes, const struct pld_grid *
  * NULL) of the tilted loss. The cumulant generating function of one draw. */
 double pld_outcomes_cumulant(const struct pld_outcomes *outcomes, double tilt, double *out_mean,
                              double *out_variance);
+
+/* The same of a distribution on a grid. */
 double pld_cumulant(const struct pld *pld, double tilt);
 
 #endif

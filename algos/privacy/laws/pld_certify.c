@@ -13,6 +13,7 @@
 
 #include "algos/privacy/laws/pld_compose.h"
 #include "algos/privacy/laws/pld_spectrum.h"
+#include "memory/memory.h"
 
 #define OMITTED       1e-10 /* share of delta that may be left out at the mechanisms' far ends */
 #define MIN_LOG2_SIZE 12
@@ -37,7 +38,7 @@ struct sketch {
 
 static void sketch_clear(struct sketch *sketch)
 {
-    for (size_t i = 0; sketch->outcomes && i < sketch->count; i++)
+    for (size_t i = 0; i < sketch->count; i++)
         pld_outcomes_clear(&sketch->outcomes[i]);
     free(sketch->outcomes);
     *sketch = (struct sketch){0};
@@ -46,8 +47,8 @@ static void sketch_clear(struct sketch *sketch)
 static bool sketch_new(const struct pld_part *part, size_t count, double omit, struct sketch *out)
 {
     *out = (struct sketch){
-        .part = part, .count = count, .outcomes = calloc(count, sizeof(struct pld_outcomes))};
-    bool done = out->outcomes != NULL;
+        .part = part, .count = count, .outcomes = memory_new(count, sizeof *out->outcomes)};
+    bool done = true;
     for (size_t i = 0; done && i < count; i++) {
         out->times += (double)part[i].times;
         done = part[i].mechanism(part[i].parameters, omit, NULL, &out->outcomes[i]);
@@ -58,8 +59,8 @@ static bool sketch_new(const struct pld_part *part, size_t count, double omit, s
 }
 
 /* The composition's cumulant at TILT, and its tilted mean and variance. */
-static double cumulant(const struct sketch *sketch, double tilt, double *out_mean,
-                       double *out_variance)
+static double sketch_cumulant(const struct sketch *sketch, double tilt, double *out_mean,
+                              double *out_variance)
 {
     double k = 0, mean = 0, variance = 0;
     for (size_t i = 0; i < sketch->count; i++) {
@@ -96,14 +97,14 @@ static double best_tilt(const struct sketch *sketch, enum pld_figure figure, dou
     double mean, variance;
     while (high - low > 0.02) {
         double middle = 0.5 * (low + high), t = exp(middle);
-        double k = cumulant(sketch, t, &mean, &variance);
+        double k = sketch_cumulant(sketch, t, &mean, &variance);
         if (figure == PLD_EPSILON ? t * mean - k < -log(at) : mean < at)
             low = middle;
         else
             high = middle;
     }
     double t = exp(low);
-    cumulant(sketch, t, &mean, &variance);
+    sketch_cumulant(sketch, t, &mean, &variance);
     double scale = sqrt(fmax(variance, 1e-200));
     for (size_t i = 0; i < sketch->count; i++)
         scale = fmax(scale, sketch->part[i].quantum);
@@ -116,7 +117,7 @@ static double chernoff_end(const struct sketch *sketch, double tilt, double sign
                            double tail, double change)
 {
     double mean, variance;
-    double shifted = cumulant(sketch, tilt + sign * change, &mean, &variance);
+    double shifted = sketch_cumulant(sketch, tilt + sign * change, &mean, &variance);
     return (shifted - k - log(tail)) / change;
 }
 
@@ -126,7 +127,7 @@ static double window_end(const struct sketch *sketch, double tilt, double sign, 
                          double *out_change)
 {
     double mean, variance;
-    double k = cumulant(sketch, tilt, &mean, &variance);
+    double k = sketch_cumulant(sketch, tilt, &mean, &variance);
     double per_draw = mean / sketch->times;
     variance = fmax(variance, 1e-12 * per_draw * per_draw * sketch->times + 1e-200);
     double change = sqrt(-2.0 * log(tail) / variance);
@@ -157,7 +158,7 @@ static struct view view_at(const struct sketch *sketch, double tilt, double rela
 {
     struct view view = {.tilt = tilt};
     double mean;
-    cumulant(sketch, tilt, &mean, &view.variance);
+    sketch_cumulant(sketch, tilt, &mean, &view.variance);
     /* About what is to be found in the tilted law above epsilon: tails are small beside it. */
     double found = 1.0 / (1.0 + 2.5 * tilt * (tilt + 1.0) * sqrt(view.variance));
     double tail = fmax(1e-30, 0.000001 * relative_gap * found);
@@ -174,7 +175,7 @@ static struct view view_at(const struct sketch *sketch, double tilt, double rela
 }
 
 /* How badly the atoms miss the places of STEP: the lower law moves each down to a place. */
-static double missed(const struct sketch *sketch, double step)
+static double atoms_missed(const struct sketch *sketch, double step)
 {
     double sum = 0;
     for (size_t i = 0; i < sketch->count; i++) {
@@ -199,9 +200,10 @@ static double step_for_atoms(const struct sketch *sketch, double wanted)
     }
     if (most == 0.0)
         return wanted;
-    double places = ceil(quantum / wanted), best = quantum / places, least = missed(sketch, best);
+    double places = ceil(quantum / wanted), best = quantum / places,
+           least = atoms_missed(sketch, best);
     for (int i = 1; i < STEPS_TRIED && least > 0.0 && i < 0.4 * places; i++) {
-        double step = quantum / (places + i), now = missed(sketch, step);
+        double step = quantum / (places + i), now = atoms_missed(sketch, step);
         if (now < least) {
             least = now;
             best = step;
@@ -210,8 +212,8 @@ static double step_for_atoms(const struct sketch *sketch, double wanted)
     return best;
 }
 
-static enum pld_status discretise(const struct sketch *sketch, size_t i, double tilt, double step,
-                                  double omit, struct pld_term *out)
+static enum pld_status part_discretise(const struct sketch *sketch, size_t i, double tilt,
+                                       double step, double omit, struct pld_term *out)
 {
     const struct pld_part *part = &sketch->part[i];
     struct pld_grid grid = {0};
@@ -228,9 +230,9 @@ static enum pld_status discretise(const struct sketch *sketch, size_t i, double 
 }
 
 /* One attempt with at least 2^LOG2_SIZE places in the window. */
-static enum pld_status attempt(const struct sketch *sketch, const struct view *view,
-                               unsigned log2_size, enum pld_figure figure, double at, double omit,
-                               struct privacy_interval *out)
+static enum pld_status figure_attempt(const struct sketch *sketch, const struct view *view,
+                                      unsigned log2_size, enum pld_figure figure, double at,
+                                      double omit, struct privacy_interval *out)
 {
     size_t count = sketch->count;
     struct pld_sum *sum = NULL;
@@ -248,16 +250,16 @@ static enum pld_status attempt(const struct sketch *sketch, const struct view *v
     while (window.size > 4 && width / step <= 0.5 * (double)window.size - 2.0)
         window.size /= 2;
     window.low = (int64_t)floor(view->bottom / step);
-    struct pld_term *term = calloc(count, sizeof *term);
-    enum pld_status status = term ? PLD_OK : PLD_NO_MEMORY;
+    struct pld_term *term = memory_new(count, sizeof *term);
+    enum pld_status status = PLD_OK;
     for (size_t i = 0; status == PLD_OK && i < count; i++)
-        status = discretise(sketch, i, view->tilt, step, omit, &term[i]);
+        status = part_discretise(sketch, i, view->tilt, step, omit, &term[i]);
     if (status == PLD_OK)
         status = pld_compose(term, count, &window, &sum);
     if (status == PLD_OK)
         *out = figure == PLD_EPSILON ? pld_sum_epsilon(sum, at) : pld_sum_delta(sum, at);
     pld_sum_free(sum);
-    for (size_t i = 0; term && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         pld_clear(&term[i].upper);
         pld_clear(&term[i].lower);
     }
@@ -278,8 +280,8 @@ static unsigned first_log2_size(const struct view *view, double times, double re
 
 /* True when the figure lies outside of the window, or the tilt is so strong that the rounding
  * allowance swamps delta there: a weaker tilt looks lower and wider. */
-static bool misplaced(enum pld_figure figure, const struct privacy_interval *now,
-                      const struct view *view, bool exhausted)
+static bool view_misplaced(enum pld_figure figure, const struct privacy_interval *now,
+                           const struct view *view, bool exhausted)
 {
     if (isinf(now->lower))
         return false;
@@ -299,9 +301,9 @@ static bool good_enough(enum pld_figure figure, const struct privacy_interval *b
     return isfinite(best->upper) && best->upper - best->lower <= effort->relative_gap * best->upper;
 }
 
-static enum pld_status refine(const struct sketch *sketch, enum pld_figure figure, double at,
-                              double omit, const struct pld_effort *effort,
-                              struct privacy_interval *best)
+static enum pld_status figure_refine(const struct sketch *sketch, enum pld_figure figure, double at,
+                                     double omit, const struct pld_effort *effort,
+                                     struct privacy_interval *best)
 {
     unsigned log2_size = 0, halvings = 0, stalled = 0, greatest = effort->max_log2_size;
     double gap = INFINITY;
@@ -311,7 +313,7 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
             log2_size = first_log2_size(&view, sketch->times, effort->relative_gap);
         log2_size = log2_size < greatest ? log2_size : greatest;
         struct privacy_interval now;
-        enum pld_status status = attempt(sketch, &view, log2_size, figure, at, omit, &now);
+        enum pld_status status = figure_attempt(sketch, &view, log2_size, figure, at, omit, &now);
         if (status == PLD_TOO_LARGE && isinf(gap) && log2_size > MIN_LOG2_SIZE) {
             /* Something is better than nothing: where all frequencies are needed, no more than one
              * transform has. */
@@ -329,7 +331,7 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
         stalled = better ? 0 : stalled + 1;
         gap = best->upper - best->lower;
         bool exhausted = log2_size >= greatest || stalled >= 2;
-        if (misplaced(figure, &now, &view, exhausted) && halvings++ < MAX_HALVINGS) {
+        if (view_misplaced(figure, &now, &view, exhausted) && halvings++ < MAX_HALVINGS) {
             /* a little at first, then with resolve */
             double weaker = (halvings <= 3 ? 0.5 : 0.25) * view.tilt;
             view = view_at(sketch, weaker, effort->relative_gap);
@@ -346,7 +348,7 @@ static enum pld_status refine(const struct sketch *sketch, enum pld_figure figur
 static double log_delta_bound(const struct sketch *sketch, double epsilon)
 {
     double mean, variance, t = best_tilt(sketch, PLD_DELTA, epsilon);
-    return fmin(0.0, cumulant(sketch, t, &mean, &variance) - t * epsilon);
+    return fmin(0.0, sketch_cumulant(sketch, t, &mean, &variance) - t * epsilon);
 }
 
 enum pld_status pld_certify(const struct pld_part *part, size_t count, enum pld_figure figure,
@@ -371,7 +373,7 @@ enum pld_status pld_certify(const struct pld_part *part, size_t count, enum pld_
             return PLD_NO_MEMORY;
     }
     struct privacy_interval best = {0.0, figure == PLD_EPSILON ? INFINITY : 1.0};
-    enum pld_status status = refine(&sketch, figure, at, omit, effort, &best);
+    enum pld_status status = figure_refine(&sketch, figure, at, omit, effort, &best);
     sketch_clear(&sketch);
     if (status == PLD_NO_MEMORY)
         return status;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "algos/privacy/laws/pld_spectrum.h"
+#include "memory/memory.h"
 
 #define HALF_ULP          0x1p-53
 #define RELATIVE_ROUNDING 1e-12 /* of the few operations after the transforms */
@@ -48,7 +49,7 @@ struct pld_sum {
     struct side upper, lower;
 };
 
-static double loss_of(const struct pld_sum *sum, int64_t place)
+static double sum_loss(const struct pld_sum *sum, int64_t place)
 {
     return (double)place * sum->step;
 }
@@ -63,7 +64,7 @@ static void bound_tails(const struct pld_sum *sum, const struct pld_term *term, 
                         bool upper, struct pld_cumulants *cumulant, struct side *side)
 {
     const struct pld_window *w = &sum->window;
-    double bottom = loss_of(sum, w->low), top = loss_of(sum, top_of(sum));
+    double bottom = sum_loss(sum, w->low), top = sum_loss(sum, top_of(sum));
     double norm = 0, up = 0, down = 0, told = 0, rounded = 0, times = 0;
     for (size_t i = 0; i < count; i++) {
         const struct pld *pld = upper ? &term[i].upper : &term[i].lower;
@@ -128,7 +129,7 @@ static void add_bin(const struct pld_sum *sum, const struct weights *g, size_t i
     side->s_error += whole * (sqrt(ar * ar + ai * ai) + sqrt(br * br + bi * bi));
 }
 
-static bool add_spectrum(const struct pld_spectrum *spectrum, struct pld_sum *sum)
+static void add_spectrum(const struct pld_spectrum *spectrum, struct pld_sum *sum)
 {
     size_t count = spectrum->count;
     double h = sum->step, t = sum->window.tilt, size = (double)sum->window.size;
@@ -139,28 +140,25 @@ static bool add_spectrum(const struct pld_spectrum *spectrum, struct pld_sum *su
                         .wv_gap = -expm1(-(t + 1.0) * h),
                         .lost = -expm1(-h)};
     sum->count = count;
-    sum->frequency = malloc((count + 1) * sizeof *sum->frequency);
-    if (!sum->frequency)
-        return false;
+    sum->frequency = memory_new(count + 1, sizeof *sum->frequency);
     for (int s = 0; s < 2; s++) {
         struct side *side = sides[s];
-        side->re = malloc((count + 1) * sizeof *side->re);
-        side->im = malloc((count + 1) * sizeof *side->im);
-        if (!side->re || !side->im)
-            return false;
+        side->re = memory_new(count + 1, sizeof *side->re);
+        side->im = memory_new(count + 1, sizeof *side->im);
         for (size_t i = 0; i < count; i++) {
             const struct pld_bin *bin = &spectrum->bin[i];
             sum->frequency[i] = bin->frequency;
             bool alone = bin->frequency == 0 || bin->frequency == sum->window.size / 2;
-            add_bin(sum, &g, i, s ? bin->lower_re : bin->upper_re,
-                    s ? bin->lower_im : bin->upper_im, bin->error, (alone ? 1.0 : 2.0) / size,
-                    side);
+            double times = (alone ? 1.0 : 2.0) / size;
+            if (s)
+                add_bin(sum, &g, i, bin->lower_re, bin->lower_im, bin->error, times, side);
+            else
+                add_bin(sum, &g, i, bin->upper_re, bin->upper_im, bin->error, times, side);
         }
         /* No coefficient's weight is greater than that of frequency 0. */
         side->error += spectrum->neglected * g.w * g.lost / (g.w_gap * g.wv_gap);
         side->s_error += spectrum->neglected * 2.0 / g.w_gap;
     }
-    return true;
 }
 
 enum pld_status pld_compose(const struct pld_term *term, size_t count,
@@ -169,29 +167,23 @@ enum pld_status pld_compose(const struct pld_term *term, size_t count,
     assert(count > 0 && window->tilt > 0.0);
     assert(window->tilt_above > 0.0 && window->tilt_below > 0.0);
     assert(window->size >= 4 && !(window->size & (window->size - 1)));
-    enum pld_status status = PLD_NO_MEMORY;
+    enum pld_status status = PLD_OK;
     struct pld_spectrum spectrum = {0};
-    struct pld_sum *sum = calloc(1, sizeof *sum);
-    struct pld_cumulants *cumulant = calloc(count, sizeof *cumulant);
-    if (!sum || !cumulant)
-        goto cleanup;
+    struct pld_sum *sum = memory_new(1, sizeof *sum);
+    struct pld_cumulants *cumulant = memory_new(count, sizeof *cumulant);
     sum->window = *window;
     sum->step = term[0].upper.step;
     bound_tails(sum, term, count, true, cumulant, &sum->upper);
     bound_tails(sum, term, count, false, cumulant, &sum->lower);
-    status = PLD_OK;
     if (count == 1 && term->times == 1) {
         sum->single = term;
-        goto cleanup;
+    } else {
+        roots_new(2 * window->size, &sum->roots);
+        status = pld_spectrum_new(term, cumulant, count, window->tilt, window->size, &sum->roots,
+                                  &spectrum);
+        if (status == PLD_OK)
+            add_spectrum(&spectrum, sum);
     }
-    status = PLD_NO_MEMORY;
-    if (!roots_new(2 * window->size, &sum->roots))
-        goto cleanup;
-    status =
-        pld_spectrum_new(term, cumulant, count, window->tilt, window->size, &sum->roots, &spectrum);
-    if (status == PLD_OK && !add_spectrum(&spectrum, sum))
-        status = PLD_NO_MEMORY;
-cleanup:
     pld_spectrum_clear(&spectrum);
     free(cumulant);
     if (status == PLD_OK)
@@ -242,14 +234,14 @@ static double single_delta(const struct pld *pld, int64_t place)
     return sum;
 }
 
-/* Certified delta at loss_of(place), from above; the window's end included. */
+/* Certified delta at sum_loss(place), from above; the window's end included. */
 static double upper_delta(const struct pld_sum *sum, int64_t place)
 {
     const struct side *u = &sum->upper;
     if (sum->single)
         return fmin(1.0, single_delta(&sum->single->upper, place) * (1.0 + SINGLE_ROUNDING) +
                              u->infinite);
-    double t = sum->window.tilt, loss = loss_of(sum, place), top = loss_of(sum, top_of(sum));
+    double t = sum->window.tilt, loss = sum_loss(sum, place), top = sum_loss(sum, top_of(sum));
     double rounding = RELATIVE_ROUNDING * (1.0 + fabs(u->log_norm) + t * fmax(fabs(loss), top));
     double error, c = tail_sum(sum, u, place, &error);
     double inside = exp(u->log_norm - t * loss) * (fmax(c, 0.0) + error);
@@ -264,7 +256,7 @@ static double lower_delta(const struct pld_sum *sum, int64_t place)
     const struct side *l = &sum->lower;
     if (sum->single)
         return single_delta(&sum->single->lower, place) * (1.0 - SINGLE_ROUNDING) + l->infinite;
-    double t = sum->window.tilt, loss = loss_of(sum, place);
+    double t = sum->window.tilt, loss = sum_loss(sum, place);
     double rounding = RELATIVE_ROUNDING * (1.0 + fabs(l->log_norm) + fabs(t * loss));
     double error, c = tail_sum(sum, l, place, &error);
     double inside = c - error - l->above - l->below;
@@ -274,10 +266,10 @@ static double lower_delta(const struct pld_sum *sum, int64_t place)
 }
 
 /* Delta between two neighbouring points at the loss AT; linear in exp(loss). */
-static double between(const struct pld_sum *sum, int64_t place, double left, double right,
-                      double at)
+static double delta_between(const struct pld_sum *sum, int64_t place, double left, double right,
+                            double at)
 {
-    double inside = fmin(fmax(at - loss_of(sum, place), 0.0), sum->step);
+    double inside = fmin(fmax(at - sum_loss(sum, place), 0.0), sum->step);
     return left + (right - left) * (expm1(inside) / expm1(sum->step));
 }
 
@@ -297,14 +289,14 @@ static int64_t first_sufficing(const struct pld_sum *sum, double delta,
 }
 
 /* Where between PLACE - 1 and PLACE delta is reached. */
-static double crossing(const struct pld_sum *sum, double delta, int64_t place,
-                       double (*f)(const struct pld_sum *sum, int64_t place))
+static double delta_crossing(const struct pld_sum *sum, double delta, int64_t place,
+                             double (*f)(const struct pld_sum *sum, int64_t place))
 {
     double right = f(sum, place), left = f(sum, place - 1);
     if (!(left > delta && right <= delta))
-        return loss_of(sum, place);
+        return sum_loss(sum, place);
     double share = (left - delta) / (left - right);
-    return loss_of(sum, place - 1) + log1p(share * expm1(sum->step));
+    return sum_loss(sum, place - 1) + log1p(share * expm1(sum->step));
 }
 
 struct privacy_interval pld_sum_epsilon(const struct pld_sum *sum, double delta)
@@ -312,8 +304,8 @@ struct privacy_interval pld_sum_epsilon(const struct pld_sum *sum, double delta)
     struct privacy_interval out = {0.0, INFINITY};
     int64_t place = first_sufficing(sum, delta, upper_delta);
     if (upper_delta(sum, place) <= delta) {
-        double epsilon = place > sum->window.low ? crossing(sum, delta, place, upper_delta)
-                                                 : loss_of(sum, place);
+        double epsilon = place > sum->window.low ? delta_crossing(sum, delta, place, upper_delta)
+                                                 : sum_loss(sum, place);
         epsilon += sum->upper.loss_error;
         out.upper = fmax(0.0, epsilon + 8.0 * HALF_ULP * fabs(epsilon));
     }
@@ -321,10 +313,10 @@ struct privacy_interval pld_sum_epsilon(const struct pld_sum *sum, double delta)
         return (struct privacy_interval){INFINITY, INFINITY};
     place = first_sufficing(sum, delta, lower_delta);
     if (place > sum->window.low) {
-        double epsilon = crossing(sum, delta, place, lower_delta);
+        double epsilon = delta_crossing(sum, delta, place, lower_delta);
         /* Here, too, delta must really be above. */
-        if (epsilon == loss_of(sum, place))
-            epsilon = loss_of(sum, place - 1);
+        if (epsilon == sum_loss(sum, place))
+            epsilon = sum_loss(sum, place - 1);
         epsilon -= sum->lower.loss_error;
         out.lower = fmax(0.0, epsilon - 8.0 * HALF_ULP * fabs(epsilon));
     }
@@ -341,14 +333,15 @@ struct privacy_interval pld_sum_delta(const struct pld_sum *sum, double epsilon)
         out.upper = upper_delta(sum, top);
     else if (place >= (double)low) {
         double left = upper_delta(sum, (int64_t)place);
-        out.upper = between(sum, (int64_t)place, left, upper_delta(sum, (int64_t)place + 1), at);
+        out.upper =
+            delta_between(sum, (int64_t)place, left, upper_delta(sum, (int64_t)place + 1), at);
     }
     at = epsilon + sum->lower.loss_error;
     place = fmax((double)low, floor(at / sum->step));
     if (place < (double)top) {
         double left = lower_delta(sum, (int64_t)place);
         double right = lower_delta(sum, (int64_t)place + 1);
-        out.lower = between(sum, (int64_t)place, left, right, at);
+        out.lower = delta_between(sum, (int64_t)place, left, right, at);
     }
     out.lower *= 1.0 - RELATIVE_ROUNDING;
     out.upper = fmin(1.0, out.upper * (1.0 + RELATIVE_ROUNDING));

@@ -36,6 +36,8 @@ struct pld_sum;
  * of pld_spectrum_new. Free with pld_sum_free, which takes NULL. */
 enum pld_status pld_compose(const struct pld_term *term, size_t count,
                             const struct pld_window *window, struct pld_sum **out);
+
+/* Takes NULL. */
 void pld_sum_free(struct pld_sum *sum);
 
 /* Around the least epsilon >= 0 at which the composition is (epsilon, DELTA)-private. Upper is

@@ -12,17 +12,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 #define HALF_ULP      0x1p-53
 #define LN_NEGLIGIBLE (-80.0)
 #define PROBES        16
 
-static double square(double x)
+static double bin_square(double x)
 {
     return x * x;
 }
 
 /* z^n of *re + i *im. Relative error at most 4 n HALF_ULP. */
-static void power(double *re, double *im, uint64_t n)
+static void complex_power(double *re, double *im, uint64_t n)
 {
     double zr = *re, zi = *im, wr = 1.0, wi = 0.0;
     for (;;) {
@@ -55,27 +57,27 @@ static double power_error(double magnitude, double powered, double n, double err
 /* Raises BIN to the power of TIMES. */
 static void raise_bin(struct pld_bin *bin, uint64_t times)
 {
-    double u = sqrt(square(bin->upper_re) + square(bin->upper_im));
-    double l = sqrt(square(bin->lower_re) + square(bin->lower_im));
-    power(&bin->upper_re, &bin->upper_im, times);
-    power(&bin->lower_re, &bin->lower_im, times);
-    double un = sqrt(square(bin->upper_re) + square(bin->upper_im));
-    double ln = sqrt(square(bin->lower_re) + square(bin->lower_im));
+    double u = sqrt(bin_square(bin->upper_re) + bin_square(bin->upper_im));
+    double l = sqrt(bin_square(bin->lower_re) + bin_square(bin->lower_im));
+    complex_power(&bin->upper_re, &bin->upper_im, times);
+    complex_power(&bin->lower_re, &bin->lower_im, times);
+    double un = sqrt(bin_square(bin->upper_re) + bin_square(bin->upper_im));
+    double ln = sqrt(bin_square(bin->lower_re) + bin_square(bin->lower_im));
     double error = bin->error + 4.0 * HALF_ULP; /* powers round like inputs */
     bin->error =
         fmax(power_error(u, un, (double)times, error), power_error(l, ln, (double)times, error));
 }
 
-static double magnitude(const struct pld_bin *bin)
+static double bin_magnitude(const struct pld_bin *bin)
 {
-    return sqrt(fmax(square(bin->upper_re) + square(bin->upper_im),
-                     square(bin->lower_re) + square(bin->lower_im)));
+    return sqrt(fmax(bin_square(bin->upper_re) + bin_square(bin->upper_im),
+                     bin_square(bin->lower_re) + bin_square(bin->lower_im)));
 }
 
 /* *bin *= factor. */
-static void multiply(struct pld_bin *bin, const struct pld_bin *factor)
+static void bin_multiply(struct pld_bin *bin, const struct pld_bin *factor)
 {
-    double mine = magnitude(bin), theirs = magnitude(factor);
+    double mine = bin_magnitude(bin), theirs = bin_magnitude(factor);
     double error = bin->error * (theirs + factor->error) + mine * factor->error +
                    4.0 * HALF_ULP * mine * theirs;
     double re = bin->upper_re * factor->upper_re - bin->upper_im * factor->upper_im;
@@ -87,22 +89,17 @@ static void multiply(struct pld_bin *bin, const struct pld_bin *factor)
     bin->error = error;
 }
 
-static bool append(struct pld_spectrum *spectrum, const struct pld_bin *bin)
+static void spectrum_append(struct pld_spectrum *spectrum, const struct pld_bin *bin)
 {
     if (spectrum->count == spectrum->capacity) {
-        size_t capacity = spectrum->capacity ? 2 * spectrum->capacity : 256;
-        struct pld_bin *grown = realloc(spectrum->bin, capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        spectrum->bin = grown;
-        spectrum->capacity = capacity;
+        spectrum->capacity = spectrum->capacity ? 2 * spectrum->capacity : 256;
+        spectrum->bin = memory_resize(spectrum->bin, spectrum->capacity, sizeof *spectrum->bin);
     }
     spectrum->bin[spectrum->count++] = *bin;
-    return true;
 }
 
 /* The magnitude below which a coefficient's power is negligible. */
-static double threshold(const struct pld_tilted *t)
+static double least_magnitude(const struct pld_tilted *t)
 {
     return exp(LN_NEGLIGIBLE / (double)t->times);
 }
@@ -113,32 +110,29 @@ static double transform_cost(uint64_t size)
     return (double)size * log2((double)size);
 }
 
-/* Keeps the frequencies at which the power of T alone is not negligible. *out_tired tells that
- * there were too many and nothing is decided. False when memory is short. */
-static bool walk(const struct pld_tilted *t, uint64_t size, const struct roots *roots,
-                 struct pld_spectrum *out, bool *out_tired)
+/* Keeps the frequencies at which the power of T alone is not negligible. False: there were too many
+ * and nothing is decided. */
+static bool spectrum_walk(const struct pld_tilted *t, uint64_t size, const struct roots *roots,
+                          struct pld_spectrum *out)
 {
-    double least = threshold(t), error = t->error;
+    double least = least_magnitude(t), error = t->error;
     double per_bin = t->spread * 2.0 * M_PI / (double)size * (1.0 + 1e-9);
     double budget =
         fmin(transform_cost(size), transform_cost(1 << PLD_MAX_LOG2_TRANSFORM)) / (double)t->count;
     uint64_t k = 0;
-    for (*out_tired = false; k <= size / 2; budget -= 1.0) {
-        if (budget < 0.0 || out->count > (size_t)1 << (PLD_MAX_LOG2_TRANSFORM - 1)) {
-            *out_tired = true;
-            return true;
-        }
+    for (; k <= size / 2; budget -= 1.0) {
+        if (budget < 0.0 || out->count > (size_t)1 << (PLD_MAX_LOG2_TRANSFORM - 1))
+            return false;
         struct pld_bin bin;
         pld_tilted_at(t, roots, k, &bin);
-        double spare = least - magnitude(&bin) - error;
+        double spare = least - bin_magnitude(&bin) - error;
         if (spare > 0.0) {
             double cleared = fmin(spare / per_bin, (double)size);
             k += 1 + (uint64_t)cleared;
             continue;
         }
         raise_bin(&bin, t->times);
-        if (!append(out, &bin))
-            return false;
+        spectrum_append(out, &bin);
         k++;
     }
     out->neglected = fmax(out->neglected, exp(LN_NEGLIGIBLE));
@@ -153,29 +147,28 @@ static enum pld_status multiply_all(const struct pld_tilted *t, uint64_t size, s
         return PLD_TOO_LARGE;
     if (!*fft)
         *fft = fft_new(size);
-    double error;
-    double *spectrum = malloc(2 * size * sizeof *spectrum);
-    bool done = *fft && spectrum && pld_tilted_transform(t, size, *fft, spectrum, &error);
-    double least = done ? threshold(t) - error : 0.0;
+    double *spectrum = memory_new(2 * size, sizeof *spectrum);
+    double error = pld_tilted_transform(t, size, *fft, spectrum),
+           least = least_magnitude(t) - error;
     size_t kept = 0, count = first ? size / 2 + 1 : out->count;
-    for (size_t i = 0; done && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct pld_bin bin;
         pld_tilted_separate(spectrum, size, first ? i : out->bin[i].frequency, error, &bin);
-        if (magnitude(&bin) < least)
+        if (bin_magnitude(&bin) < least)
             continue;
         raise_bin(&bin, t->times);
         if (first) {
-            done = append(out, &bin);
+            spectrum_append(out, &bin);
             continue;
         }
         out->bin[kept] = out->bin[i];
-        multiply(&out->bin[kept++], &bin);
+        bin_multiply(&out->bin[kept++], &bin);
     }
     if (!first)
         out->count = kept;
     out->neglected = fmax(out->neglected, exp(LN_NEGLIGIBLE));
     free(spectrum);
-    return done ? PLD_OK : PLD_NO_MEMORY;
+    return PLD_OK;
 }
 
 /* The kept frequencies times those of T. */
@@ -189,18 +182,18 @@ static enum pld_status multiply_by(const struct pld_tilted *t, uint64_t size,
         struct pld_bin bin;
         pld_tilted_at(t, roots, out->bin[i].frequency, &bin);
         raise_bin(&bin, t->times);
-        multiply(&out->bin[i], &bin);
+        bin_multiply(&out->bin[i], &bin);
     }
     return PLD_OK;
 }
 
 /* Forgets what the product has made negligible. */
-static void prune(struct pld_spectrum *spectrum)
+static void spectrum_prune(struct pld_spectrum *spectrum)
 {
     size_t kept = 0;
     double least = exp(LN_NEGLIGIBLE);
     for (size_t i = 0; i < spectrum->count; i++)
-        if (magnitude(&spectrum->bin[i]) + spectrum->bin[i].error > least)
+        if (bin_magnitude(&spectrum->bin[i]) + spectrum->bin[i].error > least)
             spectrum->bin[kept++] = spectrum->bin[i];
     if (kept < spectrum->count)
         spectrum->neglected = fmax(spectrum->neglected, least);
@@ -208,14 +201,14 @@ static void prune(struct pld_spectrum *spectrum)
 }
 
 /* ln of the greatest power of a coefficient of T that a few frequencies show. */
-static double decay(const struct pld_tilted *t, uint64_t size, const struct roots *roots)
+static double term_decay(const struct pld_tilted *t, uint64_t size, const struct roots *roots)
 {
     double worst = -INFINITY;
     for (int i = 1; i <= PROBES; i++) {
         double share = i * 0.6180339887498949; /* as even as can be */
         struct pld_bin bin;
         pld_tilted_at(t, roots, (uint64_t)((share - floor(share)) * 0.5 * (double)size), &bin);
-        worst = fmax(worst, (double)t->times * log(magnitude(&bin)));
+        worst = fmax(worst, (double)t->times * log(bin_magnitude(&bin)));
     }
     return worst;
 }
@@ -227,7 +220,7 @@ static size_t most_decaying(const struct pld_tilted *t, size_t count, uint64_t s
     size_t best = 0;
     *out_decay = INFINITY;
     for (size_t i = 0; i < count; i++) {
-        double now = decay(&t[i], size, roots);
+        double now = term_decay(&t[i], size, roots);
         if (now < *out_decay) {
             *out_decay = now;
             best = i;
@@ -237,15 +230,13 @@ static size_t most_decaying(const struct pld_tilted *t, size_t count, uint64_t s
 }
 
 /* The frequencies of the first term. */
-static enum pld_status begin(const struct pld_tilted *t, double decayed, uint64_t size,
-                             const struct roots *roots, struct fft **fft, struct pld_spectrum *out)
+static enum pld_status spectrum_begin(const struct pld_tilted *t, double decayed, uint64_t size,
+                                      const struct roots *roots, struct fft **fft,
+                                      struct pld_spectrum *out)
 {
     /* All of them one by one may still be less work than a transform. */
     bool few = 0.5 * (double)size * (double)t->count < transform_cost(size);
-    bool tired = decayed > LN_NEGLIGIBLE && !few;
-    if (!tired && !walk(t, size, roots, out, &tired))
-        return PLD_NO_MEMORY;
-    if (!tired)
+    if ((decayed <= LN_NEGLIGIBLE || few) && spectrum_walk(t, size, roots, out))
         return PLD_OK;
     out->count = 0;
     return multiply_all(t, size, fft, true, out);
@@ -258,24 +249,24 @@ enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_c
     assert(count > 0 && size >= 4 && !(size & (size - 1)) && roots->size == 2 * size);
     *out = (struct pld_spectrum){0};
     enum pld_status status = PLD_NO_MEMORY;
-    struct pld_tilted *tilted = calloc(count, sizeof *tilted);
+    struct pld_tilted *tilted = memory_new(count, sizeof *tilted);
     struct fft *fft = NULL;
-    bool done = tilted != NULL;
+    bool done = true;
     for (size_t i = 0; done && i < count; i++)
         done = pld_tilted_new(&term[i], &cumulant[i], tilt, size, &tilted[i]);
     if (!done)
         goto cleanup;
     double decayed;
     size_t first = most_decaying(tilted, count, size, roots, &decayed);
-    status = begin(&tilted[first], decayed, size, roots, &fft, out);
+    status = spectrum_begin(&tilted[first], decayed, size, roots, &fft, out);
     for (size_t i = 0; status == PLD_OK && i < count; i++) {
         if (i == first)
             continue;
-        prune(out);
+        spectrum_prune(out);
         status = multiply_by(&tilted[i], size, roots, &fft, out);
     }
 cleanup:
-    for (size_t i = 0; tilted && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         pld_tilted_clear(&tilted[i]);
     free(tilted);
     fft_free(fft);

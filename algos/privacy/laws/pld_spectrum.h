@@ -21,6 +21,8 @@ struct pld_spectrum {
 enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_cumulants *cumulant,
                                  size_t count, double tilt, uint64_t size,
                                  const struct roots *roots, struct pld_spectrum *out);
+
+/* Frees what SPECTRUM owns; it is then empty. */
 void pld_spectrum_clear(struct pld_spectrum *spectrum);
 
 #define PLD_MAX_LOG2_TRANSFORM 20 /* 30 ms and 100 MB */

@@ -7,12 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 #define HALF_ULP         0x1p-53
 #define QUADRATURE_ERROR 1e-14 /* relative error of a mass; Gauss-Legendre's own is below 3e-15 */
 #define DROPPED          0x1p-160 /* tilted masses below are left out, and paid for */
 #define BLOCK            64       /* of terms: sums of sums round less */
 
-static double square(double x)
+static double distance_square(double x)
 {
     return x * x;
 }
@@ -37,7 +39,7 @@ static double spread_of(const struct pld *pld, const double *x, size_t count, co
             double distance = (double)pld->place[from[i]] - center;
             sum += x[i];
             first += x[i] * distance;
-            second += x[i] * square(distance);
+            second += x[i] * distance_square(distance);
         }
         center += first / sum;
     }
@@ -112,21 +114,18 @@ void pld_tilted_at(const struct pld_tilted *t, const struct roots *roots, uint64
     out->error = t->error;
 }
 
-bool pld_tilted_transform(const struct pld_tilted *t, uint64_t size, struct fft *fft,
-                          double *spectrum, double *out_error)
+double pld_tilted_transform(const struct pld_tilted *t, uint64_t size, struct fft *fft,
+                            double *spectrum)
 {
-    double *circle = calloc(2 * size, sizeof *circle);
-    if (!circle)
-        return false;
+    double *circle = memory_new(2 * size, sizeof *circle);
     for (size_t i = 0; i < t->count; i++) {
         circle[2 * t->place[i]] += t->upper[i];
         circle[2 * t->place[i] + 1] += t->lower[i];
     }
-    /* Both laws have mass one, and a bin of the transform mixes both. */
-    *out_error = t->error + 2.0 * fft_relative_error(size);
-    bool done = fft_forward(fft, circle, spectrum);
+    fft_forward(fft, circle, spectrum);
     free(circle);
-    return done;
+    /* Both laws have mass one, and a bin of the transform mixes both. */
+    return t->error + 2.0 * fft_relative_error(size);
 }
 
 void pld_tilted_separate(const double *spectrum, uint64_t size, uint64_t k, double error,

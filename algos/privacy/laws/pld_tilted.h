@@ -33,19 +33,21 @@ struct pld_bin {
     double error; /* bound of the absolute error of both */
 };
 
-/* SIZE: a power of two. False when memory is short. */
+/* TERM tilted and put on a circle of SIZE places, a power of two. False: no room (pld.h). */
 bool pld_tilted_new(const struct pld_term *term, const struct pld_cumulants *cumulant, double tilt,
                     uint64_t size, struct pld_tilted *out);
+
+/* Frees what T owns; it is then empty. */
 void pld_tilted_clear(struct pld_tilted *t);
 
 /* One coefficient. ROOTS is of twice the circle's size. */
 void pld_tilted_at(const struct pld_tilted *t, const struct roots *roots, uint64_t frequency,
                    struct pld_bin *out);
 
-/* All of them by FFT, which is of SIZE, into SPECTRUM of 2 SIZE numbers, with a bound of the error
- * of each. False when memory is short. */
-bool pld_tilted_transform(const struct pld_tilted *t, uint64_t size, struct fft *fft,
-                          double *spectrum, double *out_error);
+/* All of them by FFT, which is of SIZE, into SPECTRUM of 2 SIZE numbers; gives a bound of the error
+ * of each. */
+double pld_tilted_transform(const struct pld_tilted *t, uint64_t size, struct fft *fft,
+                            double *spectrum);
 
 /* Coefficient FREQUENCY of such a SPECTRUM. */
 void pld_tilted_separate(const double *spectrum, uint64_t size, uint64_t frequency, double error,

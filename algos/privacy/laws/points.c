@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "algos/privacy/math/special.h"
+#include "memory/memory.h"
 
 #define UNIT 4e-16 /* relative error of a step of arithmetic, with a margin */
 
@@ -60,26 +61,21 @@ static double lower_half(const struct contour_law *law, size_t k, double *log_ma
     return UNIT * (top + 1.0) * (2.0 + fabs(log_mass[0]) + fabs(down) + fabs(up));
 }
 
-static int falling(const void *a, const void *b)
+static int compare_falling(const void *a, const void *b)
 {
     double x = ((const struct point *)a)->loss, y = ((const struct point *)b)->loss;
     return (x < y) - (x > y);
 }
 
 /* The law of k runs of LAW, losses falling. Two-point laws leave every second place empty. */
-static enum points_status of_one(const struct contour_law *law, struct points *out)
+static enum points_status points_of_one(const struct contour_law *law, struct points *out)
 {
     *out = (struct points){0};
     if (!(2.0 * law->times + 1.0 <= POINTS_MAX))
         return POINTS_TOO_MANY;
     size_t k = (size_t)law->times;
-    double *log_mass = malloc((k + 1) * sizeof *log_mass);
-    out->point = malloc((2 * k + 1) * sizeof *out->point);
-    if (!log_mass || !out->point) {
-        free(log_mass);
-        points_clear(out);
-        return POINTS_NO_MEMORY;
-    }
+    double *log_mass = memory_new(k + 1, sizeof *log_mass);
+    out->point = memory_new(2 * k + 1, sizeof *out->point);
     bool two = law->points.moving == 1.0;
     out->error = two ? lower_half_of_two(law, k, log_mass) : lower_half(law, k, log_mass);
     out->error += UNIT * (double)k * (1.0 + law->points.loss);
@@ -97,21 +93,19 @@ static enum points_status of_one(const struct contour_law *law, struct points *o
 }
 
 /* *SUM becomes the law of the sum with PART. */
-static enum points_status convolve(struct points *sum, const struct points *part)
+static enum points_status points_convolve(struct points *sum, const struct points *part)
 {
     assert(sum->count > 0 && part->count > 0);
     if (sum->count > POINTS_MAX / part->count)
         return POINTS_TOO_MANY;
-    struct point *point = malloc(sum->count * part->count * sizeof *point);
-    if (!point)
-        return POINTS_NO_MEMORY;
+    struct point *point = memory_new(sum->count * part->count, sizeof *point);
     size_t count = 0;
     for (size_t i = 0; i < sum->count; i++)
         for (size_t j = 0; j < part->count; j++) {
             point[count].loss = sum->point[i].loss + part->point[j].loss;
             point[count++].mass = sum->point[i].mass * part->point[j].mass;
         }
-    qsort(point, count, sizeof *point, falling);
+    qsort(point, count, sizeof *point, compare_falling);
     free(sum->point);
     sum->point = point;
     sum->count = count;
@@ -121,9 +115,7 @@ static enum points_status convolve(struct points *sum, const struct points *part
 
 enum points_status points_compose(const struct contour_law *laws, size_t count, struct points *out)
 {
-    struct points sum = {.point = malloc(sizeof *sum.point), .count = 1};
-    if (!sum.point)
-        return POINTS_NO_MEMORY;
+    struct points sum = {.point = memory_new(1, sizeof *sum.point), .count = 1};
     sum.point[0] = (struct point){0.0, 1.0};
     double log_finite = 0;
     enum points_status status = POINTS_OK;
@@ -133,9 +125,9 @@ enum points_status points_compose(const struct contour_law *laws, size_t count, 
         if (laws[i].points.loss == 0.0)
             continue;
         struct points part;
-        status = of_one(&laws[i], &part);
+        status = points_of_one(&laws[i], &part);
         if (status == POINTS_OK)
-            status = convolve(&sum, &part);
+            status = points_convolve(&sum, &part);
         points_clear(&part);
     }
     if (status != POINTS_OK) {
@@ -167,7 +159,7 @@ double points_delta(const struct points *points, double epsilon)
 }
 
 /* The least epsilon >= 0 at which the finite losses leave no more than TARGET. */
-static double epsilon_at(const struct points *points, double target)
+static double finite_epsilon(const struct points *points, double target)
 {
     if (target < 0.0)
         return INFINITY;
@@ -191,7 +183,7 @@ static double epsilon_at(const struct points *points, double target)
 double points_epsilon(const struct points *points, double delta)
 {
     assert(delta > 0.0 && delta < 1.0);
-    return epsilon_at(points, delta - points->infinite);
+    return finite_epsilon(points, delta - points->infinite);
 }
 
 struct privacy_interval points_delta_interval(const struct points *points, double epsilon)
@@ -207,8 +199,8 @@ struct privacy_interval points_epsilon_interval(const struct points *points, dou
 {
     double error = points->error, off = points->infinite_error * points->infinite;
     double least = delta - points->infinite - off, most = delta - points->infinite + off;
-    double upper = epsilon_at(points, least * (1.0 - fmin(error, 0.5)));
-    double lower = epsilon_at(points, most * (1.0 + error));
+    double upper = finite_epsilon(points, least * (1.0 - fmin(error, 0.5)));
+    double lower = finite_epsilon(points, most * (1.0 + error));
     if (isfinite(lower))
         lower = fmax(0.0, lower - error * (1.0 + lower));
     return (struct privacy_interval){lower, upper + error * (1.0 + upper)};

@@ -25,11 +25,12 @@ struct points {
 enum points_status {
     POINTS_OK,
     POINTS_TOO_MANY, /* more than POINTS_MAX, or losses so large that masses lose their digits */
-    POINTS_NO_MEMORY,
 };
 
 /* Of LAWS[count], all CONTOUR_POINTS, count >= 0. Clear *OUT when it succeeded. */
 enum points_status points_compose(const struct contour_law *laws, size_t count, struct points *out);
+
+/* Frees what POINTS own; there are none then. */
 void points_clear(struct points *points);
 
 /* delta(epsilon) for any real epsilon. */
@@ -38,8 +39,10 @@ double points_delta(const struct points *points, double epsilon);
 /* The least epsilon >= 0 with delta(epsilon) <= DELTA in (0, 1); INFINITY when there is none. */
 double points_epsilon(const struct points *points, double delta);
 
-/* The same two with points->error paid for on either side. */
+/* points_delta with points->error paid for on either side. */
 struct privacy_interval points_delta_interval(const struct points *points, double epsilon);
+
+/* points_epsilon with the error paid for on either side. */
 struct privacy_interval points_epsilon_interval(const struct points *points, double delta);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* ln(1 - 1/order) - (ln delta + ln order) / (order - 1) */
-static double conversion(double order, double delta)
+static double renyi_conversion(double order, double delta)
 {
     assert(order > 1.0 && delta > 0.0 && delta < 1.0);
     return log1p(-1.0 / order) - (log(delta) + log(order)) / (order - 1.0);
@@ -13,10 +13,10 @@ static double conversion(double order, double delta)
 
 double renyi_to_epsilon(double order, double rho, double delta)
 {
-    return fmax(0.0, rho + conversion(order, delta));
+    return fmax(0.0, rho + renyi_conversion(order, delta));
 }
 
 double renyi_budget(double order, double epsilon, double delta)
 {
-    return epsilon - conversion(order, delta);
+    return epsilon - renyi_conversion(order, delta);
 }

@@ -16,7 +16,7 @@
 #define MAX_POINTS 200000 /* beyond, the noise is so small that no budget pays for it */
 #define ROUND_UP   (1.0 + 1e-9)
 
-static double loss_at(double q, double s, double z)
+static double mixture_loss(double q, double s, double z)
 {
     double t = z / s - 0.5 / (s * s);
     if (q == 1.0)
@@ -30,21 +30,21 @@ static double loss_at(double q, double s, double z)
  * of a normal density, with its top at z = power dl/dz. For a positive one it stays below -TAIL^2/2
  * beyond the greatest solution of z = sqrt(2 power l + TAIL^2), to which iteration descends as l
  * grows with z. Around 1/s lies the mass of exp(l). */
-static void bulk(double q, double s, double power, double *out_low, double *out_high)
+static void bulk_of(double q, double s, double power, double *out_low, double *out_high)
 {
     double slope = q / (s * (q + (1.0 - q) * exp(0.5 / (s * s)))); /* dl/dz at 0 */
     double least = 1.0 / s + TAIL, high = fmax(power, 1.0) / s + TAIL;
     for (int i = 0; i < 60 && power > 0.0 && high > least; i++)
-        high = fmin(high, sqrt(fmax(0.0, 2.0 * power * loss_at(q, s, high)) + TAIL * TAIL));
+        high = fmin(high, sqrt(fmax(0.0, 2.0 * power * mixture_loss(q, s, high)) + TAIL * TAIL));
     *out_low = fmin(0.0, power * slope) - TAIL;
     *out_high = fmax(high, least);
 }
 
 /* ln E exp(power * l), by trapezoids; INFINITY when out of reach. */
-static double log_moment(double q, double s, double power)
+static double mixture_log_moment(double q, double s, double power)
 {
     double low, high, step = fmin(0.1, 0.2 * s);
-    bulk(q, s, power, &low, &high);
+    bulk_of(q, s, power, &low, &high);
     double points = ceil((high - low) / step);
     if (!(points < MAX_POINTS))
         return INFINITY;
@@ -52,15 +52,15 @@ static double log_moment(double q, double s, double power)
     double top = -INFINITY, reach = 0;
     for (double i = 0; i <= points; i += 1.0) {
         double z = low + i * step;
-        double exponent = power * loss_at(q, s, z);
+        double exponent = power * mixture_loss(q, s, z);
         top = fmax(top, exponent - 0.5 * z * z);
         if (fabs(z) < 8.0)
             reach = fmax(reach, fabs(exponent));
     }
-    double sum = 0, largest = fmax(power * loss_at(q, s, high + step), (high + step) / s);
+    double sum = 0, largest = fmax(power * mixture_loss(q, s, high + step), (high + step) / s);
     bool small = reach < 0.5 && top < 50.0 && largest < 600.0;
     for (double i = 0; i <= points; i += 1.0) {
-        double z = low + i * step, loss = loss_at(q, s, z);
+        double z = low + i * step, loss = mixture_loss(q, s, z);
         if (small)
             sum += exp(-0.5 * z * z) * (expm1(power * loss) - power * expm1(loss));
         else
@@ -77,7 +77,7 @@ double renyi_subsampled_gaussian(double sampling_rate, double noise_multiplier, 
     assert(q > 0.0 && q <= 1.0 && s > 0.0 && order > 1.0);
     if (q == 1.0)
         return order / (2.0 * s * s) * ROUND_UP;
-    double remove = log_moment(q, s, order), add = log_moment(q, s, -(order - 1.0));
+    double remove = mixture_log_moment(q, s, order), add = mixture_log_moment(q, s, -(order - 1.0));
     double divergence = fmax(remove, add) / (order - 1.0);
     return fmax(divergence, 0.0) * ROUND_UP + 1e-15 / (order - 1.0);
 }

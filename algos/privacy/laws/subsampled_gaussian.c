@@ -21,7 +21,7 @@ static const double POINT5[] = {-0.9061798459386640, -0.5384693101056831, 0.0, 0
 static const double WEIGHT5[] = {0.2369268850561891, 0.4786286704993665, 0.5688888888888889,
                                  0.4786286704993665, 0.2369268850561891};
 
-static double loss_at(const struct subsampled_gaussian *g, double z)
+static double gaussian_loss(const struct subsampled_gaussian *g, double z)
 {
     double t = z / g->noise_multiplier - 0.5 / (g->noise_multiplier * g->noise_multiplier);
     if (g->sampling_rate == 1.0)
@@ -45,21 +45,21 @@ static double place_of(const struct subsampled_gaussian *g, double loss)
 }
 
 /* The panel [from, to] as one outcome: its two masses, exactly in proportion. */
-static bool add_panel(const struct subsampled_gaussian *g, double from, double to,
-                      struct pld_outcomes *out)
+static bool gaussian_add_panel(const struct subsampled_gaussian *g, double from, double to,
+                               struct pld_outcomes *out)
 {
     bool narrow = to - from < NARROW * fmin(1.0, g->noise_multiplier);
     int points = narrow ? 3 : 5;
     const double *point = narrow ? POINT3 : POINT5, *weight = narrow ? WEIGHT3 : WEIGHT5;
     double middle = 0.5 * (from + to), half = 0.5 * (to - from);
-    double reference = loss_at(g, middle);
+    double reference = gaussian_loss(g, middle);
     double center = -0.5 * middle * middle; /* the density is taken relative to the middle's */
     double mass = 0, tilted = 0;
     for (int i = 0; i < points; i++) {
         double offset = half * point[i];
         double density = weight[i] * exp(-offset * (middle + 0.5 * offset));
         mass += density;
-        tilted += density * expm1(loss_at(g, middle + offset) - reference);
+        tilted += density * expm1(gaussian_loss(g, middle + offset) - reference);
     }
     double loss = reference + log1p(tilted / mass);
     double scale = half * 0.3989422804014327;
@@ -82,7 +82,7 @@ static bool add_cell(const struct subsampled_gaussian *g, double from, double to
     double left = from;
     for (double i = 1.0; i <= panels; i += 1.0) {
         double right = i < panels ? from + (to - from) * (i / panels) : to;
-        if (right > left && !add_panel(g, left, right, out))
+        if (right > left && !gaussian_add_panel(g, left, right, out))
             return false;
         left = right;
     }

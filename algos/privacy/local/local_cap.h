@@ -19,14 +19,22 @@ enum {
 /* The mean mu that the cap of edge GAMMA in R^dimension reaches at EPSILON. */
 double local_cap_mean(uint32_t dimension, double epsilon, double gamma);
 
-/* Members of struct local_mechanism for both; GAMMA is the edge that a mechanism has chosen. */
+/* local_mechanism.problem. */
 const char *local_cap_problem(const struct local_parameters *parameters);
+
+/* local_mechanism.prepare; GAMMA is the edge that the mechanism has chosen. */
 void local_cap_prepare(struct local_scheme *scheme, double gamma);
+
+/* local_mechanism.randomise. */
 enum local_status local_cap_randomise(const struct local_scheme *scheme, const unsigned char *seed,
                                       const double *vector, struct noise_source *noise,
                                       int64_t *report);
+
+/* local_mechanism.decode. */
 enum local_status local_cap_decode(const struct local_scheme *scheme, const unsigned char *seed,
                                    const int64_t *report, double *estimate);
+
+/* local_mechanism.squared_error. */
 double local_cap_squared_error(const struct local_scheme *scheme, double squared_norm);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* The greatest |coordinate|; 0 when one of them is not finite. */
-static double greatest(const double *vector, size_t count)
+static double greatest_size(const double *vector, size_t count)
 {
     double most = 0.0;
     for (size_t i = 0; i < count; i++) {
@@ -27,7 +27,7 @@ static double l1_share(const double *vector, size_t count, double most, double c
 
 void local_clip_l1_units(const double *vector, size_t count, double clip, int64_t *units)
 {
-    double most = greatest(vector, count);
+    double most = greatest_size(vector, count);
     int64_t total = 0;
     if (most == 0.0) {
         for (size_t i = 0; i < count; i++)
@@ -50,7 +50,7 @@ void local_clip_l1_units(const double *vector, size_t count, double clip, int64_
 
 void local_clip_l1(const double *vector, size_t count, double clip, double *out)
 {
-    double most = greatest(vector, count);
+    double most = greatest_size(vector, count);
     double share = most > 0.0 ? l1_share(vector, count, most, clip) : 0.0;
     for (size_t i = 0; i < count; i++)
         out[i] = most > 0.0 ? vector[i] / most * share * clip : 0.0;
@@ -58,7 +58,7 @@ void local_clip_l1(const double *vector, size_t count, double clip, double *out)
 
 void local_clip_lift(const double *vector, size_t count, double clip, double *out)
 {
-    double most = greatest(vector, count), sum = 0.0;
+    double most = greatest_size(vector, count), sum = 0.0;
     for (size_t i = 0; i < count; i++) {
         out[i] = most > 0.0 ? vector[i] / most : 0.0;
         sum += out[i] * out[i];

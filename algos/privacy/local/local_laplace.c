@@ -14,13 +14,13 @@ enum { SCALE }; /* units, an integer */
 /* An honest coordinate exceeds the clip by more than this many scales with probability e^-200. */
 #define MOST_SCALES 200.0
 
-static const char *problem(const struct local_parameters *parameters)
+static const char *laplace_problem(const struct local_parameters *parameters)
 {
     return parameters->projection_clip != 0.0 ? "projection_clip belongs to projected_random_sign"
                                               : NULL;
 }
 
-static void prepare(struct local_scheme *scheme)
+static void laplace_prepare(struct local_scheme *scheme)
 {
     double scale = ceil(DIAMETER / scheme->parameters.epsilon * (1.0 + 0x1p-40));
     scheme->report_length = scheme->parameters.dimension;
@@ -29,9 +29,9 @@ static void prepare(struct local_scheme *scheme)
     scheme->constant[SCALE] = scale;
 }
 
-static enum local_status randomise(const struct local_scheme *scheme, const unsigned char *seed,
-                                   const double *vector, struct noise_source *noise,
-                                   int64_t *report)
+static enum local_status laplace_randomise(const struct local_scheme *scheme,
+                                           const unsigned char *seed, const double *vector,
+                                           struct noise_source *noise, int64_t *report)
 {
     (void)seed;
     local_clip_l1_units(vector, scheme->report_length, scheme->parameters.clip, report);
@@ -40,8 +40,9 @@ static enum local_status randomise(const struct local_scheme *scheme, const unsi
     return LOCAL_OK;
 }
 
-static enum local_status decode(const struct local_scheme *scheme, const unsigned char *seed,
-                                const int64_t *report, double *estimate)
+static enum local_status laplace_decode(const struct local_scheme *scheme,
+                                        const unsigned char *seed, const int64_t *report,
+                                        double *estimate)
 {
     (void)seed;
     double unit = scheme->parameters.clip / (double)LOCAL_CLIP_UNITS;
@@ -54,7 +55,7 @@ static enum local_status decode(const struct local_scheme *scheme, const unsigne
     return LOCAL_OK;
 }
 
-static double squared_error(const struct local_scheme *scheme, double squared_norm)
+static double laplace_squared_error(const struct local_scheme *scheme, double squared_norm)
 {
     (void)squared_norm; /* the noise does not depend on the vector */
     double unit = scheme->parameters.clip / (double)LOCAL_CLIP_UNITS;
@@ -65,9 +66,9 @@ static double squared_error(const struct local_scheme *scheme, double squared_no
 const struct local_mechanism local_laplace = {
     .name = "laplace",
     .norm = "l1",
-    .problem = problem,
-    .prepare = prepare,
-    .randomise = randomise,
-    .decode = decode,
-    .squared_error = squared_error,
+    .problem = laplace_problem,
+    .prepare = laplace_prepare,
+    .randomise = laplace_randomise,
+    .decode = laplace_decode,
+    .squared_error = laplace_squared_error,
 };

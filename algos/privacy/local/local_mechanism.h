@@ -74,8 +74,10 @@ extern const struct local_mechanism local_half_sphere; /* nearly as good up to e
 extern const struct local_mechanism local_laplace;
 extern const struct local_mechanism local_projected_sign;
 
-/* By name, or NULL; and the I-th, NULL beyond the last. */
+/* By name, or NULL. */
 const struct local_mechanism *local_mechanism_find(const char *name);
+
+/* The I-th of the table, or NULL beyond the last. */
 const struct local_mechanism *local_mechanism_at(size_t i);
 
 /* NULL and a scheme ready for use, or a sentence that says what is wrong; *out is then untouched.

@@ -15,7 +15,7 @@ static double best_edge(uint32_t dimension, double epsilon)
     return low;
 }
 
-static void prepare(struct local_scheme *scheme)
+static void privunit_prepare(struct local_scheme *scheme)
 {
     local_cap_prepare(scheme,
                       best_edge(scheme->parameters.dimension + 1, scheme->parameters.epsilon));
@@ -25,7 +25,7 @@ const struct local_mechanism local_privunit = {
     .name = "privunit",
     .norm = "l2",
     .problem = local_cap_problem,
-    .prepare = prepare,
+    .prepare = privunit_prepare,
     .randomise = local_cap_randomise,
     .decode = local_cap_decode,
     .squared_error = local_cap_squared_error,

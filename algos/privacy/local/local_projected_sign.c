@@ -27,7 +27,7 @@ enum {
     SHRINK, /* tanh(e/2) */
 };
 
-static const char *problem(const struct local_parameters *parameters)
+static const char *projected_sign_problem(const struct local_parameters *parameters)
 {
     double most = SQRT_3 * parameters->clip;
     if (!(parameters->projection_clip >= 0.0 && parameters->projection_clip <= most))
@@ -37,7 +37,7 @@ static const char *problem(const struct local_parameters *parameters)
     return NULL;
 }
 
-static void prepare(struct local_scheme *scheme)
+static void projected_sign_prepare(struct local_scheme *scheme)
 {
     const struct local_parameters *parameters = &scheme->parameters;
     double bits = fmax(1.0, fmin(parameters->dimension, floor(parameters->epsilon / 2.5)));
@@ -88,13 +88,13 @@ static void draw_row(struct rng *rows, int8_t *row, uint32_t d)
 {
     for (uint32_t i = 0; i < d; i++) {
         uint32_t side = rng_below(rows, 6);
-        row[i] = side == 0 ? 1 : side == 1 ? -1 : 0;
+        row[i] = (int8_t)((side == 0) - (side == 1));
     }
 }
 
-static enum local_status randomise(const struct local_scheme *scheme, const unsigned char *seed,
-                                   const double *vector, struct noise_source *noise,
-                                   int64_t *report)
+static enum local_status projected_sign_randomise(const struct local_scheme *scheme,
+                                                  const unsigned char *seed, const double *vector,
+                                                  struct noise_source *noise, int64_t *report)
 {
     uint32_t d = scheme->parameters.dimension;
     double *clipped = malloc((sizeof *clipped + sizeof(int8_t)) * d);
@@ -115,8 +115,9 @@ static enum local_status randomise(const struct local_scheme *scheme, const unsi
     return LOCAL_OK;
 }
 
-static enum local_status decode(const struct local_scheme *scheme, const unsigned char *seed,
-                                const int64_t *report, double *estimate)
+static enum local_status projected_sign_decode(const struct local_scheme *scheme,
+                                               const unsigned char *seed, const int64_t *report,
+                                               double *estimate)
 {
     uint32_t d = scheme->parameters.dimension, bits = local_projected_sign_bits(scheme);
     for (uint32_t bit = 0; bit < bits; bit++)
@@ -137,7 +138,7 @@ static enum local_status decode(const struct local_scheme *scheme, const unsigne
     return LOCAL_OK;
 }
 
-static double squared_error(const struct local_scheme *scheme, double squared_norm)
+static double projected_sign_squared_error(const struct local_scheme *scheme, double squared_norm)
 {
     double bound = scheme->constant[BOUND] / scheme->constant[SHRINK];
     if (!scheme->unbiased)
@@ -148,9 +149,9 @@ static double squared_error(const struct local_scheme *scheme, double squared_no
 const struct local_mechanism local_projected_sign = {
     .name = "projected_random_sign",
     .norm = "l1",
-    .problem = problem,
-    .prepare = prepare,
-    .randomise = randomise,
-    .decode = decode,
-    .squared_error = squared_error,
+    .problem = projected_sign_problem,
+    .prepare = projected_sign_prepare,
+    .randomise = projected_sign_randomise,
+    .decode = projected_sign_decode,
+    .squared_error = projected_sign_squared_error,
 };

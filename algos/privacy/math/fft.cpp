@@ -7,10 +7,15 @@
 
 #include "algos/privacy/math/fft.h"
 
+#include <cassert>
 #include <cmath>
 #include <complex>
 #include <kissfft/kissfft.hh>
 #include <new>
+
+extern "C" {
+#include "memory/memory.h"
+}
 
 struct fft {
     explicit fft(size_t n) : transform(n, false)
@@ -21,12 +26,11 @@ struct fft {
 
 extern "C" struct fft *fft_new(size_t n)
 {
-    if (n < 4 || (n & (n - 1)))
-        return nullptr;
+    assert(n >= 4 && !(n & (n - 1)));
     try {
         return new fft(n);
     } catch (...) {
-        return nullptr;
+        return static_cast<struct fft *>(memory_must(nullptr));
     }
 }
 
@@ -35,15 +39,14 @@ extern "C" void fft_free(struct fft *fft)
     delete fft;
 }
 
-extern "C" bool fft_forward(const struct fft *fft, const double *in, double *out)
+extern "C" void fft_forward(const struct fft *fft, const double *in, double *out)
 {
     try {
         // [complex.numbers] 4 makes an array of complex and one of real pairs the same bytes.
         fft->transform.transform(reinterpret_cast<const std::complex<double> *>(in),
                                  reinterpret_cast<std::complex<double> *>(out));
-        return true;
     } catch (...) {
-        return false;
+        memory_must(nullptr);
     }
 }
 

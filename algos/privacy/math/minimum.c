@@ -24,7 +24,7 @@ static struct look look_at(const struct valley *valley, double x)
 }
 
 /* Until both ends are above the middle, or at the end of the range. */
-static void bracket(struct valley *valley, double start, double least, double greatest)
+static void minimum_bracket(struct valley *valley, double start, double least, double greatest)
 {
     double step = 1.0;
     valley->middle = look_at(valley, start);
@@ -56,7 +56,7 @@ double minimum_of(double (*value)(const void *context, double x), const void *co
 {
     assert(least <= start && start <= greatest && width > 0.0);
     struct valley valley = {.value = value, .context = context};
-    bracket(&valley, start, least, greatest);
+    minimum_bracket(&valley, start, least, greatest);
     struct look best = best_of(valley.middle, best_of(valley.low, valley.high));
     double low = valley.low.x, high = valley.high.x;
     struct look left = look_at(&valley, high - GOLDEN * (high - low));

@@ -8,7 +8,7 @@
 #define SQRT_HALF   0.70710678118654752440084436210484903928L
 #define SQRT_TWO_PI 2.50662827463100050242
 
-static double polynomial(const double c[8], double x)
+static double polynomial_at(const double c[8], double x)
 {
     double sum = c[7];
     for (int i = 6; i >= 0; i--)
@@ -17,7 +17,7 @@ static double polynomial(const double c[8], double x)
 }
 
 /* |p - 1/2| <= 0.425: q P(0.180625 - q^2) */
-static double middle(double q)
+static double middle_quantile(double q)
 {
     static const double above[8] = {3.3871328727963666080,    1.3314166789178437745e+2,
                                     1.9715909503065514427e+3, 1.3731693765509461125e+4,
@@ -32,7 +32,7 @@ static double middle(double q)
                                     2.8729085735721942674e+4,
                                     5.2264952788528545610e+3};
     double r = 0.180625 - q * q;
-    return q * polynomial(above, r) / polynomial(below, r);
+    return q * polynomial_at(above, r) / polynomial_at(below, r);
 }
 
 /* r = sqrt(-ln p) up to 5 */
@@ -50,7 +50,7 @@ static double near_tail(double r)
                                     1.51986665636164571966e-2,
                                     5.47593808499534494600e-4,
                                     1.05075007164441684324e-9};
-    return polynomial(above, r - 1.6) / polynomial(below, r - 1.6);
+    return polynomial_at(above, r - 1.6) / polynomial_at(below, r - 1.6);
 }
 
 static double far_tail(double r)
@@ -67,14 +67,14 @@ static double far_tail(double r)
                                     1.84631831751005468180e-5,
                                     1.42151175831644588870e-7,
                                     2.04426310338993978564e-15};
-    return polynomial(above, r - 5.0) / polynomial(below, r - 5.0);
+    return polynomial_at(above, r - 5.0) / polynomial_at(below, r - 5.0);
 }
 
 /* The quantile of P <= 1/2 to double's precision; ABOVE_MIDDLE = 1/2 - p without cancellation. */
 static double as_241(double p, double above_middle)
 {
     if (p >= 0.075)
-        return middle(-above_middle);
+        return middle_quantile(-above_middle);
     double r = sqrt(-log(p));
     return r <= 5.0 ? -near_tail(r) : -far_tail(r);
 }

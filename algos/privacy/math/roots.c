@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 /* exp(2 pi i m / size), every part within 2^-53 or so: the angle is first brought below 45 degrees,
  * by whole numbers. */
-static void unit(uint64_t m, uint64_t size, double *out)
+static void unit_root(uint64_t m, uint64_t size, double *out)
 {
     uint64_t octant = 8 * m / size, rest = 8 * m % size; /* size <= 2^32 */
     if (octant & 1)
@@ -22,20 +24,17 @@ static void unit(uint64_t m, uint64_t size, double *out)
     out[1] = octant >= 4 ? -s : s;
 }
 
-bool roots_new(uint64_t size, struct roots *out)
+void roots_new(uint64_t size, struct roots *out)
 {
     assert(size > 0 && size <= (uint64_t)1 << 32 && !(size & (size - 1)));
     uint64_t fine = (uint64_t)1 << ROOTS_LOG2_FINE, coarse = size > fine ? size / fine : 1;
     *out = (struct roots){.size = size,
-                          .fine = malloc(2 * fine * sizeof(double)),
-                          .coarse = malloc(2 * coarse * sizeof(double))};
-    if (!out->fine || !out->coarse)
-        return false;
+                          .fine = memory_new(2 * fine, sizeof(double)),
+                          .coarse = memory_new(2 * coarse, sizeof(double))};
     for (uint64_t m = 0; m < fine && m < size; m++)
-        unit(m, size, out->fine + 2 * m);
+        unit_root(m, size, out->fine + 2 * m);
     for (uint64_t m = 0; m < coarse; m++)
-        unit(m * fine % size, size, out->coarse + 2 * m);
-    return true;
+        unit_root(m * fine % size, size, out->coarse + 2 * m);
 }
 
 void roots_clear(struct roots *roots)

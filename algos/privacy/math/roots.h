@@ -15,8 +15,10 @@ struct roots {
     double *fine, *coarse; /* (real, imaginary) pairs; owned */
 };
 
-/* False when memory is short. */
-bool roots_new(uint64_t size, struct roots *out);
+/* The tables of SIZE roots, a power of two up to 2^32. Clear them. */
+void roots_new(uint64_t size, struct roots *out);
+
+/* Frees the tables. */
 void roots_clear(struct roots *roots);
 
 /* exp(2 pi i M / size), M any integer modulo 2^64. */

@@ -11,8 +11,10 @@
  */
 double sphere_tail(uint32_t dimension, double t);
 
-/* E[U1; U1 >= t] and E[U1^2; U1 >= t]. */
+/* E[U1; U1 >= t]. */
 double sphere_tail_mean(uint32_t dimension, double t);
+
+/* E[U1^2; U1 >= t]. */
 double sphere_tail_square(uint32_t dimension, double t);
 
 /* The t with P(U1 >= t) = p, p in (0, 1/2]. */

@@ -54,7 +54,7 @@ uint32_t noise_categorical(struct noise_source *source, const uint64_t *weights,
 
 /* |X| of the exponential law on the integers of scale T: U + T V, where U is uniform below T and
  * kept with probability exp(-U / T), and V is geometric with ratio 1/e. */
-static wide geometric(struct noise_source *source, uint64_t t)
+static wide exponential_size(struct noise_source *source, uint64_t t)
 {
     uint64_t u;
     do {
@@ -67,10 +67,10 @@ static wide geometric(struct noise_source *source, uint64_t t)
 }
 
 /* The discrete Laplace law of scale T / S. */
-static int64_t laplace(struct noise_source *source, uint64_t t, uint64_t s)
+static int64_t discrete_laplace(struct noise_source *source, uint64_t t, uint64_t s)
 {
     for (;;) {
-        wide x = geometric(source, t);
+        wide x = exponential_size(source, t);
         x = s == 1 ? x : x / s; /* a slow division */
         bool negative = noise_u64(source) & 1;
         if (negative && x == 0)
@@ -85,5 +85,5 @@ int64_t noise_discrete_laplace(struct noise_source *source, uint64_t numerator,
 {
     assert(numerator > 0 && numerator <= NOISE_DISCRETE_MAX);
     assert(denominator > 0 && denominator <= NOISE_DISCRETE_MAX);
-    return laplace(source, numerator, denominator);
+    return discrete_laplace(source, numerator, denominator);
 }

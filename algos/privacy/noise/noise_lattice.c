@@ -23,17 +23,17 @@ struct lazy {
     unsigned known;
 };
 
-static uint64_t digit(struct noise_source *source, struct lazy *u, unsigned place)
+static uint64_t lazy_digit(struct noise_source *source, struct lazy *u, unsigned place)
 {
     while (u->known <= place)
         u->digit[u->known++] = noise_u64(source);
     return u->digit[place];
 }
 
-static bool less(struct noise_source *source, struct lazy *a, struct lazy *b)
+static bool lazy_less(struct noise_source *source, struct lazy *a, struct lazy *b)
 {
     for (unsigned i = 0; i < DIGITS; i++) {
-        uint64_t x = digit(source, a, i), y = digit(source, b, i);
+        uint64_t x = lazy_digit(source, a, i), y = lazy_digit(source, b, i);
         if (x != y)
             return x < y;
     }
@@ -44,11 +44,11 @@ static bool less(struct noise_source *source, struct lazy *a, struct lazy *b)
 static bool half_exponential(struct noise_source *source)
 {
     struct lazy last = {.known = 0};
-    if (digit(source, &last, 0) >> 63)
+    if (lazy_digit(source, &last, 0) >> 63)
         return true; /* a run of length 0 */
     for (bool even = false;; even = !even) {
         struct lazy next = {.known = 0};
-        if (!less(source, &next, &last))
+        if (!lazy_less(source, &next, &last))
             return even;
         last = next;
     }
@@ -61,10 +61,10 @@ static bool step_coin(struct noise_source *source, uint32_t k, struct lazy *x)
     struct lazy last, *bound = x;
     for (bool even = true;; even = !even) {
         struct lazy next = {.known = 0}, part = {.known = 0};
-        if (!less(source, &next, bound))
+        if (!lazy_less(source, &next, bound))
             return even;
         uint32_t side = noise_below(source, 2 * k + 2);
-        if (side == 2 * k + 1 || (side == 2 * k && !less(source, &part, x)))
+        if (side == 2 * k + 1 || (side == 2 * k && !lazy_less(source, &part, x)))
             return even;
         last = next;
         bound = &last;
@@ -108,13 +108,13 @@ static int64_t round_product(struct noise_source *source, uint64_t scale, uint32
 {
     typedef unsigned __int128 wide;
     const unsigned point = 64 + NOISE_LATTICE_FRACTION;
-    wide low = (((wide)k << 64) + digit(source, x, 0)) * scale + ((wide)1 << (point - 1));
+    wide low = (((wide)k << 64) + lazy_digit(source, x, 0)) * scale + ((wide)1 << (point - 1));
     wide below = low >> point, above = (low + scale - 1) >> point;
     if (below == above)
         return (int64_t)below;
     wide border = (above << point) - low; /* in 1..scale-1: above when scale * (rest of x) >= it */
     for (unsigned i = 1; i < DIGITS; i++) {
-        wide product = (wide)digit(source, x, i) * scale;
+        wide product = (wide)lazy_digit(source, x, i) * scale;
         border <<= 64;
         if (product >= border)
             return (int64_t)above;

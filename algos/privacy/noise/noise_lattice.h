@@ -23,6 +23,8 @@ int64_t noise_lattice_gaussian(struct noise_source *source, uint64_t scale);
  * cut off after four of them, k at most 63. A draw looks at the second digit once in 2^32 or more.
  */
 #define NOISE_LATTICE_DIGITS 4
+
+/* The integer nearest to s (k + x) for these digits of x. */
 int64_t noise_lattice_round(uint64_t scale, uint32_t k,
                             const uint64_t digits[NOISE_LATTICE_DIGITS]);
 

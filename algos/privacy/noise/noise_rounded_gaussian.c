@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "algos/privacy/noise/noise_source.h"
+#include "memory/memory.h"
 
 #define SIZES         ROUNDED_GAUSSIAN_MAX
 #define ONE_BITS      127 /* probability 1 is 2^127 */
@@ -36,7 +37,7 @@ struct rounded_gaussian {
 /* P(|R| = size) to a relative 2^-61. With x the middle, h = 1/4096 and density f:
  * integral = h f(x) (1 + h^2 He2(x)/24 + h^4 He4(x)/1920 + ...); up to x = 12 the next term is
  * below 2e-21, a thirtieth of an ulp. The exponent is exact: size^2 has 32 bits. */
-static long double cell(uint32_t size)
+static long double cell_mass(uint32_t size)
 {
     const long double h = 1.0L / ROUNDED_GAUSSIAN_SIGMA;
     const long double peak = 0.398942280401432677939946059934L; /* 1 / sqrt(2 pi) */
@@ -49,7 +50,7 @@ static long double cell(uint32_t size)
 }
 
 /* In units of 2^-127. */
-static wide units(long double mass)
+static wide tail_units(long double mass)
 {
     return (wide)ldexpl(mass, ONE_BITS);
 }
@@ -59,7 +60,7 @@ static __int128 missing_units(void)
 {
     wide sum = 0;
     for (uint32_t k = 0; k <= SIZES; k++)
-        sum += units(cell(k));
+        sum += tail_units(cell_mass(k));
     return (__int128)(((wide)1 << ONE_BITS) - sum);
 }
 
@@ -75,14 +76,13 @@ static void fill_guide(struct rounded_gaussian *table)
 
 struct rounded_gaussian *rounded_gaussian_new(void)
 {
-    struct rounded_gaussian *table = malloc(sizeof *table);
-    if (!table)
-        return NULL;
+    struct rounded_gaussian *table = memory_new(1, sizeof *table);
     long double missing = ldexpl((long double)missing_units(), -ONE_BITS);
     wide tail = 0;
     for (uint32_t k = SIZES; k > 0; k--) {
-        long double mass = cell(k), share = mass * missing;
-        tail += share < 0 ? units(mass) - units(-share) : units(mass) + units(share);
+        long double mass = cell_mass(k), share = mass * missing;
+        tail += share < 0 ? tail_units(mass) - tail_units(-share)
+                          : tail_units(mass) + tail_units(share);
         table->high[k - 1] = (uint64_t)(tail >> 64);
         table->low[k - 1] = (uint64_t)tail;
     } /* what is left belongs to zero */
@@ -105,7 +105,7 @@ void rounded_gaussian_tail(const struct rounded_gaussian *table, uint32_t size, 
 }
 
 /* How many thresholds have an upper half above UPPER. */
-static uint32_t search(const struct rounded_gaussian *table, uint64_t upper)
+static uint32_t size_search(const struct rounded_gaussian *table, uint64_t upper)
 {
     uint64_t g = upper >> GUIDE_SHIFT;
     uint32_t first = table->guide[g + 1], last = table->guide[g];
@@ -121,7 +121,7 @@ static uint32_t search(const struct rounded_gaussian *table, uint64_t upper)
 uint32_t rounded_gaussian_size(const struct rounded_gaussian *table, uint64_t upper, uint64_t lower)
 {
     assert(upper >> 63 == 0);
-    uint32_t size = search(table, upper);
+    uint32_t size = size_search(table, upper);
     while (size < SIZES && table->high[size] == upper && table->low[size] > lower)
         size++;
     return size;
@@ -130,7 +130,7 @@ uint32_t rounded_gaussian_size(const struct rounded_gaussian *table, uint64_t up
 static uint32_t draw_size(const struct rounded_gaussian *table, struct noise_source *source,
                           uint64_t upper)
 {
-    uint32_t size = search(table, upper);
+    uint32_t size = size_search(table, upper);
     if (size == SIZES || table->high[size] != upper)
         return size;
     return rounded_gaussian_size(table, upper, noise_u64(source));

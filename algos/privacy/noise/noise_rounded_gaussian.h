@@ -29,11 +29,14 @@ struct noise_source;
 /* The greatest value there is: 12 standard deviations. */
 #define ROUNDED_GAUSSIAN_MAX (12 * ROUNDED_GAUSSIAN_SIGMA)
 
-/* The table: 0.8 MB, read only once it is made, so any number of threads may share it. NULL:
- * memory. */
+/* The table: 0.8 MB, read only once it is made, so any number of threads may share it. */
 struct rounded_gaussian;
+
+/* Makes the table; free it with rounded_gaussian_free. */
 struct rounded_gaussian *rounded_gaussian_new(void);
-void rounded_gaussian_free(struct rounded_gaussian *table); /* takes NULL */
+
+/* Takes NULL. */
+void rounded_gaussian_free(struct rounded_gaussian *table);
 
 /* Adds an independent draw to each of VALUES[count]. Sums that leave int64_t wrap: keep |value|
  * below 2^62. */

@@ -31,6 +31,8 @@ struct dp_sgd_allowance {
     double delta_below; /* the lower one at this, and gets EPSILON less */
     double epsilon;
 };
+
+/* The allowance of a valid PLAN (dp_sgd_lattice.c); nothing where its noise is float. */
 struct dp_sgd_allowance dp_sgd_lattice_allowance(const struct dp_sgd_plan *plan);
 
 /* Whether EPSILON, the upper figure with the allowance, leaves its share of delta enough for the

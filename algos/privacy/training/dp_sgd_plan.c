@@ -6,7 +6,7 @@
 
 #include "algos/privacy/training/dp_sgd_accounting.h"
 
-static bool between(double value, double low, double high)
+static bool is_between(double value, double low, double high)
 {
     return value >= low && value <= high; /* false for NaN */
 }
@@ -19,11 +19,12 @@ bool dp_sgd_accounting_valid(const struct dp_sgd_plan *plan)
     if (released && mechanism_problem(&plan->before.mechanism))
         return false;
     double rate = (double)plan->batch_size / (double)plan->nominal_experts;
-    return between(plan->sampling_rate, rate * (1.0 - 1e-9), fmin(1.0, rate * (1.0 + 1e-9))) &&
-           (between(plan->noise_multiplier, DP_SGD_MIN_NOISE, DP_SGD_MAX_NOISE) ||
+    return is_between(plan->sampling_rate, rate * (1.0 - 1e-9), fmin(1.0, rate * (1.0 + 1e-9))) &&
+           (is_between(plan->noise_multiplier, DP_SGD_MIN_NOISE, DP_SGD_MAX_NOISE) ||
             (released && plan->steps == 0)) &&
-           between(plan->clip_norm, 1e-12, 1e12) && between(plan->delta, DP_SGD_MIN_DELTA, 0.5) &&
-           plan->steps >= !released && plan->steps <= DP_SGD_MAX_STEPS;
+           is_between(plan->clip_norm, 1e-12, 1e12) &&
+           is_between(plan->delta, DP_SGD_MIN_DELTA, 0.5) && plan->steps >= !released &&
+           plan->steps <= DP_SGD_MAX_STEPS;
 }
 
 /* What was before, and the steps; PARTS has room for both and is not to be cleared. */
@@ -96,7 +97,7 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
 }
 
 /* At the best order; INFINITY where the curve overflows. */
-static double renyi_epsilon(const struct dp_sgd_plan *plan)
+static double plan_renyi_epsilon(const struct dp_sgd_plan *plan)
 {
     struct composition_part parts[2];
     struct composition run = run_of(plan, parts);
@@ -109,7 +110,7 @@ void dp_sgd_accounting_fill(struct dp_sgd_plan *plan, const struct privacy_inter
 {
     plan->epsilon = interval->upper;
     plan->epsilon_lower = interval->lower;
-    plan->epsilon_renyi = renyi_epsilon(plan);
+    plan->epsilon_renyi = plan_renyi_epsilon(plan);
 }
 
 enum dp_sgd_plan_status dp_sgd_plan_account(struct dp_sgd_plan *plan)

@@ -31,7 +31,7 @@ static double steps_at(double x)
 
 /* Sets the plan to X; a number of steps is whole and differs from those already tried. Gives the x
  * that this amounts to. */
-static double place(struct search *search, double x)
+static double plan_place(struct search *search, double x)
 {
     if (!search->for_steps) {
         search->plan.noise_multiplier = fmin(DP_SGD_MAX_NOISE, fmax(DP_SGD_MIN_NOISE, exp(x)));
@@ -47,10 +47,10 @@ static double place(struct search *search, double x)
 }
 
 /* Evaluates at X and tightens the bracket. */
-static enum dp_sgd_plan_status look(struct search *search, double x)
+static enum dp_sgd_plan_status plan_look(struct search *search, double x)
 {
     struct privacy_interval interval;
-    x = place(search, x);
+    x = plan_place(search, x);
     enum dp_sgd_plan_status status = dp_sgd_accounting_interval(
         &search->plan, search->certify ? &ACCOUNTANT_PLD_EFFORT : &COARSE, &interval);
     if (status == DP_SGD_PLAN_INFEASIBLE) /* no finite epsilon: surely too dear */
@@ -75,32 +75,32 @@ static enum dp_sgd_plan_status look(struct search *search, double x)
 
 /* Widens from X by growing steps until both a good and a bad point are known, or an end of the
  * range is reached: then good (or bad) is that end, as it proves to be. */
-static enum dp_sgd_plan_status bracket(struct search *search, double x, double step)
+static enum dp_sgd_plan_status plan_bracket(struct search *search, double x, double step)
 {
     search->good = INFINITY;
     search->bad = -INFINITY;
-    enum dp_sgd_plan_status status = look(search, x);
+    enum dp_sgd_plan_status status = plan_look(search, x);
     while (status == DP_SGD_PLAN_OK && isinf(search->good) && search->bad < search->greatest) {
-        status = look(search, fmin(search->greatest, search->bad + step));
+        status = plan_look(search, fmin(search->greatest, search->bad + step));
         step *= 2.0;
     }
     while (status == DP_SGD_PLAN_OK && isinf(search->bad) && search->good > search->least) {
-        status = look(search, fmax(search->least, search->good - step));
+        status = plan_look(search, fmax(search->least, search->good - step));
         step *= 2.0;
     }
     return status;
 }
 
-static bool narrow_enough(const struct search *search, double width)
+static bool plan_narrow_enough(const struct search *search, double width)
 {
     return search->good - search->bad <= width ||
            (search->for_steps && steps_at(search->bad) - steps_at(search->good) <= 1.0);
 }
 
-static enum dp_sgd_plan_status close_in(struct search *search, double width)
+static enum dp_sgd_plan_status plan_close_in(struct search *search, double width)
 {
     int side = 0;
-    for (int i = 0; i < 60 && !narrow_enough(search, width); i++) {
+    for (int i = 0; i < 60 && !plan_narrow_enough(search, width); i++) {
         double good = search->good_excess, bad = search->bad_excess;
         /* Illinois: the end that stayed twice counts half. */
         good = side < -1 ? 0.5 * good : good;
@@ -111,44 +111,46 @@ static enum dp_sgd_plan_status close_in(struct search *search, double width)
          * end is the root already, just far enough below it to end the search. */
         x = fmin(fmax(x + width / 3.0, search->bad + 0.01 * span), search->good - 0.9 * width);
         double before = search->good;
-        enum dp_sgd_plan_status status = look(search, x);
+        enum dp_sgd_plan_status status = plan_look(search, x);
         if (status != DP_SGD_PLAN_OK)
             return status;
-        bool moved_good = search->good != before;
-        side = moved_good ? (side > 0 ? side + 1 : 1) : (side < 0 ? side - 1 : -1);
+        if (search->good != before)
+            side = side > 0 ? side + 1 : 1;
+        else
+            side = side < 0 ? side - 1 : -1;
     }
     return DP_SGD_PLAN_OK;
 }
 
 /* From a guess X to the best affordable x; INFEASIBLE when there is none in the range. */
-static enum dp_sgd_plan_status find(struct search *search, double x)
+static enum dp_sgd_plan_status plan_find(struct search *search, double x)
 {
     search->certify = false;
     enum dp_sgd_plan_status status =
-        bracket(search, fmin(search->greatest, fmax(search->least, x)), 0.5);
+        plan_bracket(search, fmin(search->greatest, fmax(search->least, x)), 0.5);
     if (status == DP_SGD_PLAN_OK && isfinite(search->good) && isfinite(search->bad))
-        status = close_in(search, 0.3 * RELATIVE_END);
+        status = plan_close_in(search, 0.3 * RELATIVE_END);
     if (status != DP_SGD_PLAN_OK)
         return status;
     search->certify = true;
     x = isfinite(search->good) ? search->good + 0.3 * RELATIVE_END : search->greatest;
-    status = bracket(search, fmin(x, search->greatest), 0.9 * RELATIVE_END);
+    status = plan_bracket(search, fmin(x, search->greatest), 0.9 * RELATIVE_END);
     if (status != DP_SGD_PLAN_OK)
         return status;
     if (isinf(search->good))
         return DP_SGD_PLAN_INFEASIBLE;
-    return isfinite(search->bad) ? close_in(search, RELATIVE_END) : DP_SGD_PLAN_OK;
+    return isfinite(search->bad) ? plan_close_in(search, RELATIVE_END) : DP_SGD_PLAN_OK;
 }
 
-static enum dp_sgd_plan_status finish(struct search *search, enum dp_sgd_plan_status status,
-                                      struct dp_sgd_plan *plan)
+static enum dp_sgd_plan_status plan_finish(struct search *search, enum dp_sgd_plan_status status,
+                                           struct dp_sgd_plan *plan)
 {
     if (status != DP_SGD_PLAN_OK)
         return status;
     if (search->for_steps)
         search->plan.steps = (uint64_t)steps_at(search->good);
     else
-        place(search, search->good);
+        plan_place(search, search->good);
     assert(search->good_interval.upper <= search->target);
     dp_sgd_accounting_fill(&search->plan, &search->good_interval);
     *plan = search->plan;
@@ -182,7 +184,7 @@ enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double 
     search.greatest = log(DP_SGD_MAX_NOISE);
     double guess = plan->sampling_rate * sqrt(2.0 * (double)plan->steps * -log(plan->delta));
     double x = log(fmax(0.3, guess / target_epsilon));
-    return finish(&search, find(&search, x), plan);
+    return plan_finish(&search, plan_find(&search, x), plan);
 }
 
 enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double target_epsilon,
@@ -199,5 +201,5 @@ enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double 
     search.greatest = 0.0;
     double scale = target_epsilon * plan->noise_multiplier / plan->sampling_rate;
     double x = -log(fmax(1.0, scale * scale / (2.0 * -log(plan->delta))));
-    return finish(&search, find(&search, x), plan);
+    return plan_finish(&search, plan_find(&search, x), plan);
 }

@@ -28,6 +28,8 @@ enum sparse_vector_accounting {
                           */
     SPARSE_VECTOR_PAPER, /* the published constants: for comparison, their claim is never charged */
 };
+
+/* "sharp" or "paper". */
 const char *sparse_vector_accounting_name(enum sparse_vector_accounting accounting); /* "sharp" */
 
 /* Declared in public, never computed from the data. */
@@ -68,7 +70,6 @@ enum sparse_vector_status {
     SPARSE_VECTOR_OK,
     SPARSE_VECTOR_BAD,          /* sparse_vector_problem says what */
     SPARSE_VECTOR_OUT_OF_REACH, /* a noise scale above 2^23 experts or a threshold above 2^28 */
-    SPARSE_VECTOR_NO_MEMORY,
 };
 
 /* NULL when every parameter is in range, else a sentence naming the one that is not. */
@@ -97,6 +98,8 @@ enum sparse_vector_status sparse_vector_composed_epsilon(double run_epsilon, dou
 /* P(X - Y > t), t >= 0, for independent Laplace X and Y of these scales > 0; and the least t at
  * which it is at most DELTA in (0, 1/2), rounded up. */
 double sparse_vector_tail(double scale_x, double scale_y, double t);
+
+/* The least t at which sparse_vector_tail is at most DELTA in (0, 1/2), rounded up. */
 double sparse_vector_offset(double scale_x, double scale_y, double delta);
 
 /* 1/(1 - e^-epsilon): the least count at which one expert changes the chance of drawing a

@@ -8,33 +8,13 @@
 
 #include "algos/privacy/accounting/accountant.h"
 
-static enum sparse_vector_status from_accountant(enum accountant_status status)
-{
-    switch (status) {
-    case ACCOUNTANT_OK:
-        return SPARSE_VECTOR_OK;
-    case ACCOUNTANT_NO_MEMORY:
-        return SPARSE_VECTOR_NO_MEMORY;
-    default:
-        return SPARSE_VECTOR_OUT_OF_REACH;
-    }
-}
-
-/* T runs of (epsilon, delta); clear OUT when it succeeded. */
-static enum sparse_vector_status runs_of(double epsilon, double delta, uint32_t trajectories,
-                                         struct composition *out)
+/* T runs of (epsilon, delta); to be cleared. False: they are no mechanism. */
+static bool runs_of(double epsilon, double delta, uint32_t trajectories, struct composition *out)
 {
     struct mechanism run = {.kind = MECHANISM_EPSILON_DELTA,
                             .pair = {.epsilon = epsilon, .delta = delta}};
     *out = (struct composition){0};
-    switch (composition_add(out, &run, trajectories)) {
-    case COMPOSITION_OK:
-        return SPARSE_VECTOR_OK;
-    case COMPOSITION_NO_MEMORY:
-        return SPARSE_VECTOR_NO_MEMORY;
-    default:
-        return SPARSE_VECTOR_OUT_OF_REACH;
-    }
+    return composition_add(out, &run, trajectories) == COMPOSITION_OK;
 }
 
 /* Certified delta at EPSILON of T runs. */
@@ -43,14 +23,13 @@ static enum sparse_vector_status composed_delta(double run_epsilon, double run_d
 {
     struct composition runs;
     struct privacy_interval delta;
-    enum sparse_vector_status status = runs_of(run_epsilon, run_delta, trajectories, &runs);
-    if (status != SPARSE_VECTOR_OK)
-        return status;
-    status = from_accountant(accountant_optimal_composition.delta(&runs, epsilon, &delta));
+    bool done = runs_of(run_epsilon, run_delta, trajectories, &runs) &&
+                accountant_optimal_composition.delta(&runs, epsilon, &delta) == ACCOUNTANT_OK;
     composition_clear(&runs);
-    if (status == SPARSE_VECTOR_OK)
-        *out = delta.upper;
-    return status;
+    if (!done)
+        return SPARSE_VECTOR_OUT_OF_REACH;
+    *out = delta.upper;
+    return SPARSE_VECTOR_OK;
 }
 
 enum sparse_vector_status sparse_vector_run_epsilon(double epsilon, double delta,
@@ -82,12 +61,11 @@ enum sparse_vector_status sparse_vector_composed_epsilon(double run_epsilon, dou
 {
     struct composition runs;
     struct privacy_interval epsilon;
-    enum sparse_vector_status status = runs_of(run_epsilon, run_delta, trajectories, &runs);
-    if (status != SPARSE_VECTOR_OK)
-        return status;
-    status = from_accountant(accountant_optimal_composition.epsilon(&runs, delta, &epsilon));
+    bool done = runs_of(run_epsilon, run_delta, trajectories, &runs) &&
+                accountant_optimal_composition.epsilon(&runs, delta, &epsilon) == ACCOUNTANT_OK;
     composition_clear(&runs);
-    if (status == SPARSE_VECTOR_OK)
-        *out = epsilon.upper;
-    return status;
+    if (!done)
+        return SPARSE_VECTOR_OUT_OF_REACH;
+    *out = epsilon.upper;
+    return SPARSE_VECTOR_OK;
 }

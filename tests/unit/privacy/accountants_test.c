@@ -144,14 +144,13 @@ Test(accountants, never_contradict)
 /* Less noise and more runs never cost less. */
 Test(accountants, monotone)
 {
-    static const struct accountant *const all[] = {&accountant_gdp, &accountant_renyi,
-                                                   &accountant_basic};
+    static const struct accountant *const all[] = {&accountant_gdp, &accountant_renyi};
     struct noise_source *noise = golden_noise(65);
     for (int i = 0; i < 100; i++) {
         double s = 0.5 + 5.0 * noise_uniform(noise);
         uint64_t times = 1 + noise_below(noise, 1000);
         double delta = pow(10.0, -1.0 - 9.0 * noise_uniform(noise));
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t k = 0; k < 2; k++) {
             double here = plan_price(all[k], plan_gaussian(1.0, s), times, delta).upper;
             cr_expect_geq(plan_price(all[k], plan_gaussian(1.0, s), times + 1, delta).upper, here);
             cr_expect_leq(plan_price(all[k], plan_gaussian(1.0, 1.01 * s), times, delta).upper,
@@ -215,12 +214,12 @@ Test(accountants, edges)
 
 Test(accountants, refusals)
 {
-    static const char *const names[] = {"exact",    "renyi", "gdp", "optimal_composition",
-                                        "advanced", "basic"};
+    static const struct accountant *const all[] = {
+        &accountant_exact,    &accountant_renyi, &accountant_gdp, &accountant_optimal_composition,
+        &accountant_advanced, &accountant_basic};
     static const double deltas[] = {0.0, 1.0, -1.0, NAN, INFINITY};
     for (size_t k = 0; k < 6; k++) {
-        const struct accountant *accountant = accountant_find(names[k]);
-        cr_assert_not_null(accountant);
+        const struct accountant *accountant = all[k];
         struct composition plan = {0};
         struct privacy_interval out;
         cr_expect_eq(accountant->epsilon(&plan, 1e-5, &out), ACCOUNTANT_BAD);
@@ -231,7 +230,8 @@ Test(accountants, refusals)
         cr_expect_eq(accountant->delta(&plan, -1.0, &out), ACCOUNTANT_BAD);
         cr_expect_eq(accountant->delta(&plan, NAN, &out), ACCOUNTANT_BAD);
         plan.part[0].mechanism.pair.epsilon = NAN;
-        cr_expect_eq(accountant->epsilon(&plan, 1e-5, &out), ACCOUNTANT_BAD, "%s", names[k]);
+        cr_expect_eq(accountant->epsilon(&plan, 1e-5, &out), ACCOUNTANT_BAD, "%s",
+                     accountant->name);
         composition_clear(&plan);
     }
 }

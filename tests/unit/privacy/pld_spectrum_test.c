@@ -17,7 +17,7 @@ Test(roots, are_the_roots_of_unity)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct roots roots;
         uint64_t size = sizes[i], stride = size > 5000 ? 997 : 1;
-        cr_assert(roots_new(size, &roots));
+        roots_new(size, &roots);
         for (uint64_t m = 0; m < 2 * size; m += stride) {
             double re, im;
             long double angle = 2.0L * 3.14159265358979323846264L * (long double)(m % size) / size;
@@ -80,7 +80,7 @@ static void check(const struct pld_term *term, size_t count, uint64_t size, size
     struct pld_cumulants cumulant[2];
     for (size_t i = 0; i < count; i++)
         cumulant[i] = cumulants_of(&term[i]);
-    cr_assert(roots_new(2 * size, &roots));
+    roots_new(2 * size, &roots);
     cr_assert_eq(pld_spectrum_new(term, cumulant, count, TILT, size, &roots, &spectrum), PLD_OK);
     cr_expect(spectrum.count > 0 && spectrum.count <= most, "%zu kept", spectrum.count);
     size_t next = 0;

@@ -303,7 +303,7 @@ Test(pld, fft_is_the_transform)
         total += hypot(in[2 * i], in[2 * i + 1]);
     struct fft *fft = fft_new(N);
     cr_assert_not_null(fft);
-    cr_assert(fft_forward(fft, in, out));
+    fft_forward(fft, in, out);
     for (int k = 0; k < N; k++) {
         long double re = 0, im = 0;
         for (int j = 0; j < N; j++) {
