@@ -8,6 +8,11 @@ $(BENCH_OUT)/bench_%: $(BENCH_OUT)/bench/bench_%.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
 
+# Beside the path from its key, the same path from a table.
+$(BENCH_OUT)/bench_privacy: $(BENCH_OUT)/bench/bench_privacy.c.o $(BENCH_OUT)/bench/gp/gaussian_path_table.c.o $(BENCH_OUT)/bench/gp/gaussian_bridge.c.o $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
 $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/bare_sync: $(BENCH_OUT)/bare_%: $(BENCH_OUT)/bench/bare_%.c.o
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -lmicrohttpd

@@ -10,12 +10,12 @@
 #include "algos/privacy/answers/filter.h"
 #include "algos/privacy/answers/gaussian_simplex.h"
 #include "algos/privacy/functions/gaussian_path.h"
-#include "algos/privacy/functions/gaussian_path_table.h"
 #include "algos/privacy/laws/dirichlet.h"
 #include "algos/privacy/local/local_mechanism.h"
 #include "algos/privacy/noise/noise.h"
 #include "algos/privacy/training/dp_sgd_plan.h"
 #include "algos/privacy/training/sparse_vector.h"
+#include "bench/gp/gaussian_path_table.h"
 
 #define NORMALS 67586 /* parameters of a 4-256-256-2 network */
 

@@ -29,7 +29,8 @@ UNIT_TESTS := $(filter $(patsubst NEEDS_%,%,$(filter NEEDS_%,$(.VARIABLES))),$(n
 UNIT_TESTS := $(foreach t,$(UNIT_TESTS),$(if $(wildcard tests/unit/$(t)/*.c),$(t)))
 # Of the measuring programs, what is tested here: the files that keep results and sum them up, and a published mechanism.
 ALSO_bench := bench/offline/results.c bench/plot/lines.c bench/plot/sample.c
-ALSO_algos := bench/gp/functional_noise.c
+ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
+ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c) $(ALSO_$(1)))
 unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 

@@ -8,7 +8,7 @@
 
 #include "algos/nn/batch.h"
 #include "algos/nn/per_example.h"
-#include "algos/privacy/functions/gaussian_path_table.h"
+#include "bench/gp/gaussian_path_table.h"
 #include "envs/env.h"
 
 #define MAX_POINTS ((size_t)1 << 20)

@@ -1,5 +1,5 @@
 /* The law between two known points, against linear algebra at 50 digits. */
-#include "algos/privacy/functions/gaussian_bridge.h"
+#include "bench/gp/gaussian_bridge.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

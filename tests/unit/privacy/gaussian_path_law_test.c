@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "algos/privacy/functions/gaussian_path.h"
-#include "algos/privacy/functions/gaussian_path_table.h"
+#include "bench/gp/gaussian_path_table.h"
 #include "tests/unit/privacy/covariance.h"
 #include "tests/unit/privacy/golden.h"
 

@@ -1,5 +1,5 @@
 /* The stored path as a container: remembers, finds its neighbours, keeps its bounds. */
-#include "algos/privacy/functions/gaussian_path_table.h"
+#include "bench/gp/gaussian_path_table.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

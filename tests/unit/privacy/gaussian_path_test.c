@@ -246,7 +246,6 @@ Test(gaussian_grid, rounds_once_and_clips_where_it_says)
     cr_expect(zero == 0.0 && !signbit(zero));
 }
 
-
 Test(gaussian_path, all_paths_at_once_are_each_of_them)
 {
     const struct gaussian_path_law law = {.beta = 2, .sigma = 0.7, .bits = 20, .dimensions = 1};

@@ -1,8 +1,8 @@
 /* The Gaussian process of kernel sigma^2 exp(-beta |x - y|) (Ornstein-Uhlenbeck, Markov) at one
  * point, given what is known on either side: the law that both forms of a path draw from. Source:
  * conditional normal law; in sinh form, equation (2) of the functional-noise paper. */
-#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_BRIDGE_H
-#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_BRIDGE_H
+#ifndef TACET_BENCH_GP_GAUSSIAN_BRIDGE_H
+#define TACET_BENCH_GP_GAUSSIAN_BRIDGE_H
 
 struct gaussian_bridge_point {
     double x, value;

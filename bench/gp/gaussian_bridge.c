@@ -1,7 +1,7 @@
 /* The bridge in terms of em_of(t) = 1 - exp(-t), computed by expm1: the textbook form 1 - w_l
  * exp(-a)
  * - w_r exp(-b) loses all digits where the neighbours are near. */
-#include "algos/privacy/functions/gaussian_bridge.h"
+#include "bench/gp/gaussian_bridge.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * with high probability. Nodes live in one array and name each other by number. A new node is
  * inserted where its priority belongs, and the subtree it replaces is split in one walk: neither
  * recursion nor a stack. */
-#include "algos/privacy/functions/gaussian_path_table.h"
+#include "bench/gp/gaussian_path_table.h"
 
 #include <assert.h>
 #include <math.h>
@@ -58,7 +58,7 @@ size_t gaussian_path_table_count(const struct gaussian_path_table *table)
 }
 
 /* Room for one more. The old nodes are wiped, which realloc would not do. */
-static bool reserve(struct gaussian_path_table *table)
+static bool table_reserve(struct gaussian_path_table *table)
 {
     if (table->count < table->capacity)
         return true;
@@ -102,7 +102,7 @@ size_t gaussian_path_table_neighbours(const struct gaussian_path_table *table, d
 }
 
 /* The node just appended; its x is not in the tree. */
-static void insert(struct gaussian_path_table *table, uint32_t added)
+static void table_insert(struct gaussian_path_table *table, uint32_t added)
 {
     struct node *node = table->node;
     double x = node[added].point.x;
@@ -140,7 +140,7 @@ enum gaussian_path_table_status gaussian_path_table_value(struct gaussian_path_t
     }
     if (table->count == table->max_points)
         return GAUSSIAN_PATH_TABLE_FULL;
-    if (!reserve(table))
+    if (!table_reserve(table))
         return GAUSSIAN_PATH_TABLE_NO_MEMORY;
     double mean, variance;
     gaussian_bridge(table->beta, table->sigma, x, has_left ? &left : NULL,
@@ -149,7 +149,7 @@ enum gaussian_path_table_status gaussian_path_table_value(struct gaussian_path_t
     uint32_t added = (uint32_t)table->count++;
     uint32_t priority = (uint32_t)noise_u64(noise);
     table->node[added] = (struct node){{x, drawn}, NONE, NONE, priority};
-    insert(table, added);
+    table_insert(table, added);
     *value = drawn;
     return GAUSSIAN_PATH_TABLE_OK;
 }

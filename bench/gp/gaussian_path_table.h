@@ -2,14 +2,14 @@
  * drawn given its nearest neighbours on either side, which by the Markov property is its law given
  * all of them. For training, where a path lives as long as one update, and as the oracle of the
  * stateless form's law. A release uses gaussian_path.h. */
-#ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PATH_TABLE_H
-#define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_PATH_TABLE_H
+#ifndef TACET_BENCH_GP_GAUSSIAN_PATH_TABLE_H
+#define TACET_BENCH_GP_GAUSSIAN_PATH_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "algos/privacy/functions/gaussian_bridge.h"
 #include "algos/privacy/noise/noise.h"
+#include "bench/gp/gaussian_bridge.h"
 
 #define GAUSSIAN_PATH_TABLE_MAX_POINTS 10000000 /* 32 bytes each */
 
