@@ -31,8 +31,7 @@ struct env_parameter {
 struct env_outcome {
     double reward;
     bool terminated;
-    bool failed; /* the world broke and nothing else here means anything; those in this room never
-                    do */
+    bool failed; /* the world broke, and nothing else here counts; built-in worlds never do */
 };
 
 /* Instances side by side, for worlds that step ENV_LANES of them at once: number k of instance i's
@@ -82,7 +81,9 @@ struct env {
 
 /* A fresh state of ENV, opened, for env_close; NULL: no memory, or the world did not open. */
 void *env_open(const struct env *env);
-void env_close(const struct env *env, void *state); /* takes NULL, too */
+
+/* Closes and frees STATE. NULL is fine. */
+void env_close(const struct env *env, void *state);
 
 /* All worlds; *count receives their number. */
 const struct env *const *env_all(unsigned *count);

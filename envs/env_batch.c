@@ -47,7 +47,7 @@ static bool in_lanes(const struct env_batch *batch)
     return batch->env->step_lanes != NULL;
 }
 
-static bool worlds_open(struct env_batch *batch)
+static bool batch_worlds_open(struct env_batch *batch)
 {
     struct env_batch_worlds *worlds = calloc(1, sizeof *worlds);
     batch->worlds = worlds;
@@ -97,7 +97,7 @@ struct env_batch *env_batch_new(const struct env *env, uint32_t count, uint32_t 
     batch->ended = array_new(count, sizeof(uint8_t));
     batch->generators = array_new(count, sizeof(struct rng));
     if (!batch->observations || !batch->rewards || !batch->returns || !batch->steps ||
-        !batch->ended || !batch->generators || !worlds_open(batch)) {
+        !batch->ended || !batch->generators || !batch_worlds_open(batch)) {
         env_batch_free(batch);
         return NULL;
     }
@@ -158,7 +158,7 @@ void env_batch_save(const struct env_batch *batch, uint32_t i, void *state)
         numbers[k] = worlds->lanes.state[k * worlds->lanes.stride + i];
 }
 
-static void begin(struct env_batch *batch, uint32_t i)
+static void instance_begin(struct env_batch *batch, uint32_t i)
 {
     batch->rewards[i] = 0.0;
     batch->returns[i] = 0.0;
@@ -180,10 +180,10 @@ void env_batch_load(struct env_batch *batch, uint32_t i, const void *state)
         lanes_put(batch, i, state);
     else
         memcpy(batch->worlds->states[i], state, batch->env->state_size);
-    begin(batch, i);
+    instance_begin(batch, i);
 }
 
-static void show(struct env_batch *batch, uint32_t i, const double *observation)
+static void instance_show(struct env_batch *batch, uint32_t i, const double *observation)
 {
     unsigned dim = batch->env->state_dim;
     for (unsigned k = 0; k < dim; k++)
@@ -210,8 +210,8 @@ bool env_batch_reset(struct env_batch *batch, uint32_t i)
         return false;
     if (in_lanes(batch))
         lanes_put(batch, i, numbers);
-    show(batch, i, observation);
-    begin(batch, i);
+    instance_show(batch, i, observation);
+    instance_begin(batch, i);
     return true;
 }
 
@@ -241,13 +241,15 @@ bool env_batch_restart(struct env_batch *batch)
 }
 
 /* What a step does to the count of one instance. */
-static void account(struct env_batch *batch, uint32_t i, double reward, bool terminated)
+static void instance_account(struct env_batch *batch, uint32_t i, double reward, bool terminated)
 {
     batch->rewards[i] = reward;
     batch->returns[i] += reward;
     batch->steps[i]++;
-    bool cut = batch->steps[i] >= batch->step_limit;
-    batch->ended[i] = terminated ? ENV_TERMINATED : cut ? ENV_TRUNCATED : ENV_RUNNING;
+    if (terminated)
+        batch->ended[i] = ENV_TERMINATED;
+    else if (batch->steps[i] >= batch->step_limit)
+        batch->ended[i] = ENV_TRUNCATED;
 }
 
 static bool step_singly(struct env_batch *batch, const uint32_t *actions)
@@ -262,8 +264,8 @@ static bool step_singly(struct env_batch *batch, const uint32_t *actions)
             actions[i], &batch->generators[i], observation);
         if (outcome.failed)
             return false;
-        show(batch, i, observation);
-        account(batch, i, outcome.reward, outcome.terminated);
+        instance_show(batch, i, observation);
+        instance_account(batch, i, outcome.reward, outcome.terminated);
     }
     return true;
 }
@@ -328,7 +330,7 @@ static void step_mixed(struct env_batch *batch, const uint32_t *actions, uint32_
             all->state[k * all->stride + first + l] = state[k * ENV_LANES + l];
         memcpy(batch->observations + (size_t)(first + l) * env->state_dim,
                observations + (size_t)l * env->state_dim, env->state_dim * sizeof(float));
-        account(batch, first + l, rewards[l], terminated[l]);
+        instance_account(batch, first + l, rewards[l], terminated[l]);
     }
 }
 

@@ -170,7 +170,11 @@ void hiv_flow(struct hiv_state *state, double eps1, double eps2, double days, do
     bool rejected = false;
     for (double left = days; left > 0.0;) {
         /* Two equal substeps rather than one and a sliver. */
-        double taken = h >= left ? left : 2.0 * h > left ? 0.5 * left : h;
+        double taken = h;
+        if (h >= left)
+            taken = left;
+        else if (2.0 * h > left)
+            taken = 0.5 * left;
         double error = substep(&rates, y, taken, tolerance, k, next);
         if (error > 1.0 && taken > SHORTEST_SUBSTEP) {
             h = next_substep(taken, error, true);

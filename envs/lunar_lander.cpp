@@ -102,7 +102,8 @@ bool in_range(double value, double low, double high)
 
 bool are_within(const double *values, int count, double low, double high)
 {
-    return std::all_of(values, values + count, [=](double x) { return in_range(x, low, high); });
+    return std::all_of(
+        values, values + count, [=](double x) { return in_range(x, low, high); });
 }
 
 bool are_good(const double *parameters)
@@ -321,7 +322,11 @@ struct env_outcome advance(lander *l, const double *parameters, unsigned action,
     double shaping = shaping_of(observation);
     bool lost = l->hull_down || std::fabs(observation[0]) >= 1.0;
     bool at_rest = !l->hull->IsAwake();
-    outcome.reward = at_rest ? 100.0 : lost ? -100.0 : shaping - l->shaping - fuel;
+    outcome.reward = shaping - l->shaping - fuel;
+    if (lost)
+        outcome.reward = -100.0;
+    if (at_rest)
+        outcome.reward = 100.0;
     outcome.terminated = l->over = lost || at_rest;
     l->shaping = shaping;
     return outcome;

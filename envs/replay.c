@@ -181,7 +181,13 @@ static double lander_error(const double *seen, const double *wanted)
  * ours was recorded nothing drifts. */
 static double lander_tolerance(size_t step)
 {
-    return step <= 10 ? 2e-6 : step <= 50 ? 1e-4 : step <= 100 ? 1e-3 : 5e-2;
+    if (step <= 10)
+        return 2e-6;
+    if (step <= 50)
+        return 1e-4;
+    if (step <= 100)
+        return 1e-3;
+    return 5e-2;
 }
 
 /* Each of two shapings may err by (2 * 100 * sqrt(2) + 100) times the states' error. */

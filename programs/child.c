@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "memory/memory.h"
 #include "programs/spawn.h"
 
 #define GO_ON_EVERY_MS 1000
@@ -42,10 +43,7 @@ static int64_t now_ms(void)
 
 enum child_status child_start(const struct child_settings *settings, struct child **out)
 {
-    struct child *child = malloc(sizeof *child);
-    if (!child)
-        return CHILD_NO_MEMORY;
-    memset(child, 0, offsetof(struct child, answer));
+    struct child *child = memory_new(1, sizeof *child);
     child->settings = *settings;
     child->settings.command = NULL;
     child->asked_ms = now_ms();
@@ -137,7 +135,7 @@ static enum child_status child_turn(struct child *child, int64_t wait_ms, const 
     };
     int timeout = wait_ms < GO_ON_EVERY_MS ? (int)wait_ms : GO_ON_EVERY_MS;
     if (poll(ends, sizeof ends / sizeof ends[0], timeout) < 0 && errno != EINTR)
-        return CHILD_NO_MEMORY;
+        return CHILD_ENDED;
     if (ends[1].revents != 0)
         listen_to(child);
     if (ends[2].revents != 0) {

@@ -19,7 +19,6 @@
 enum child_status {
     CHILD_OK,
     CHILD_NOT_STARTED, /* no process, pipe or descriptor was to be had */
-    CHILD_NO_MEMORY,
     CHILD_LATE,        /* no answer within answer_ms, or the question was not read */
     CHILD_ENDED,       /* it ended, or closed its output, before it had answered */
     CHILD_TOO_LONG,    /* more than CHILD_LINE_MAX bytes without a newline */
@@ -43,8 +42,8 @@ struct child_settings {
 struct child;
 
 /* Starts the program. SETTINGS is copied, its command too. End with child_end. On anything but
- * CHILD_OK (NOT_STARTED, NO_MEMORY) there is no child. A command that the shell does not find shows
- * as CHILD_ENDED at the first question. */
+ * CHILD_OK (that is CHILD_NOT_STARTED) there is no child. A command that the shell does not find
+ * shows as CHILD_ENDED at the first question. */
 enum child_status child_start(const struct child_settings *settings, struct child **out);
 
 /* Sends QUESTION[size], which ends in a newline, and waits for one line: *out_answer[*out_size],

@@ -14,7 +14,7 @@
 
 #define EPSILON_MAX 1e6
 
-struct wish {
+struct accounting_wish {
     struct event events;
     struct privacy_question question;
     struct composition plan;
@@ -22,7 +22,7 @@ struct wish {
 
 static void wish_clear(void *what)
 {
-    struct wish *wish = what;
+    struct accounting_wish *wish = what;
     event_clear(&wish->events);
     composition_clear(&wish->plan);
 }
@@ -33,7 +33,7 @@ static void accounting_fault(void *context, const char *pointer, const char *det
 }
 
 /* Gathers every fault of the body. */
-static bool accounting_read(struct call *call, struct wish *wish)
+static bool accounting_read(struct call *call, struct accounting_wish *wish)
 {
     json_t *events = NULL;
     double delta = 0, epsilon = -1;
@@ -51,13 +51,14 @@ static bool accounting_read(struct call *call, struct wish *wish)
         call_invalid(call, "", "must have either delta or epsilon");
         return false;
     }
-    wish->question = delta > 0 ? (struct privacy_question){false, delta}
-                               : (struct privacy_question){true, epsilon};
+    wish->question = (struct privacy_question){true, epsilon};
+    if (delta > 0)
+        wish->question = (struct privacy_question){false, delta};
     return good;
 }
 
 /* The flat plan; PROBLEM_NONE when it can be priced. */
-static enum problem accounting_plan(struct call *call, struct wish *wish)
+static enum problem accounting_plan(struct call *call, struct accounting_wish *wish)
 {
     const char *why = NULL;
     enum event_status status = event_flatten(&wish->events, &wish->plan, &why);
@@ -70,39 +71,44 @@ static enum problem accounting_plan(struct call *call, struct wish *wish)
     return PROBLEM_NONE;
 }
 
-static bool set_figure(json_t *json, const char *name, double value)
-{
-    return isnan(value) || json_object_set_new(json, name, json_number(value)) == 0;
-}
+/* The names of the four figures: of delta at an epsilon, or of epsilon at a delta. */
+struct figure_names {
+    const char *at, *upper, *lower, *renyi, *exact;
+};
+
+static const struct figure_names of_epsilon = {"delta", "epsilon", "epsilon_lower", "epsilon_renyi",
+                                               "epsilon_exact"};
+static const struct figure_names of_delta = {"epsilon", "delta", "delta_lower", "delta_renyi",
+                                             "delta_exact"};
 
 static json_t *report_json(const struct privacy_question *question,
                            const struct privacy_report *report)
 {
-    bool delta = question->for_delta;
-    json_t *json = json_pack(
-        "{s:o, s:o, s:o, s:s}", "epsilon", json_number(delta ? question->at : report->figure.upper),
-        delta ? "delta_lower" : "epsilon_lower", json_number(report->figure.lower), "delta",
-        json_number(delta ? report->figure.upper : question->at), "accountant", report->accountant);
-    if (json && set_figure(json, delta ? "delta_renyi" : "epsilon_renyi", report->renyi) &&
-        set_figure(json, delta ? "delta_exact" : "epsilon_exact", report->exact))
-        return json;
-    json_decref(json);
-    return NULL;
+    const struct figure_names *names = &of_epsilon;
+    if (question->for_delta)
+        names = &of_delta;
+    json_t *json =
+        json_pack("{s:n, s:o, s:n, s:s}", "epsilon", names->lower,
+                  json_number(report->figure.lower), "delta", "accountant", report->accountant);
+    json_object_set_new(json, names->at, json_number(question->at));
+    json_object_set_new(json, names->upper, json_number(report->figure.upper));
+    if (!isnan(report->renyi))
+        json_object_set_new(json, names->renyi, json_number(report->renyi));
+    if (!isnan(report->exact))
+        json_object_set_new(json, names->exact, json_number(report->exact));
+    return json;
 }
 
 /* The figures, and the events as they were understood. */
-static enum problem accounting_reply(struct call *call, const struct wish *wish,
+static enum problem accounting_reply(struct call *call, const struct accounting_wish *wish,
                                      const struct privacy_report *report)
 {
     json_t *json = report_json(&wish->question, report);
-    if (json && json_object_set_new(json, "events", event_json(&wish->events)) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
+    json_object_set_new(json, "events", event_json(&wish->events));
     return call_reply_json(call, 200, json);
 }
 
-static enum problem accounting_price(struct call *call, const struct wish *wish)
+static enum problem accounting_price(struct call *call, const struct accounting_wish *wish)
 {
     struct privacy_report report;
     switch (privacy_report_make(&wish->plan, &wish->question, PRIVACY_QUICK, &report)) {
@@ -123,9 +129,8 @@ static enum problem accounting_price(struct call *call, const struct wish *wish)
 
 enum problem api_accounting_compose(struct call *call)
 {
-    struct wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (!wish || !call_defer(call, wish_clear, wish))
-        return PROBLEM_INTERNAL_ERROR;
+    struct accounting_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
+    call_defer(call, wish_clear, wish);
     if (!accounting_read(call, wish))
         return PROBLEM_VALIDATION;
     enum problem problem = accounting_plan(call, wish);

@@ -9,6 +9,7 @@
  * s of processor time. */
 #define ACCOUNTING_MAX_MECHANISMS 16
 
-enum problem api_accounting_compose(struct call *call); /* POST /v1/accounting:compose */
+/* POST /v1/accounting:compose */
+enum problem api_accounting_compose(struct call *call);
 
 #endif

@@ -32,11 +32,7 @@ static json_t *account_json(const struct ledger_account *account)
                   "entries", (json_int_t)account->entries, "head", hash_json(account->head),
                   "units", units, "created_at", json_time(account->created_ms));
     json_t *whole = budget_json(account);
-    if (!more || !whole || json_object_update(whole, more) != 0) {
-        json_decref(whole);
-        whole = NULL;
-    }
-    json_decref(more);
+    json_object_update_new(whole, more);
     return whole;
 }
 
@@ -87,10 +83,13 @@ static json_t *entry_json(const struct ledger_entry *entry)
     if (!event && !starved)
         event = json_text_or_null(entry->event);
     /* Why a budget was granted or changed is kept beside what was done, and shown apart. */
-    json_t *reason = json_object_get(event, "reason");
-    reason = json_is_string(reason) ? json_incref(reason) : json_null();
-    if (json_is_string(reason))
+    json_t *reason = json_incref(json_object_get(event, "reason"));
+    if (json_is_string(reason)) {
         json_object_del(event, "reason");
+    } else {
+        json_decref(reason);
+        reason = json_null();
+    }
     json_t *effects =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)entry->limit_units,
                   "spent", (json_int_t)entry->spent_units, "held", (json_int_t)entry->held_units,
@@ -135,10 +134,7 @@ static json_t *faults_json(const struct ledger_report *report)
         const struct ledger_fault *fault = &report->faults[i];
         json_t *one = json_pack("{s:s, s:I, s:s}", "account", fault->account, "sequence",
                                 (json_int_t)fault->sequence, "what", fault->what);
-        if (json_array_append_new(faults, one) != 0) {
-            json_decref(faults);
-            return NULL;
-        }
+        json_array_append_new(faults, one);
     }
     return faults;
 }

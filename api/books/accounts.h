@@ -5,9 +5,16 @@
 
 #include "api/call/call.h"
 
-enum problem api_accounts_list(struct call *call);    /* GET /v1/ledger/accounts */
-enum problem api_accounts_get(struct call *call);     /* GET /v1/ledger/accounts/{id} */
-enum problem api_accounts_entries(struct call *call); /* GET /v1/ledger/accounts/{id}/entries */
-enum problem api_ledger_verify(struct call *call);    /* POST /v1/ledger:verify */
+/* GET /v1/ledger/accounts */
+enum problem api_accounts_list(struct call *call);
+
+/* GET /v1/ledger/accounts/{id} */
+enum problem api_accounts_get(struct call *call);
+
+/* GET /v1/ledger/accounts/{id}/entries */
+enum problem api_accounts_entries(struct call *call);
+
+/* POST /v1/ledger:verify */
+enum problem api_ledger_verify(struct call *call);
 
 #endif

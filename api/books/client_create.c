@@ -44,9 +44,10 @@ const char *api_client_create(struct app *app, struct db *db, const char *name, 
         return "the role must be admin, steward, contributor, student, agent or auditor";
     struct creation creation = {name, role, app->settings.now_ms(), token};
     enum db_status status = db_transact(db, create_work, &creation);
-    if (status != DB_OK)
-        sodium_memzero(token, TOKEN_SIZE);
-    return status == DB_OK     ? NULL
-           : status == DB_FULL ? "the disk is full or read-only"
-                               : "the database failed";
+    if (status == DB_OK)
+        return NULL;
+    sodium_memzero(token, TOKEN_SIZE);
+    if (status == DB_FULL)
+        return "the disk is full or read-only";
+    return "the database failed";
 }

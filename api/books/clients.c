@@ -22,15 +22,11 @@ static json_t *client_json(const struct client_row *client)
                      json_time(client->revoked_ms));
 }
 
-/* The same with the member "token"; NULL when memory is short. */
+/* The same with the member "token", null when TOKEN is NULL. */
 static json_t *new_client_json(const struct client_row *client, const char *token)
 {
     json_t *json = client_json(client);
-    json_t *text = !token ? json_null() : json_string(token);
-    if (json_object_set_new(json, "token", text) != 0) {
-        json_decref(json);
-        return NULL;
-    }
+    json_object_set_new(json, "token", json_text_or_null(token));
     return json;
 }
 

@@ -4,8 +4,13 @@
 
 #include "api/call/call.h"
 
-enum problem api_clients_create(struct call *call); /* POST /v1/clients */
-enum problem api_clients_list(struct call *call);   /* GET /v1/clients */
-enum problem api_clients_revoke(struct call *call); /* DELETE /v1/clients/{id} */
+/* POST /v1/clients */
+enum problem api_clients_create(struct call *call);
+
+/* GET /v1/clients */
+enum problem api_clients_list(struct call *call);
+
+/* DELETE /v1/clients/{id} */
+enum problem api_clients_revoke(struct call *call);
 
 #endif

@@ -33,7 +33,7 @@ static json_t *parameter_value_json(const struct parameter_spec *spec,
         return json_number(value->number[0]);
     json_t *list = json_array();
     for (unsigned i = 0; i < value->count; i++)
-        json_list_add(&list, json_number(value->number[i]));
+        json_array_append_new(list, json_number(value->number[i]));
     return list;
 }
 
@@ -44,8 +44,8 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
     for (unsigned i = 0; i < algorithm->override_count; i++) {
         const struct parameter_override *one = &algorithm->overrides[i];
         if (one->index == index) {
-            json_member_add(&worlds, one->world,
-                            parameter_value_json(&algorithm->parameters[index], &one->value));
+            json_object_set_new(worlds, one->world,
+                                parameter_value_json(&algorithm->parameters[index], &one->value));
         }
     }
     return worlds;
@@ -55,7 +55,7 @@ static json_t *choices_json(const struct parameter_spec *spec)
 {
     json_t *choices = json_array();
     for (unsigned i = 0; parameters_choice(spec, i); i++)
-        json_list_add(&choices, json_string(parameters_choice(spec, i)));
+        json_array_append_new(choices, json_string(parameters_choice(spec, i)));
     return choices;
 }
 
@@ -68,11 +68,11 @@ static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
         "default", parameter_value_json(spec, &spec->value), "environment_defaults",
         overrides_json(algorithm, index), "unit", spec->unit, "meaning", spec->meaning);
     if (parameters_is_choice(spec)) {
-        json_member_add(&one, "choices", choices_json(spec));
+        json_object_set_new(one, "choices", choices_json(spec));
         return one;
     }
-    json_member_add(&one, "minimum", json_number(spec->min));
-    json_member_add(&one, "maximum", json_number(spec->max));
+    json_object_set_new(one, "minimum", json_number(spec->min));
+    json_object_set_new(one, "maximum", json_number(spec->max));
     return one;
 }
 
@@ -84,7 +84,7 @@ static json_t *mechanisms_json(const struct algorithm *algorithm)
     for (int m = 0; m < MECHANISM_COUNT; m++) {
         if (algorithm->mechanisms[m]) {
             const char *name = algorithm_mechanism_name((enum algorithm_mechanism)m);
-            json_list_add(&names, json_string(name));
+            json_array_append_new(names, json_string(name));
         }
     }
     return names;
@@ -93,12 +93,8 @@ static json_t *mechanisms_json(const struct algorithm *algorithm)
 static json_t *algorithm_json(const struct algorithm *algorithm)
 {
     json_t *parameters = json_array();
-    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        if (json_array_append_new(parameters, parameter_json(algorithm, i)) != 0) {
-            json_decref(parameters);
-            return NULL;
-        }
-    }
+    for (unsigned i = 0; i < algorithm->parameter_count; i++)
+        json_array_append_new(parameters, parameter_json(algorithm, i));
     return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o}", "name", algorithm->name, "summary",
                      algorithm->summary, "mechanisms", mechanisms_json(algorithm), "privacy_unit",
                      json_text_or_null(algorithm->privacy_unit), "needs_dataset",
@@ -112,11 +108,7 @@ enum problem api_algorithms_list(struct call *call)
     unsigned count;
     const struct algorithm *const *all = algorithm_all(&count);
     json_t *items = json_array();
-    for (unsigned i = 0; i < count; i++) {
-        if (json_array_append_new(items, algorithm_json(all[i])) != 0) {
-            json_decref(items);
-            return PROBLEM_INTERNAL_ERROR;
-        }
-    }
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(items, algorithm_json(all[i]));
     return call_reply_json(call, 200, json_pack("{s:o, s:n}", "items", items, "next_page_token"));
 }

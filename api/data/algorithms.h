@@ -4,6 +4,7 @@
 
 #include "api/call/call.h"
 
-enum problem api_algorithms_list(struct call *call); /* GET /v1/algorithms */
+/* GET /v1/algorithms */
+enum problem api_algorithms_list(struct call *call);
 
 #endif

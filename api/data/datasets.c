@@ -29,21 +29,22 @@ static const char *const sensitivities[] = {"private", "public", NULL};
 
 json_t *dataset_json(const struct dataset_row *row, bool with_counts)
 {
-    json_t *nominal = row->nominal_experts > 0 ? json_integer(row->nominal_experts) : json_null();
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o, s:o}", "id", row->id, "name",
+        "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:n, s:o, s:o}", "id", row->id, "name",
         row->name, "state", dataset_state_name(row->state), "environment",
         json_text_or_null(row->environment), "state_dim", (json_int_t)row->state_dim,
         "action_count", (json_int_t)row->action_count, "max_episode_steps",
         (json_int_t)row->max_episode_steps, "discount", json_number(row->discount),
         "min_action_probability", json_number(row->min_action_probability), "sensitivity",
-        sensitivities[row->is_public], "nominal_experts", nominal, "account",
+        sensitivities[row->is_public], "nominal_experts", "account",
         json_text_or_null(row->account), "created_at", json_time(row->created_ms));
+    if (row->nominal_experts > 0)
+        json_object_set_new(json, "nominal_experts", json_integer(row->nominal_experts));
     if (!with_counts)
         return json;
-    json_member_add(&json, "experts", json_integer(row->experts));
-    json_member_add(&json, "trajectories", json_integer(row->trajectories));
-    json_member_add(&json, "transitions", json_integer(row->transitions));
+    json_object_set_new(json, "experts", json_integer(row->experts));
+    json_object_set_new(json, "trajectories", json_integer(row->trajectories));
+    json_object_set_new(json, "transitions", json_integer(row->transitions));
     return json;
 }
 
@@ -82,7 +83,7 @@ enum problem dataset_of_call(struct call *call, struct dataset_row *out)
 
 /* ---- creating */
 
-struct wish {
+struct dataset_wish {
     const char *name, *environment;
     int64_t state_dim, action_count, max_episode_steps, nominal_experts;
     double discount, min_action_probability;
@@ -92,7 +93,7 @@ struct wish {
 };
 
 /* Dimensions come from a world or from the caller, never from both. */
-static void dataset_check_dimensions(struct call *call, struct wish *wish)
+static void dataset_check_dimensions(struct call *call, struct dataset_wish *wish)
 {
     if (!wish->environment) {
         const int64_t given[] = {wish->state_dim, wish->action_count, wish->max_episode_steps};
@@ -117,10 +118,11 @@ static void dataset_check_dimensions(struct call *call, struct wish *wish)
     wish->action_count = env->action_count;
     if (wish->max_episode_steps == 0)
         wish->max_episode_steps = env->max_episode_steps;
-    wish->discount = wish->discount < 0 ? 0.99 : wish->discount;
+    if (wish->discount < 0)
+        wish->discount = 0.99;
 }
 
-static void dataset_check_sizes(struct call *call, const struct wish *wish)
+static void dataset_check_sizes(struct call *call, const struct dataset_wish *wish)
 {
     if (wish->state_dim == 0 || wish->max_episode_steps == 0 || wish->action_count == 0)
         return;
@@ -136,7 +138,7 @@ static void dataset_check_sizes(struct call *call, const struct wish *wish)
         call_invalid(call, "/min_action_probability", "must be at most 1 / action_count");
 }
 
-static void check_budget(struct call *call, struct wish *wish)
+static void check_budget(struct call *call, struct dataset_wish *wish)
 {
     if (!wish->budget) {
         if (wish->sensitivity == 0)
@@ -156,9 +158,9 @@ static void check_budget(struct call *call, struct wish *wish)
         call_invalid(call, "/budget/delta", "must be below 1 and at least 1e-18");
 }
 
-static bool dataset_read_wish(struct call *call, struct wish *wish)
+static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
 {
-    *wish = (struct wish){.discount = -1, .min_action_probability = 0.02};
+    *wish = (struct dataset_wish){.discount = -1, .min_action_probability = 0.02};
     const struct field fields[] = {
         field_text("name", &wish->name, 1, 200),
         field_optional(field_text("environment", &wish->environment, 1, 31)),
@@ -182,7 +184,7 @@ static bool dataset_read_wish(struct call *call, struct wish *wish)
 
 /* Opens the account of a new dataset that has a budget. */
 static enum problem dataset_open_account(struct call *call, struct dataset_row *row,
-                                         const struct wish *wish)
+                                         const struct dataset_wish *wish)
 {
     struct ledger_opening opening = {.kind = LEDGER_DATASET,
                                      .resource = row->id,
@@ -205,7 +207,7 @@ static enum problem dataset_open_account(struct call *call, struct dataset_row *
 
 enum problem api_datasets_create(struct call *call)
 {
-    struct wish wish;
+    struct dataset_wish wish;
     if (!dataset_read_wish(call, &wish))
         return PROBLEM_VALIDATION;
     struct dataset_row row = {.state_dim = (uint32_t)wish.state_dim,
@@ -220,8 +222,8 @@ enum problem api_datasets_create(struct call *call)
     id_new("ds_", row.id);
     memcpy(row.owner, call->caller.id, ID_SIZE);
     snprintf(row.name, sizeof row.name, "%s", wish.name);
-    snprintf(row.environment, sizeof row.environment, "%s",
-             !wish.environment ? "" : wish.environment);
+    if (wish.environment)
+        snprintf(row.environment, sizeof row.environment, "%s", wish.environment);
     enum problem problem = PROBLEM_NONE;
     if (wish.budget)
         problem = dataset_open_account(call, &row, &wish);
@@ -315,14 +317,12 @@ static void silence_teachers(void *what)
 
 /* Wipes what teachers hold of DATASET when the deletion is on disk: before that, a question beside
  * it could put the networks back on the shelf. */
-static bool silence_at_the_end(struct call *call, const char *dataset)
+static void silence_at_the_end(struct call *call, const char *dataset)
 {
     struct dataset_silencing *silencing = arena_array(&call->arena, 1, sizeof *silencing);
-    if (!silencing)
-        return false;
     silencing->teachers = call->app->teachers;
     snprintf(silencing->dataset, sizeof silencing->dataset, "%s", dataset);
-    return call_defer(call, silence_teachers, silencing);
+    call_defer(call, silence_teachers, silencing);
 }
 
 enum problem api_datasets_delete(struct call *call)
@@ -346,7 +346,6 @@ enum problem api_datasets_delete(struct call *call)
         return call_db(call, status);
     if (verdict != DATASET_OK)
         return unknown_dataset(call);
-    if (silence_at_the_end(call, row.id))
-        return call_reply_empty(call, 204);
-    return PROBLEM_INTERNAL_ERROR;
+    silence_at_the_end(call, row.id);
+    return call_reply_empty(call, 204);
 }

@@ -13,10 +13,7 @@ static json_t *environment_parameters_json(const struct env *env)
         json_t *one = json_pack("{s:s, s:o, s:o, s:o, s:s, s:s}", "name", p->name, "default",
                                 json_number(p->value), "minimum", json_number(p->min), "maximum",
                                 json_number(p->max), "unit", p->unit, "meaning", p->meaning);
-        if (json_array_append_new(parameters, one) != 0) {
-            json_decref(parameters);
-            return NULL;
-        }
+        json_array_append_new(parameters, one);
     }
     return parameters;
 }
@@ -31,10 +28,7 @@ enum problem api_environments_list(struct call *call)
                                 "max_episode_steps", (int)env->max_episode_steps, "random_return",
                                 json_number(env->random_return), "parameters",
                                 environment_parameters_json(env));
-        if (json_array_append_new(items, one) != 0) {
-            json_decref(items);
-            return PROBLEM_INTERNAL_ERROR;
-        }
+        json_array_append_new(items, one);
     }
     return call_reply_json(call, 200, json_pack("{s:o, s:n}", "items", items, "next_page_token"));
 }

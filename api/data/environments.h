@@ -4,6 +4,7 @@
 
 #include "api/call/call.h"
 
-enum problem api_environments_list(struct call *call); /* GET /v1/environments */
+/* GET /v1/environments */
+enum problem api_environments_list(struct call *call);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 struct expert_names {
     unsigned char key[crypto_shorthash_KEYBYTES];
     char **names; /* names[number], each owned */
@@ -14,21 +16,14 @@ struct expert_names {
     uint32_t mask;   /* of the slots; at most half of them are taken */
 };
 
-static bool names_grow(struct expert_names *names)
+/* Doubles the room; the slots are empty then. */
+static void names_grow(struct expert_names *names)
 {
-    uint32_t room = names->room == 0 ? 64 : 2 * names->room;
-    char **larger = realloc(names->names, room * sizeof *larger);
-    if (!larger)
-        return false;
-    names->names = larger;
-    uint32_t *slots = calloc((size_t)room * 2, sizeof *slots);
-    if (!slots)
-        return false;
+    names->room *= 2;
+    names->names = memory_resize(names->names, names->room, sizeof *names->names);
     free(names->slots);
-    names->slots = slots;
-    names->room = room;
-    names->mask = 2 * room - 1;
-    return true;
+    names->slots = memory_new((size_t)names->room * 2, sizeof *names->slots);
+    names->mask = 2 * names->room - 1;
 }
 
 static uint32_t slot_of(const struct expert_names *names, const char *name)
@@ -43,13 +38,10 @@ static uint32_t slot_of(const struct expert_names *names, const char *name)
 
 struct expert_names *expert_names_new(void)
 {
-    struct expert_names *names = calloc(1, sizeof *names);
-    if (names && !names_grow(names)) {
-        expert_names_free(names);
-        return NULL;
-    }
-    if (names)
-        crypto_shorthash_keygen(names->key);
+    struct expert_names *names = memory_new(1, sizeof *names);
+    names->room = 32;
+    names_grow(names);
+    crypto_shorthash_keygen(names->key);
     return names;
 }
 
@@ -75,16 +67,12 @@ bool expert_names_number(struct expert_names *names, const char *name, uint32_t 
     if (names->count >= most)
         return false;
     if (names->count == names->room) {
-        if (!names_grow(names))
-            return false;
+        names_grow(names);
         for (uint32_t i = 0; i < names->count; i++)
             names->slots[slot_of(names, names->names[i])] = i + 1;
         slot = slot_of(names, name);
     }
-    char *copy = strdup(name);
-    if (!copy)
-        return false;
-    names->names[names->count] = copy;
+    names->names[names->count] = memory_copy_text(name);
     *out_number = names->count++;
     names->slots[slot] = names->count;
     return true;

@@ -13,11 +13,13 @@ const char *expert_name_problem(const char *name, size_t size);
 
 struct expert_names;
 
-struct expert_names *expert_names_new(void); /* NULL: no memory */
+/* None so far. The caller frees them with expert_names_free. */
+struct expert_names *expert_names_new(void);
+
+/* Frees all of them. NULL is fine. */
 void expert_names_free(struct expert_names *names);
 
-/* The number of NAME, which is new when it was not there. False: it would be one more than MOST, or
- * memory is short. */
+/* The number of NAME, which is new when it was not there. False: it would be one more than MOST. */
 bool expert_names_number(struct expert_names *names, const char *name, uint32_t most,
                          uint32_t *out_number);
 

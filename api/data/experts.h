@@ -1,4 +1,4 @@
-/* An expert's own policy: PUT /v1/datasets/{id}/experts/{expert}/policy. */
+/* Experts' own policies. */
 #ifndef TACET_API_DATA_EXPERTS_H
 #define TACET_API_DATA_EXPERTS_H
 

@@ -6,6 +6,7 @@
 
 #include "api/data/json_trajectory.h"
 #include "api/json/json_scan.h"
+#include "memory/memory.h"
 
 enum form { FORM_UNKNOWN, FORM_LINES, FORM_ARRAY };
 
@@ -19,9 +20,7 @@ struct json_stream {
 struct json_stream *json_stream_new(const struct json_stream_shape *shape,
                                     struct byte_reader reader, struct json_stream_faults faults)
 {
-    struct json_stream *stream = malloc(sizeof *stream);
-    if (!stream)
-        return NULL;
+    struct json_stream *stream = memory_new(1, sizeof *stream);
     if (!json_scan_open(&stream->scan, reader)) {
         free(stream);
         return NULL;
@@ -31,8 +30,6 @@ struct json_stream *json_stream_new(const struct json_stream_shape *shape,
         free(stream);
         return NULL;
     }
-    stream->form = FORM_UNKNOWN;
-    stream->over = false;
     return stream;
 }
 
@@ -104,10 +101,11 @@ static bool stream_advance(struct json_stream *stream)
         return false;
     }
     if (first) {
-        bool array = json_scan_peek(scan) == '[';
-        stream->form = array ? FORM_ARRAY : FORM_LINES;
-        stream->hand.in_array = array;
-        scan->line_is_token = !array;
+        stream->form = FORM_LINES;
+        if (json_scan_peek(scan) == '[')
+            stream->form = FORM_ARRAY;
+        stream->hand.in_array = stream->form == FORM_ARRAY;
+        scan->line_is_token = stream->form == FORM_LINES;
     }
     if (stream->form == FORM_LINES)
         return next_line(scan);

@@ -35,10 +35,13 @@ enum json_stream_status {
 
 struct json_stream;
 
-/* NULL: no memory. READER is asked for bytes from now on; FAULTS is told. */
+/* A stream whose bytes READER gives and whose faults FAULTS is told. NULL: there is no room for the
+ * longest trajectory. The caller frees it with json_stream_free. */
 struct json_stream *json_stream_new(const struct json_stream_shape *shape,
                                     struct byte_reader reader, struct json_stream_faults faults);
-void json_stream_free(struct json_stream *stream); /* takes NULL */
+
+/* Frees it. NULL is fine. */
+void json_stream_free(struct json_stream *stream);
 
 /* The next trajectory. OUT (its number of the expert is 0) and *out_expert point into the stream
  * until the next call. Numbers are the float32 nearest to the text. */

@@ -21,9 +21,8 @@ bool json_trajectory_open(struct json_trajectory *hand, struct json_scan *scan,
                           const struct json_stream_shape *shape, struct json_stream_faults faults)
 {
     *hand = (struct json_trajectory){.scan = scan, .shape = *shape, .faults = faults};
-    size_t steps = shape->max_episode_steps, numbers = 0;
-    bool fits = !__builtin_mul_overflow(steps + 1, (size_t)shape->state_dim, &numbers);
-    hand->states = fits ? calloc(numbers, sizeof(float)) : NULL;
+    size_t steps = shape->max_episode_steps;
+    hand->states = calloc(steps + 1, shape->state_dim * sizeof(float));
     hand->rewards = calloc(steps, sizeof(float));
     hand->actions = calloc(steps, sizeof(uint16_t));
     if (!hand->states || !hand->rewards || !hand->actions) {
@@ -78,9 +77,12 @@ static void pointer_escape(const char *text, char *out, size_t size)
 {
     size_t used = 0;
     for (; *text != '\0' && used + 3 < size; text++) {
-        if (*text == '~' || *text == '/') {
+        if (*text == '~') {
             out[used++] = '~';
-            out[used++] = *text == '~' ? '0' : '1';
+            out[used++] = '0';
+        } else if (*text == '/') {
+            out[used++] = '~';
+            out[used++] = '1';
         } else {
             out[used++] = *text;
         }
@@ -98,8 +100,7 @@ static bool begins_number(unsigned char c)
 /* After an element: true when another follows, false at the closing bracket or a fault. */
 static inline bool another_follows(struct json_scan *scan)
 {
-    unsigned char c = *scan->at == ',' ? ',' : json_scan_peek(scan);
-    if (c == ',') {
+    if (*scan->at == ',' || json_scan_peek(scan) == ',') {
         scan->at++;
         return true;
     }
@@ -127,7 +128,9 @@ static bool read_expert(struct json_trajectory *hand)
     bool cut;
     if (!json_scan_string(hand->scan, hand->expert, sizeof hand->expert, &size, &cut))
         return false;
-    const char *problem = expert_name_problem(hand->expert, cut ? EXPERT_NAME_MAX + 1 : size);
+    if (cut)
+        size = EXPERT_NAME_MAX + 1;
+    const char *problem = expert_name_problem(hand->expert, size);
     if (problem)
         trajectory_fault(hand, problem, "/expert");
     return true;
@@ -179,7 +182,9 @@ static bool trajectory_states(struct json_trajectory *hand)
     if (open_array(scan, &good)) {
         do {
             uint32_t index = hand->rows;
-            float *row = index < most ? hand->states + (size_t)index * hand->shape.state_dim : NULL;
+            float *row = NULL;
+            if (index < most)
+                row = hand->states + (size_t)index * hand->shape.state_dim;
             if (json_scan_peek(scan) == '[')
                 good = trajectory_row(hand, row, index);
             else
@@ -305,8 +310,9 @@ static bool trajectory_member(struct json_trajectory *hand)
     char escaped[2 * EXPERT_NAME_MAX + 4], detail[80];
     pointer_escape(name, escaped, sizeof escaped);
     const char *near = nearest_member(name);
-    snprintf(detail, sizeof detail, "is no member of a trajectory%s%s%s",
-             !near ? "" : "; did you mean \"", near == NULL ? "" : near, !near ? "" : "\"?");
+    snprintf(detail, sizeof detail, "is no member of a trajectory");
+    if (near)
+        snprintf(detail, sizeof detail, "is no member of a trajectory; did you mean \"%s\"?", near);
     return trajectory_fault_value(hand, detail, "/%s", escaped);
 }
 

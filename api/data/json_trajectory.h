@@ -31,9 +31,11 @@ struct json_trajectory {
     uint16_t *actions;
 };
 
-/* Makes room. False: no memory. */
+/* Makes room for the longest trajectory. False: there is none. */
 bool json_trajectory_open(struct json_trajectory *hand, struct json_scan *scan,
                           const struct json_stream_shape *shape, struct json_stream_faults faults);
+
+/* Gives the room back. */
 void json_trajectory_close(struct json_trajectory *hand);
 
 /* Reads the object that comes next. False when it is not JSON (the scan has the fault); else

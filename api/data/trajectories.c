@@ -16,6 +16,7 @@
 #include "api/data/expert_names.h"
 #include "api/data/json_stream.h"
 #include "api/wire/inflate.h"
+#include "memory/memory.h"
 #include "storage/uploads.h"
 
 #define CHUNK_BYTES   (1U << 20)
@@ -54,7 +55,9 @@ static enum problem check_type(struct call *call)
     static const char *const types[] = {"application/x-ndjson", "application/ndjson",
                                         "application/json"};
     const char *type = call_request_header(call, "Content-Type");
-    size_t length = !type ? 0 : strcspn(type, "; \t");
+    size_t length = 0;
+    if (type)
+        length = strcspn(type, "; \t");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (length == strlen(types[i]) && strncasecmp(type, types[i], length) == 0)
             return PROBLEM_NONE;
@@ -116,9 +119,9 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     struct byte_reader body = {.context = call, .read = upload_read_body};
     upload->names = expert_names_new();
     upload->room = CHUNK_BYTES;
-    upload->chunk = malloc(upload->room);
+    upload->chunk = memory_new(1, upload->room);
     upload->inflate = inflate_new(encoding, body, call->app->settings.max_upload_bytes);
-    if (!upload->names || !upload->chunk || !upload->inflate)
+    if (!upload->inflate)
         return false;
     upload->stream = json_stream_new(&shape, inflate_reader(upload->inflate),
                                      (struct json_stream_faults){upload, upload_fault});
@@ -146,11 +149,8 @@ static enum problem upload_store(struct upload *upload, struct trajectory *traje
 {
     struct call *call = upload->call;
     uint32_t most = call->app->settings.max_experts_per_dataset;
-    if (!expert_names_number(upload->names, expert, most, &trajectory->expert)) {
-        if (expert_names_count(upload->names) < most)
-            return PROBLEM_INTERNAL_ERROR;
+    if (!expert_names_number(upload->names, expert, most, &trajectory->expert))
         return call_invalid(call, "", "The upload has more than %u experts.", most);
-    }
     size_t size = trajectory_record_size(trajectory->length, upload->dataset.state_dim);
     if (size > upload->room - upload->used) {
         enum problem problem = upload_flush(upload);
@@ -202,12 +202,12 @@ static enum problem upload_read(struct upload *upload)
         enum problem problem = PROBLEM_NONE;
         switch (json_stream_next(upload->stream, &trajectory, &expert)) {
         case JSON_STREAM_TRAJECTORY:
-            /* After the first fault the rest is only checked. */
-            problem = call_error_count(call) > 0 ? PROBLEM_NONE
-                                                 : upload_store(upload, &trajectory, expert);
+            if (call_error_count(call) == 0) /* after the first fault the rest is only checked */
+                problem = upload_store(upload, &trajectory, expert);
             break;
         case JSON_STREAM_FAULTY:
-            problem = call_error_count(call) >= FAULTS_ENOUGH ? PROBLEM_VALIDATION : PROBLEM_NONE;
+            if (call_error_count(call) >= FAULTS_ENOUGH)
+                problem = PROBLEM_VALIDATION;
             break;
         case JSON_STREAM_GONE:
             return broken_off(upload);
@@ -224,8 +224,6 @@ static enum problem upload_read(struct upload *upload)
 enum problem api_trajectories_prepare(struct call *call)
 {
     struct upload *upload = arena_array(&call->arena, 1, sizeof *upload);
-    if (!upload)
-        return PROBLEM_INTERNAL_ERROR;
     upload->call = call;
     enum inflate_encoding encoding;
     enum problem problem = dataset_of_call(call, &upload->dataset);
@@ -233,7 +231,8 @@ enum problem api_trajectories_prepare(struct call *call)
         (problem = upload_check_encoding(call, &encoding)) != PROBLEM_NONE ||
         (problem = upload_begin(upload)) != PROBLEM_NONE)
         return problem;
-    if (!call_defer(call, upload_end, upload) || !open_readers(upload, encoding))
+    call_defer(call, upload_end, upload);
+    if (!open_readers(upload, encoding))
         return PROBLEM_INTERNAL_ERROR;
     call->plan = upload;
     problem = upload_read(upload);

@@ -7,6 +7,7 @@
 
 /* Reads the body and stages its trajectories, chunk by chunk, each in a transaction of its own. */
 enum problem api_trajectories_prepare(struct call *call);
+
 /* Makes what was staged part of the dataset, in one transaction. */
 enum problem api_trajectories_upload(struct call *call);
 

@@ -18,7 +18,7 @@ static const char *const outputs[] = {[POLICY_SOFTMAX] = "softmax",
 
 /* ---- safetensors: eight bytes of the header's length, a JSON header, the numbers */
 
-static bool add_tensor(json_t *header, const char *kind, uint32_t layer, json_t *shape,
+static void add_tensor(json_t *header, const char *kind, uint32_t layer, json_t *shape,
                        size_t floats, size_t *at)
 {
     char name[32];
@@ -27,26 +27,24 @@ static bool add_tensor(json_t *header, const char *kind, uint32_t layer, json_t 
     json_t *one = json_pack("{s:s, s:o, s:[I,I]}", "dtype", "F32", "shape", shape, "data_offsets",
                             (json_int_t)*at, (json_int_t)end);
     *at = end;
-    return json_object_set_new(header, name, one) == 0;
+    json_object_set_new(header, name, one);
 }
 
 static json_t *header_json(const struct policy *policy)
 {
+    static const char *const activations[] = {[MLP_RELU] = "relu", [MLP_TANH] = "tanh"};
     const struct mlp_shape *shape = &policy->shape;
     char threshold[32];
     snprintf(threshold, sizeof threshold, "%.9g", (double)policy->threshold);
     json_t *header = json_pack("{s:{s:s, s:s, s:s}}", "__metadata__", "activation",
-                               shape->activation == MLP_TANH ? "tanh" : "relu", "output",
-                               outputs[policy->output], "threshold", threshold);
+                               activations[shape->activation], "output", outputs[policy->output],
+                               "threshold", threshold);
     size_t at = 0;
-    for (uint32_t l = 0; header && l < shape->layer_count; l++) {
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
-        if (!add_tensor(header, "weight", l, json_pack("[I,I]", (json_int_t)out, (json_int_t)in),
-                        (size_t)in * out, &at) ||
-            !add_tensor(header, "bias", l, json_pack("[I]", (json_int_t)out), out, &at)) {
-            json_decref(header);
-            header = NULL;
-        }
+        add_tensor(header, "weight", l, json_pack("[I,I]", (json_int_t)out, (json_int_t)in),
+                   (size_t)in * out, &at);
+        add_tensor(header, "bias", l, json_pack("[I]", (json_int_t)out), out, &at);
     }
     return header;
 }
@@ -55,10 +53,10 @@ char *network_safetensors(const struct policy *policy, size_t *out_size)
 {
     size_t length = 0, numbers = mlp_parameter_count(&policy->shape) * sizeof(float);
     json_t *json = header_json(policy);
-    char *header = !json ? NULL : json_text_write(json, false, &length);
+    char *header = json_text_write(json, false, &length);
     json_decref(json);
     size_t padded = (length + 7) / 8 * 8;
-    char *file = !header ? NULL : malloc(8 + padded + numbers);
+    char *file = malloc(8 + padded + numbers);
     if (file) {
         for (int i = 0; i < 8; i++)
             file[i] = (char)((uint64_t)padded >> 8 * i);
@@ -101,8 +99,9 @@ enum problem network_reply(struct call *call, const struct policy *policy, const
     }
     const char *known = call_request_header(call, "If-None-Match");
     char name[ID_SIZE + 16], tag[ID_SIZE + 18];
-    snprintf(name, sizeof name, "%s%s%s", id, format == formats ? "" : ".",
-             format == formats ? "" : format->name);
+    snprintf(name, sizeof name, "%s", id);
+    if (format != formats)
+        snprintf(name, sizeof name, "%s.%s", id, format->name);
     snprintf(tag, sizeof tag, "\"%s\"", name); /* with its quotes no other's beginning */
     call_header(call, "ETag", "%s", tag);
     call_header(call, "Cache-Control", "private, max-age=86400");

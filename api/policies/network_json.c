@@ -9,6 +9,7 @@
 
 #include "api/call/call.h"
 #include "api/call/fields.h"
+#include "memory/memory.h"
 
 static const char *const activation_names[] = {[MLP_RELU] = "relu", [MLP_TANH] = "tanh", NULL};
 static const char *const output_names[] = {
@@ -140,8 +141,8 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
     }
     if (!rows_fit(call, &shape, layers, pointer))
         return NULL;
-    struct policy *policy = policy_new(&shape, (enum policy_output)output);
-    if (policy && !network_read_parameters(call, layers, pointer, policy)) {
+    struct policy *policy = memory_must(policy_new(&shape, (enum policy_output)output));
+    if (!network_read_parameters(call, layers, pointer, policy)) {
         policy_free(policy);
         return NULL;
     }
@@ -157,9 +158,9 @@ static char *network_write_numbers(char *to, const float *numbers, uint32_t coun
     *to++ = '[';
     for (uint32_t i = 0; i < count; i++) {
         /* Nine digits bring every float32 back. */
-        to += snprintf(to, NUMBER_ROOM + 1, "%s%.9g", i > 0 ? "," : "", (double)numbers[i]);
+        to += snprintf(to, NUMBER_ROOM + 1, "%.9g,", (double)numbers[i]);
     }
-    *to++ = ']';
+    to[-1] = ']'; /* in place of the last comma: there is always a number */
     return to;
 }
 
@@ -168,7 +169,9 @@ static char *write_layer(char *to, const struct policy *policy, uint32_t layer)
     const struct mlp_shape *shape = &policy->shape;
     uint32_t inputs = mlp_layer_input(shape, layer);
     const float *weight = policy->parameters + mlp_weight_offset(shape, layer);
-    to += sprintf(to, "%s{\"weight\":[", layer > 0 ? "," : "");
+    if (layer > 0)
+        *to++ = ',';
+    to += sprintf(to, "{\"weight\":[");
     for (uint32_t row = 0; row < shape->width[layer]; row++) {
         if (row > 0)
             *to++ = ',';

@@ -89,11 +89,15 @@ static void onnx_tensor(struct writer *w, const struct part *part)
 {
     const struct mlp_shape *shape = &part->policy->shape;
     uint32_t in = mlp_layer_input(shape, part->layer), out = shape->width[part->layer];
-    size_t at =
-        part->bias ? mlp_bias_offset(shape, part->layer) : mlp_weight_offset(shape, part->layer);
-    size_t count = part->bias ? out : (size_t)in * out;
+    size_t at = mlp_weight_offset(shape, part->layer), count = (size_t)in * out;
+    const char *kind = "weight";
+    if (part->bias) {
+        at = mlp_bias_offset(shape, part->layer);
+        count = out;
+        kind = "bias";
+    }
     char name[32];
-    snprintf(name, sizeof name, "layers.%u.%s", part->layer, part->bias ? "bias" : "weight");
+    snprintf(name, sizeof name, "layers.%u.%s", part->layer, kind);
     onnx_put_integer(w, 1, out); /* dims */
     if (!part->bias)
         onnx_put_integer(w, 1, in);
@@ -114,16 +118,19 @@ static void onnx_trans_b(struct writer *w, const struct part *part)
 
 static void onnx_layer_node(struct writer *w, const struct part *part)
 {
-    char from[32], to[32], weight[32], bias[32], name[32];
-    snprintf(from, sizeof from, "hidden.%u", part->layer - 1);
+    char from[32] = "state", to[32], weight[32], bias[32], name[32];
+    if (part->layer > 0)
+        snprintf(from, sizeof from, "hidden.%u", part->layer - 1);
     snprintf(to, sizeof to, "sum.%u", part->layer);
+    if (part->last)
+        snprintf(to, sizeof to, "%s", onnx_output_name(part->policy));
     snprintf(weight, sizeof weight, "layers.%u.weight", part->layer);
     snprintf(bias, sizeof bias, "layers.%u.bias", part->layer);
     snprintf(name, sizeof name, "layers.%u", part->layer);
-    onnx_put_text(w, 1, part->layer == 0 ? "state" : from); /* inputs */
+    onnx_put_text(w, 1, from); /* inputs */
     onnx_put_text(w, 1, weight);
     onnx_put_text(w, 1, bias);
-    onnx_put_text(w, 2, part->last ? onnx_output_name(part->policy) : to); /* output */
+    onnx_put_text(w, 2, to); /* output */
     onnx_put_text(w, 3, name);
     onnx_put_text(w, 4, "Gemm");
     onnx_put_message(w, 5, onnx_trans_b, part);
@@ -131,6 +138,7 @@ static void onnx_layer_node(struct writer *w, const struct part *part)
 
 static void onnx_activation_node(struct writer *w, const struct part *part)
 {
+    static const char *const operators[] = {[MLP_RELU] = "Relu", [MLP_TANH] = "Tanh"};
     char from[32], to[32], name[32];
     snprintf(from, sizeof from, "sum.%u", part->layer);
     snprintf(to, sizeof to, "hidden.%u", part->layer);
@@ -138,7 +146,7 @@ static void onnx_activation_node(struct writer *w, const struct part *part)
     onnx_put_text(w, 1, from);
     onnx_put_text(w, 2, to);
     onnx_put_text(w, 3, name);
-    onnx_put_text(w, 4, part->policy->shape.activation == MLP_TANH ? "Tanh" : "Relu");
+    onnx_put_text(w, 4, operators[part->policy->shape.activation]);
 }
 
 /* ---- values: name, and a tensor of floats of shape [n, width] */

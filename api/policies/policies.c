@@ -77,24 +77,24 @@ static enum problem policy_open(struct call *call, struct policy_row *row, struc
     enum db_status status = policy_load(call->db, row->id, out);
     if (status != DB_OK)
         return call_db(call, status);
-    assert(*out);
-    if (call_defer(call, free_policy, *out))
-        return PROBLEM_NONE;
-    return PROBLEM_INTERNAL_ERROR;
+    call_defer(call, free_policy, *out);
+    return PROBLEM_NONE;
 }
 
 /* ---- importing */
 
 static json_t *policy_json(const struct policy_row *row)
 {
-    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "id", row->id,
-                     "name", row->name, "environment", json_text_or_null(row->environment),
-                     "state_dim", (json_int_t)row->state_dim, "action_count",
-                     (json_int_t)row->action_count, "mechanism", json_text_or_null(row->mechanism),
-                     "released", (int)row->released, "dataset", json_text_or_null(row->dataset),
-                     "job", json_text_or_null(row->job), "certificate",
-                     json_text_or_null(row->certificate), "created_at", json_time(row->created_ms),
-                     "shards", row->shards > 0 ? json_integer(row->shards) : json_null());
+    json_t *json = json_pack(
+        "{s:s, s:s, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:n}", "id", row->id, "name",
+        row->name, "environment", json_text_or_null(row->environment), "state_dim",
+        (json_int_t)row->state_dim, "action_count", (json_int_t)row->action_count, "mechanism",
+        json_text_or_null(row->mechanism), "released", (int)row->released, "dataset",
+        json_text_or_null(row->dataset), "job", json_text_or_null(row->job), "certificate",
+        json_text_or_null(row->certificate), "created_at", json_time(row->created_ms), "shards");
+    if (row->shards > 0)
+        json_object_set_new(json, "shards", json_integer(row->shards));
+    return json;
 }
 
 static enum problem store_import(struct call *call, const struct policy_row *row,
@@ -184,18 +184,17 @@ enum problem api_policies_weights(struct call *call)
 static bool add_answer(const struct policy *policy, const float *state, json_t *actions,
                        json_t *values)
 {
-    assert(policy);
     float outputs[MLP_MAX_WIDTH];
     uint32_t count = policy_action_count(policy);
     int action = policy_decide(policy, state, outputs);
     if (action < 0)
         return false;
-    if (json_array_append_new(actions, json_integer(action)) != 0)
-        return false;
+    json_array_append_new(actions, json_integer(action));
     json_t *row = json_array();
     for (uint32_t a = 0; a < count; a++)
-        json_list_add(&row, json_number((double)outputs[a]));
-    return json_array_append_new(values, row) == 0;
+        json_array_append_new(row, json_number((double)outputs[a]));
+    json_array_append_new(values, row);
+    return true;
 }
 
 enum problem api_policies_actions(struct call *call)

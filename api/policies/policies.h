@@ -7,12 +7,23 @@
 #include "api/call/call.h"
 #include "storage/policies.h"
 
-enum problem api_policies_import(struct call *call);      /* POST /v1/policies */
-enum problem api_policies_list(struct call *call);        /* GET /v1/policies */
-enum problem api_policies_get(struct call *call);         /* GET /v1/policies/{id} */
-enum problem api_policies_weights(struct call *call);     /* GET /v1/policies/{id}/weights */
-enum problem api_policies_actions(struct call *call);     /* POST /v1/policies/{id}/actions */
-enum problem api_policies_certificate(struct call *call); /* GET /v1/policies/{id}/certificate */
+/* POST /v1/policies */
+enum problem api_policies_import(struct call *call);
+
+/* GET /v1/policies */
+enum problem api_policies_list(struct call *call);
+
+/* GET /v1/policies/{id} */
+enum problem api_policies_get(struct call *call);
+
+/* GET /v1/policies/{id}/weights */
+enum problem api_policies_weights(struct call *call);
+
+/* POST /v1/policies/{id}/actions */
+enum problem api_policies_actions(struct call *call);
+
+/* GET /v1/policies/{id}/certificate */
+enum problem api_policies_certificate(struct call *call);
 
 /* The policy ID when the caller owns it; PROBLEM_NOT_FOUND otherwise. */
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/certificates.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/call/pass.h"
@@ -29,9 +30,9 @@ enum db_status q_release_store(const struct app *app, struct db *db, struct q_re
     size_t size = 0, sealed_size = 0;
     json_t *json = q_terms_json(q_release_terms(release));
     enum db_status status = DB_FAILED;
-    row->terms = !json ? NULL : json_text_write(json, false, &size);
+    row->terms = json_text_write(json, false, &size);
     json_decref(json);
-    if (!row->terms || !q_release_to_bytes(release, &secret, &size))
+    if (!q_release_to_bytes(release, &secret, &size))
         goto cleanup;
     if (sealed_close(app, row->id, secret, size, &sealed, &sealed_size))
         status = q_releases_insert(db, row, sealed, sealed_size, certificate_text);
@@ -47,13 +48,15 @@ cleanup:
 
 static json_t *release_json(const struct q_release_row *row)
 {
+    const char *state = "open";
+    if (row->ended_ms != 0)
+        state = "ended";
     json_t *terms = json_load_stored(row->terms);
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "id", row->id, "name", row->name,
-                  "state", row->ended_ms == 0 ? "open" : "ended", "environment",
-                  json_text_or_null(row->environment), "dataset", json_text_or_null(row->dataset),
-                  "job", row->job, "certificate", row->certificate, "created_at",
-                  json_time(row->created_ms), "ended_at", json_time(row->ended_ms));
+                  "state", state, "environment", json_text_or_null(row->environment), "dataset",
+                  json_text_or_null(row->dataset), "job", row->job, "certificate", row->certificate,
+                  "created_at", json_time(row->created_ms), "ended_at", json_time(row->ended_ms));
     json_members_add(&json, terms);
     json_decref(terms);
     return json;
@@ -102,16 +105,13 @@ enum problem q_release_of_owner(struct call *call, const char *id)
 static enum problem release_of_call(struct call *call, struct q_release_row **out)
 {
     struct q_release_row *row = arena_array(&call->arena, 1, sizeof *row);
-    if (!row)
-        return PROBLEM_INTERNAL_ERROR;
     enum db_status status = q_releases_find(call->db, call_parameter(call, "id"), row);
     if (status != DB_OK) {
         if (status == DB_NONE)
             return release_unknown(call);
         return call_db(call, status);
     }
-    if (!call_defer(call, free_row, row))
-        return PROBLEM_INTERNAL_ERROR;
+    call_defer(call, free_row, row);
     bool owner = strcmp(row->owner, call->caller.id) == 0;
     if (!owner && (call_is(call, ROLE_STEWARD) || row->ended_ms != 0))
         return release_unknown(call);
@@ -146,9 +146,7 @@ enum problem api_q_releases_certificate(struct call *call)
             return release_unknown(call);
         return call_db(call, status);
     }
-    call_header(call, "ETag", "\"%s\"", id);
-    call_header(call, "Cache-Control", "private, max-age=86400");
-    return call_reply_bytes(call, 200, "application/json", text, strlen(text));
+    return certificate_reply(call, id, text);
 }
 
 enum problem api_q_releases_end(struct call *call)
@@ -212,8 +210,6 @@ static enum problem question_borrow(struct question *q)
         return PROBLEM_NONE;
     }
     struct loan *loan = arena_array(&call->arena, 1, sizeof *loan);
-    if (!loan)
-        return PROBLEM_INTERNAL_ERROR;
     if (call_is(call, ROLE_STEWARD)) { /* students may ask all: only stewards need a look */
         enum problem problem = release_of_call(call, &row);
         if (problem != PROBLEM_NONE)
@@ -297,58 +293,54 @@ enum problem api_q_releases_weights(struct call *call)
 static json_t *values_json(const double *values, uint32_t count)
 {
     json_t *list = json_array();
-    for (uint32_t a = 0; list && a < count; a++) {
-        if (json_array_append_new(list, json_number(values[a])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
+    for (uint32_t a = 0; a < count; a++)
+        json_array_append_new(list, json_number(values[a]));
     return list;
+}
+
+/* The action whose value is largest, the first of several. */
+static uint32_t best_action(const double *values, uint32_t count)
+{
+    uint32_t action = 0;
+    for (uint32_t a = 1; a < count; a++)
+        if (values[a] > values[action])
+            action = a;
+    return action;
+}
+
+/* Answers with the values of all states, and the best actions when ACTIONS. */
+static enum problem answer_states(struct call *call, bool actions)
+{
+    struct question q = {.call = call};
+    enum problem problem = question_read(&q);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    json_t *best = json_array(), *all = json_array();
+    for (size_t i = 0; i < q.count; i++) {
+        double values[ENV_MAX_ACTIONS];
+        uint32_t count = q.terms->action_count;
+        if (!question_answer(&q, i, values))
+            continue;
+        json_array_append_new(best, json_integer(best_action(values, count)));
+        json_array_append_new(all, values_json(values, count));
+    }
+    json_t *reply = json_object();
+    if (actions)
+        json_object_set(reply, "actions", best);
+    json_decref(best);
+    json_object_set_new(reply, "values", all);
+    if (call_error_count(call) == 0)
+        return call_reply_json(call, 200, reply);
+    json_decref(reply);
+    return PROBLEM_VALIDATION;
 }
 
 enum problem api_q_releases_query(struct call *call)
 {
-    struct question q = {.call = call};
-    enum problem problem = question_read(&q);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    json_t *all = call_own(call, json_array());
-    for (size_t i = 0; i < q.count; i++) {
-        double values[ENV_MAX_ACTIONS];
-        if (question_answer(&q, i, values) &&
-            json_array_append_new(all, values_json(values, q.terms->action_count)) != 0)
-            return PROBLEM_INTERNAL_ERROR;
-    }
-    if (call_error_count(call) > 0)
-        return PROBLEM_VALIDATION;
-    return call_reply_json(call, 200, json_pack("{s:O}", "values", all));
-}
-
-static json_int_t best_action(const double *values, uint32_t count)
-{
-    uint32_t action = 0;
-    for (uint32_t a = 1; a < count; a++)
-        action = values[a] > values[action] ? a : action;
-    return action;
+    return answer_states(call, false);
 }
 
 enum problem api_q_releases_actions(struct call *call)
 {
-    struct question q = {.call = call};
-    enum problem problem = question_read(&q);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    json_t *actions = call_own(call, json_array()), *all = call_own(call, json_array());
-    for (size_t i = 0; i < q.count; i++) {
-        double values[ENV_MAX_ACTIONS];
-        if (!question_answer(&q, i, values))
-            continue;
-        if (json_array_append_new(actions,
-                                  json_integer(best_action(values, q.terms->action_count))) ||
-            json_array_append_new(all, values_json(values, q.terms->action_count)))
-            return PROBLEM_INTERNAL_ERROR;
-    }
-    if (call_error_count(call) > 0)
-        return PROBLEM_VALIDATION;
-    return call_reply_json(call, 200, json_pack("{s:O, s:O}", "actions", actions, "values", all));
+    return answer_states(call, true);
 }

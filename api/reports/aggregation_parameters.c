@@ -9,6 +9,7 @@
 #include "api/call/accept.h"
 #include "api/json/json_text.h"
 #include "api/reports/aggregations.h"
+#include "memory/memory.h"
 
 void aggregation_report_seed(const char *aggregation, const char *client, int64_t number,
                              unsigned char out[LOCAL_SEED_SIZE])
@@ -26,27 +27,23 @@ float *aggregation_load_parameters(struct call *call, const struct aggregation *
     size_t size = 0, count = actor_critic_count(&a->net);
     *out_status = aggregations_parameters(call->db, a->row.id, &bytes, &size);
     float *out = NULL;
-    if (*out_status == DB_OK && size == count * sizeof *out) {
-        out = arena_array(&call->arena, count, sizeof *out);
-        if (out)
-            memcpy(out, bytes, size);
-    } else if (*out_status == DB_OK || *out_status == DB_NONE) {
+    if (*out_status == DB_NONE || (*out_status == DB_OK && size != count * sizeof *out))
         *out_status = DB_FAILED;
-    }
+    if (*out_status == DB_OK)
+        out = memcpy(arena_array(&call->arena, count, sizeof *out), bytes, size);
     free(bytes);
     return out;
 }
 
 /* For an agent: how many reports it may still send, and the seed of the next. */
-static bool add_standing(struct call *call, const struct aggregation *a, int64_t sent, json_t *json)
+static void add_standing(struct call *call, const struct aggregation *a, int64_t sent, json_t *json)
 {
     unsigned char seed[LOCAL_SEED_SIZE];
     char hex[2 * LOCAL_SEED_SIZE + 1];
     aggregation_report_seed(a->row.id, call->caller.id, sent + 1, seed);
     sodium_bin2hex(hex, sizeof hex, seed, sizeof seed);
-    return json_object_set_new(json, "reports_left",
-                               json_integer(a->row.submissions_per_agent - sent)) == 0 &&
-           json_object_set_new(json, "report_seed", json_string(hex)) == 0;
+    json_object_set_new(json, "reports_left", json_integer(a->row.submissions_per_agent - sent));
+    json_object_set_new(json, "report_seed", json_string(hex));
 }
 
 static json_t *aggregation_parameters_json(struct call *call, const struct aggregation *a,
@@ -56,18 +53,14 @@ static json_t *aggregation_parameters_json(struct call *call, const struct aggre
                                                        a->row.exploration_decay};
     json_t *list = json_array();
     size_t count = actor_critic_count(&a->net);
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < count; i++)
-        good = json_array_append_new(list, json_real((double)parameters[i])) == 0;
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_real((double)parameters[i]));
     json_t *json =
         json_pack("{s:I, s:s, s:o, s:o}", "version", (json_int_t)a->row.version, "state",
-                  a->row.open ? "open" : "closed", "parameters", list, "exploration",
+                  aggregation_state(a), "parameters", list, "exploration",
                   json_number(collection_explore(&exploration, (uint64_t)a->row.reports)));
-    good = good && json && (!call_is(call, ROLE_AGENT) || add_standing(call, a, sent, json));
-    if (!good) {
-        json_decref(json);
-        return NULL;
-    }
+    if (call_is(call, ROLE_AGENT))
+        add_standing(call, a, sent, json);
     return json;
 }
 
@@ -88,18 +81,16 @@ enum problem api_aggregations_parameters(struct call *call)
     int64_t sent = 0;
     if (call_is(call, ROLE_AGENT))
         status = aggregations_agent(call->db, a.row.id, call->caller.id, &sent);
-    float *parameters = status == DB_OK ? aggregation_load_parameters(call, &a, &status) : NULL;
+    float *parameters = NULL;
+    if (status == DB_OK)
+        parameters = aggregation_load_parameters(call, &a, &status);
     if (status != DB_OK)
         return call_db(call, status);
-    if (!parameters)
-        return PROBLEM_INTERNAL_ERROR;
     call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
     if (!bytes)
         return call_reply_json(call, 200, aggregation_parameters_json(call, &a, parameters, sent));
     /* float32, little-endian: as they lie in memory, which is all that is built for. */
     size_t size = actor_critic_count(&a.net) * sizeof *parameters;
-    char *copy = malloc(size);
-    if (copy)
-        memcpy(copy, parameters, size);
+    char *copy = memory_copy(parameters, size);
     return call_reply_bytes(call, 200, "application/octet-stream", copy, size);
 }

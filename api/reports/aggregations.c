@@ -50,6 +50,15 @@ bool aggregation_scheme_read(const struct aggregation_row *row,
 
 /* ---- as JSON */
 
+static const char *const STALE[] = {"accept", "refuse", NULL};
+
+const char *aggregation_state(const struct aggregation *a)
+{
+    if (a->row.open)
+        return "open";
+    return "closed";
+}
+
 static json_t *mechanism_json(const struct aggregation *a)
 {
     const struct local_scheme *scheme = &a->scheme;
@@ -59,7 +68,7 @@ static json_t *mechanism_json(const struct aggregation *a)
                   json_number(ledger_units_value(a->row.price_units)), "report_length",
                   (json_int_t)scheme->report_length, "unbiased", (int)scheme->unbiased);
     if (scheme->mechanism == &local_projected_sign)
-        json_member_add(&json, "projection_clip", json_number(a->row.projection_clip));
+        json_object_set_new(json, "projection_clip", json_number(a->row.projection_clip));
     return json;
 }
 
@@ -68,7 +77,7 @@ static json_t *aggregation_json(const struct aggregation *a)
     const struct aggregation_row *row = &a->row;
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:s, s:o, s:I}", "id", row->id,
-                  "name", row->name, "state", row->open ? "open" : "closed", "environment",
+                  "name", row->name, "state", aggregation_state(a), "environment",
                   json_text_or_null(row->environment), "state_dim", (json_int_t)row->state_dim,
                   "action_count", (json_int_t)row->action_count, "hidden", (json_int_t)row->hidden,
                   "dimension", (json_int_t)actor_critic_count(&a->net), "epsilon",
@@ -80,15 +89,10 @@ static json_t *aggregation_json(const struct aggregation *a)
         json_number(row->discount), "value_weight", json_number(row->value_weight),
         "entropy_weight", json_number(row->entropy_weight), "exploration",
         json_number(row->exploration), "exploration_decay", json_number(row->exploration_decay),
-        "stale", row->refuses_stale ? "refuse" : "accept", "version", (json_int_t)row->version,
-        "reports", (json_int_t)row->reports, "waiting", (json_int_t)(row->reports - row->applied),
+        "stale", STALE[row->refuses_stale], "version", (json_int_t)row->version, "reports",
+        (json_int_t)row->reports, "waiting", (json_int_t)(row->reports - row->applied),
         "created_at", json_time(row->created_ms));
-    bool good = json && rest && json_object_update(json, rest) == 0;
-    json_decref(rest);
-    if (!good) {
-        json_decref(json);
-        return NULL;
-    }
+    json_object_update_new(json, rest);
     return json;
 }
 
@@ -118,7 +122,7 @@ enum problem aggregation_of_call(struct call *call, struct aggregation *out)
 
 /* ---- creating */
 
-struct wish {
+struct aggregation_wish {
     const char *name, *environment, *mechanism;
     int64_t state_dim, action_count, hidden, submissions, buffer, seed;
     double epsilon, clip, projection_clip, learning_rate;
@@ -127,23 +131,21 @@ struct wish {
     struct aggregation made;
 };
 
-static const char *const STALE[] = {"accept", "refuse", NULL};
-
-static bool read_fields(struct call *call, struct wish *wish)
+static bool read_fields(struct call *call, struct aggregation_wish *wish)
 {
-    *wish = (struct wish){.name = "",
-                          .mechanism = "privunit",
-                          .hidden = 16,
-                          .submissions = 1,
-                          .buffer = 100,
-                          .seed = -1,
-                          .clip = 1,
-                          .learning_rate = 0.5,
-                          .discount = 0.99,
-                          .value_weight = 0.5,
-                          .entropy_weight = 0.01,
-                          .exploration = EXPLORATION_MANY,
-                          .exploration_decay = 1.0 / 1800};
+    *wish = (struct aggregation_wish){.name = "",
+                                      .mechanism = "privunit",
+                                      .hidden = 16,
+                                      .submissions = 1,
+                                      .buffer = 100,
+                                      .seed = -1,
+                                      .clip = 1,
+                                      .learning_rate = 0.5,
+                                      .discount = 0.99,
+                                      .value_weight = 0.5,
+                                      .entropy_weight = 0.01,
+                                      .exploration = EXPLORATION_MANY,
+                                      .exploration_decay = 1.0 / 1800};
     const struct field fields[] = {
         field_optional(field_text("name", &wish->name, 0, 200)),
         field_optional(field_text("environment", &wish->environment, 1, 31)),
@@ -170,7 +172,7 @@ static bool read_fields(struct call *call, struct wish *wish)
     return fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
 }
 
-static void aggregation_check_dimensions(struct call *call, struct wish *wish)
+static void aggregation_check_dimensions(struct call *call, struct aggregation_wish *wish)
 {
     if (!wish->environment) {
         if (wish->state_dim == 0)
@@ -193,7 +195,7 @@ static void aggregation_check_dimensions(struct call *call, struct wish *wish)
 }
 
 /* Shares epsilon among an agent's reports and prepares their scheme. */
-static void aggregation_make_scheme(struct call *call, struct wish *wish)
+static void aggregation_make_scheme(struct call *call, struct aggregation_wish *wish)
 {
     struct aggregation *a = &wish->made;
     size_t dimension = actor_critic_count(&a->net);
@@ -228,9 +230,7 @@ static void aggregation_make_scheme(struct call *call, struct wish *wish)
 
 enum problem api_aggregations_prepare(struct call *call)
 {
-    struct wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (!wish)
-        return PROBLEM_INTERNAL_ERROR;
+    struct aggregation_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
     call->plan = wish;
     if (read_fields(call, wish))
         aggregation_check_dimensions(call, wish);
@@ -244,14 +244,14 @@ enum problem api_aggregations_prepare(struct call *call)
     return PROBLEM_NONE;
 }
 
-static void fill_row(struct call *call, struct wish *wish)
+static void fill_row(struct call *call, struct aggregation_wish *wish)
 {
     struct aggregation_row *row = &wish->made.row;
     id_new("agg_", row->id);
     memcpy(row->owner, call->caller.id, ID_SIZE);
     snprintf(row->name, sizeof row->name, "%s", wish->name);
-    snprintf(row->environment, sizeof row->environment, "%s",
-             !wish->environment ? "" : wish->environment);
+    if (wish->environment)
+        snprintf(row->environment, sizeof row->environment, "%s", wish->environment);
     snprintf(row->mechanism, sizeof row->mechanism, "%s", wish->made.scheme.mechanism->name);
     row->state_dim = (uint32_t)wish->state_dim;
     row->action_count = (uint32_t)wish->action_count;
@@ -276,12 +276,10 @@ static void fill_row(struct call *call, struct wish *wish)
 
 enum problem api_aggregations_create(struct call *call)
 {
-    struct wish *wish = call->plan;
+    struct aggregation_wish *wish = call->plan;
     struct aggregation *a = &wish->made;
     size_t count = actor_critic_count(&a->net);
     float *parameters = arena_array(&call->arena, count, sizeof *parameters);
-    if (!parameters)
-        return PROBLEM_INTERNAL_ERROR;
     uint64_t seed = (uint64_t)wish->seed;
     if (wish->seed < 0)
         randombytes_buf(&seed, sizeof seed);

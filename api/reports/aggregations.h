@@ -10,15 +10,25 @@
 #include "api/call/call.h"
 #include "storage/aggregations.h"
 
-enum problem api_aggregations_prepare(struct call *call); /* finds the mechanism's constants */
-enum problem api_aggregations_create(struct call *call);  /* POST /v1/aggregations */
-enum problem api_aggregations_list(struct call *call);    /* GET /v1/aggregations */
-enum problem api_aggregations_get(struct call *call);     /* GET /v1/aggregations/{id} */
-enum problem api_aggregations_close(struct call *call);   /* POST /v1/aggregations/{id}:close */
+/* POST /v1/aggregations, outside of the transaction: finds the mechanism's constants. */
+enum problem api_aggregations_prepare(struct call *call);
 
-/* aggregation_parameters.c: GET /v1/aggregations/{id}/parameters */
+/* POST /v1/aggregations: stores it. */
+enum problem api_aggregations_create(struct call *call);
+
+/* GET /v1/aggregations */
+enum problem api_aggregations_list(struct call *call);
+
+/* GET /v1/aggregations/{id} */
+enum problem api_aggregations_get(struct call *call);
+
+/* POST /v1/aggregations/{id}:close */
+enum problem api_aggregations_close(struct call *call);
+
+/* GET /v1/aggregations/{id}/parameters (aggregation_parameters.c) */
 enum problem api_aggregations_parameters(struct call *call);
-/* submissions.c: POST /v1/aggregations/{id}/submissions */
+
+/* POST /v1/aggregations/{id}/submissions (submissions.c) */
 enum problem api_aggregations_submit(struct call *call);
 
 /* An aggregation with what its reports are made and read by. */
@@ -31,7 +41,10 @@ struct aggregation {
 /* The aggregation that {id} names when the caller may know of it: its steward, and every agent. */
 enum problem aggregation_of_call(struct call *call, struct aggregation *out);
 
-/* The present parameters in the arena; NULL: memory, or *out_status says. */
+/* "open" or "closed". */
+const char *aggregation_state(const struct aggregation *a);
+
+/* The present parameters in the arena. NULL: *out_status is the failure. */
 float *aggregation_load_parameters(struct call *call, const struct aggregation *a,
                                    enum db_status *out_status);
 
@@ -42,9 +55,11 @@ void aggregation_report_seed(const char *aggregation, const char *client, int64_
 /* What is stored of a scheme beside the row, so that its constants, which take a search, are found
  * once. */
 #define AGGREGATION_SCHEME_NUMBERS (3 + LOCAL_CONSTANTS)
+
 /* OUT: the constants of SCHEME and what they are read by, for aggregation_scheme_read. */
 void aggregation_scheme_write(const struct local_scheme *scheme,
                               double out[AGGREGATION_SCHEME_NUMBERS]);
+
 /* False: the row and the numbers do not make a scheme. */
 bool aggregation_scheme_read(const struct aggregation_row *row,
                              const double numbers[AGGREGATION_SCHEME_NUMBERS],

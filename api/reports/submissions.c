@@ -59,8 +59,6 @@ static void report_read_bytes(struct submission *s, const char *text)
 {
     size_t room = local_report_room(&s->a.scheme), size = 0;
     unsigned char *bytes = arena_alloc(&s->call->arena, room);
-    if (!bytes)
-        return;
     bool good = sodium_base642bin(bytes, room, text, strlen(text), NULL, &size, NULL, BASE64) == 0;
     if (!good || local_report_unpack(&s->a.scheme, bytes, size, s->values) != LOCAL_OK) {
         call_invalid(s->call, "/report/bytes", "is not the base64 of a report of %zu integers",
@@ -77,7 +75,7 @@ static bool is_possible(struct submission *s)
     return scheme->mechanism->decode(scheme, seed, s->values, s->estimate) == LOCAL_OK;
 }
 
-/* False with faults in the call, or without when memory was short. */
+/* False: the faults are in the call. */
 static bool report_read(struct submission *s)
 {
     struct call *call = s->call;
@@ -91,10 +89,9 @@ static bool report_read(struct submission *s)
     s->values = arena_array(&call->arena, s->a.scheme.report_length, sizeof *s->values);
     s->estimate = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof(double));
     s->bytes = arena_alloc(&call->arena, room);
-    if (!s->values || !s->estimate || !s->bytes ||
-        !fields_read(call, s->report, "/report", fields, 2))
+    if (!fields_read(call, s->report, "/report", fields, 2))
         return false;
-    if ((!values) == (text == NULL)) {
+    if (!values == !text) {
         call_invalid(call, "/report", "must have either values or bytes");
         return false;
     }
@@ -149,7 +146,7 @@ static enum problem submission_check(struct submission *s)
     }
     enum problem problem = check_version(s);
     if (problem == PROBLEM_NONE && !report_read(s))
-        problem = call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_INTERNAL_ERROR;
+        return PROBLEM_VALIDATION;
     return problem;
 }
 
@@ -236,20 +233,14 @@ static enum db_status aggregation_update(struct submission *s)
     struct call *call = s->call;
     struct gathering g = {.a = &s->a, .estimate = s->estimate, .values = s->values, .good = true};
     g.sum = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof *g.sum);
-    if (!g.sum)
-        return DB_FAILED;
     enum db_status status = aggregations_waiting(call->db, s->a.row.id, report_gather, &g);
-    if (status != DB_OK || !g.good || g.reports == 0) {
-        if (status != DB_OK)
-            return status;
-        return DB_FAILED;
-    }
-    float *parameters = aggregation_load_parameters(call, &s->a, &status);
-    if (!parameters) {
-        if (status != DB_OK)
-            return status;
-        return DB_FAILED;
-    }
+    if (status == DB_OK && (!g.good || g.reports == 0))
+        status = DB_FAILED;
+    float *parameters = NULL;
+    if (status == DB_OK)
+        parameters = aggregation_load_parameters(call, &s->a, &status);
+    if (status != DB_OK)
+        return status;
     collection_update(&s->a.net, parameters, g.sum, g.reports, s->a.row.learning_rate);
     return aggregations_update(call->db, &s->a.row, parameters,
                                actor_critic_count(&s->a.net) * sizeof *parameters);
@@ -258,8 +249,6 @@ static enum db_status aggregation_update(struct submission *s)
 enum problem api_aggregations_submit(struct call *call)
 {
     struct submission *s = arena_array(&call->arena, 1, sizeof *s);
-    if (!s)
-        return PROBLEM_INTERNAL_ERROR;
     s->call = call;
     struct ledger_account account;
     enum problem problem = aggregation_of_call(call, &s->a);
@@ -272,8 +261,9 @@ enum problem api_aggregations_submit(struct call *call)
     if (status == DB_OK && s->a.row.reports - s->a.row.applied >= s->a.row.buffer)
         status = aggregation_update(s);
     if (status != DB_OK) {
-        /* DB_NONE: its reports were counted a moment ago in this very transaction. */
-        return call_db(call, status == DB_NONE ? DB_RETRY : status);
+        if (status == DB_NONE) /* its reports were counted a moment ago in this very transaction */
+            status = DB_RETRY;
+        return call_db(call, status);
     }
     return call_reply_json(
         call, 202,

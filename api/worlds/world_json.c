@@ -31,7 +31,6 @@ static const char *const texts[] = {
     [WORLD_SLOW] = "took longer for the whole than the server allows",
     [WORLD_TOO_MANY] = "was asked for more instances at once than there may be",
     [WORLD_STOPPED] = "was stopped",
-    [WORLD_NO_MEMORY] = "could not be asked: the server was short of memory",
 };
 _Static_assert(sizeof texts / sizeof texts[0] == WORLD_FAULTS, "each fault has its sentence");
 
@@ -79,7 +78,7 @@ size_t world_json_ask_reset(const struct world_facts *facts, uint32_t instance, 
     for (uint32_t i = 0; i < facts->parameter_count; i++) {
         char number[32]; /* names are plain: no escapes */
         json_text_number(parameters[i], number);
-        at += (size_t)snprintf(out + at, WORLD_QUESTION_MAX - at, "%s\"%s\":%s", i > 0 ? "," : "",
+        at += (size_t)snprintf(out + at, WORLD_QUESTION_MAX - at, "%.*s\"%s\":%s", i > 0, ",",
                                facts->parameters[i].name, number);
     }
     at += (size_t)snprintf(out + at, WORLD_QUESTION_MAX - at, "}}}\n");
@@ -106,20 +105,19 @@ static enum world_fault answer_parse(const char *line, size_t size, json_t **out
         break;
     case PROBLEM_VALIDATION: /* 1e999, or U+0000 in a text */
         return WORLD_BAD_NUMBER;
-    case PROBLEM_INTERNAL_ERROR:
-        return WORLD_NO_MEMORY;
     default:
         return WORLD_NOT_JSON;
     }
-    enum world_fault status = !json_is_object(value)                            ? WORLD_NOT_JSON
-                              : json_is_string(json_object_get(value, "error")) ? WORLD_REPORTED
-                                                                                : WORLD_OK;
-    if (status != WORLD_OK) {
+    enum world_fault fault_found = WORLD_OK;
+    if (!json_is_object(value))
+        fault_found = WORLD_NOT_JSON;
+    else if (json_is_string(json_object_get(value, "error")))
+        fault_found = WORLD_REPORTED;
+    if (fault_found == WORLD_OK)
+        *out = value;
+    else
         json_decref(value);
-        return status;
-    }
-    *out = value;
-    return WORLD_OK;
+    return fault_found;
 }
 
 static bool answer_number(const json_t *json, double *out)
@@ -152,8 +150,10 @@ enum world_fault world_json_observation(const char *line, size_t size, unsigned 
     json_t *answer = NULL;
     enum world_fault status = answer_parse(line, size, &answer);
     if (status == WORLD_OK) {
-        status = json_object_size(answer) == 1 ? read_observation(answer, state_dim, observation)
-                                               : WORLD_BAD_MEMBERS;
+        if (json_object_size(answer) == 1)
+            status = read_observation(answer, state_dim, observation);
+        else
+            status = WORLD_BAD_MEMBERS;
         json_decref(answer);
     }
     return status;
@@ -217,7 +217,9 @@ static bool description_count(struct reading *reading, const char *name, unsigne
 static bool description_text(struct reading *reading, const char *name, char *out, size_t size)
 {
     const json_t *json = json_object_get(reading->answer, name);
-    const char *text = !json ? "" : json_string_value(json);
+    const char *text = "";
+    if (json)
+        text = json_string_value(json);
     reading->known += json != NULL;
     if (!text || strlen(text) >= size) {
         char must[64];
@@ -313,7 +315,8 @@ enum world_fault world_json_description(const char *line, size_t size, struct wo
     if (status != WORLD_OK)
         return status;
     struct reading reading = {.answer = answer, .detail = detail};
-    status = read_description(&reading, out) ? WORLD_OK : WORLD_BAD_MEMBERS;
+    if (!read_description(&reading, out))
+        status = WORLD_BAD_MEMBERS;
     json_decref(answer);
     return status;
 }

@@ -33,7 +33,6 @@ enum world_fault {
     WORLD_TOO_MANY,
     /* not the program's */
     WORLD_STOPPED,
-    WORLD_NO_MEMORY,
     WORLD_FAULTS
 };
 
@@ -56,12 +55,14 @@ bool world_facts_equal(const struct world_facts *a, const struct world_facts *b)
 
 /* ---- questions; each gives its bytes in OUT, newline included */
 
+/* The question what world it is. */
 size_t world_json_ask_description(char out[WORLD_QUESTION_MAX]);
 
 /* PARAMETERS as in env_defaults, by the names of FACTS; SEED below 2^53. */
 size_t world_json_ask_reset(const struct world_facts *facts, uint32_t instance, uint64_t seed,
                             const double *parameters, char out[WORLD_QUESTION_MAX]);
 
+/* The question for one step of INSTANCE. */
 size_t world_json_ask_step(uint32_t instance, unsigned action, char out[WORLD_QUESTION_MAX]);
 
 /* ---- answers; on anything but WORLD_OK the output is not to be used */

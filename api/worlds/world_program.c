@@ -11,8 +11,6 @@ enum world_fault world_fault_of_child(enum child_status status)
         return WORLD_OK;
     case CHILD_NOT_STARTED:
         return WORLD_NOT_STARTED;
-    case CHILD_NO_MEMORY:
-        return WORLD_NO_MEMORY;
     case CHILD_LATE:
         return WORLD_LATE;
     case CHILD_ENDED:
@@ -60,9 +58,9 @@ enum world_fault world_program_start(struct world_use *use, struct child **out,
     enum child_status status = child_start(&child_settings, &child);
     if (status == CHILD_OK)
         status = child_ask(child, question, world_json_ask_description(question), &answer, &size);
-    enum world_fault fault = status == CHILD_OK
-                                 ? world_json_description(answer, size, out_facts, detail)
-                                 : world_fault_of_child(status);
+    enum world_fault fault = world_fault_of_child(status);
+    if (fault == WORLD_OK)
+        fault = world_json_description(answer, size, out_facts, detail);
     if (fault != WORLD_OK) {
         child_end(child);
         return fault;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/worlds/world_program.h"
+#include "memory/memory.h"
 
 #define INSTANCES_MAX 4096
 
@@ -70,10 +71,8 @@ static bool run_ask(struct world_run *run, size_t size, const char **answer, siz
 
 static bool run_start(struct world_run *run)
 {
-    struct world_facts *facts = malloc(sizeof *facts);
+    struct world_facts *facts = memory_new(1, sizeof *facts);
     char detail[160];
-    if (!facts)
-        return run_fail(run, WORLD_NO_MEMORY);
     enum world_fault fault = world_program_start(&run->use, &run->child, facts, detail);
     if (fault == WORLD_OK && !world_facts_equal(facts, &run->program->facts))
         fault = WORLD_CHANGED;
@@ -143,24 +142,23 @@ static struct env_outcome instance_step(void *state, const double *parameters, u
 struct world_run *world_run_open(const struct worlds *worlds, const struct env *world,
                                  bool (*user_go_on)(void *context), void *context)
 {
-    struct world_run *run = calloc(1, sizeof *run);
-    if (!run)
-        return NULL;
+    struct world_run *run = memory_new(1, sizeof *run);
     run->world = world;
     run->program = worlds_program(worlds, world);
     if (!run->program)
         return run;
     const struct worlds_settings *settings = &run->program->settings;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1)
+        cores = 1;
     run->go_on = user_go_on;
     run->context = context;
     run->deadline_ms = monotonic_ms() + (int64_t)settings->run_s * 1000;
     /* Should we be killed, a program that runs wild does not for ever. */
-    run->use =
-        (struct world_use){.program = run->program,
-                           .go_on = run_go_on,
-                           .context = run,
-                           .cpu_s = (uint64_t)settings->run_s * (uint64_t)(cores > 1 ? cores : 1)};
+    run->use = (struct world_use){.program = run->program,
+                                  .go_on = run_go_on,
+                                  .context = run,
+                                  .cpu_s = (uint64_t)settings->run_s * (uint64_t)cores};
     run->env = *world;
     run->env.state_size = sizeof(struct instance);
     run->env.open = open_instance;

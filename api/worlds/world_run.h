@@ -11,10 +11,12 @@
 struct world_run;
 
 /* GO_ON (or NULL) is asked about once a second while a program is used or waited for; false ends
- * it. WORLD is one of WORLDS, which may be NULL. NULL: no memory. */
+ * it. WORLD is one of WORLDS, which may be NULL. The caller frees it with world_run_close. */
 struct world_run *world_run_open(const struct worlds *worlds, const struct env *world,
                                  bool (*go_on)(void *context), void *context);
-void world_run_close(struct world_run *run); /* takes NULL, too */
+
+/* Ends the program, if there is one. No instance is open any more. NULL is fine. */
+void world_run_close(struct world_run *run);
 
 /* What to give to whoever plays; lives until world_run_close, and so do its instances. */
 const struct env *world_run_env(const struct world_run *run);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/worlds/world_program.h"
+#include "memory/memory.h"
 
 struct worlds {
     struct worlds_settings settings;
@@ -100,15 +101,25 @@ static void fill_env(struct world_program *program)
     }
 }
 
+/* How much of SIZE bytes a message shows. */
+static int shown_size(size_t size)
+{
+    if (size > 200)
+        return 200;
+    return (int)size;
+}
+
 /* Splits LINE[size] into NAME=COMMAND. */
 static bool program_read_line(const struct worlds *worlds, const char *line, size_t size,
                               struct world_program *program, struct trouble trouble)
 {
     const char *equals = memchr(line, '=', size);
-    size_t length = !equals ? 0 : (size_t)(equals - line);
+    size_t length = 0;
+    if (equals)
+        length = (size_t)(equals - line);
     if (length == 0 || length + 1 == size) {
         snprintf(trouble.text, trouble.size, "--world: \"%.*s\" is not NAME=COMMAND",
-                 (int)(size < 200 ? size : 200), line);
+                 shown_size(size), line);
         return false;
     }
     if (length < WORLD_NAME_SIZE)
@@ -118,7 +129,7 @@ static bool program_read_line(const struct worlds *worlds, const char *line, siz
     if (!plain) {
         snprintf(trouble.text, trouble.size,
                  "--world: \"%.*s\" is no name: a letter, then at most 30 of a-z, 0-9 and _",
-                 (int)(length < 200 ? length : 200), line);
+                 shown_size(length), line);
         return false;
     }
     if (worlds_find(worlds, program->name)) {
@@ -126,10 +137,8 @@ static bool program_read_line(const struct worlds *worlds, const char *line, siz
                  program->name);
         return false;
     }
-    program->command = strndup(equals + 1, size - length - 1);
-    if (!program->command)
-        snprintf(trouble.text, trouble.size, "memory is short");
-    return program->command != NULL;
+    program->command = memory_must(strndup(equals + 1, size - length - 1));
+    return true;
 }
 
 static bool program_describe(struct world_program *program, struct trouble trouble)
@@ -139,8 +148,11 @@ static bool program_describe(struct world_program *program, struct trouble troub
     char detail[160];
     enum world_fault fault = world_program_start(&use, &child, &program->facts, detail);
     if (fault != WORLD_OK) {
+        const char *colon = "";
+        if (detail[0] != '\0')
+            colon = ": ";
         snprintf(trouble.text, trouble.size, "--world %s: the program %s%s%s", program->name,
-                 world_fault_text(fault), detail[0] != '\0' ? ": " : "", detail);
+                 world_fault_text(fault), colon, detail);
         return false;
     }
     child_end(child);
@@ -155,11 +167,7 @@ static bool program_add(struct worlds *worlds, const char *line, size_t size,
         snprintf(trouble.text, trouble.size, "--world: more than %d", WORLDS_MAX);
         return false;
     }
-    struct world_program *program = calloc(1, sizeof *program);
-    if (!program) {
-        snprintf(trouble.text, trouble.size, "memory is short");
-        return false;
-    }
+    struct world_program *program = memory_new(1, sizeof *program);
     program->settings = worlds->settings;
     if (!program_read_line(worlds, line, size, program, trouble) ||
         !program_describe(program, trouble)) {
@@ -173,11 +181,7 @@ static bool program_add(struct worlds *worlds, const char *line, size_t size,
 struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size)
 {
     struct trouble trouble = {error, error_size};
-    struct worlds *worlds = calloc(1, sizeof *worlds);
-    if (!worlds) {
-        snprintf(error, error_size, "memory is short");
-        return NULL;
-    }
+    struct worlds *worlds = memory_new(1, sizeof *worlds);
     worlds->settings = *settings;
     worlds->settings.declared = NULL;
     worlds->settings.declared_count = 0;

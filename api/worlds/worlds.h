@@ -30,7 +30,9 @@ struct worlds_settings {
 /* Starts each declared program once and asks it what world it is. Texts are copied. NULL: one of
  * them is not usable, and ERROR holds a sentence that names it. */
 struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size);
-void worlds_close(struct worlds *worlds); /* takes NULL, too */
+
+/* Frees them. No world_run uses them any more. NULL is fine. */
+void worlds_close(struct worlds *worlds);
 
 /* The world of that name, or NULL. WORLDS may be NULL: those built in alone. A world that is a
  * program cannot be opened as it is: world_run.h. Lives as long as WORLDS. */

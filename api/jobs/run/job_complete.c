@@ -141,7 +141,7 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
     if (run->lost || run->cancelled || run->storage_failed || run->stopping)
         return JOB_SCORE_STOPPED;
     /* A world of the server's own breaks only where it finds no memory. */
-    run->starved = fault == WORLD_NO_MEMORY || (fault == WORLD_OK && out->broken);
+    run->starved = fault == WORLD_OK && out->broken;
     if (run->starved)
         return JOB_SCORE_STOPPED;
     if (fault != WORLD_OK) {
