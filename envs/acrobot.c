@@ -157,7 +157,7 @@ LANES_INLINE lanes_mask move(const lanes *parameters, lanes torque, lanes *y, la
 }
 
 /* Starts are rounded to float32 in the reference, and only starts. */
-static double start(struct rng *rng)
+static double acrobot_start(struct rng *rng)
 {
     return (float)rng_between(rng, -START_SPREAD, START_SPREAD);
 }
@@ -167,10 +167,10 @@ static bool acrobot_reset(void *memory, const double *parameters, struct rng *rn
 {
     (void)parameters;
     struct acrobot_state *state = memory;
-    state->theta1 = start(rng);
-    state->theta2 = start(rng);
-    state->theta1_dot = start(rng);
-    state->theta2_dot = start(rng);
+    state->theta1 = acrobot_start(rng);
+    state->theta2 = acrobot_start(rng);
+    state->theta1_dot = acrobot_start(rng);
+    state->theta2_dot = acrobot_start(rng);
     const lanes y[COORDINATES] = {lanes_all(state->theta1), lanes_all(state->theta2),
                                   lanes_all(state->theta1_dot), lanes_all(state->theta2_dot)};
     lanes seen[OBSERVED];

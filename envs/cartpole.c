@@ -50,7 +50,7 @@ static const struct env_parameter parameter_table[PARAMETER_COUNT] = {
 #define THETA_THRESHOLD (12 * 2 * M_PI / 360)
 #define START_SPREAD    0.05 /* every number of a start state lies within +- this */
 
-static void observe(const struct cartpole_state *state, double *observation)
+static void cartpole_observe(const struct cartpole_state *state, double *observation)
 {
     observation[0] = state->x;
     observation[1] = state->x_dot;
@@ -67,7 +67,7 @@ static bool cartpole_reset(void *memory, const double *parameters, struct rng *r
     state->x_dot = rng_between(rng, -START_SPREAD, START_SPREAD);
     state->theta = rng_between(rng, -START_SPREAD, START_SPREAD);
     state->theta_dot = rng_between(rng, -START_SPREAD, START_SPREAD);
-    observe(state, observation);
+    cartpole_observe(state, observation);
     return true;
 }
 
@@ -136,7 +136,7 @@ static struct env_outcome cartpole_step(void *memory, const double *parameters, 
     double force = action == 1 ? parameters[FORCE_MAG] : -parameters[FORCE_MAG];
     lanes_mask fallen = move(&s, p, lanes_all(force));
     *state = (struct cartpole_state){s.x[0], s.x_dot[0], s.theta[0], s.theta_dot[0]};
-    observe(state, observation);
+    cartpole_observe(state, observation);
     return (struct env_outcome){.reward = reward(p, fallen)[0], .terminated = fallen[0] != 0};
 }
 

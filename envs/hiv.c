@@ -78,7 +78,7 @@ struct rates {
     double infect1, infect2, produce;
 };
 
-static void derivative(const struct rates *rates, const double *restrict y, double *restrict dy)
+static void hiv_derivative(const struct rates *rates, const double *restrict y, double *restrict dy)
 {
     double infected = y[T1_INFECTED] + y[T2_INFECTED];
     double infect1 = rates->infect1 * y[T1], infect2 = rates->infect2 * y[T2];
@@ -95,33 +95,33 @@ static void derivative(const struct rates *rates, const double *restrict y, doub
 
 /* One substep H from Y, whose derivative is k[0]: fills NEXT and its derivative k[6], and returns
  * the error's largest share of what TOLERANCE allows. */
-static double substep(const struct rates *rates, const double *restrict y, double h,
-                      double tolerance, double (*restrict k)[NUMBERS], double *restrict next)
+static double hiv_substep(const struct rates *rates, const double *restrict y, double h,
+                          double tolerance, double (*restrict k)[NUMBERS], double *restrict next)
 {
     double at[NUMBERS];
     for (int i = 0; i < NUMBERS; i++)
         at[i] = y[i] + h * (1.0 / 5 * k[0][i]);
-    derivative(rates, at, k[1]);
+    hiv_derivative(rates, at, k[1]);
     for (int i = 0; i < NUMBERS; i++)
         at[i] = y[i] + h * (3.0 / 40 * k[0][i] + 9.0 / 40 * k[1][i]);
-    derivative(rates, at, k[2]);
+    hiv_derivative(rates, at, k[2]);
     for (int i = 0; i < NUMBERS; i++)
         at[i] = y[i] + h * (44.0 / 45 * k[0][i] - 56.0 / 15 * k[1][i] + 32.0 / 9 * k[2][i]);
-    derivative(rates, at, k[3]);
+    hiv_derivative(rates, at, k[3]);
     for (int i = 0; i < NUMBERS; i++)
         at[i] = y[i] + h * (19372.0 / 6561 * k[0][i] - 25360.0 / 2187 * k[1][i] +
                             64448.0 / 6561 * k[2][i] - 212.0 / 729 * k[3][i]);
-    derivative(rates, at, k[4]);
+    hiv_derivative(rates, at, k[4]);
     for (int i = 0; i < NUMBERS; i++)
         at[i] =
             y[i] + h * (9017.0 / 3168 * k[0][i] - 355.0 / 33 * k[1][i] + 46732.0 / 5247 * k[2][i] +
                         49.0 / 176 * k[3][i] - 5103.0 / 18656 * k[4][i]);
-    derivative(rates, at, k[5]);
+    hiv_derivative(rates, at, k[5]);
     for (int i = 0; i < NUMBERS; i++)
         next[i] =
             y[i] + h * (35.0 / 384 * k[0][i] + 500.0 / 1113 * k[2][i] + 125.0 / 192 * k[3][i] -
                         2187.0 / 6784 * k[4][i] + 11.0 / 84 * k[5][i]);
-    derivative(rates, next, k[6]);
+    hiv_derivative(rates, next, k[6]);
     double share[NUMBERS], worst = 0.0, sum = 0.0;
     for (int i = 0; i < NUMBERS; i++) {
         double error =
@@ -165,7 +165,7 @@ void hiv_flow(struct hiv_state *state, double eps1, double eps2, double days, do
     double y[NUMBERS] = {state->t1,          state->t2,    state->t1_infected,
                          state->t2_infected, state->virus, state->immune};
     double k[7][NUMBERS] = {0}, next[NUMBERS];
-    derivative(&rates, y, k[0]);
+    hiv_derivative(&rates, y, k[0]);
     double h = first_substep(y, k[0]);
     bool rejected = false;
     for (double left = days; left > 0.0;) {
@@ -175,7 +175,7 @@ void hiv_flow(struct hiv_state *state, double eps1, double eps2, double days, do
             taken = left;
         else if (2.0 * h > left)
             taken = 0.5 * left;
-        double error = substep(&rates, y, taken, tolerance, k, next);
+        double error = hiv_substep(&rates, y, taken, tolerance, k, next);
         if (error > 1.0 && taken > SHORTEST_SUBSTEP) {
             h = next_substep(taken, error, true);
             rejected = true;
@@ -192,7 +192,7 @@ void hiv_flow(struct hiv_state *state, double eps1, double eps2, double days, do
                                 fmax(y[VIRUS], 0.0),       fmax(y[IMMUNE], 0.0)};
 }
 
-static void observe(const struct hiv_state *s, double *observation)
+static void hiv_observe(const struct hiv_state *s, double *observation)
 {
     const double numbers[NUMBERS] = {s->t1,          s->t2,    s->t1_infected,
                                      s->t2_infected, s->virus, s->immune};
@@ -206,12 +206,12 @@ static bool hiv_reset(void *memory, const double *parameters, struct rng *rng, d
     (void)rng; /* every patient starts alike */
     struct hiv_state *state = memory;
     *state = (struct hiv_state){163573.0, 5.0, 11945.0, 46.0, 63919.0, 24.0};
-    observe(state, observation);
+    hiv_observe(state, observation);
     return true;
 }
 
 /* The efficacy of a drug in one step. */
-static double efficacy(bool given, double usual, double noise, struct rng *rng)
+static double hiv_efficacy(bool given, double usual, double noise, struct rng *rng)
 {
     if (!given)
         return 0.0;
@@ -225,10 +225,10 @@ static struct env_outcome hiv_step(void *memory, const double *parameters, unsig
 {
     assert(action < 4);
     struct hiv_state *s = memory;
-    double eps1 = efficacy(action & 1, parameters[EPS1], parameters[NOISE], rng);
-    double eps2 = efficacy(action & 2, parameters[EPS2], parameters[NOISE], rng);
+    double eps1 = hiv_efficacy(action & 1, parameters[EPS1], parameters[NOISE], rng);
+    double eps2 = hiv_efficacy(action & 2, parameters[EPS2], parameters[NOISE], rng);
     hiv_flow(s, eps1, eps2, parameters[DAYS], HIV_TOLERANCE);
-    observe(s, observation);
+    hiv_observe(s, observation);
     double reward = -parameters[COST_OF_VIRUS] * s->virus - parameters[PENALTY1] * (eps1 * eps1) -
                     parameters[PENALTY2] * (eps2 * eps2) + parameters[WORTH_OF_IMMUNE] * s->immune;
     return (struct env_outcome){.reward = reward};

@@ -95,7 +95,7 @@ struct lander final : public b2ContactListener {
 
 static_assert(alignof(lander) <= alignof(double), "states are aligned as double");
 
-bool in_range(double value, double low, double high)
+bool lander_in_range(double value, double low, double high)
 {
     return value >= low && value <= high; /* false for NaN */
 }
@@ -103,14 +103,15 @@ bool in_range(double value, double low, double high)
 bool are_within(const double *values, int count, double low, double high)
 {
     return std::all_of(
-        values, values + count, [=](double x) { return in_range(x, low, high); });
+        values, values + count, [=](double x) { return lander_in_range(x, low, high); });
 }
 
 bool are_good(const double *parameters)
 {
     bool good = true;
     for (int i = 0; i < PARAMETER_COUNT; i++)
-        good = good && in_range(parameters[i], parameter_table[i].min, parameter_table[i].max);
+        good =
+            good && lander_in_range(parameters[i], parameter_table[i].min, parameter_table[i].max);
     return good;
 }
 
@@ -118,8 +119,8 @@ bool is_good(const struct lunar_lander_start *start)
 {
     return are_within(start->heights, LUNAR_LANDER_HEIGHTS, 0.0, HEIGHT / 2) &&
            are_within(start->force, 2, -FIRST_PUSH, FIRST_PUSH) &&
-           in_range(start->wind_index, -WIND_PHASES, WIND_PHASES) &&
-           in_range(start->turbulence_index, -WIND_PHASES, WIND_PHASES);
+           lander_in_range(start->wind_index, -WIND_PHASES, WIND_PHASES) &&
+           lander_in_range(start->turbulence_index, -WIND_PHASES, WIND_PHASES);
 }
 
 bool has_wind(const double *parameters)
@@ -254,7 +255,7 @@ double fire(lander *l, unsigned action, const double *dispersion)
     return 0.03;
 }
 
-void observe(const lander *l, double *seen)
+void lander_observe(const lander *l, double *seen)
 {
     b2Vec2 at = l->hull->GetPosition(), speed = l->hull->GetLinearVelocity();
     seen[0] = (at.x - WIDTH / 2) / (WIDTH / 2);
@@ -287,8 +288,8 @@ double move(lander *l, const double *parameters, unsigned action, const double *
     return fuel;
 }
 
-void begin(lander *l, const double *parameters, const struct lunar_lander_start *start,
-           double *observation)
+void lander_start(lander *l, const double *parameters, const struct lunar_lander_start *start,
+                  double *observation)
 {
     /* A new world, as in the reference: what one remembers of its past cannot be set back. */
     l->world.emplace(vec(0.0, parameters[GRAVITY]));
@@ -305,20 +306,20 @@ void begin(lander *l, const double *parameters, const struct lunar_lander_start 
     l->leg[1] = make_leg(world, l->hull, 1);
     static const double no_dispersion[2] = {0.0, 0.0};
     move(l, parameters, NOTHING, no_dispersion);
-    observe(l, observation);
+    lander_observe(l, observation);
     l->shaping = shaping_of(observation);
 }
 
-struct env_outcome advance(lander *l, const double *parameters, unsigned action,
-                           const double *dispersion, double *observation)
+struct env_outcome lander_advance(lander *l, const double *parameters, unsigned action,
+                                  const double *dispersion, double *observation)
 {
     struct env_outcome outcome = {0.0, true, false};
     if (l->over) {
-        observe(l, observation);
+        lander_observe(l, observation);
         return outcome;
     }
     double fuel = move(l, parameters, action, dispersion);
-    observe(l, observation);
+    lander_observe(l, observation);
     double shaping = shaping_of(observation);
     bool lost = l->hull_down || std::fabs(observation[0]) >= 1.0;
     bool at_rest = !l->hull->IsAwake();
@@ -415,7 +416,7 @@ extern "C" bool lunar_lander_begin(void *state, const double *parameters,
     if (!are_good(parameters) || !is_good(start))
         return false;
     try {
-        begin(l, parameters, start, observation);
+        lander_start(l, parameters, start, observation);
         return true;
     } catch (...) {
         l->world.reset();
@@ -433,7 +434,7 @@ extern "C" struct env_outcome lunar_lander_advance(void *state, const double *pa
     if (!l->world || !are_good(parameters) || !are_within(dispersion, 2, -1.0, 1.0))
         return broken;
     try {
-        return advance(l, parameters, action, dispersion, observation);
+        return lander_advance(l, parameters, action, dispersion, observation);
     } catch (...) {
         l->world.reset();
         return broken;

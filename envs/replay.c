@@ -49,8 +49,9 @@ static bool cartpole_begin(void *state, const double *parameters, const double *
     return cartpole_place(state, start);
 }
 
-static struct env_outcome cartpole_step(void *state, const double *parameters, unsigned action,
-                                        const double *chance, double *numbers)
+static struct env_outcome replay_cartpole_step(void *state, const double *parameters,
+                                               unsigned action, const double *chance,
+                                               double *numbers)
 {
     (void)chance;
     const struct cartpole_state *s = state;
@@ -81,8 +82,9 @@ static bool acrobot_begin(void *state, const double *parameters, const double *s
     return acrobot_place(state, start);
 }
 
-static struct env_outcome acrobot_step(void *state, const double *parameters, unsigned action,
-                                       const double *chance, double *numbers)
+static struct env_outcome replay_acrobot_step(void *state, const double *parameters,
+                                              unsigned action, const double *chance,
+                                              double *numbers)
 {
     (void)chance;
     const struct acrobot_state *s = state;
@@ -121,8 +123,8 @@ static bool hiv_begin(void *state, const double *parameters, const double *start
     return hiv_place(state, start);
 }
 
-static struct env_outcome hiv_step(void *state, const double *parameters, unsigned action,
-                                   const double *chance, double *numbers)
+static struct env_outcome replay_hiv_step(void *state, const double *parameters, unsigned action,
+                                          const double *chance, double *numbers)
 {
     double given[ENV_MAX_PARAMETERS];
     memcpy(given, parameters, sizeof given);
@@ -208,7 +210,7 @@ static const struct replay_world table[] = {
      .error_meaning = "difference of a number",
      .begin = cartpole_begin,
      .place = cartpole_place,
-     .step = cartpole_step,
+     .step = replay_cartpole_step,
      .error = cartpole_error},
     {.env = &acrobot_env,
      .references = {"Acrobot-v1"},
@@ -218,7 +220,7 @@ static const struct replay_world table[] = {
      .error_meaning = "difference of a number, angles modulo a turn",
      .begin = acrobot_begin,
      .place = acrobot_place,
-     .step = acrobot_step,
+     .step = replay_acrobot_step,
      .error = acrobot_error},
     {.env = &hiv_env,
      .references = {"HIVTreatment"},
@@ -229,7 +231,7 @@ static const struct replay_world table[] = {
      .error_meaning = "difference of a number relative to it",
      .begin = hiv_begin,
      .place = hiv_place,
-     .step = hiv_step,
+     .step = replay_hiv_step,
      .error = hiv_error,
      .reward_tolerance = hiv_reward_tolerance},
     {.env = &lunar_lander_env,
@@ -270,9 +272,9 @@ const struct replay_world *replay_find(const char *name)
 /* ---- the replay */
 
 /* What step T, counted from 0, showed. */
-static void judge(const struct replay_world *world, const struct replay_case *recorded, size_t t,
-                  double tolerance, const double *seen, struct env_outcome outcome,
-                  struct replay_result *out)
+static void replay_judge(const struct replay_world *world, const struct replay_case *recorded,
+                         size_t t, double tolerance, const double *seen, struct env_outcome outcome,
+                         struct replay_result *out)
 {
     double error = world->error(seen, recorded->states + t * world->numbers);
     double reward = recorded->rewards[t], difference = fabs(outcome.reward - reward);
@@ -312,7 +314,7 @@ static bool replay_steps(const struct replay_world *world, const struct replay_c
         if (outcome.failed)
             return false;
         double allowed = world->tolerance_at ? world->tolerance_at(t + 1) : world->tolerance;
-        judge(world, recorded, t, tolerance ? *tolerance : allowed, seen, outcome, out);
+        replay_judge(world, recorded, t, tolerance ? *tolerance : allowed, seen, outcome, out);
     }
     return true;
 }

@@ -13,7 +13,7 @@ static uint64_t rotate_left(uint64_t x, int k)
 }
 
 /* A bijection of 64 bits in which every input bit moves half of the output. */
-static uint64_t mix(uint64_t z)
+static uint64_t rng_mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -23,13 +23,13 @@ static uint64_t mix(uint64_t z)
 void rng_seed(struct rng *rng, uint64_t seed, uint64_t stream)
 {
     /* The first two words are bijections of seed and of stream: no two pairs share a state. */
-    uint64_t a = mix(seed + GOLDEN_GAMMA);
-    uint64_t b = mix(stream + 2 * GOLDEN_GAMMA);
+    uint64_t a = rng_mix(seed + GOLDEN_GAMMA);
+    uint64_t b = rng_mix(stream + 2 * GOLDEN_GAMMA);
     uint64_t both = a + rotate_left(b, 32);
     rng->state[0] = a;
     rng->state[1] = b;
-    rng->state[2] = mix(both + 3 * GOLDEN_GAMMA);
-    rng->state[3] = mix(both + 4 * GOLDEN_GAMMA);
+    rng->state[2] = rng_mix(both + 3 * GOLDEN_GAMMA);
+    rng->state[3] = rng_mix(both + 4 * GOLDEN_GAMMA);
 }
 
 uint64_t rng_next(struct rng *rng)
