@@ -72,6 +72,7 @@ OFFLINE_EXPERTS ?= 3000
 OFFLINE_RUN      = $(BENCH_OUT)/reproduce_offline
 .PHONY: reproduce-offline
 reproduce-offline: libraries
+	@scripts/install-deps plot
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_offline
 	@mkdir -p $(BUILD)/experts docs/results
 	@$(OFFLINE_RUN) --experts $(OFFLINE_EXPERTS) --cache $(BUILD)/experts --results docs/results/offline.tsv $(OFFLINE)
@@ -87,6 +88,7 @@ $(BENCH_OUT)/reproduce_gp: $(GP_OBJECTS) $(BENCH_ROOMS)
 GP_SEEDS ?= 10
 .PHONY: reproduce-gp
 reproduce-gp: libraries
+	@scripts/install-deps plot
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_gp
 	@mkdir -p docs/results
 	@$(BENCH_OUT)/reproduce_gp --results docs/results/gp.tsv --seeds $(GP_SEEDS)
@@ -101,6 +103,7 @@ KICKSTART    ?=
 KICKSTART_RUN = $(BENCH_OUT)/reproduce_kickstart
 .PHONY: reproduce-kickstart
 reproduce-kickstart: libraries
+	@scripts/install-deps plot
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_kickstart
 	@mkdir -p $(BUILD)/kickstart docs/results
 	@$(KICKSTART_RUN) --cache $(BUILD)/kickstart --results docs/results/kickstart.tsv $(KICKSTART)
@@ -116,6 +119,7 @@ LOCAL     ?=
 LOCAL_RUN  = $(BENCH_OUT)/reproduce_local --results docs/results/local.tsv
 .PHONY: reproduce-local
 reproduce-local: libraries
+	@scripts/install-deps plot
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_local
 	@$(LOCAL_RUN) --experiments collection $(LOCAL)
 	@$(LOCAL_RUN) --experiments central,local --seeds 5

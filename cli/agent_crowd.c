@@ -24,8 +24,8 @@ struct crowd {
     bool done;
 };
 
-/* One try, under a fresh key; *out_again: the answer was lost on the way, and a repeat of it shows
- * no token. */
+/* One attempt under a fresh key. *out_again: the first answer was lost, and its repeat does not
+ * show the token. */
 static bool try_making(struct http_out *admin, uint64_t number, char *token, size_t size,
                        bool *out_again, char *why, size_t why_size)
 {

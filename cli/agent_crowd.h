@@ -1,5 +1,5 @@
-/* Many agents in one process, for experiments: threads that take one agent after the other, make it
- * if need be, give it a world of its own and let it report. */
+/* Many agents in one process, for experiments. Each thread takes one agent after another: it makes
+ * the agent if necessary, gives it a world of its own and lets it report. */
 #ifndef TACET_CLI_AGENT_CROWD_H
 #define TACET_CLI_AGENT_CROWD_H
 
@@ -20,7 +20,7 @@ struct agent_variation {
     unsigned count;
 };
 
-/* What they are to do. Texts are borrowed. */
+/* What the agents do. Texts are borrowed. */
 struct agent_crowd_plan {
     const char *server;
     const char *token; /* of the one agent; unused when ADMIN is given */
@@ -33,7 +33,7 @@ struct agent_crowd_plan {
     double success;   /* end when the mean of AGENT_CROWD_RECENT scores reaches it; 0: go on */
 };
 
-/* What became of them. */
+/* How it ended. */
 struct agent_crowd_report {
     uint64_t reported, stale, not_asked; /* reports counted, too late; agents without one left */
     int64_t version;                     /* of the parameters, as last heard */
@@ -42,13 +42,13 @@ struct agent_crowd_report {
     char failure[PROBLEM_LINE_SIZE];     /* why they stopped; "" for none */
 };
 
-/* Runs them to the end, with a progress bar on a terminal. */
+/* Runs all agents to the end, with a progress bar on a terminal. */
 void agent_crowd_run(const struct agent_crowd_plan *plan, struct agent_crowd_report *out);
 
 struct http_out;
 
-/* A new agent's TOKEN[size], made by the client whose door ADMIN is. False, with a line in
- * WHY[why_size]: it was refused. */
+/* Makes a new agent through ADMIN, the connection of an admin, and stores its TOKEN[size]. False:
+ * it was refused, and WHY[why_size] has a line. */
 bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size, char *why,
                       size_t why_size);
 

@@ -59,8 +59,8 @@ static enum agent_end fetch_parameters(struct http_out *out, const struct agent_
     return at->open && at->reports_left > 0 ? AGENT_REPORTED : AGENT_NOT_ASKED;
 }
 
-/* Plays, differentiates and randomises. A gradient that is not finite counts as zero, as it must:
- * staying away would tell. */
+/* Plays an episode and randomises its gradient. A gradient that is not finite is reported as zero:
+ * to send no report would reveal it. */
 static const char *make_report(const struct agent_task *task, struct agent_room *room,
                                const struct agent_parameters *at, const double *physics,
                                struct rng *rng)

@@ -103,7 +103,7 @@ static int agent_open_door(const struct agent_options *o, const char *token, str
     return !problem ? 0 : cli_complain(&FLAGS, CLI_USAGE, "--server: %s", problem);
 }
 
-/* TOKEN is one of an agent. */
+/* Reads the aggregation's terms with TOKEN, which is an agent's. */
 static int learn_terms(const struct agent_options *o, const char *token, struct agent_terms *terms)
 {
     struct http_out *out = NULL;
@@ -129,7 +129,7 @@ static int learn_terms(const struct agent_options *o, const char *token, struct 
     return status;
 }
 
-/* The terms are asked for with an agent's token: of the one agent, or of one made for it. */
+/* Asks for the terms with the token of the one agent, or of an agent made for this. */
 static int find_terms(const struct agent_options *o, struct agent_crowd_plan *plan)
 {
     if (!plan->admin)

@@ -43,7 +43,7 @@ static void add_report(const struct privacy_question *question, const struct pri
                          "exact but for floating point");
 }
 
-/* What the paper says of a Dirichlet teacher's answers, for comparison. */
+/* Adds the published formula's value for a Dirichlet teacher, for comparison. */
 static void add_paper(const struct composition *plan, double delta, struct epsilon_lines *out)
 {
     const struct mechanism *m = &plan->part[0].mechanism;
@@ -90,7 +90,7 @@ static enum composition_status family_member(const void *context, double paramet
     return family.mechanism->plan(&family.options, out) == 0 ? COMPOSITION_OK : COMPOSITION_BAD;
 }
 
-/* The accountant of the family: that of any member. */
+/* The accountant of the family, which is the same for all members; NULL after one line. */
 static const struct accountant *accountant_of(const struct family *family, double parameter)
 {
     struct composition plan = {0};
@@ -110,7 +110,7 @@ static int search_family(const struct family *family, double *out)
     struct accountant_found found = {0};
     const struct accountant *accountant = accountant_of(family, steps ? 1.0 : unit);
     if (!accountant)
-        return CLI_USAGE; /* the plan has said why */
+        return CLI_USAGE; /* one line was printed */
     enum accountant_search_status status =
         steps ? accountant_most_runs(accountant, family_member, family, &budget, MOST_STEPS, &found)
               : accountant_least_noise(accountant, family_member, family, &budget,

@@ -124,8 +124,8 @@ static int report_on_file(const struct run *run)
 
 /* ---- beginning */
 
-/* Where the state goes, the caller's to free; NULL: nowhere, because the output cannot be gone on
- * with. */
+/* The path of the state file, which the caller frees; NULL: the output cannot be resumed, so there
+ * is none. */
 static char *find_state_path(const struct run *run)
 {
     const struct expert_options *o = &run->options;
@@ -234,7 +234,7 @@ static bool write_file(struct expert_output *file, enum inflate_encoding encodin
     return file->handle < 0 || expert_output_write(file, encoding, bytes, size);
 }
 
-/* One setting's experts to everywhere they go; only then are they finished. */
+/* Writes and sends the experts of one setting. Only then the state counts them as finished. */
 static int deliver_setting(struct run *run, const struct expert_text *text)
 {
     struct expert_output *lines = &run->files[TRAJECTORIES], *policies = &run->files[POLICIES];
@@ -286,8 +286,8 @@ static int finish_run(struct run *run)
     return report_on(run, run->state.returns, run->state.experts);
 }
 
-/* A run that failed before it had anything to keep leaves no state behind; the dataset is found
- * again by its key. */
+/* A run that failed before it finished a setting leaves no state file; the next run finds the
+ * dataset again by its idempotency key. */
 static void end_run(struct run *run, int status)
 {
     bool begun = run->state.settings > 0;
@@ -304,7 +304,7 @@ static void end_run(struct run *run, int status)
     free(run->flags);
 }
 
-/* Ctrl-C needs no care, since a killed run can be gone on with; only people want to be told. */
+/* A killed run can be resumed, so Ctrl-C needs nothing but a line that says so. */
 static void say_how_to_go_on(int number)
 {
     static const char text[] = "\ntacet experts: interrupted; the same command goes on from here\n";
@@ -335,7 +335,8 @@ int cli_experts(int argc, char **argv)
     if (status == CLI_GO_ON)
         status = expert_flags_request(&run.options, &run.request);
     if (status == CLI_GO_ON) {
-        /* A reader that goes away is a failed write, which is reported, not a silent death. */
+        /* A closed pipe is then a failed write, which is reported, and does not kill the process.
+         */
         signal(SIGPIPE, SIG_IGN);
         status = run.options.from ? report_on_file(&run) : make_experts(&run);
     }

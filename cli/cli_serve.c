@@ -32,7 +32,7 @@ static void log_world(void *context, const char *world, const char *line)
     log_event(LOG_LEVEL_WARN, "world-said", "world=%s line=\"%s\"", world, text);
 }
 
-/* Asks each declared program what it is: one that does not answer well is found out now. */
+/* Asks each declared program what world it is, so that a broken one stops the start. */
 static struct worlds *open_worlds(const struct config *config, char *error, size_t size)
 {
     const struct worlds_settings settings = {
@@ -46,7 +46,7 @@ static struct worlds *open_worlds(const struct config *config, char *error, size
     return worlds_open(&settings, error, size);
 }
 
-/* Says where we are, to people and to scripts. */
+/* Prints the address and writes the port file. */
 static bool announce_address(const struct config *config, const struct server *server, char *error,
                              size_t size)
 {
@@ -60,7 +60,7 @@ static bool announce_address(const struct config *config, const struct server *s
     return true;
 }
 
-/* True: quiet. False: time is up. A second signal does not come back. */
+/* True: nothing runs any more. False: time is up. A second signal ends the process. */
 static bool wait_until_quiet(struct server *server, const sigset_t *signals, uint64_t timeout_s)
 {
     int64_t deadline = clock_now_ms() + (int64_t)timeout_s * 1000;

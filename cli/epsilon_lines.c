@@ -68,7 +68,7 @@ static void print_json(const struct epsilon_lines *lines)
     puts("}");
 }
 
-/* Six digits, on LINE's side of its value. */
+/* Six digits, rounded in the direction of LINE. */
 static void shorten_value(const struct epsilon_line *line, char out[32])
 {
     double value = line->value;

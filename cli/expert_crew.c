@@ -142,7 +142,7 @@ static const char *make_setting(const struct expert_request *request, uint64_t s
     return failure ? failure : compress_text(request, text);
 }
 
-/* The setting to work on next; false: go home. */
+/* The next setting to work on; false: none is left. */
 static bool next_setting(struct expert_crew *crew, uint64_t *out_setting)
 {
     pthread_mutex_lock(&crew->lock);

@@ -1,5 +1,5 @@
-/* Threads that train and play experts, setting by setting, and hand over the text in order. What
- * they make depends on the request alone, never on how many they are. */
+/* Threads that train and play experts, setting by setting, and hand over the text in order. The
+ * text depends on the request alone, never on the number of threads. */
 #ifndef TACET_CLI_EXPERT_CREW_H
 #define TACET_CLI_EXPERT_CREW_H
 

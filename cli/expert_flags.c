@@ -155,7 +155,7 @@ static int check_encoding(struct expert_options *o)
                         ENCODINGS[o->compress], o->output);
 }
 
-/* The same file for two purposes would be damaged by both. */
+/* Refuses one file for two purposes. */
 static int check_files(const struct expert_options *o)
 {
     const struct expert_given files[] = {
@@ -241,7 +241,7 @@ void expert_flags_clear(struct expert_options *options)
     sodium_memzero(options->token, sizeof options->token);
 }
 
-/* No experts for NAME: for which worlds there are. */
+/* There are no experts for NAME: lists the worlds that have some. */
 static int complain_of_world(const char *name)
 {
     char known[256] = "";

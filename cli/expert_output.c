@@ -1,4 +1,4 @@
-/* Output by descriptors, not streams: what was written must be known to the byte. */
+/* Output by descriptors, not streams, because the exact number of bytes written must be known. */
 #include "cli/expert_output.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A file that a run of `tacet experts` writes: plain or compressed, begun or gone on with. */
+/* A file that `tacet experts` writes: plain or compressed, new or resumed. */
 #ifndef TACET_CLI_EXPERT_OUTPUT_H
 #define TACET_CLI_EXPERT_OUTPUT_H
 
@@ -11,7 +11,7 @@
 struct expert_output {
     const char *name; /* borrowed; for messages */
     int handle;       /* -1: none */
-    bool regular;     /* a file on a disk: it can be gone on with, and must be synced */
+    bool regular;     /* a file on a disk: it can be resumed, and must be synced */
     uint64_t size;    /* bytes of it so far */
     char error[512];  /* why the last function failed: one line */
 };

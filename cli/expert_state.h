@@ -39,15 +39,15 @@ enum expert_state_status {
 enum expert_state_status expert_state_open(struct expert_state *state, const char *path,
                                            const char *flags);
 
-/* Notes on which dataset the run works. */
+/* Stores which dataset the run uploads to. */
 bool expert_state_dataset(struct expert_state *state, const char *id);
 
-/* Notes that one more setting is finished: the output files have these sizes now, its EXPERTS (at
- * least 1) had these returns. */
+/* Stores that one more setting is finished: the sizes of the output files now, and the returns of
+ * its EXPERTS (at least 1). */
 bool expert_state_add(struct expert_state *state, const uint64_t offset[EXPERT_STATE_FILES],
                       const double *returns, size_t experts);
 
-/* The run is over: the file goes away. */
+/* The run is complete: removes the file. */
 void expert_state_finish(struct expert_state *state);
 
 /* Closes the file, which stays. */

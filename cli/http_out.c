@@ -172,7 +172,7 @@ static void set_body(CURL *curl, const struct http_out_call *call)
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, !call->body ? "" : call->body);
 }
 
-/* True when doing CALL twice does no more than doing it once. */
+/* True when CALL is idempotent. */
 static bool is_repeatable(const struct http_out_call *call)
 {
     return call->key || strcmp(call->method, "POST") != 0;
@@ -196,7 +196,7 @@ static bool set_up(struct http_out *out, const struct http_out_call *call,
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
-    /* On a kept connection that turns out dead libcurl sends again by itself. */
+    /* libcurl itself repeats a request when the kept connection turns out dead. */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, is_repeatable(call) ? 0L : 1L);
     if (out->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, out->ca_file);
@@ -265,7 +265,7 @@ static enum judgement judge_answer(struct http_out *out, const struct http_out_c
     }
     problem_line_read(answer->http, answer->body, answer->size, &answer->problem);
     switch (answer->http) {
-    case 429: /* in these two the server says that it did nothing */
+    case 429: /* with these two the server says that it did nothing */
     case 503:
         return AGAIN;
     case 408:

@@ -24,7 +24,7 @@ struct http_out_settings {
      * answered for the first time, a mistyped address is likelier than an outage: then at most 5.
      */
     unsigned patience_s;
-    /* Told before each pause, for people; NULL: nobody. WHY is one line. */
+    /* Called before each pause with one line, WHY; may be NULL. */
     void (*waiting)(void *context, const char *why, double seconds);
     void *context;
 };

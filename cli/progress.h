@@ -24,8 +24,8 @@ void progress_clear(const struct progress *progress);
 /* A length of time for people: "42 s", "3 min 05 s", "1 h 20 min". */
 void progress_time(double seconds, char out[32]);
 
-/* Replaces the bar by one line of what was done; without COMPLETE it only clears the bar, so that
- * an error message stands alone. */
+/* Replaces the bar by one line about what was done. Without COMPLETE it only clears the bar, so
+ * that an error message stands alone. */
 void progress_end(const struct progress *progress, bool complete);
 
 #endif

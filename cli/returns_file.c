@@ -36,7 +36,7 @@ static long read_bytes(void *context, unsigned char *buffer, size_t size)
     return n == 0 && ferror(file) ? -1 : (long)n;
 }
 
-/* The first fault is the one that is told. */
+/* Keeps the first fault. */
 static void report_fault(void *context, uint64_t line, const char *pointer, const char *detail)
 {
     struct reading *reading = context;

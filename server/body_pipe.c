@@ -129,7 +129,8 @@ long body_pipe_read(struct body_pipe *pipe, unsigned char *buffer, size_t size)
     pipe->head = (pipe->head + taken) % BODY_PIPE_BYTES;
     pipe->used -= taken;
     bool broken = pipe->broken;
-    /* Half empty: the socket may go on. After the end it is held for the reply instead. */
+    /* Half empty: the socket may send more. After the end it stays held until the reply is ready.
+     */
     if (!pipe->ended && pipe->used <= BODY_PIPE_BYTES / 2)
         pipe_let_go(pipe);
     pthread_mutex_unlock(&pipe->lock);

@@ -29,17 +29,17 @@ void body_pipe_free(struct body_pipe *pipe);
 
 /* ---- writer */
 
-/* Suspends the connection until the reader wants something or is done. */
+/* Suspends the connection until the reader wants bytes or is done. */
 void body_pipe_hold(struct body_pipe *pipe);
 
-/* Takes what fits and gives its count; when that is less than SIZE the connection is held. When the
- * reader is done everything is taken and dropped. */
+/* Writes as many bytes as fit and gives their count; if that is less than SIZE the connection is
+ * held. When the reader is done, all bytes count as written and are dropped. */
 size_t body_pipe_write(struct body_pipe *pipe, const void *bytes, size_t size);
 
 /* The body is complete. True: the reader is done; false: the connection is held until it is. */
 bool body_pipe_end(struct body_pipe *pipe);
 
-/* The body ends here without being complete: the reader gets -1 after what is there. */
+/* The body breaks off here: the reader gets the bytes that arrived and then -1. */
 void body_pipe_break(struct body_pipe *pipe);
 
 /* True when the reader is done. */
@@ -47,10 +47,10 @@ bool body_pipe_is_done(struct body_pipe *pipe);
 
 /* ---- reader */
 
-/* Blocks until there is something: bytes read, 0 at the end, -1 when the body broke off. */
+/* Blocks until bytes arrive. Gives how many it read, 0 at the end, -1 if the body broke off. */
 long body_pipe_read(struct body_pipe *pipe, unsigned char *buffer, size_t size);
 
-/* The reader wants no more; a held connection goes on. */
+/* The reader wants no more bytes. A held connection is resumed. */
 void body_pipe_done(struct body_pipe *pipe);
 
 #endif

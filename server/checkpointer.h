@@ -12,14 +12,15 @@
 struct db;
 struct checkpointer;
 
-/* Starts the thread on DB, which is its alone and outlives it. NULL: no thread can be started. */
+/* Starts the thread on DB, which nobody else uses and which outlives it. NULL: no thread can be
+ * started. */
 struct checkpointer *checkpointer_start(struct db *db);
 
-/* To be called by the writer after a commit that left the log with that many BLOCKS. True: the
- * writer is to empty the rest now (db_checkpoint, storage/db/db_log.h). */
+/* The writer calls this after a commit; its log has BLOCKS blocks now. True: the writer must empty
+ * the rest itself (db_checkpoint, storage/db/db_log.h). */
 bool checkpointer_tend(struct checkpointer *checkpointer, size_t blocks);
 
-/* Ends the thread after what it is at. NULL is fine. */
+/* Ends the thread when its present checkpoint is done. NULL is fine. */
 void checkpointer_stop(struct checkpointer *checkpointer);
 
 #endif

@@ -127,7 +127,7 @@ static void tend_log(struct committer *committer)
     if (!committer->checkpointer ||
         !checkpointer_tend(committer->checkpointer, db_log_blocks(committer->db)))
         return;
-    (void)db_checkpoint(committer->db, NULL); /* what was not done comes round again */
+    (void)db_checkpoint(committer->db, NULL); /* what is left is done next time */
     database_stop_if_broken(committer->db);
 }
 

@@ -15,7 +15,7 @@ struct committer;
 struct committer *committer_start(struct app *app, struct db *db, struct db *helper,
                                   struct metrics *metrics, unsigned queue, unsigned batch);
 
-/* Where to reserve and push. */
+/* The lane in which callers reserve a place and push. */
 struct lane *committer_lane(struct committer *committer);
 
 /* Serves what is queued, ends the thread and frees. NULL is fine. */

@@ -1,4 +1,4 @@
-/* Which driver, which file, and who closes which connection. */
+/* Opens the database and owns its connections. */
 #include "server/database.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@
 
 #define CONNECTIONS_MAX 256
 #define PATH_BYTES      4096
-/* Of one connection; there are a dozen or two, and the system caches the file once more. */
+/* The page cache of one connection. There are a dozen or two, and the system caches the file too.
+ */
 #define CACHE_KIB 8192
 
 struct database {

@@ -16,20 +16,20 @@ bool database_is_new(const char *directory);
  * a file that is not ours is left as it was. */
 struct database *database_open(const char *directory, char *error, size_t error_size);
 
-/* A connection for one thread; the database closes it. NULL: ERROR holds a sentence. */
+/* Opens a connection for one thread; the database closes it. NULL: ERROR holds a sentence. */
 struct db *database_connect(struct database *database, char *error, size_t error_size);
 
-/* Recomputes the whole ledger; false: ERROR says what does not add up. *out_entries: their number.
- */
+/* Recomputes the whole ledger and counts its entries into *out_entries. False: ERROR says what does
+ * not add up. */
 bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,
                             size_t error_size);
 
-/* What a crash left behind: half-received uploads, and leases of a process that is no more. Only
- * the holder of the directory's lock may call it. */
+/* Removes what a crash left behind: half-received uploads, and leases of a process that has ended.
+ * Only the holder of the directory's lock may call it. */
 bool database_sweep(struct db *db, char *error, size_t error_size);
 
-/* Ends the process without a word to clients when DB no longer knows whether a commit is on disk;
- * the next start finds out. To be called after every commit and checkpoint. */
+/* Ends the process at once if DB cannot know whether its last commit is on disk. No client gets an
+ * answer; the next start finds out. Call it after every commit and checkpoint. */
 void database_stop_if_broken(const struct db *db);
 
 /* Closes every connection. NULL is fine. */

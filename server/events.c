@@ -70,7 +70,7 @@ static void resume_if_due(struct event_stream *stream)
     }
 }
 
-/* Asks one stream's source; with the lock, which is let go while the source works. */
+/* Asks one stream's source for news. The lock is held, except while the source works. */
 static void tick_stream(struct events *events, struct event_stream *stream)
 {
     if (stream->used > 0 || stream->over || stream->closed)

@@ -30,10 +30,10 @@ struct event_stream *events_open(struct events *events, struct api_events *sourc
  * resumed; -1: the stream is over. */
 long event_stream_take(struct event_stream *stream, char *buffer, size_t size);
 
-/* The connection is gone, or the stream was sent to its end. The hub frees it. */
+/* The connection is closed, or the whole stream was sent. The hub frees the stream. */
 void event_stream_close(struct event_stream *stream);
 
-/* All streams end after what they have; new ones are refused. */
+/* All streams end after sending what they hold. New ones are refused. */
 void events_end_all(struct events *events);
 
 /* Ends the thread and frees; all streams were closed before. NULL is fine. */

@@ -20,7 +20,7 @@ static long read_pipe(void *context, unsigned char *buffer, size_t size)
     return body_pipe_read(context, buffer, size);
 }
 
-/* An absolute request target names a server too; what is ours begins at the path. */
+/* An absolute request target names a server before its path (RFC 9112, section 3.2.2). */
 static char *path_of(char *uri)
 {
     if (uri[0] == '/')
@@ -84,7 +84,7 @@ bool exchange_add_header(struct exchange *exchange, const char *name, const char
            buffer_add(&exchange->headers, value, strlen(value) + 1);
 }
 
-/* How many headers have that name, and the value of the first of them; NULL: there is none. */
+/* Counts the headers of that name and finds the value of the first; NULL: there is none. */
 static unsigned find_header(const struct exchange *exchange, const char *name,
                             const char **out_value)
 {

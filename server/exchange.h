@@ -64,10 +64,11 @@ struct exchange {
  */
 struct exchange *exchange_new(const char *uri);
 
-/* The socket thread holds it once more, for a lane, before another thread can see it. */
+/* Adds a holder. The socket thread does so for a lane before another thread can see the exchange.
+ */
 void exchange_hold(struct exchange *exchange);
 
-/* Lets go of it; the last one frees it. */
+/* Removes a holder; the last one frees the exchange. */
 void exchange_let_go(struct exchange *exchange);
 
 /* Keeps a header. False: all headers together are more than EXCHANGE_HEADER_BYTES. */
@@ -76,20 +77,21 @@ bool exchange_add_header(struct exchange *exchange, const char *name, const char
 /* The first header of that name, whatever its case; NULL when absent. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
-/* Reads from the headers how the body comes (announced, expects_continue). False: two lengths, or a
- * length beside chunks: a proxy before us could see another end of the body. */
+/* Reads from the headers how the body comes (announced, expects_continue). False: there are two
+ * lengths, or a length beside chunks, so that a proxy could see another end of the body (RFC 9112,
+ * section 6.3). */
 bool exchange_read_framing(struct exchange *exchange);
 
-/* The body takes longer than PATIENCE_S and one second for each KiB of it. What we held up
- * ourselves does not count. */
+/* True when the body takes longer than PATIENCE_S seconds and one more for each KiB of it. Time in
+ * which we held the connection does not count. */
 bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s);
 
 /* Adds to the body in memory. False: all bodies together would take more than MOST_OF_ALL. */
 bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,
                        uint64_t most_of_all);
 
-/* The lane has filled exchange->reply: lets the connection go on and lets go of the exchange. The
- * caller touches it no more. */
+/* The lane has filled exchange->reply: resumes the connection and removes the lane's hold. The
+ * caller must not touch the exchange afterwards. */
 void exchange_finish(struct exchange *exchange);
 
 #endif

@@ -17,22 +17,26 @@ struct flags_reading {
     const struct flags *flags;
     void *options;
     struct flags_found *found;
+    char where[NAME_SIZE]; /* the flag as the user spelled it: "--workers" or "TACET_WORKERS" */
 };
 
+/* The error: the flag as it was spelled, then what printf would print. */
 __attribute__((format(printf, 2, 3))) static bool flags_refuse(struct flags_reading *reading,
                                                                const char *format, ...)
 {
     char *error = reading->found->error;
+    int size = sizeof reading->found->error;
+    int used = snprintf(error, (size_t)size, "%s", reading->where);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error, sizeof reading->found->error, format, arguments);
+    vsnprintf(error + used, (size_t)(size - used), format, arguments);
     va_end(arguments);
     for (; *error != '\0'; error++)
         *error = iscntrl((unsigned char)*error) ? '?' : *error;
     return false;
 }
 
-/* ---- values; WHERE is how the user spelled the flag: "--workers" or "TACET_WORKERS" */
+/* ---- values */
 
 static bool read_suffix(const char *text, uint64_t *number)
 {
@@ -46,7 +50,7 @@ static bool read_suffix(const char *text, uint64_t *number)
 }
 
 static bool flag_read_count(struct flags_reading *reading, const struct flag *flag,
-                            const char *where, const char *text, uint64_t *out)
+                            const char *text, uint64_t *out)
 {
     bool bytes = flag->kind == FLAG_BYTES;
     uint64_t least = flag->range.least, most = flag->range.most, number = 0;
@@ -58,28 +62,26 @@ static bool flag_read_count(struct flags_reading *reading, const struct flag *fl
         good = errno == 0 && (*end == '\0' || (bytes && read_suffix(end, &number)));
     }
     if (!good || number < least || number > most)
-        return flags_refuse(reading,
-                            "%s: \"%s\" is not an integer from %" PRIu64 " to %" PRIu64 "%s", where,
+        return flags_refuse(reading, ": \"%s\" is not an integer from %" PRIu64 " to %" PRIu64 "%s",
                             text, least, most, bytes ? " (K, M and G may follow)" : "");
     *out = number;
     return true;
 }
 
 static bool flag_refuse_number(struct flags_reading *reading, const struct flag *flag,
-                               const char *where, const char *text)
+                               const char *text)
 {
     const char *kind = flag->kind == FLAG_WHOLE ? "an integer" : "a number";
     const char *low = flag->traits & FLAG_ABOVE ? "above" : "of at least";
     const char *high = flag->traits & FLAG_BELOW ? "below" : "at most";
     if (flag->range.high >= FLAG_UNBOUNDED)
-        return flags_refuse(reading, "%s: \"%s\" is not %s %s %g", where, text, kind, low,
-                            flag->range.low);
-    return flags_refuse(reading, "%s: \"%s\" is not %s %s %g and %s %g", where, text, kind, low,
+        return flags_refuse(reading, ": \"%s\" is not %s %s %g", text, kind, low, flag->range.low);
+    return flags_refuse(reading, ": \"%s\" is not %s %s %g and %s %g", text, kind, low,
                         flag->range.low, high, flag->range.high);
 }
 
 static bool flag_read_number(struct flags_reading *reading, const struct flag *flag,
-                             const char *where, const char *text, double *out)
+                             const char *text, double *out)
 {
     char *end = NULL;
     /* strtod also knows hexadecimal, "inf" and leading blanks, which nobody means here. */
@@ -89,13 +91,13 @@ static bool flag_read_number(struct flags_reading *reading, const struct flag *f
     good = good && (flag->traits & FLAG_ABOVE ? x > flag->range.low : x >= flag->range.low);
     good = good && (flag->traits & FLAG_BELOW ? x < flag->range.high : x <= flag->range.high);
     if (!good || (flag->kind == FLAG_WHOLE && x != floor(x)))
-        return flag_refuse_number(reading, flag, where, text);
+        return flag_refuse_number(reading, flag, text);
     *out = x;
     return true;
 }
 
 static bool flag_read_choice(struct flags_reading *reading, const struct flag *flag,
-                             const char *where, const char *text, int *out)
+                             const char *text, int *out)
 {
     const char *const *choices = flag->range.choices;
     char list[160] = "";
@@ -109,76 +111,72 @@ static bool flag_read_choice(struct flags_reading *reading, const struct flag *f
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? join : "",
                                  choices[i]);
     }
-    return flags_refuse(reading, "%s: \"%s\" is not %s", where, text, list);
+    return flags_refuse(reading, ": \"%s\" is not %s", text, list);
 }
 
-static bool flag_read_on_off(struct flags_reading *reading, const char *where, const char *text,
-                             bool *out)
+static bool flag_read_on_off(struct flags_reading *reading, const char *text, bool *out)
 {
     static const char *const words[] = {"off", "on", "0", "1", "false", "true"};
-    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *out = i % 2 == 1;
-            return true;
-        }
-    return flags_refuse(reading, "%s: \"%s\" is neither on nor off", where, text);
+    unsigned i = 0;
+    while (i < 6 && strcmp(text, words[i]) != 0)
+        i++;
+    *out = i % 2 == 1;
+    return i < 6 || flags_refuse(reading, ": \"%s\" is neither on nor off", text);
 }
 
 /* Takes a secret and leaves crosses where it stood, so that no list of processes shows it. */
-static bool flag_read_secret(struct flags_reading *reading, const char *where, char *text,
-                             char *out)
+static bool flag_read_secret(struct flags_reading *reading, char *text, char *out)
 {
     size_t length = strlen(text);
     if (length < FLAG_SECRET_SIZE)
         memcpy(out, text, length + 1);
     memset(text, 'x', length);
-    return length < FLAG_SECRET_SIZE || flags_refuse(reading, "%s: too long for a token", where);
+    return length < FLAG_SECRET_SIZE || flags_refuse(reading, ": too long for a token");
 }
 
 /* The first item on the command line replaces what the environment gave. */
-static bool flag_read_item(struct flags_reading *reading, const struct flag *flag,
-                           const char *where, const char *text, struct flag_list *list)
+static bool flag_read_item(struct flags_reading *reading, const struct flag *flag, const char *text,
+                           struct flag_list *list)
 {
     uint64_t bit = UINT64_C(1) << (flag - reading->flags->table);
-    if (where[0] == '-' && !(reading->found->given & bit))
+    if (reading->where[0] == '-' && !(reading->found->given & bit))
         list->count = 0;
     if (text[0] == '\0')
         return true;
     if (list->count == flag->range.most)
-        return flags_refuse(reading, "%s: more than %" PRIu64 " of them", where, flag->range.most);
+        return flags_refuse(reading, ": more than %" PRIu64 " of them", flag->range.most);
     list->text[list->count++] = text;
     return true;
 }
 
-static bool flag_set(struct flags_reading *reading, const struct flag *flag, const char *where,
-                     char *text)
+static bool flag_set(struct flags_reading *reading, const struct flag *flag, char *text)
 {
     void *place = (char *)reading->options + flag->offset;
     switch (flag->kind) {
     case FLAG_COUNT:
     case FLAG_BYTES:
-        return flag_read_count(reading, flag, where, text, place);
+        return flag_read_count(reading, flag, text, place);
     case FLAG_NUMBER:
     case FLAG_WHOLE:
-        return flag_read_number(reading, flag, where, text, place);
+        return flag_read_number(reading, flag, text, place);
     case FLAG_CHOICE:
-        return flag_read_choice(reading, flag, where, text, place);
+        return flag_read_choice(reading, flag, text, place);
     case FLAG_ON_OFF:
-        return flag_read_on_off(reading, where, text, place);
+        return flag_read_on_off(reading, text, place);
     case FLAG_SECRET:
-        return flag_read_secret(reading, where, text, place);
+        return flag_read_secret(reading, text, place);
     case FLAG_LIST:
-        return flag_read_item(reading, flag, where, text, place);
+        return flag_read_item(reading, flag, text, place);
     case FLAG_SWITCH:
-        return flags_refuse(reading, "%s takes no value", where);
+        return flags_refuse(reading, " takes no value");
     case FLAG_ID:
         if (strlen(text) > ID_LENGTH || strspn(text, ID_CHARACTERS) != strlen(text))
-            return flags_refuse(reading, "%s: \"%s\" is no id", where, text);
+            return flags_refuse(reading, ": \"%s\" is no id", text);
         break;
     case FLAG_TEXT:
     case FLAG_BARE_TEXT:
         if (text[0] == '\0')
-            return flags_refuse(reading, "%s: the value is empty", where);
+            return flags_refuse(reading, ": the value is empty");
         break;
     case FLAG_ANY_TEXT:
         break;
@@ -227,33 +225,34 @@ static const struct flag *nearest_flag(const struct flags *flags, const char *na
         const struct flag *flag = &flags->table[i];
         bool begins = strncmp(flag->name, name, size) == 0;
         size_t distance = begins ? 1 : edit_distance(name, size, flag->name);
-        if (distance < least || (distance == least && !nearest)) {
-            least = distance;
-            nearest = flag;
-        }
+        if (distance > least || (distance == least && nearest))
+            continue;
+        least = distance;
+        nearest = flag;
     }
     return nearest;
 }
 
 static const struct flag *find_flag(const struct flags *flags, const char *name, size_t size)
 {
-    for (size_t i = 0; i < flags->count; i++)
-        if (strlen(flags->table[i].name) == size && memcmp(flags->table[i].name, name, size) == 0)
-            return &flags->table[i];
-    return NULL;
+    const struct flag *flag = flags->table, *end = flag + flags->count;
+    while (flag < end && (strlen(flag->name) != size || memcmp(flag->name, name, size) != 0))
+        flag++;
+    return flag < end ? flag : NULL;
 }
 
 static bool refuse_name(struct flags_reading *reading, const char *argument, size_t size)
 {
+    const struct flag *nearest = NULL;
+    snprintf(reading->where, sizeof reading->where, "%.*s", (int)size, argument);
     if (argument[0] != '-')
-        return flags_refuse(reading, "%s: flags begin with --; --help lists them", argument);
-    bool dashed = strncmp(argument, "--", 2) == 0;
-    const struct flag *nearest =
-        dashed ? nearest_flag(reading->flags, argument + 2, size - 2) : NULL;
+        return flags_refuse(reading, ": flags begin with --; --help lists them");
+    if (strncmp(argument, "--", 2) == 0)
+        nearest = nearest_flag(reading->flags, argument + 2, size - 2);
     if (!nearest)
-        return flags_refuse(reading, "%.*s: no such flag; --help lists them", (int)size, argument);
-    return flags_refuse(reading, "%.*s: no such flag, did you mean --%s? --help lists them",
-                        (int)size, argument, nearest->name);
+        return flags_refuse(reading, ": no such flag; --help lists them");
+    return flags_refuse(reading, ": no such flag, did you mean --%s? --help lists them",
+                        nearest->name);
 }
 
 /* ---- the command line */
@@ -267,7 +266,7 @@ static bool value_follows(const struct flag *flag, int argc, char **argv, int i)
 }
 
 /* A flag without a value: false where it needs one. */
-static bool set_alone(struct flags_reading *reading, const struct flag *flag, const char *where)
+static bool set_alone(struct flags_reading *reading, const struct flag *flag)
 {
     void *place = (char *)reading->options + flag->offset;
     if (flag->kind == FLAG_BARE_TEXT)
@@ -275,7 +274,7 @@ static bool set_alone(struct flags_reading *reading, const struct flag *flag, co
     else if (flag->kind == FLAG_SWITCH || flag->kind == FLAG_ON_OFF)
         *(bool *)place = true;
     else
-        return flags_refuse(reading, "%s: a value must follow", where);
+        return flags_refuse(reading, ": a value must follow");
     return true;
 }
 
@@ -289,18 +288,13 @@ static bool read_one(struct flags_reading *reading, int argc, char **argv, int *
         flag = find_flag(reading->flags, argument + 2, size - 2);
     if (!flag)
         return refuse_name(reading, argument, size);
-    char where[NAME_SIZE];
-    snprintf(where, sizeof where, "--%s", flag->name);
+    snprintf(reading->where, sizeof reading->where, "--%s", flag->name);
     uint64_t bit = UINT64_C(1) << (flag - reading->flags->table);
     if (reading->flags->once && (reading->found->given & bit))
-        return flags_refuse(reading, "%s is given twice", where);
-    bool good;
-    if (equals)
-        good = flag_set(reading, flag, where, equals + 1);
-    else if (value_follows(flag, argc, argv, *i))
-        good = flag_set(reading, flag, where, argv[++*i]);
-    else
-        good = set_alone(reading, flag, where);
+        return flags_refuse(reading, " is given twice");
+    bool alone = !equals && !value_follows(flag, argc, argv, *i);
+    char *value = equals ? equals + 1 : argv[ *i += !alone];
+    bool good = alone ? set_alone(reading, flag) : flag_set(reading, flag, value);
     reading->found->given |= bit;
     return good;
 }
@@ -310,12 +304,11 @@ static bool set_fallbacks(struct flags_reading *reading)
     const struct flags *flags = reading->flags;
     for (size_t i = 0; i < flags->count; i++) {
         const struct flag *flag = &flags->table[i];
-        char name[NAME_SIZE];
-        variable_name(flag, name);
-        char *value = flag->traits & FLAG_ENVIRONMENT ? getenv(name) : NULL;
-        if (flag->fallback && !flag_set(reading, flag, name, (char *)flag->fallback))
+        variable_name(flag, reading->where);
+        char *value = flag->traits & FLAG_ENVIRONMENT ? getenv(reading->where) : NULL;
+        if (flag->fallback && !flag_set(reading, flag, (char *)flag->fallback))
             return false;
-        if (value && !flag_set(reading, flag, name, value))
+        if (value && !flag_set(reading, flag, value))
             return false;
     }
     return true;
@@ -327,8 +320,9 @@ static bool check_required(struct flags_reading *reading)
     for (size_t i = 0; i < flags->count; i++) {
         const struct flag *flag = &flags->table[i];
         const void *place = (const char *)reading->options + flag->offset;
+        snprintf(reading->where, sizeof reading->where, "--%s", flag->name);
         if ((flag->traits & FLAG_REQUIRED) && !*(const char *const *)place)
-            return flags_refuse(reading, "--%s is missing", flag->name);
+            return flags_refuse(reading, " is missing");
     }
     return true;
 }
@@ -336,7 +330,7 @@ static bool check_required(struct flags_reading *reading)
 bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
                 struct flags_found *out)
 {
-    struct flags_reading reading = {flags, options, out};
+    struct flags_reading reading = {flags, options, out, ""};
     *out = (struct flags_found){.help = false};
     if (!set_fallbacks(&reading))
         return false;

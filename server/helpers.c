@@ -1,5 +1,5 @@
-/* Helpers: a list of open tasks, and threads that take one item after another of the first that has
- * any left. */
+/* A list of open tasks. The threads take one item after another from the first task that has any
+ * left. */
 #include "server/helpers.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 #define HELPER_NICENESS 10
 
-/* On the stack of who called helpers_run, which stays until nobody works on it. */
+/* Lives on the stack of helpers_run, which returns when nobody works on it any more. */
 struct helpers_task {
     void (*work)(void *what, uint32_t i);
     void *what;

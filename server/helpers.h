@@ -1,6 +1,5 @@
-/* Threads that lend a hand to job workers: a job's piece of work that falls into independent items
- * is done by its worker and by whoever of these is free. They hold no job, no connection and no
- * state between items. */
+/* Threads that help job workers: when a job's work falls into independent items, its worker and all
+ * free helpers share them. Helpers hold no job, no connection and no state between items. */
 #ifndef TACET_SERVER_HELPERS_H
 #define TACET_SERVER_HELPERS_H
 
@@ -11,8 +10,7 @@ struct helpers;
 /* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives. */
 struct helpers *helpers_start(unsigned count);
 
-/* Makes the calling thread nice, and a batch thread to the scheduler: requests are answered first.
- */
+/* Lowers the calling thread's priority (nice, SCHED_BATCH), because requests come first. */
 void helpers_lower_priority(void);
 
 /* Calls work(what, i) for every i below COUNT, each once, in any order, on the calling thread and

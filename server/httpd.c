@@ -37,8 +37,8 @@
 
 /* ---- refusals */
 
-/* The answer is a problem and no lane is needed for it. It goes out now, or after the rest of the
- * body; NOW is for clients with whom we do not agree where the body ends. */
+/* Answers with a problem, without a lane, now or after the rest of the body. NOW is for requests
+ * whose end of the body is in doubt. */
 static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchange, bool now,
                                     const char *slug, const char *detail)
 {
@@ -136,7 +136,7 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
 
 /* ---- bodies */
 
-/* An upload's first resume: somebody wants the body, or it was answered without being read. */
+/* An upload was resumed for the first time: a reader wants its body, or it was answered unread. */
 static enum MHD_Result after_hold(struct httpd *httpd, struct exchange *exchange)
 {
     if (!body_pipe_is_done(exchange->pipe)) {
@@ -180,7 +180,7 @@ static enum MHD_Result take_body(struct httpd *httpd, struct exchange *exchange,
     exchange->received += arrived;
     if (exchange->stage == STAGE_DISCARD)
         return exchange->received <= limit + DISCARD_BYTES ? MHD_YES : MHD_NO;
-    exchange->expects_continue = false; /* it is sending */
+    exchange->expects_continue = false; /* the client is sending */
     if (exchange->received > limit)
         return httpd_refuse(httpd, exchange, false, "body-too-large",
                             "The body is larger than this call allows.");

@@ -26,11 +26,12 @@ void httpd_suspend(void *connection);
 /* Resumes it. */
 void httpd_resume(void *connection);
 
-/* Makes the exchange's reply the problem SLUG, in place of whatever it was. */
+/* Replaces the exchange's reply by the problem SLUG. */
 void httpd_fill_problem(struct httpd *httpd, struct exchange *exchange, const char *slug,
                         const char *detail);
 
-/* Queues the reply, which is ready, and notes it; the body is the library's then. */
+/* Queues the reply, which is ready, then logs and counts it. The library owns the body afterwards.
+ */
 enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange);
 
 #endif

@@ -51,7 +51,7 @@ void lane_push(struct lane *lane, struct exchange *exchange)
     pthread_mutex_unlock(&lane->lock);
 }
 
-/* The lock is held. At most MOST, fewer where fewer are there; NULL: none. */
+/* Takes at most MOST of the oldest out of the queue; NULL: it is empty. The lock is held. */
 static struct exchange *unlink_oldest(struct lane *lane, unsigned most, unsigned *out_count)
 {
     unsigned count = 0;

@@ -27,8 +27,8 @@ void lane_destroy(struct lane *lane);
 /* Takes a place; false when there is none. Then exactly one lane_push. */
 bool lane_reserve(struct lane *lane);
 
-/* The same for what can be done elsewhere, too: it may take half of the places, so that a flood of
- * it refuses nobody who can go nowhere else. Of a single place that is none. */
+/* The same for a request that another lane could serve as well. Such requests get at most half of
+ * the places (none of a single one), so that a flood of them refuses no request of this lane. */
 bool lane_reserve_spare(struct lane *lane);
 
 /* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */

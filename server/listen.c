@@ -1,4 +1,4 @@
-/* Opens the listening socket ourselves, so that a taken port is a sentence and not a null. */
+/* Opens the listening socket, so that a port in use gets a sentence; the library says only NULL. */
 #include "server/listen.h"
 
 #include <errno.h>

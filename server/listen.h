@@ -1,4 +1,4 @@
-/* The listening socket: parsing HOST:PORT, binding, and saying which port it became. */
+/* The listening socket: reads HOST:PORT, binds, and tells which port it got. */
 #ifndef TACET_SERVER_LISTEN_H
 #define TACET_SERVER_LISTEN_H
 

@@ -13,7 +13,7 @@ struct pool;
  * caller's). At most LIMIT requests wait or run. NULL: no thread can be started. */
 struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit);
 
-/* Where to reserve and push. */
+/* The lane in which callers reserve a place and push. */
 struct lane *pool_lane(struct pool *pool);
 
 /* Serves what is queued, ends the threads and frees. NULL is fine. */

@@ -1,5 +1,5 @@
-/* The meter's time passes with every reply, refused or not: on a busy server the line about what
- * was left out comes a second after the flood began, on a silent one with the next request. */
+/* Every reply moves the meter's time on. So the line about lines left out comes a second after the
+ * flood began, or with the next request on a silent server. */
 #include "server/request_log.h"
 
 #include <inttypes.h>

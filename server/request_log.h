@@ -22,7 +22,7 @@ struct request_log {
  * values, a query, a header or a body; a method that HTTP does not know is "other". */
 void request_log_reply(struct request_log *log, const struct exchange *exchange, int64_t now_us);
 
-/* Says what is left to be said of lines that were left out. */
+/* Logs how many lines were left out and not reported yet. */
 void request_log_end(struct request_log *log);
 
 #endif

@@ -96,7 +96,7 @@ static enum api_job_turn take_turn(struct worker *self)
     return turn;
 }
 
-/* Overwrites a part of what deleted datasets left; true when there is more. */
+/* Overwrites some of the data of deleted datasets. True when more is left. */
 static bool purge_some(struct worker *self)
 {
     bool more = false;

@@ -1,4 +1,5 @@
-/* Line plots in SVG for docs/results: several lines over one axis, with whiskers or bands. */
+/* Line plots in SVG for docs/results, drawn by gnuplot: several lines over one axis, with whiskers
+ * or bands. */
 #ifndef TACET_BENCH_PLOT_PLOT_H
 #define TACET_BENCH_PLOT_PLOT_H
 
@@ -30,7 +31,8 @@ struct plot {
     size_t line_count;
 };
 
-/* Writes PLOT to PATH. False: it could not be written, or no point of it can be shown. */
+/* Writes PLOT to PATH. False: gnuplot is missing or could not write it, or no point can be shown.
+ */
 bool plot_write(const char *path, const struct plot *plot);
 
 #endif
