@@ -27,7 +27,7 @@ static const char *const sensitivities[] = {"private", "public", NULL};
 
 /* ---- as JSON */
 
-json_t *dataset_json(const struct dataset_row *row, bool with_counts)
+static json_t *dataset_json(const struct dataset_row *row, bool with_counts)
 {
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:n, s:o, s:o}", "id", row->id, "name",

@@ -31,7 +31,4 @@ enum problem dataset_of_call(struct call *call, struct dataset_row *out);
 /* The dataset ID when the calling steward owns it, and it is not deleted. */
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out);
 
-/* A dataset as JSON; WITH_COUNTS for its steward. New reference. */
-json_t *dataset_json(const struct dataset_row *row, bool with_counts);
-
 #endif

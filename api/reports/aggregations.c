@@ -20,8 +20,8 @@
 
 /* ---- the scheme beside the row */
 
-void aggregation_scheme_write(const struct local_scheme *scheme,
-                              double out[AGGREGATION_SCHEME_NUMBERS])
+static void aggregation_scheme_write(const struct local_scheme *scheme,
+                                     double out[AGGREGATION_SCHEME_NUMBERS])
 {
     out[0] = (double)scheme->report_length;
     out[1] = scheme->epsilon;
@@ -29,9 +29,9 @@ void aggregation_scheme_write(const struct local_scheme *scheme,
     memcpy(out + 3, scheme->constant, sizeof scheme->constant);
 }
 
-bool aggregation_scheme_read(const struct aggregation_row *row,
-                             const double numbers[AGGREGATION_SCHEME_NUMBERS],
-                             struct local_scheme *out)
+static bool aggregation_scheme_read(const struct aggregation_row *row,
+                                    const double numbers[AGGREGATION_SCHEME_NUMBERS],
+                                    struct local_scheme *out)
 {
     const struct actor_critic net = {row->state_dim, row->hidden, row->action_count};
     *out = (struct local_scheme){

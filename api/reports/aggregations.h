@@ -56,13 +56,4 @@ void aggregation_report_seed(const char *aggregation, const char *client, int64_
  * once. */
 #define AGGREGATION_SCHEME_NUMBERS (3 + LOCAL_CONSTANTS)
 
-/* OUT: the constants of SCHEME and what they are read by, for aggregation_scheme_read. */
-void aggregation_scheme_write(const struct local_scheme *scheme,
-                              double out[AGGREGATION_SCHEME_NUMBERS]);
-
-/* False: the row and the numbers do not make a scheme. */
-bool aggregation_scheme_read(const struct aggregation_row *row,
-                             const double numbers[AGGREGATION_SCHEME_NUMBERS],
-                             struct local_scheme *out);
-
 #endif

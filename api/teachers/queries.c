@@ -1,4 +1,4 @@
-/* Asking a teacher: the service's own form. The reply is written by hand, see query.c. */
+/* Asking a teacher: the service's own form. */
 #include "api/teachers/queries.h"
 
 #include <math.h>
@@ -74,9 +74,7 @@ static enum problem queries_answer(struct query *query)
     enum problem problem = query_settle(query, &given);
     if (problem != PROBLEM_NONE)
         return problem;
-    size_t size = 0;
-    char *text = query_reply_write(&given, &size);
-    return call_reply_bytes(query->call, 200, "application/json", text, size);
+    return call_reply_json(query->call, 200, query_reply_json(&given));
 }
 
 /* ---- asked before: "reuse":"exact" */

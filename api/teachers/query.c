@@ -209,12 +209,8 @@ static enum problem query_pay(struct query *query)
 {
     struct call *call = query->call;
     const struct filter_price *cost = &query->cost;
-    char written[QUERY_EVENT_SIZE];
-    const char *event = query->teacher->event;
-    if (query->count != 1 || query->concentration != query->teacher->row.concentration) {
-        query_event_write(query->teacher, query->count, query->concentration, written);
-        event = written;
-    }
+    char event[QUERY_EVENT_SIZE];
+    query_event_write(query->teacher, query->count, query->concentration, event);
     struct ledger_charge charge = {
         .prices = {{query->standing.account, cost->units, cost->delta_units},
                    {query->teacher->row.account, cost->units, cost->delta_units}},
@@ -301,7 +297,6 @@ static void set_noise(const struct query *query, struct query_answer *out)
         out->error_radius = M_SQRT2; /* two distributions are never farther apart */
     } else if (query->concentration == t->row.concentration) {
         out->error_radius = t->error_radius;
-        out->settings = t->settings;
     } else {
         out->error_radius =
             teacher_error_radius(&t->teacher, query->concentration, TEACHER_RADIUS_BETA);

@@ -7,7 +7,7 @@
 
 #include "api/teachers/teacher_shelf.h"
 
-#define QUERY_EVENT_SIZE TEACHER_EVENT_SIZE
+#define QUERY_EVENT_SIZE 400
 
 /* COUNT answers, as JSON in the form of event_json.h, so that POST /v1/accounting:compose reads it.
  * CONCENTRATION: 0 where the mechanism has none. */

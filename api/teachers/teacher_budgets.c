@@ -42,8 +42,8 @@ static enum db_status client_account_open(struct call *call, const struct teache
     return status;
 }
 
-enum db_status teacher_client_standing(struct call *call, const struct teacher_row *teacher,
-                                       struct teacher_client_row *out)
+static enum db_status teacher_client_standing(struct call *call, const struct teacher_row *teacher,
+                                              struct teacher_client_row *out)
 {
     const char *client = call->caller.id;
     enum db_status status = teachers_client_find(call->db, teacher->id, client, out);

@@ -1,7 +1,6 @@
 /* Teachers ready to answer, and the noise of their answers. */
 #include "api/teachers/teacher_shelf.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include "api/call/app.h"
 #include "api/call/sealed.h"
 #include "api/policies/policies.h"
-#include "api/teachers/query_event.h"
 #include "memory/memory.h"
 #include "memory/shelf.h"
 #include "storage/policies.h"
@@ -99,9 +97,6 @@ static bool teacher_price_row(struct shelved_teacher *t, uint32_t actions)
                        &t->price))
         return false;
     t->error_radius = teacher_error_radius(&t->teacher, row->concentration, TEACHER_RADIUS_BETA);
-    query_event_write(t, 1, row->concentration, t->event);
-    if (isfinite(t->error_radius)) /* else it cannot answer */
-        query_reply_settings(row->concentration, row->sigma, t->error_radius, t->settings);
     return true;
 }
 

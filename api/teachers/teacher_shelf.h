@@ -6,12 +6,9 @@
 #include <stdint.h>
 
 #include "algos/release/teacher.h"
-#include "api/teachers/query_reply.h"
 #include "storage/teachers.h"
 
 #define TEACHER_RADIUS_BETA 0.05 /* an answer's error_radius holds it 19 times of 20 */
-
-#define TEACHER_EVENT_SIZE  400 /* of the event text of its answers, query_event.h */
 
 struct app;
 struct shelf;
@@ -27,8 +24,6 @@ struct shelved_teacher {
     size_t work;               /* parameters that one answer multiplies with */
     struct filter_price price; /* of one answer at the full concentration, on the row's accounts */
     double error_radius;       /* at the full concentration, 19 times of 20 */
-    char event[TEACHER_EVENT_SIZE];     /* of one answer at the full concentration */
-    char settings[QUERY_SETTINGS_SIZE]; /* its answers' text of them, at the full concentration */
 };
 
 /* The shelf of an app; the caller frees it with shelf_free. */

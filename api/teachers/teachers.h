@@ -50,12 +50,8 @@ int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, do
 /* What ACCOUNT can still pay: its limit without what is spent and held. */
 struct filter_price teacher_account_left(const struct ledger_account *account);
 
-/* CLIENT's standing with TEACHER; its account is opened under the default budget when it has none
- * and there is such a budget. DB_NONE: no budget. Inside a transaction. */
-enum db_status teacher_client_standing(struct call *call, const struct teacher_row *teacher,
-                                       struct teacher_client_row *out);
-
-/* The same as a handler wants it: no budget is the problem no-budget. */
+/* The caller's standing with TEACHER. Its account is opened under the default budget when it has
+ * none and there is such a budget; otherwise the problem is no-budget. Inside a transaction. */
 enum problem teacher_standing_of_call(struct call *call, const struct teacher_row *teacher,
                                       struct teacher_client_row *out);
 
