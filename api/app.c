@@ -1,24 +1,23 @@
 /* The life of what all threads share. */
 #include "api/call/app.h"
 
+#include <jansson.h>
 #include <sodium.h>
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "api/call/pass.h"
-#include "api/json/json_load.h"
 #include "api/releases/q_shelf.h"
 #include "api/teachers/teacher_shelf.h"
+#include "memory/memory.h"
 #include "memory/shelf.h"
 
 struct app *api_open(const struct api_settings *settings)
 {
     if (sodium_init() < 0)
         return NULL;
-    json_load_guard(malloc);
-    struct app *app = calloc(1, sizeof *app);
-    if (!app)
-        return NULL;
+    json_set_alloc_funcs(memory_bytes, free); /* want of memory ends the process */
+    struct app *app = memory_new(1, sizeof *app);
     app->settings = *settings;
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
     app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
@@ -26,10 +25,7 @@ struct app *api_open(const struct api_settings *settings)
     app->q_releases = q_shelf_new();
     app->noise = teacher_noise_new();
     app->passes = passes_new();
-    if (!app->secret_key || !app->teachers || !app->q_releases) {
-        api_close(app);
-        return NULL;
-    }
+    memory_must(app->secret_key);
     crypto_sign_seed_keypair(app->public_key, app->secret_key, settings->signing_seed);
     unsigned char hash[16];
     crypto_generichash(hash, sizeof hash, app->public_key, sizeof app->public_key, NULL, 0);

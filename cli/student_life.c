@@ -77,7 +77,6 @@ static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t c
     const struct env *env = student->plan->env;
     struct http_out_answer answer;
     struct student_answer at;
-    bool starved;
     enum kickstart_reply reply = post_to_teacher(student, "rollouts", "{}", &answer);
     if (reply != KICKSTART_ANSWERED)
         return reply;
@@ -87,7 +86,7 @@ static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t c
     if (reply != KICKSTART_ANSWERED)
         return reply;
     const char *problem = student_answer_read(answer.body, answer.size, count, env->action_count,
-                                              out_probabilities, &at, &starved);
+                                              out_probabilities, &at);
     if (problem) {
         student_fail(student->report, problem);
         return KICKSTART_BROKEN;

@@ -7,7 +7,6 @@
 
 #include "api/call/budget.h"
 #include "api/call/page.h"
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 #include "storage/ledger/ledger_verify.h"
@@ -78,9 +77,8 @@ enum problem api_accounts_get(struct call *call)
 
 static json_t *entry_json(const struct ledger_entry *entry)
 {
-    bool starved;
-    json_t *event = json_load(entry->event, strlen(entry->event), JSON_DECODE_ANY, NULL, &starved);
-    if (!event && !starved)
+    json_t *event = json_text_stored(entry->event);
+    if (!event)
         event = json_text_or_null(entry->event);
     /* Why a budget was granted or changed is kept beside what was done, and shown apart. */
     json_t *reason = json_incref(json_object_get(event, "reason"));

@@ -18,7 +18,6 @@
 
 struct call_deferred;
 struct pass;
-struct state_scan;
 
 struct caller {
     char id[32];    /* "cli_..."; "" on a public route */
@@ -34,9 +33,7 @@ struct call {
     const struct pass *pass; /* the caller is known by it, and there is no db; else NULL */
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */
-    const struct state_scan *state; /* ROUTE_STATE_BODY: the body is nothing but these; BODY
-                                       is NULL until call_parse_body */
-    void *plan;                     /* what PREPARE left for HANDLE */
+    void *plan;   /* what PREPARE left for HANDLE */
     struct arena arena;
 
     /* private to call.c and serve.c from here on */
@@ -67,9 +64,6 @@ const char *call_query(struct call *call, const char *name);
 
 /* A header of the request; NULL when absent. */
 const char *call_request_header(const struct call *call, const char *name);
-
-/* Parses the body into call->body, for a handler that finds it unparsed (ROUTE_STATE_BODY). */
-enum problem call_parse_body(struct call *call);
 
 /* Next bytes of a streamed body (BODY_STREAM, in PREPARE): count, 0 at the end, -1 when the client
  * is gone. The bytes also go into the fingerprint that an Idempotency-Key stands for. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 
 #define VARIANT       sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -40,7 +39,7 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
 
 bool certificate_check(const char *text, const unsigned char *public_key)
 {
-    json_t *whole = json_load_stored(text);
+    json_t *whole = json_text_stored(text);
     json_t *stamp = json_object_get(whole, "signature");
     const char *value = json_string_value(json_object_get(stamp, "value"));
     unsigned char signature[crypto_sign_BYTES];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/call/uri.h"
+#include "api/json/utf8.h"
 
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
@@ -44,7 +44,7 @@ static enum problem read_token(struct call *call, const char **out)
     size_t length = 0;
     bool good = sodium_base642bin((unsigned char *)cursor, sizeof cursor, token, strlen(token),
                                   NULL, &length, NULL, VARIANT) == 0 &&
-                length > 0 && !memchr(cursor, '\0', length) && uri_is_utf8(cursor, length);
+                length > 0 && !memchr(cursor, '\0', length) && utf8_is_valid(cursor, length);
     if (!good)
         return bad_token(call);
     *out = arena_copy(&call->arena, cursor, length);

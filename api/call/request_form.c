@@ -5,12 +5,8 @@
 #include <strings.h>
 
 #include "api/call/fields.h"
-#include "api/call/state_scan.h"
 #include "api/call/uri.h"
 #include "api/json/json_text.h"
-
-/* A larger body of states is parsed like any other. */
-#define SCANNED_BYTES ((size_t)256 * 1024)
 
 enum problem request_check_query(struct call *call)
 {
@@ -49,30 +45,19 @@ static bool is_json_type(const char *type)
            strncasecmp(charset + 8, "\"utf-8\"", 7) == 0;
 }
 
-enum problem call_parse_body(struct call *call)
+static enum problem parse_body(struct call *call)
 {
     struct json_fault fault;
     const struct api_request *request = call->request;
-    enum problem problem =
+    enum json_text_status status =
         json_text_parse((const char *)request->body, request->body_size, &call->body, &fault);
-    if (problem == PROBLEM_VALIDATION)
+    if (status == JSON_TEXT_GOOD)
+        return PROBLEM_NONE;
+    if (status == JSON_TEXT_INVALID)
         return call_invalid(call, fault.pointer, "%s", fault.detail);
-    return problem == PROBLEM_NONE ? problem : call_problem(call, problem, "%s", fault.detail);
-}
-
-/* Reads a body of states alone into call->state; false: it must be parsed. */
-static bool scan_state(struct call *call)
-{
-    const struct api_request *request = call->request;
-    if (request->body_size > SCANNED_BYTES)
-        return false;
-    struct state_scan *scanned = arena_alloc(&call->arena, sizeof *scanned);
-    size_t room = STATE_SCAN_ROOM(request->body_size) * sizeof(double);
-    if (!scanned || !(scanned->numbers = arena_alloc(&call->arena, room)) ||
-        !state_scan(request->body, request->body_size, scanned))
-        return false;
-    call->state = scanned;
-    return true;
+    if (status == JSON_TEXT_TOO_LARGE)
+        return call_problem(call, PROBLEM_BODY_TOO_LARGE, "%s", fault.detail);
+    return call_problem(call, PROBLEM_NOT_JSON, "%s", fault.detail);
 }
 
 enum problem request_read_body(struct call *call)
@@ -90,9 +75,7 @@ enum problem request_read_body(struct call *call)
         return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                             "The body must be sent as Content-Type: application/json.");
     }
-    if ((call->route->flags & ROUTE_STATE_BODY) && scan_state(call))
-        return PROBLEM_NONE;
-    enum problem problem = call_parse_body(call);
+    enum problem problem = parse_body(call);
     if (problem == PROBLEM_NONE && call->route->body == BODY_NONE &&
         !fields_read(call, call->body, "", NULL, 0))
         return PROBLEM_VALIDATION;

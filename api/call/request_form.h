@@ -8,8 +8,7 @@
 /* Every query parameter is known to the route and given once. */
 enum problem request_check_query(struct call *call);
 
-/* Leaves the body in call->body, or with ROUTE_STATE_BODY in call->state where it is nothing but
- * states. A streamed body stays where it is. */
+/* Leaves the body in call->body. A streamed body stays where it is. */
 enum problem request_read_body(struct call *call);
 
 #endif

@@ -32,8 +32,7 @@ enum route_flag {
     ROUTE_POLICY_BODY = 16, /* the JSON body may be as large as max_policy_bytes */
     ROUTE_QUICK = 64,       /* a small question that a pass may answer: api_serve_quick */
     ROUTE_KEY_OR_ID = 32,   /* can spend too: the body's "id" is the key where there is no header */
-    ROUTE_STATE_BODY = 128, /* a body of states alone comes in call->state, unparsed */
-    ROUTE_HEAVY = 256, /* {id} is a teacher whose sums may be long: PREPARE does them, outside of
+    ROUTE_HEAVY = 128, /* {id} is a teacher whose sums may be long: PREPARE does them, outside of
                           a batch alone (api_is_heavy) */
 };
 

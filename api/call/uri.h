@@ -27,7 +27,4 @@ enum uri_query_fault {
 enum uri_query_fault uri_query_check(const char *query, const char *known, struct arena *arena,
                                      const char **out_name);
 
-/* True when SIZE bytes are UTF-8 (RFC 3629). */
-bool uri_is_utf8(const char *text, size_t size);
-
 #endif

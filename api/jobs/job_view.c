@@ -12,7 +12,6 @@
 #include "api/jobs/run/run_shards.h"
 #include "api/jobs/run/run_sweep.h"
 #include "api/jobs/run/run_teacher.h"
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
 
@@ -138,7 +137,7 @@ static json_t *findings_json(const struct job_row *job)
 {
     if (job->findings[0] == '\0')
         return json_null();
-    return json_load_stored(job->findings);
+    return json_text_stored(job->findings);
 }
 
 /* A job whose plan another version of this program wrote: what became of it is known all the same.

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 
 #define NAME_MAX_BYTES 64
@@ -32,18 +31,19 @@ static const char *past_string(const char *at, const char *end)
 /* Appends /NAME; false when it is too long or no text. */
 static bool append_name(const struct level *level, char *out, size_t *used)
 {
-    bool starved;
-    json_t *name = json_load(level->name, level->name_size, JSON_DECODE_ANY, NULL, &starved);
+    json_t *name = json_loadb(level->name, level->name_size, JSON_DECODE_ANY, NULL);
     const char *text = json_string_value(name);
     bool fits = text && json_string_length(name) <= NAME_MAX_BYTES &&
                 *used + 2 * NAME_MAX_BYTES + 2 <= JSON_PLACE_SIZE;
     if (fits) {
         out[(*used)++] = '/';
         for (const char *c = text; *c != '\0'; c++) {
-            bool escaped = *c == '~' || *c == '/';
-            if (escaped)
+            if (*c == '~' || *c == '/') {
                 out[(*used)++] = '~';
-            out[(*used)++] = !escaped ? *c : *c == '~' ? '0' : '1';
+                out[(*used)++] = *c == '~' ? '0' : '1';
+            } else {
+                out[(*used)++] = *c;
+            }
         }
         out[*used] = '\0';
     }

@@ -1,26 +1,9 @@
 /* Strings of uploads: escapes, and UTF-8 as RFC 3629 has it. */
+#include <ctype.h>
 #include <string.h>
 
 #include "api/json/json_scan_buffer.h"
-
-/* Bytes of the UTF-8 sequence at P of LEFT bytes, 0 when it is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    size_t n = p[0] < 0x80   ? 1
-               : p[0] < 0xC2 ? 0
-               : p[0] < 0xE0 ? 2
-               : p[0] < 0xF0 ? 3
-               : p[0] < 0xF5 ? 4
-                             : 0;
-    if (n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xC0) != 0x80)
-            return 0;
-    bool bad = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) ||
-               (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F);
-    return bad ? 0 : n;
-}
+#include "api/json/utf8.h"
 
 static size_t utf8_write(uint32_t c, unsigned char *out)
 {
@@ -52,13 +35,9 @@ static int32_t hex4(const unsigned char *p)
     int32_t value = 0;
     for (int i = 0; i < 4; i++) {
         unsigned char c = p[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
-        if (digit < 0)
+        if (!isxdigit(c))
             return -1;
-        value = value * 16 + digit;
+        value = value * 16 + (isdigit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
     }
     return value;
 }

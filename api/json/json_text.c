@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json/json_load.h"
-#include "api/json/json_look.h"
-
-#define DIGITS(number)   #number
-#define IN_DIGITS(macro) DIGITS(macro)
-#define LONG_NUMBER      "the number is longer than " IN_DIGITS(JSON_NUMBER_MAX) " characters"
-
 /* What an array or object weighs beside a number: empty ones take that much more memory. */
 #define CONTAINER_VALUES 8
 
@@ -26,7 +19,7 @@ struct extent {
 
 /* Counts brackets and commas outside of strings. Malformed text may be counted wrong: the parser
  * refuses it anyway. */
-static struct extent measure(const char *bytes, size_t size)
+static struct extent measure_extent(const char *bytes, size_t size)
 {
     struct extent extent = {.values = 1};
     unsigned depth = 0;
@@ -56,68 +49,76 @@ static struct extent measure(const char *bytes, size_t size)
 }
 
 /* jansson quotes what it stopped at, which may be a caller's datum: it is left out. */
-static enum problem explain(const json_error_t *error, const char **out_what)
+static enum json_text_status explain(const json_error_t *error, const char **out_what)
 {
     switch (json_error_code(error)) {
     case json_error_numeric_overflow:
-        *out_what =
-            strcmp(error->text, JSON_LOAD_TOO_LONG) == 0 ? LONG_NUMBER : "the number is too large";
-        return PROBLEM_VALIDATION;
+        *out_what = "the number is too large";
+        return JSON_TEXT_INVALID;
     case json_error_null_character:
     case json_error_null_byte_in_key:
         *out_what = "texts may not hold U+0000";
-        return PROBLEM_VALIDATION;
+        return JSON_TEXT_INVALID;
     case json_error_duplicate_key:
         *out_what = "a member is named twice";
-        return PROBLEM_NOT_JSON;
+        return JSON_TEXT_MALFORMED;
     case json_error_premature_end_of_input:
         *out_what = "the body ends too early";
-        return PROBLEM_NOT_JSON;
+        return JSON_TEXT_MALFORMED;
     case json_error_invalid_utf8:
         *out_what = "not UTF-8";
-        return PROBLEM_NOT_JSON;
+        return JSON_TEXT_MALFORMED;
     default:
         *out_what = "not JSON";
-        return PROBLEM_NOT_JSON;
+        return JSON_TEXT_MALFORMED;
     }
 }
 
-enum problem json_text_parse(const char *bytes, size_t size, json_t **out, struct json_fault *fault)
+/* Refuses before jansson is asked. */
+static enum json_text_status check_extent(const char *bytes, size_t size, struct json_fault *fault)
 {
-    *fault = (struct json_fault){.pointer = ""};
     if (size == 0) {
         snprintf(fault->detail, sizeof fault->detail, "The body is empty, but JSON is needed.");
-        return PROBLEM_NOT_JSON;
+        return JSON_TEXT_MALFORMED;
     }
-    struct extent extent = measure(bytes, size);
+    struct extent extent = measure_extent(bytes, size);
     if (extent.depth > JSON_DEPTH_MAX) {
         snprintf(fault->detail, sizeof fault->detail, "The body is nested deeper than %d levels.",
                  JSON_DEPTH_MAX);
-        return PROBLEM_NOT_JSON;
+        return JSON_TEXT_MALFORMED;
     }
     if (extent.values > JSON_VALUES_MAX) {
         snprintf(fault->detail, sizeof fault->detail,
                  "The body holds more than %d values; an array or object counts as %d.",
                  JSON_VALUES_MAX, CONTAINER_VALUES);
-        return PROBLEM_BODY_TOO_LARGE;
+        return JSON_TEXT_TOO_LARGE;
     }
+    return JSON_TEXT_GOOD;
+}
+
+enum json_text_status json_text_parse(const char *bytes, size_t size, json_t **out,
+                                      struct json_fault *fault)
+{
+    *fault = (struct json_fault){.pointer = ""};
+    enum json_text_status status = check_extent(bytes, size, fault);
+    if (status != JSON_TEXT_GOOD)
+        return status;
     json_error_t error;
-    bool starved;
-    json_t *value =
-        json_load(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error, &starved);
+    json_t *value = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (value) {
         *out = value;
-        return PROBLEM_NONE;
-    }
-    if (starved) {
-        snprintf(fault->detail, sizeof fault->detail, "The server is short of memory.");
-        return PROBLEM_INTERNAL_ERROR;
+        return JSON_TEXT_GOOD;
     }
     const char *what;
-    enum problem problem = explain(&error, &what);
+    status = explain(&error, &what);
     snprintf(fault->detail, sizeof fault->detail, "Line %d, column %d: %s.", error.line,
              error.column, what);
-    if (problem == PROBLEM_VALIDATION && error.position > 0 && (size_t)error.position <= size)
+    if (status == JSON_TEXT_INVALID && error.position > 0 && (size_t)error.position <= size)
         json_place(bytes, (size_t)error.position, fault->pointer);
-    return problem;
+    return status;
+}
+
+json_t *json_text_stored(const char *text)
+{
+    return json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 }

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "api/json/json_place.h"
-#include "api/wire/problem.h"
 
 /* Deepest nesting of a body; a network's weights need 5. */
 #define JSON_DEPTH_MAX 32
@@ -21,18 +20,25 @@ struct json_fault {
     char detail[160];              /* a sentence, with line and column where there are some */
 };
 
-/* Parses SIZE bytes of one JSON value: strict RFC 8259 and UTF-8, no duplicate names, nesting up to
- * JSON_DEPTH_MAX. PROBLEM_NONE gives a new reference in *out; PROBLEM_NOT_JSON (malformed),
- * PROBLEM_VALIDATION (well-formed, but a number beyond double's range or of too many characters
- * (JSON_NUMBER_MAX), or U+0000 in a text) and PROBLEM_BODY_TOO_LARGE (more than JSON_VALUES_MAX)
- * fill FAULT, and so does PROBLEM_INTERNAL_ERROR: memory was short, whatever the text is. */
-enum problem json_text_parse(const char *bytes, size_t size, json_t **out,
-                             struct json_fault *fault);
+enum json_text_status {
+    JSON_TEXT_GOOD,
+    JSON_TEXT_MALFORMED, /* it is not JSON, or a member is named twice, or it is nested too deep */
+    JSON_TEXT_INVALID,   /* JSON, but with a number beyond double's range or U+0000 in a text */
+    JSON_TEXT_TOO_LARGE, /* it holds more than JSON_VALUES_MAX values */
+};
 
-/* JSON text of VALUE, compact, numbers in the shortest form that reads back as the same double
- * (20 for 20.0, 1e-7 as ECMAScript writes it). SORTED orders the members of every object: then the
- * bytes are RFC 8785's canonical form, for texts that are signed. malloc'ed, NUL-terminated,
- * *out_size without the NUL; NULL when memory is short. VALUE is borrowed. */
+/* Parses SIZE bytes of one JSON value: strict RFC 8259 and UTF-8, no duplicate names, nesting up to
+ * JSON_DEPTH_MAX. JSON_TEXT_GOOD gives a new reference in *out; any other status fills FAULT. */
+enum json_text_status json_text_parse(const char *bytes, size_t size, json_t **out,
+                                      struct json_fault *fault);
+
+/* The value of a text that we wrote and stored: a new reference. NULL: it was damaged. */
+json_t *json_text_stored(const char *text);
+
+/* JSON text of VALUE (borrowed), compact, numbers in the shortest form that reads back as the same
+ * double (20 for 20.0, 1e-7 as ECMAScript writes it). SORTED orders the members of every object:
+ * then the bytes are RFC 8785's canonical form, for texts that are signed. The caller frees it; it
+ * ends with a NUL that *out_size does not count. */
 char *json_text_write(const json_t *value, bool sorted, size_t *out_size);
 
 /* A number as ECMAScript writes it (RFC 8785, section 3.2.2.3); VALUE is finite. Writes at most 31
@@ -53,20 +59,19 @@ json_t *json_time(int64_t ms);
 /* TEXT, or null when it is NULL or empty. New reference. */
 json_t *json_text_or_null(const char *text);
 
-/* A list of those of COUNT texts that are not NULL. New reference; NULL when memory is short, where
- * "s*" of json_pack leaves out what found none. */
+/* A list of those of COUNT texts that are not NULL. New reference. */
 json_t *json_texts(const char *const *texts, size_t count);
 #define JSON_TEXTS(...)                                                                            \
     json_texts((const char *const[]){__VA_ARGS__},                                                 \
                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-/* Adds VALUE (taken; NULL when memory was short) to *LIST or *OBJECT. When that fails *LIST or
- * *OBJECT is dropped and NULL, and stays so: what is built is whole, or it is NULL at the end. */
+/* Adds VALUE, which it takes, to the array *LIST. */
 void json_list_add(json_t **list, json_t *value);
+
+/* Sets the member NAME of *OBJECT to VALUE, which it takes. */
 void json_member_add(json_t **object, const char *name, json_t *value);
 
-/* Adds the members of MORE (borrowed; NULL when memory was short) that *OBJECT does not have yet;
- * likewise. json_object_update_missing leaves out what finds no memory. */
+/* Adds the members of MORE (borrowed) that *OBJECT does not have yet. */
 void json_members_add(json_t **object, json_t *more);
 
 #endif

@@ -9,41 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A text that grows; after a failed allocation everything is ignored and FAILED stays. */
-struct text {
-    char *bytes;
-    size_t size, capacity;
-    bool failed;
-};
-
-static bool reserve(struct text *text, size_t more)
-{
-    if (text->failed || more > SIZE_MAX / 2 - text->size) {
-        text->failed = true;
-        return false;
-    }
-    if (text->capacity - text->size < more) {
-        size_t capacity = text->capacity * 2;
-        if (capacity < text->size + more)
-            capacity = text->size + more;
-        char *bytes = realloc(text->bytes, capacity);
-        if (!bytes) {
-            text->failed = true;
-            return false;
-        }
-        text->bytes = bytes;
-        text->capacity = capacity;
-    }
-    return true;
-}
-
-static void put(struct text *text, const char *bytes, size_t size)
-{
-    if (reserve(text, size)) {
-        memcpy(text->bytes + text->size, bytes, size);
-        text->size += size;
-    }
-}
+#include "memory/buffer.h"
+#include "memory/memory.h"
 
 /* Writes TEXT[SIZE] escaped, with quotes; OUT holds 6 * SIZE + 2 bytes. Gives the length. */
 static size_t escape(const char *text, size_t size, char *out)
@@ -69,20 +36,19 @@ static size_t escape(const char *text, size_t size, char *out)
     return (size_t)(to - out);
 }
 
-static void put_string(struct text *text, const char *bytes, size_t size)
+static void put_string(struct buffer *text, const char *bytes, size_t size)
 {
-    if (size < SIZE_MAX / 8 && reserve(text, 6 * size + 2))
-        text->size += escape(bytes, size, text->bytes + text->size);
-    else
-        text->failed = true;
+    char *room = size < SIZE_MAX / 8 ? buffer_reserve(text, 6 * size + 2) : NULL;
+    if (room)
+        text->size += escape(bytes, size, room);
 }
 
-static void put_value(struct text *text, const json_t *value, bool sorted);
+static void put_value(struct buffer *text, const json_t *value, bool sorted);
 
-static void put_member(struct text *text, const char *name, const json_t *value, bool sorted)
+static void put_member(struct buffer *text, const char *name, const json_t *value, bool sorted)
 {
     put_string(text, name, strlen(name));
-    put(text, ":", 1);
+    buffer_add(text, ":", 1);
     put_value(text, value, sorted);
 }
 
@@ -93,14 +59,10 @@ static int compare_names(const void *a, const void *b)
 
 /* Members in the order of their names: byte order, which is RFC 8785's UTF-16 order for every name
  * below U+E000. */
-static void put_sorted_members(struct text *text, const json_t *object)
+static void put_sorted_members(struct buffer *text, const json_t *object)
 {
     size_t count = json_object_size(object), i = 0;
-    const char **names = calloc(count + 1, sizeof *names);
-    if (!names) {
-        text->failed = true;
-        return;
-    }
+    const char **names = memory_new(count, sizeof *names);
     const char *name;
     json_t *member;
     json_object_foreach((json_t *)object, name, member)
@@ -111,15 +73,15 @@ static void put_sorted_members(struct text *text, const json_t *object)
     qsort(names, count, sizeof *names, compare_names);
     for (i = 0; i < count; i++) {
         if (i > 0)
-            put(text, ",", 1);
+            buffer_add(text, ",", 1);
         put_member(text, names[i], json_object_get(object, names[i]), true);
     }
     free(names);
 }
 
-static void put_object(struct text *text, const json_t *object, bool sorted)
+static void put_object(struct buffer *text, const json_t *object, bool sorted)
 {
-    put(text, "{", 1);
+    buffer_add(text, "{", 1);
     if (sorted) {
         put_sorted_members(text, object);
     } else {
@@ -129,15 +91,15 @@ static void put_object(struct text *text, const json_t *object, bool sorted)
         json_object_foreach((json_t *)object, name, member)
         {
             if (!first)
-                put(text, ",", 1);
+                buffer_add(text, ",", 1);
             first = false;
             put_member(text, name, member, false);
         }
     }
-    put(text, "}", 1);
+    buffer_add(text, "}", 1);
 }
 
-static void put_value(struct text *text, const json_t *value, bool sorted)
+static void put_value(struct buffer *text, const json_t *value, bool sorted)
 {
     char number[32];
     switch (json_typeof(value)) {
@@ -145,49 +107,42 @@ static void put_value(struct text *text, const json_t *value, bool sorted)
         put_object(text, value, sorted);
         return;
     case JSON_ARRAY:
-        put(text, "[", 1);
+        buffer_add(text, "[", 1);
         for (size_t i = 0; i < json_array_size(value); i++) {
             if (i > 0)
-                put(text, ",", 1);
+                buffer_add(text, ",", 1);
             put_value(text, json_array_get(value, i), sorted);
         }
-        put(text, "]", 1);
+        buffer_add(text, "]", 1);
         return;
     case JSON_STRING:
         put_string(text, json_string_value(value), json_string_length(value));
         return;
     case JSON_INTEGER:
-        put(text, number,
-            (size_t)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value)));
+        buffer_add_format(text, "%lld", (long long)json_integer_value(value));
         return;
     case JSON_REAL:
-        put(text, number, json_text_number(json_real_value(value), number));
+        buffer_add(text, number, json_text_number(json_real_value(value), number));
         return;
     case JSON_TRUE:
-        put(text, "true", 4);
+        buffer_add(text, "true", 4);
         return;
     case JSON_FALSE:
-        put(text, "false", 5);
+        buffer_add(text, "false", 5);
         return;
     case JSON_NULL:
-        put(text, "null", 4);
+        buffer_add(text, "null", 4);
         return;
     }
 }
 
 char *json_text_write(const json_t *value, bool sorted, size_t *out_size)
 {
-    struct text text = {.bytes = malloc(512), .capacity = 512};
-    if (!text.bytes)
-        return NULL;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX / 4);
+    buffer_reserve(&text, 512);
     put_value(&text, value, sorted);
-    put(&text, "", 1);
-    if (text.failed) {
-        free(text.bytes);
-        return NULL;
-    }
-    *out_size = text.size - 1;
-    return text.bytes;
+    return memory_must(buffer_take(&text, out_size));
 }
 
 size_t json_text_string(const char *text, char *out, size_t size)
@@ -219,25 +174,19 @@ json_t *json_time(int64_t ms)
 
 json_t *json_text_or_null(const char *text)
 {
-    return !text || *text == '\0' ? json_null() : json_string(text);
-}
-
-static void keep_whole(json_t **built, int failed)
-{
-    if (failed) {
-        json_decref(*built);
-        *built = NULL;
-    }
+    if (!text || *text == '\0')
+        return json_null();
+    return json_string(text);
 }
 
 void json_list_add(json_t **list, json_t *value)
 {
-    keep_whole(list, json_array_append_new(*list, value));
+    (void)json_array_append_new(*list, value);
 }
 
 void json_member_add(json_t **object, const char *name, json_t *value)
 {
-    keep_whole(object, json_object_set_new(*object, name, value));
+    (void)json_object_set_new(*object, name, value);
 }
 
 json_t *json_texts(const char *const *texts, size_t count)
@@ -245,18 +194,11 @@ json_t *json_texts(const char *const *texts, size_t count)
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
         if (texts[i])
-            json_list_add(&list, json_string(texts[i]));
+            (void)json_array_append_new(list, json_string(texts[i]));
     return list;
 }
 
 void json_members_add(json_t **object, json_t *more)
 {
-    const char *name;
-    json_t *value;
-    keep_whole(object, !more);
-    json_object_foreach(more, name, value)
-    {
-        if (*object && !json_object_get(*object, name))
-            json_member_add(object, name, json_incref(value));
-    }
+    (void)json_object_update_missing(*object, more);
 }

@@ -17,7 +17,6 @@
 #include "api/call/page.h"
 #include "api/call/pass.h"
 #include "api/call/sealed.h"
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "api/policies/network_export.h"
 #include "api/releases/q_shelf.h"
@@ -51,7 +50,7 @@ static json_t *release_json(const struct q_release_row *row)
     const char *state = "open";
     if (row->ended_ms != 0)
         state = "ended";
-    json_t *terms = json_load_stored(row->terms);
+    json_t *terms = json_text_stored(row->terms);
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "id", row->id, "name", row->name,
                   "state", state, "environment", json_text_or_null(row->environment), "dataset",

@@ -8,7 +8,7 @@
 
 #include "api/call/app.h"
 #include "api/call/sealed.h"
-#include "api/json/json_load.h"
+#include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
 #include "memory/shelf.h"
 #include "storage/q_releases.h"
@@ -30,7 +30,7 @@ static struct q_release *open_release(const struct app *app, const struct q_rele
                                       const void *sealed, size_t size)
 {
     struct q_terms terms;
-    json_t *json = json_load_stored(row->terms);
+    json_t *json = json_text_stored(row->terms);
     bool good = q_terms_read(json, &terms);
     json_decref(json);
     if (!good)

@@ -8,7 +8,6 @@
 
 #include "api/call/app.h"
 #include "api/call/fields.h"
-#include "api/call/state_scan.h"
 #include "api/call/states_json.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
@@ -16,36 +15,12 @@
 
 static const char *const reuses[] = {"exact", NULL};
 
-/* The states of a body that holds nothing else; false: the body must be read in full. */
-static bool queries_take_states(struct query *query)
-{
-    struct call *call = query->call;
-    const struct state_scan *scanned = call->state;
-    if (!scanned || scanned->dim != query->teacher->state_dim ||
-        (scanned->batch && scanned->count > query_states_max(query)))
-        return false;
-    size_t numbers = (size_t)scanned->count * scanned->dim;
-    query->states = arena_alloc(&call->arena, numbers * sizeof(float));
-    query->count = scanned->count;
-    query->batch = scanned->batch;
-    bool good = true;
-    for (size_t i = 0; good && i < numbers; i++) {
-        query->states[i] = (float)scanned->numbers[i];
-        good = isfinite(query->states[i]);
-    }
-    return good;
-}
-
 /* *out_reuse: 0 for "exact", -1 when it was not sent. */
 static bool queries_read_body(struct query *query, int *out_reuse)
 {
     struct call *call = query->call;
     json_t *state = NULL, *states = NULL;
     *out_reuse = -1;
-    if (queries_take_states(query))
-        return true;
-    if (!call->body && call_parse_body(call) != PROBLEM_NONE)
-        return false;
     const struct field fields[] = {
         field_optional(field_any("state", &state)),
         field_optional(field_any("states", &states)),

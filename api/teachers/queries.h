@@ -15,8 +15,8 @@ enum problem api_queries_prepare(struct call *call);
 #define QUERIES_ROUTE                                                                              \
     {                                                                                              \
         "POST", "/v1/teachers/{id}/queries", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD,          \
-            ROUTE_KEY_REQUIRED | ROUTE_STATE_BODY | ROUTE_HEAVY, BODY_JSON, "",                    \
-            api_queries_prepare, api_queries_ask, "Asks for a noisy answer and pays for it."       \
+            ROUTE_KEY_REQUIRED | ROUTE_HEAVY, BODY_JSON, "", api_queries_prepare, api_queries_ask, \
+            "Asks for a noisy answer and pays for it."                                             \
     }
 
 /* POST /v1/teachers/{id}/queries:estimate (query_estimate.c) */

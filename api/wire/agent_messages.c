@@ -9,14 +9,12 @@
 #include <string.h>
 
 #include "algos/privacy/local/local_report.h"
-#include "api/json/json_load.h"
+#include "api/json/json_text.h"
 
 #define BASE64 sodium_base64_VARIANT_ORIGINAL
 
 static const char *const NOT_OURS =
     "the server's answer is not what an agent expects: is the token an agent's?";
-
-static const char *const STARVED = "memory is short";
 
 /* A number or NAN. */
 static double number(const json_t *object, const char *name)
@@ -83,10 +81,9 @@ static const char *read_terms(const json_t *object, struct agent_terms *out)
 
 const char *agent_terms_read(const char *body, size_t size, struct agent_terms *out)
 {
-    bool starved;
-    json_t *object = json_load(body, size, 0, NULL, &starved);
+    json_t *object = json_loadb(body, size, 0, NULL);
     *out = (struct agent_terms){.open = false};
-    const char *problem = starved ? STARVED : read_terms(object, out);
+    const char *problem = read_terms(object, out);
     json_decref(object);
     return problem;
 }
@@ -124,12 +121,11 @@ static bool read_parameters(const json_t *object, size_t count, struct agent_par
 const char *agent_parameters_read(const char *body, size_t size, const struct agent_terms *terms,
                                   struct agent_parameters *out, float *parameters)
 {
-    bool starved;
-    json_t *object = json_load(body, size, 0, NULL, &starved);
+    json_t *object = json_loadb(body, size, 0, NULL);
     *out = (struct agent_parameters){.open = false};
     bool good = read_parameters(object, actor_critic_count(&terms->net), out, parameters);
     json_decref(object);
-    return good ? NULL : starved ? STARVED : NOT_OURS;
+    return good ? NULL : NOT_OURS;
 }
 
 char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
@@ -155,8 +151,7 @@ char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
 
 int64_t agent_version_read(const char *body, size_t size)
 {
-    bool starved;
-    json_t *object = json_load(body, size, 0, NULL, &starved);
+    json_t *object = json_loadb(body, size, 0, NULL);
     int64_t version = integer(object, "version", 1, INT64_C(1) << 53);
     json_decref(object);
     return version > 0 ? version : 0;

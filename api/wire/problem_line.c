@@ -100,7 +100,7 @@ void problem_line_read(long status, const char *body, size_t size, struct proble
     struct line line = {.text = out->text, .size = sizeof out->text};
     json_t *problem = NULL;
     out->slug[0] = out->text[0] = '\0';
-    if (json_text_parse(body, size, &problem, &fault) != PROBLEM_NONE)
+    if (json_text_parse(body, size, &problem, &fault) != JSON_TEXT_GOOD)
         problem = NULL;
     const char *detail = text_of(problem, "detail"), *title = text_of(problem, "title");
     add(&line, "%ld", status);
@@ -121,7 +121,7 @@ bool answer_text(const char *body, size_t body_size, const char *name, char *out
     struct json_fault fault;
     json_t *answer = NULL;
     out[0] = '\0';
-    if (json_text_parse(body, body_size, &answer, &fault) != PROBLEM_NONE)
+    if (json_text_parse(body, body_size, &answer, &fault) != JSON_TEXT_GOOD)
         return false;
     const char *text = text_of(answer, name);
     size_t length = strlen(text);

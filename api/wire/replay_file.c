@@ -288,7 +288,7 @@ bool replay_file_read(const char *bytes, size_t size, struct replay_file *out,
     json_t *json = NULL;
     struct json_fault reason;
     *out = (struct replay_file){0};
-    if (json_text_parse(bytes, size, &json, &reason) != PROBLEM_NONE) {
+    if (json_text_parse(bytes, size, &json, &reason) != JSON_TEXT_GOOD) {
         snprintf(fault, REPLAY_FAULT_SIZE, "%s%s%s", reason.pointer,
                  reason.pointer[0] == '\0' ? "" : ": ", reason.detail);
         return false;

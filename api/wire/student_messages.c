@@ -4,11 +4,9 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "envs/env.h"
 
-static const char *const STARVED = "memory is short";
 static const char *const NOT_OURS =
     "the server's answer is not what a student expects: is it a teacher of this service?";
 
@@ -24,12 +22,11 @@ static uint32_t width(const json_t *model, const char *tensors, json_int_t most)
 const char *student_model_read(const char *body, size_t size, uint32_t *out_state_dim,
                                uint32_t *out_actions)
 {
-    bool starved;
-    json_t *model = json_load(body, size, 0, NULL, &starved);
+    json_t *model = json_loadb(body, size, 0, NULL);
     *out_state_dim = width(model, "inputs", ENV_MAX_STATE_DIM);
     *out_actions = width(model, "outputs", ENV_MAX_ACTIONS);
     json_decref(model);
-    return *out_state_dim > 0 && *out_actions > 0 ? NULL : starved ? STARVED : NOT_OURS;
+    return *out_state_dim > 0 && *out_actions > 0 ? NULL : NOT_OURS;
 }
 
 char *student_query_write(const float *states, uint32_t count, uint32_t dim, double concentration)
@@ -82,10 +79,9 @@ static bool read_rows(const json_t *rows, uint32_t count, uint32_t actions, doub
 }
 
 const char *student_answer_read(const char *body, size_t size, uint32_t count, uint32_t actions,
-                                double *out_probabilities, struct student_answer *out,
-                                bool *out_starved)
+                                double *out_probabilities, struct student_answer *out)
 {
-    json_t *answer = json_load(body, size, 0, NULL, out_starved);
+    json_t *answer = json_loadb(body, size, 0, NULL);
     const json_t *spent = json_object_get(answer, "spent"), *cost = json_object_get(answer, "cost");
     *out = (struct student_answer){
         .radius = amount(answer, "error_radius"),
@@ -101,5 +97,5 @@ const char *student_answer_read(const char *body, size_t size, uint32_t count, u
         isfinite(out->cost_delta) &&
         read_rows(json_object_get(answer, "probabilities"), count, actions, out_probabilities);
     json_decref(answer);
-    return good ? NULL : *out_starved ? STARVED : NOT_OURS;
+    return good ? NULL : NOT_OURS;
 }

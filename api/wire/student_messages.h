@@ -22,10 +22,9 @@ struct student_answer {
     double cost_epsilon, cost_delta; /* what it added to what was spent */
 };
 
-/* Reads the answer to a query: OUT_PROBABILITIES[count x actions]. NULL, or a sentence;
- * *out_starved: it is about memory, and the answer may be a good one. */
+/* Reads the answer to a query: OUT_PROBABILITIES[count x actions]. NULL, or a
+ * sentence. */
 const char *student_answer_read(const char *body, size_t size, uint32_t count, uint32_t actions,
-                                double *out_probabilities, struct student_answer *out,
-                                bool *out_starved);
+                                double *out_probabilities, struct student_answer *out);
 
 #endif

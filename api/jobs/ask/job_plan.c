@@ -12,7 +12,6 @@
 #include "api/jobs/ask/job_stage.h"
 #include "api/jobs/ask/job_stage_grid.h"
 #include "api/jobs/ask/job_teacher.h"
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
 
@@ -333,10 +332,9 @@ void job_plan_clear(struct job_plan *plan)
 
 bool job_plan_read(const char *text, struct job_plan *out, bool *out_starved)
 {
-    bool unparsed;
-    json_t *json = json_load(text, strlen(text), JSON_REJECT_DUPLICATES, NULL, &unparsed);
+    json_t *json = json_text_stored(text);
     bool good = json && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
-    bool no_room = unparsed || (json && !good && starved(out));
+    bool no_room = json && !good && starved(out);
     if (json && !good)
         job_plan_clear(out);
     if (out_starved)

@@ -25,7 +25,6 @@
 #include "api/jobs/run/run_shards.h"
 #include "api/jobs/run/run_sweep.h"
 #include "api/jobs/run/run_teacher.h"
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 #include "storage/policies.h"
@@ -126,7 +125,7 @@ static bool prepare_findings(struct finish *finish)
     bool sweep = run->plan.try_count > 0;
     bool asks = run->plan.teacher[0] != '\0';
     json_t *object = sweep  ? job_sweep_findings(run)
-                     : asks ? json_load_stored(finish->asked)
+                     : asks ? json_text_stored(finish->asked)
                             : json_object();
     size_t size = 0;
     for (unsigned i = 0; i < run->finding_count && !asks; i++)

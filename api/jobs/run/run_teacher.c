@@ -13,7 +13,6 @@
 
 #include "algos/online/kickstart_algorithm.h"
 #include "api/call/app.h"
-#include "api/json/json_load.h"
 #include "api/json/json_text.h"
 #include "api/teachers/teacher_ask.h"
 #include "api/wire/student_messages.h"
@@ -64,14 +63,13 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
     double *answers = calloc((size_t)count * request->action_count, sizeof *answers);
     enum db_status status =
         !answers ? DB_FAILED : answers_find(run->db, run->plan.payer, key, &stored);
-    bool starved = false;
     bool good = status == DB_OK && stored.status == 200 &&
                 !student_answer_read(stored.body, stored.body_size, count, request->action_count,
-                                     answers, &told, &starved);
+                                     answers, &told);
     free(answers);
     answer_done(&stored);
     if (!good)
-        return starved ? DB_FAILED : status == DB_OK ? DB_NONE : status;
+        return status == DB_OK ? DB_NONE : status;
     add_to(findings, KICKSTART_EPSILON, told.cost_epsilon);
     add_to(findings, KICKSTART_DELTA, told.cost_delta);
     add_to(findings, KICKSTART_ANSWERED_STATES, count);
@@ -86,7 +84,7 @@ char *job_teacher_all_findings(const struct job_run *run)
     uint32_t count = kickstart_questions(&run->plan.request);
     if (!text || count == 0) /* a plan of which only the beginning could be read */
         return text;
-    json_t *findings = json_load_stored(text);
+    json_t *findings = json_text_stored(text);
     uint64_t rollout =
         (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
     enum db_status status = !findings ? DB_FAILED : DB_OK;
@@ -111,26 +109,22 @@ void job_teacher_show(struct job_run *run)
 
 bool job_teacher_spent_of(const char *findings, struct job_teacher_spent *out)
 {
-    bool starved;
-    json_t *json = json_load(findings, strlen(findings), JSON_REJECT_DUPLICATES, NULL, &starved);
+    json_t *json = json_text_stored(findings);
     *out = (struct job_teacher_spent){
         json_number_value(json_object_get(json, KICKSTART_EPSILON)),
         json_number_value(json_object_get(json, KICKSTART_DELTA)),
         json_number_value(json_object_get(json, KICKSTART_ACCOUNT_EPSILON)),
         json_number_value(json_object_get(json, KICKSTART_ACCOUNT_DELTA))};
     json_decref(json);
-    return !starved;
+    return true;
 }
 
 /* ---- asking */
 
-/* False where memory is short: then the call is made again. */
 static bool has_slug(const struct api_reply *reply, const char *slug)
 {
     char type[80];
-    bool starved;
-    json_t *json =
-        !reply->body ? NULL : json_load(reply->body, reply->body_size, 0, NULL, &starved);
+    json_t *json = !reply->body ? NULL : json_loadb(reply->body, reply->body_size, 0, NULL);
     const char *told = json_string_value(json_object_get(json, "type"));
     snprintf(type, sizeof type, "/problems/%s", slug);
     bool same = told && strcmp(told, type) == 0;
@@ -186,9 +180,7 @@ static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double
     if (reply.status != 200) {
         status = refused(run, &reply, out);
     } else {
-        bool starved;
-        json_t *json = json_load(reply.body, reply.body_size, 0, NULL, &starved);
-        status = starved ? ALGORITHM_NO_MEMORY : ALGORITHM_OK;
+        json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
         const json_t *most = json_object_get(json, "concentration");
         out->silent = json_is_string(json_object_get(json, "at_floor"));
         if (*concentration > 0 && json_is_number(most))
@@ -206,7 +198,6 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
     struct api_reply reply;
     struct student_answer answer;
     char key[KEY_SIZE];
-    bool starved = false;
     uint32_t actions = run->plan.request.action_count;
     char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
                                      concentration);
@@ -220,9 +211,9 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
     if (reply.status != 200) {
         status = refused(run, &reply, out);
     } else if (student_answer_read(reply.body, reply.body_size, question->count, actions,
-                                   out_probabilities, &answer, &starved)) {
+                                   out_probabilities, &answer)) {
         out->message = "The teacher's answer was not one.";
-        status = starved ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_INPUT;
+        status = ALGORITHM_BAD_INPUT;
     } else {
         out->radius = answer.radius;
         out->cost_epsilon = answer.cost_epsilon;

@@ -15,7 +15,7 @@ static json_t *parsed(const char *text)
 {
     json_t *json = NULL;
     struct json_fault fault;
-    cr_assert_eq(json_text_parse(text, strlen(text), &json, &fault), PROBLEM_NONE, "%s: %s", text,
+    cr_assert_eq(json_text_parse(text, strlen(text), &json, &fault), JSON_TEXT_GOOD, "%s: %s", text,
                  fault.detail);
     return json;
 }

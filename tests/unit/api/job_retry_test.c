@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json_load.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
@@ -178,65 +177,6 @@ Test(job_retry, a_plan_of_older_parameters_fails_by_their_name)
         cr_assert_eq(domain_spent(f, id), 0);
         fixture_close(f);
     }
-}
-
-static void *no_memory(size_t size)
-{
-    (void)size;
-    return NULL;
-}
-
-Test(job_retry, a_plan_that_finds_no_memory_is_read_later)
-{
-    struct fixture *f = fixture_open_failing();
-    struct paused paused = pause_one(f);
-    json_load_guard(no_memory);
-    enum api_job_turn turn = domain_turn(f, "second", NULL, NULL);
-    json_load_guard(malloc);
-    cr_assert_eq(turn, API_JOB_PAUSED);
-    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_NONE, "not at once");
-    expect_retried(f, &paused);
-    expect_spent(f, &paused, paused.reserved, 0);
-    fixture_close(f);
-}
-
-/* Nor does it end a job that nobody had before. */
-Test(job_retry, a_new_plan_that_finds_no_memory_is_read_later)
-{
-    struct fixture *f = fixture_open();
-    struct paused paused = {.dataset = domain_sealed(f, "private", 10)};
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs", domain_private_job(paused.dataset, 6, 40));
-    expect_status(made, 202);
-    paused.job = domain_path("/v1/jobs/%s", response_text(made, "/id"));
-    paused.reserved = response_number(made, "/privacy/reserved/epsilon");
-    json_load_guard(no_memory);
-    enum api_job_turn turn = domain_turn(f, "first", NULL, NULL);
-    json_load_guard(malloc);
-    cr_assert_eq(turn, API_JOB_PAUSED);
-    expect_retried(f, &paused);
-    expect_spent(f, &paused, paused.reserved, 0);
-    fixture_close(f);
-}
-
-/* Nor does it cost anything, as long as nothing was done. */
-Test(job_retry, a_new_plan_that_found_no_memory_is_cancelled_for_nothing)
-{
-    struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 10);
-    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 40));
-    expect_status(made, 202);
-    json_load_guard(no_memory);
-    enum api_job_turn turn = domain_turn(f, "first", NULL, NULL);
-    json_load_guard(malloc);
-    cr_assert_eq(turn, API_JOB_PAUSED);
-    const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
-    expect_status(fixture_post(f, "steward", cancel, NULL), 200);
-    fixture_advance(400000);
-    cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
-    cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "cancelled");
-    cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 Test(job_retry, a_plan_that_is_damaged_ends_its_job)

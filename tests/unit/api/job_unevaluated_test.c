@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/json_load.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_calloc.h"
@@ -104,46 +103,5 @@ Test(job_unevaluated, a_job_that_only_plays_ends)
     struct response *job = fixture_get(f, "steward", path);
     cr_assert_str_eq(response_text(job, "/state"), "failed", "%s", job->body);
     cr_assert_not_null(strstr(response_text(job, "/error/type"), "evaluation-failed"));
-    fixture_close(f);
-}
-
-/* ---- the end finds none */
-
-static int allocations_left; /* of the JSON library, to the one that fails; below 0: none does */
-
-static void *some_memory(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
-}
-
-/* Whatever of a training's end finds no memory, and however often: it is tried again, for otherwise
- * its whole price would be paid for nothing. */
-Test(job_unevaluated, a_training_that_cannot_be_stored_is_tried_again)
-{
-    struct fixture *f = fixture_open();
-    const char *dataset = domain_sealed(f, "private", 10);
-    struct response *made = fixture_post(
-        f, "steward", "/v1/jobs",
-        domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
-                    "\"privacy\":{\"epsilon\":6,\"delta\":1e-6},\"parameters\":{"
-                    "\"hidden\":[4],\"batch_size\":2,\"steps\":40}}",
-                    dataset));
-    expect_status(made, 202);
-    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
-    enum api_job_turn turn = API_JOB_PAUSED;
-    for (int n = 0; turn != API_JOB_RAN; n++) {
-        fixture_advance(400000);
-        allocations_left = n;
-        json_load_guard(some_memory);
-        turn = domain_turn(f, "scarce", NULL, NULL);
-        json_load_guard(malloc);
-        cr_assert(turn == API_JOB_RAN || (turn == API_JOB_PAUSED && attempts_of(f, path) == 0),
-                  "allocation %d", n);
-    }
-    struct response *job = fixture_get(f, "steward", path);
-    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
-    const char *policy = domain_path("/v1/policies/%s", response_text(job, "/policy"));
-    expect_status(fixture_get(f, "steward", domain_path("%s/certificate", policy)), 200);
-    domain_expect_whole_ledger(f);
     fixture_close(f);
 }

@@ -1,5 +1,4 @@
-/* Shortest digits: the way for most numbers against the library's, and against printf and strtod.
- */
+/* Shortest digits, laid out: against the library's, and against printf and strtod. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,23 +29,25 @@ static size_t digits_of(const char *text, char out[32])
     return count;
 }
 
-static bool is_near(double value)
+/* A whole number may end in zeros that the library has in its exponent. */
+static void cut_zeros(char *digits, size_t count)
 {
-    return value >= SHORTEST_NEAR_FROM && value < SHORTEST_NEAR_BELOW && value != floor(value);
+    while (count > 1 && digits[count - 1] == '0')
+        digits[--count] = '\0';
 }
 
 /* That the text has the library's digits, and reads back as the same number. */
 static void check(double value)
 {
     char text[32], library[32], ours[32], theirs[32];
-    if (!is_near(value))
+    if (value == 0)
         return;
     size_t size = json_text_number(value, text);
-    cr_assert(size == strlen(text) && strspn(text, "0123456789.e-") == size, "%s", text);
+    cr_assert(size == strlen(text) && strspn(text, "0123456789.e+-") == size, "%s", text);
     cr_assert(strtod(text, NULL) == value, "%.17g became %s", value, text);
     shortest_digits(value, library);
-    digits_of(text, ours);
-    digits_of(library, theirs);
+    cut_zeros(ours, digits_of(text, ours));
+    cut_zeros(theirs, digits_of(library, theirs));
     cr_assert_str_eq(ours, theirs, "%.17g became %s, not %s", value, text, library);
 }
 
@@ -99,7 +100,7 @@ Test(json_number, is_the_shortest_and_nearest)
     for (int i = 0; i < 200000; i++) {
         double value = i % 2 == 0 ? random_bits(&state) : (double)(next(&state) >> 44) / 1048576.0;
         char text[32], ours[32], theirs[32], printed[40];
-        if (!is_near(value))
+        if (value == 0 || value == floor(value))
             continue;
         json_text_number(value, text);
         size_t count = digits_of(text, ours);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/json/json_load.h"
 #include "api/teachers/teacher_shelf.h"
 #include "memory/shelf.h"
 #include "storage/jobs.h"
@@ -52,45 +51,6 @@ Test(kickstart_failure, is_cancelled_between_workers_and_says_all_that_it_paid)
     }
     cr_assert(n > 10 * KICKSTART_ROLLOUTS && n < 400, "%d", n);
     cr_assert_gt(unwritten, KICKSTART_ROLLOUTS);
-    domain_expect_whole_ledger(f);
-    fixture_close(f);
-}
-
-static long allocations_left; /* of the JSON library, to the one that fails; below 0: none does */
-
-static void *some_memory(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
-}
-
-/* Nor does want of memory, wherever it is met: the job is tried again and tells all that it paid.
- */
-Test(kickstart_failure, meets_short_memory_and_says_all_that_it_paid, .timeout = 120)
-{
-    struct fixture *f = fixture_open();
-    const char *id = kickstart_teacher(f, 1e5);
-    bool reached = true;
-    long n = 0, held_up = 0;
-    for (; reached && n < 20000; n += 23) {
-        double before = kickstart_spent(f, id, "steward");
-        struct response *made = fixture_post(f, "steward", "/v1/jobs", kickstart_job(id, "", ""));
-        allocations_left = n;
-        json_load_guard(some_memory);
-        enum api_job_turn turn = domain_turn(f, "first", NULL, NULL);
-        json_load_guard(malloc);
-        reached = allocations_left < 0;
-        held_up += turn != API_JOB_RAN;
-        if (turn != API_JOB_RAN) {
-            fixture_advance(400000);
-            turn = domain_turn(f, "second", NULL, NULL);
-        }
-        struct response *job = domain_job(f, made);
-        cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%ld: %s", n, job->body);
-        double paid = kickstart_spent(f, id, "steward") - before;
-        cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), paid, 1e-9, "%ld: %s", n,
-                           job->body);
-    }
-    cr_assert(held_up > 40 && n < 20000, "%ld, %ld", held_up, n);
     domain_expect_whole_ledger(f);
     fixture_close(f);
 }

@@ -14,7 +14,6 @@
 #include "api/call/app.h"
 #include "api/call/pass.h"
 #include "api/call/sealed.h"
-#include "api/json/json_load.h"
 #include "api/releases/q_releases.h"
 #include "tests/unit/api/domain.h"
 
@@ -148,53 +147,6 @@ Test(q_releases, show_their_terms_and_no_secret, .init = open_service, .fini = c
         fclose(file);
         cr_expect_null(memmem(bytes, size, key, sizeof key));
         cr_expect_null(memmem(bytes, size, &mean[3], sizeof mean[3]));
-    }
-}
-
-static int allocations_left; /* of the JSON library, to the one that fails; below 0: none does */
-
-static void *some_memory(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
-}
-
-#define PLENTY 1000000
-
-/* With the allocation N failing. */
-static struct response *show(const char *id, int n)
-{
-    allocations_left = n;
-    json_load_guard(some_memory);
-    struct response *r = fixture_get(f, "steward", domain_path("/v1/q-releases/%s", id));
-    json_load_guard(malloc);
-    return r;
-}
-
-/* Allocations while it is shown; the last are those of the fixture, which parses it. */
-static int count_showing(const char *id)
-{
-    struct response *r = show(id, PLENTY);
-    int all = PLENTY - allocations_left;
-    expect_status(r, 200);
-    allocations_left = PLENTY;
-    json_load_guard(some_memory);
-    json_decref(json_loads(r->body, 0, NULL));
-    json_load_guard(malloc);
-    return all - (PLENTY - allocations_left);
-}
-
-/* A member that finds no memory is not left out. */
-Test(q_releases, show_their_terms_whole_or_not_at_all, .init = open_service, .fini = close_service)
-{
-    char id[ID_SIZE];
-    q_release_free(make(id));
-    struct response *good = show(id, -1);
-    int count = count_showing(id);
-    cr_assert_gt(count, 50);
-    for (int n = 0; n < count; n++) {
-        struct response *r = show(id, n);
-        bool whole = r->status == 200 && strcmp(r->body, good->body) == 0;
-        cr_assert(whole || r->status >= 500, "allocation %d: %s", n, r->body);
     }
 }
 
