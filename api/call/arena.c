@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 #define ALIGNMENT   16
 #define BLOCK_BYTES ((size_t)64 * 1024)
 
@@ -35,47 +37,39 @@ void arena_clear(struct arena *arena)
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-    if (size == 0 || size > SIZE_MAX / 2)
-        return NULL;
-    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (size > SIZE_MAX / 2)
+        memory_must(NULL);
+    size_t rounded = ((size > 0 ? size : 1) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     struct arena_block *block = arena->blocks;
-    size_t room = !block ? ARENA_INLINE_BYTES : block->size;
+    size_t room = block ? block->size : ARENA_INLINE_BYTES;
     assert(arena->used <= room);
-    if (room - arena->used < size) {
-        room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        block = malloc(sizeof *block + room);
-        if (!block)
-            return NULL;
+    if (room - arena->used < rounded) {
+        room = rounded > BLOCK_BYTES ? rounded : BLOCK_BYTES;
+        block = memory_must(malloc(sizeof *block + room));
         block->older = arena->blocks;
         block->size = room;
         arena->blocks = block;
         arena->used = 0;
     }
-    unsigned char *base = !block ? arena->inline_bytes : block->bytes;
+    unsigned char *base = block ? block->bytes : arena->inline_bytes;
     void *bytes = base + arena->used;
-    arena->used += size;
+    arena->used += rounded;
     return bytes;
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)
 {
-    if (size != 0 && count > SIZE_MAX / size)
-        return NULL;
-    void *array = arena_alloc(arena, count * size);
-    if (array)
-        memset(array, 0, count * size);
-    return array;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        memory_must(NULL);
+    return memset(arena_alloc(arena, bytes), 0, bytes);
 }
 
 char *arena_copy(struct arena *arena, const char *text, size_t size)
 {
-    if (size == SIZE_MAX)
-        return NULL;
     char *copy = arena_alloc(arena, size + 1);
-    if (copy) {
-        memcpy(copy, text, size);
-        copy[size] = '\0';
-    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
     return copy;
 }
 
@@ -84,11 +78,10 @@ char *arena_format(struct arena *arena, const char *format, ...)
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
     va_end(arguments);
-    char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
-    if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
+    char *text = arena_alloc(arena, size);
+    vsnprintf(text, size, format, again);
     va_end(again);
     return text;
 }

@@ -15,21 +15,25 @@ struct arena {
     _Alignas(16) unsigned char inline_bytes[ARENA_INLINE_BYTES];
 };
 
-/* An empty arena; and frees all that was handed out. */
+/* An empty arena. */
 void arena_init(struct arena *arena);
+
+/* Frees all that was handed out. */
 void arena_clear(struct arena *arena);
 
-/* SIZE bytes, aligned for everything, not cleared; NULL when memory is short or SIZE is 0. */
-void *arena_alloc(struct arena *arena, size_t size);
+/* SIZE bytes, aligned for everything, not cleared. Want of memory ends the process, here and in the
+ * functions below. */
+void *arena_alloc(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
-/* COUNT cleared elements of SIZE bytes; NULL when memory is short or the product overflows. */
-void *arena_array(struct arena *arena, size_t count, size_t size);
+/* COUNT cleared elements of SIZE bytes. */
+void *arena_array(struct arena *arena, size_t count, size_t size) __attribute__((returns_nonnull));
 
-/* A copy of SIZE bytes with a NUL behind them; NULL when memory is short. */
-char *arena_copy(struct arena *arena, const char *text, size_t size);
+/* A copy of SIZE bytes with a NUL behind them. */
+char *arena_copy(struct arena *arena, const char *text, size_t size)
+    __attribute__((returns_nonnull));
 
-/* A formatted text; NULL when memory is short. */
+/* What printf would print. */
 char *arena_format(struct arena *arena, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3), returns_nonnull));
 
 #endif
