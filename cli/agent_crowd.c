@@ -29,12 +29,10 @@ struct crowd {
 static bool try_making(struct http_out *admin, uint64_t number, char *token, size_t size,
                        bool *out_again, char *why, size_t why_size)
 {
-    char body[80], key[33];
-    unsigned char random[16];
+    char body[80], key[HTTP_OUT_KEY_SIZE];
     struct http_out_answer answer;
     snprintf(body, sizeof body, "{\"name\":\"agent %" PRIu64 "\",\"role\":\"agent\"}", number);
-    randombytes_buf(random, sizeof random);
-    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    http_out_fresh_key(key);
     const struct http_out_call call = {.method = "POST",
                                        .path = "/v1/clients",
                                        .key = key,
@@ -105,10 +103,8 @@ static void crowd_fail(struct crowd *crowd, const char *why)
 
 static struct http_out *crowd_open_door(struct crowd *crowd, const char *token)
 {
-    const struct http_out_settings settings = {
-        .base = crowd->plan->server, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
     struct http_out *out = NULL;
-    const char *problem = http_out_open(&settings, &out);
+    const char *problem = http_out_open_simple(crowd->plan->server, token, &out);
     if (!problem)
         return out;
     crowd_fail(crowd, problem);

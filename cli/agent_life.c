@@ -84,12 +84,10 @@ static enum agent_end send_report(struct http_out *out, const struct agent_task 
                                   const struct agent_room *room, int64_t version,
                                   int64_t *out_version, char *why, size_t size)
 {
-    char path[128], key[33];
-    unsigned char random[16];
+    char path[128], key[HTTP_OUT_KEY_SIZE];
     struct http_out_answer answer;
     char *body = memory_must(agent_submission_write(&task->terms.scheme, version, room->report));
-    randombytes_buf(random, sizeof random);
-    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    http_out_fresh_key(key);
     snprintf(path, sizeof path, "/v1/aggregations/%s/submissions", task->aggregation);
     const struct http_out_call call = {
         .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};

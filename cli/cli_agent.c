@@ -97,9 +97,7 @@ static int read_variation(const struct env *env, const char *text, struct agent_
 
 static int agent_open_door(const struct agent_options *o, const char *token, struct http_out **out)
 {
-    const struct http_out_settings settings = {
-        .base = o->server, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
-    const char *problem = http_out_open(&settings, out);
+    const char *problem = http_out_open_simple(o->server, token, out);
     return !problem ? 0 : cli_complain(&FLAGS, CLI_USAGE, "--server: %s", problem);
 }
 

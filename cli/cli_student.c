@@ -110,10 +110,8 @@ static void student_print_text(const struct student_report *r)
 static int run_student(struct student_options *o)
 {
     char why[PROBLEM_LINE_SIZE];
-    const struct http_out_settings settings = {
-        .base = o->server, .token = getenv("TACET_TOKEN"), .patience_s = HTTP_OUT_PATIENCE_S};
     if (o->plan.teacher) {
-        const char *problem = http_out_open(&settings, &o->plan.door);
+        const char *problem = http_out_open_simple(o->server, getenv("TACET_TOKEN"), &o->plan.door);
         if (problem)
             return cli_complain(&FLAGS, CLI_USAGE, "--server: %s", problem);
         if (!student_check_teacher(&o->plan, why))

@@ -88,31 +88,22 @@ static const char *write_experts(const struct expert_request *request, uint64_t 
                                  struct policy *const policy[EXPERTS_PER_SETTING],
                                  struct expert_text *text)
 {
-    const char *failure = not_written;
+    const char *failure = NULL;
     uint64_t first = setting * EXPERTS_PER_SETTING;
-    FILE *policies = NULL;
     struct expert_episode episode = {0};
-    FILE *lines = open_memstream(&text->trajectories, &text->trajectories_size);
-    if (!lines)
-        goto cleanup;
-    if (request->policies) {
-        policies = open_memstream(&text->policies, &text->policies_size);
-        if (!policies)
-            goto cleanup;
-    }
+    FILE *policies = NULL;
+    FILE *lines = memory_must(open_memstream(&text->trajectories, &text->trajectories_size));
+    if (request->policies)
+        policies = memory_must(open_memstream(&text->policies, &text->policies_size));
     if (!expert_episode_init(&episode, request->env, request->max_steps))
-        goto cleanup;
-    failure = NULL;
+        failure = not_written;
     for (uint64_t k = 0; k < text->experts && !failure; k++)
         failure = write_expert(request, first + k, policy[k], &episode, lines, policies,
                                &text->returns[k]);
-cleanup:
     expert_episode_clear(&episode);
-    if (!close_stream(lines) && !failure)
-        failure = not_written;
-    if (!close_stream(policies) && !failure)
-        failure = not_written;
-    return failure;
+    bool whole = close_stream(lines);
+    whole = close_stream(policies) && whole;
+    return whole || failure ? failure : not_written;
 }
 
 static const char *compress_text(const struct expert_request *request, struct expert_text *text)

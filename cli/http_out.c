@@ -104,6 +104,20 @@ const char *http_out_open(const struct http_out_settings *settings, struct http_
     return NULL;
 }
 
+const char *http_out_open_simple(const char *base, const char *token, struct http_out **out)
+{
+    const struct http_out_settings settings = {
+        .base = base, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
+    return http_out_open(&settings, out);
+}
+
+void http_out_fresh_key(char key[HTTP_OUT_KEY_SIZE])
+{
+    unsigned char random[(HTTP_OUT_KEY_SIZE - 1) / 2];
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(key, HTTP_OUT_KEY_SIZE, random, sizeof random);
+}
+
 void http_out_close(struct http_out *out)
 {
     if (!out)

@@ -13,6 +13,7 @@
 
 #include "api/wire/problem_line.h"
 
+#define HTTP_OUT_KEY_SIZE   33
 #define HTTP_OUT_PATIENCE_S 300 /* a fit default for PATIENCE_S */
 
 /* Texts are copied. */
@@ -35,6 +36,13 @@ struct http_out;
 /* NULL, with *out for http_out_close, or a sentence (static text) about what is wrong with the
  * settings. Nothing is sent yet. */
 const char *http_out_open(const struct http_out_settings *settings, struct http_out **out);
+
+/* The same for the server at BASE with TOKEN, certificates of the system, and the usual patience.
+ */
+const char *http_out_open_simple(const char *base, const char *token, struct http_out **out);
+
+/* Writes a fresh random Idempotency-Key. */
+void http_out_fresh_key(char key[HTTP_OUT_KEY_SIZE]);
 
 /* Wipes the token and frees. NULL is fine. */
 void http_out_close(struct http_out *out);

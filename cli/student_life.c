@@ -48,10 +48,8 @@ static enum kickstart_reply post_to_teacher(struct student *student, const char 
                                             const char *body, struct http_out_answer *answer)
 {
     struct student_report *report = student->report;
-    unsigned char random[16];
-    char path[96], key[33];
-    randombytes_buf(random, sizeof random);
-    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    char path[96], key[HTTP_OUT_KEY_SIZE];
+    http_out_fresh_key(key);
     snprintf(path, sizeof path, "/v1/teachers/%s/%s", student->plan->teacher, what);
     const struct http_out_call call = {
         .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};

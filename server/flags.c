@@ -127,11 +127,9 @@ static bool flag_read_on_off(struct flags_reading *reading, const char *text, bo
 /* Takes a secret and leaves crosses where it stood, so that no list of processes shows it. */
 static bool flag_read_secret(struct flags_reading *reading, char *text, char *out)
 {
-    size_t length = strlen(text);
-    if (length < FLAG_SECRET_SIZE)
-        memcpy(out, text, length + 1);
-    memset(text, 'x', length);
-    return length < FLAG_SECRET_SIZE || flags_refuse(reading, ": too long for a token");
+    bool fits = snprintf(out, FLAG_SECRET_SIZE, "%s", text) < FLAG_SECRET_SIZE;
+    memset(text, 'x', strlen(text));
+    return fits || flags_refuse(reading, ": too long for a token");
 }
 
 /* The first item on the command line replaces what the environment gave. */
@@ -292,9 +290,13 @@ static bool read_one(struct flags_reading *reading, int argc, char **argv, int *
     uint64_t bit = UINT64_C(1) << (flag - reading->flags->table);
     if (reading->flags->once && (reading->found->given & bit))
         return flags_refuse(reading, " is given twice");
-    bool alone = !equals && !value_follows(flag, argc, argv, *i);
-    char *value = equals ? equals + 1 : argv[ *i += !alone];
-    bool good = alone ? set_alone(reading, flag) : flag_set(reading, flag, value);
+    bool good;
+    if (equals)
+        good = flag_set(reading, flag, equals + 1);
+    else if (value_follows(flag, argc, argv, *i))
+        good = flag_set(reading, flag, argv[++*i]);
+    else
+        good = set_alone(reading, flag);
     reading->found->given |= bit;
     return good;
 }
