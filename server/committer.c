@@ -18,11 +18,9 @@
 #include <time.h>
 
 #include "memory/memory.h"
-#include "server/checkpointer.h"
 #include "server/database.h"
 #include "server/log.h"
 #include "storage/db/db.h"
-#include "storage/db/db_log.h"
 
 #define BATCH_ATTEMPTS 50
 #define RETRY_PAUSE_MS 5
@@ -31,10 +29,9 @@ struct committer {
     struct lane lane;
     pthread_t thread;
     struct app *app;
-    struct db *db, *helper;
+    struct db *db;
     struct metrics *metrics;
     unsigned batch;
-    struct checkpointer *checkpointer; /* NULL: there is no log to empty */
 };
 
 static void forget_reply(struct exchange *exchange)
@@ -122,15 +119,6 @@ static void release_batch(struct committer *committer, struct exchange *list, un
     }
 }
 
-static void tend_log(struct committer *committer)
-{
-    if (!committer->checkpointer ||
-        !checkpointer_tend(committer->checkpointer, db_log_blocks(committer->db)))
-        return;
-    (void)db_checkpoint(committer->db, NULL); /* what is left is done next time */
-    database_stop_if_broken(committer->db);
-}
-
 static void *committer_run(void *context)
 {
     struct committer *committer = context;
@@ -143,31 +131,18 @@ static void *committer_run(void *context)
         metrics_add(committer->metrics, METRICS_BATCHES, 1);
         metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, count);
         release_batch(committer, list, count);
-        tend_log(committer);
     }
     return NULL;
 }
 
-/* False: no thread can be started. */
-static bool start_checkpointer(struct committer *committer)
-{
-    if (!db_leave_log(committer->db))
-        return true;
-    committer->checkpointer = checkpointer_start(committer->helper);
-    return committer->checkpointer != NULL;
-}
-
-struct committer *committer_start(struct app *app, struct db *db, struct db *helper,
-                                  struct metrics *metrics, unsigned queue, unsigned batch)
+struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
+                                  unsigned queue, unsigned batch)
 {
     assert(queue > 0 && batch > 0);
     struct committer *committer = memory_new(1, sizeof *committer);
-    *committer = (struct committer){
-        .app = app, .db = db, .helper = helper, .metrics = metrics, .batch = batch};
+    *committer = (struct committer){.app = app, .db = db, .metrics = metrics, .batch = batch};
     lane_init(&committer->lane, queue);
-    if (!start_checkpointer(committer) ||
-        pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
-        checkpointer_stop(committer->checkpointer);
+    if (pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
         lane_destroy(&committer->lane);
         free(committer);
         return NULL;
@@ -186,7 +161,6 @@ void committer_stop(struct committer *committer)
         return;
     lane_stop(&committer->lane);
     pthread_join(committer->thread, NULL);
-    checkpointer_stop(committer->checkpointer);
     lane_destroy(&committer->lane);
     free(committer);
 }

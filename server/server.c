@@ -202,11 +202,11 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     unsigned threads = (unsigned)config->pool_threads;
     unsigned uploads = (unsigned)config->uploads;
     unsigned workers = worker_count(config);
-    struct db *single[3], *many[THREADS_MAX];
-    if (!connect_many(server, single, 3, trouble))
+    struct db *single[2], *many[THREADS_MAX];
+    if (!connect_many(server, single, 2, trouble))
         return false;
     server->committer =
-        committer_start(app, single[0], single[2], server->metrics, queue, (unsigned)config->batch);
+        committer_start(app, single[0], server->metrics, queue, (unsigned)config->batch);
     if (!server->committer) {
         snprintf(trouble.text, trouble.size, "no more threads can be started");
         return false;

@@ -119,7 +119,7 @@ enum db_status aggregations_agent(struct db *db, const char *id, const char *cli
     enum db_status status =
         db_one(db, "SELECT reports FROM aggregation_agents WHERE aggregation = $1 AND client = $2",
                values, 2, listing_integer, out_reports);
-    return status == DB_NONE ? DB_OK : status;
+    return db_optional(status);
 }
 
 enum db_status aggregations_accept(struct db *db, struct aggregation_row *row, const char *client,

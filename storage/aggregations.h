@@ -44,9 +44,10 @@ enum db_status aggregations_find(struct db *db, const char *id, struct aggregati
 /* The parameters of the present version; malloc'ed. DB_NONE: unknown. */
 enum db_status aggregations_parameters(struct db *db, const char *id, void **out, size_t *out_size);
 
+typedef bool aggregation_fn(void *context, const struct aggregation_row *row);
+
 /* Shows at most LIMIT aggregations in order of creation, from after AFTER (NULL: the first), of
  * OWNER (NULL: of any). EACH may stop by false. */
-typedef bool aggregation_fn(void *context, const struct aggregation_row *row);
 enum db_status aggregations_list(struct db *db, const char *owner, const char *after,
                                  unsigned limit, aggregation_fn *each, void *context);
 
@@ -65,9 +66,10 @@ enum db_status aggregations_accept(struct db *db, struct aggregation_row *row, c
                                    const void *bytes, size_t size, int64_t now_ms,
                                    int64_t *out_number);
 
-/* Shows the reports that wait, in the order of their acceptance. EACH may stop by false. */
 typedef bool aggregation_report_fn(void *context, const char *client, int64_t number,
                                    const void *bytes, size_t size);
+
+/* Shows the reports that wait, in the order of their acceptance. EACH may stop by false. */
 enum db_status aggregations_waiting(struct db *db, const char *id, aggregation_report_fn *each,
                                     void *context);
 

@@ -24,9 +24,10 @@ enum db_status clients_insert(struct db *db, const struct client_row *client);
 /* One lookup by primary key, revoked ones included. DB_NONE: unknown. */
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out);
 
+typedef bool client_fn(void *context, const struct client_row *client);
+
 /* Shows at most LIMIT clients in order of creation, revoked ones included, from after the client
  * AFTER (NULL: from the first). EACH may stop by false. */
-typedef bool client_fn(void *context, const struct client_row *client);
 enum db_status clients_list(struct db *db, const char *after, unsigned limit, client_fn *each,
                             void *context);
 

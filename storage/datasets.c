@@ -90,7 +90,7 @@ static enum db_status seal_dataset(struct db *db, void *context)
     status = datasets_find(db, work->id, &dataset);
     bool known = status == DB_OK && dataset.state != DATASET_DELETED;
     work->verdict = known ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
-    return status == DB_NONE ? DB_OK : status;
+    return db_optional(status);
 }
 
 enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict)
@@ -111,7 +111,7 @@ static enum db_status mark_deleted(struct db *db, void *context)
                   values, 1);
     work->verdict = status == DB_NONE ? DATASET_UNKNOWN : DATASET_OK;
     if (status != DB_OK)
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     status = db_run(db, "DELETE FROM expert_policies WHERE dataset = $1", values, 1, NULL, NULL);
     if (status != DB_OK)
         return status;

@@ -10,7 +10,9 @@
 #define DATASET_EXPERT_SIZE      65 /* bytes of an expert's name, NUL included */
 
 enum dataset_state { DATASET_OPEN, DATASET_SEALED, DATASET_DELETED };
-const char *dataset_state_name(enum dataset_state state); /* "open", "sealed", "deleted" */
+
+/* "open", "sealed" or "deleted". */
+const char *dataset_state_name(enum dataset_state state);
 
 struct dataset_row {
     char id[ID_SIZE];    /* ds_ */
@@ -43,9 +45,10 @@ enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset)
 /* Deleted ones are found too: look at the state. DB_NONE: unknown. */
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out);
 
+typedef bool dataset_fn(void *context, const struct dataset_row *dataset);
+
 /* Shows at most LIMIT datasets that are not deleted, in order of creation, from after the dataset
  * AFTER (NULL: the first), of OWNER (NULL: of any). EACH may stop by false. */
-typedef bool dataset_fn(void *context, const struct dataset_row *dataset);
 enum db_status datasets_list(struct db *db, const char *owner, const char *after, unsigned limit,
                              dataset_fn *each, void *context);
 
@@ -73,13 +76,12 @@ enum db_status datasets_register_expert(struct db *db, const char *dataset, cons
                                         const char *client, int64_t max_experts,
                                         uint32_t *out_number, enum dataset_verdict *out_verdict);
 
-/* Shows at most LIMIT experts from number FROM on, in order. */
 typedef bool expert_fn(void *context, const struct expert_row *expert);
+
+/* Shows at most LIMIT experts from number FROM on, in order. */
 enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t from, unsigned limit,
                                 expert_fn *each, void *context);
 
-/* Stores (or replaces) the policy of CLIENT's own expert, registering it when it is new. BYTES are
- * opaque. Verdicts as datasets_register_expert. */
 struct expert_policy {
     const char *dataset, *expert, *client;
     const void *bytes;
@@ -87,6 +89,9 @@ struct expert_policy {
     int64_t max_experts;
     int64_t now_ms;
 };
+
+/* Stores (or replaces) the policy of the client's own expert, registering it when it is new. Its
+ * bytes are opaque. Verdicts as datasets_register_expert. */
 enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy,
                                    enum dataset_verdict *out_verdict);
 
@@ -98,9 +103,10 @@ enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t 
 enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
                                       int64_t *out_bytes);
 
+typedef bool expert_policy_fn(void *context, uint32_t number, const void *bytes, size_t size);
+
 /* Shows every policy in order of expert; BYTES are borrowed and 8-byte aligned. EACH may stop by
  * false, and may use DB. */
-typedef bool expert_policy_fn(void *context, uint32_t number, const void *bytes, size_t size);
 enum db_status datasets_policies(struct db *db, const char *dataset, expert_policy_fn *each,
                                  void *context);
 

@@ -56,7 +56,7 @@ static enum db_status register_expert(struct db *db, void *context)
     if (status != DB_OK || dataset.state != DATASET_OPEN) {
         bool sealed = status == DB_OK && dataset.state == DATASET_SEALED;
         work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     }
     struct db_value values[] = {db_text(work->dataset), db_text(work->client), db_text(work->name)};
     status =
@@ -214,5 +214,5 @@ enum db_status datasets_policies(struct db *db, const char *dataset, expert_poli
         }
         free(policy.bytes);
     }
-    return listing_end(status);
+    return db_optional(status);
 }

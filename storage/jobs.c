@@ -136,7 +136,7 @@ enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_us
                                    "AND state IN ('queued', 'running') LIMIT 1",
                                    values, 1, listing_ignore, NULL);
     *out_used = status == DB_OK;
-    return status == DB_NONE ? DB_OK : status;
+    return db_optional(status);
 }
 
 enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place)
@@ -176,7 +176,7 @@ static enum db_status cancel_job(struct db *db, void *context)
         return status;
     status = db_one(db, "SELECT 1 FROM jobs WHERE id = $1", values, 1, listing_ignore, NULL);
     work->result = status == DB_OK ? JOB_CANCEL_TOO_LATE : JOB_CANCEL_UNKNOWN;
-    return status == DB_NONE ? DB_OK : status;
+    return db_optional(status);
 }
 
 enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum job_cancel *out)

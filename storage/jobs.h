@@ -16,7 +16,11 @@
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELLED };
 #define JOB_STATES 5
-const char *job_state_name(enum job_state state); /* "queued", ... */
+
+/* "queued", "running", ... */
+const char *job_state_name(enum job_state state);
+
+/* The state of that name. False: there is none. */
 bool job_state_named(const char *name, enum job_state *out);
 
 struct job_row {
@@ -49,7 +53,8 @@ struct job_row {
     int64_t attempts; /* claims since a checkpoint got on or a worker let it go in order */
 };
 
-void job_done(struct job_row *job); /* frees request and plan; zeroed rows allowed */
+/* Frees request and plan; zeroed rows are allowed. */
+void job_done(struct job_row *job);
 
 /* Stores a new job as queued, in the caller's transaction with its hold. Taken from JOB: id, owner,
  * algorithm, mechanism, dataset, environment, request, plan, total_steps, account, hold_units,
@@ -63,9 +68,10 @@ struct job_filter {
     const char *owner, *algorithm, *dataset; /* NULL: any */
     const enum job_state *state;             /* NULL: any */
 };
+typedef bool job_fn(void *context, const struct job_row *job);
+
 /* Shows at most LIMIT jobs, newest first, from after the job AFTER (NULL: the newest). Request and
  * plan are borrowed here. EACH may stop by false. */
-typedef bool job_fn(void *context, const struct job_row *job);
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
                          unsigned limit, job_fn *each, void *context);
 
@@ -103,8 +109,6 @@ enum db_status jobs_show_return(struct db *db, const char *id, const char *worke
 enum db_status jobs_show_findings(struct db *db, const char *id, const char *worker,
                                   const char *findings);
 
-/* Heartbeat and checkpoint in one transaction, durable on DB_OK; nothing is stored unless the lease
- * is ours. The checkpoint replaces the one before. */
 struct job_checkpoint {
     const char *id, *worker;
     int64_t step;
@@ -112,6 +116,9 @@ struct job_checkpoint {
     size_t size;
     int64_t now_ms, lease_ms;
 };
+
+/* Heartbeat and checkpoint in one transaction, durable on DB_OK; nothing is stored unless the lease
+ * is ours. The checkpoint replaces the one before. */
 enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *checkpoint,
                                     struct job_lease *out);
 
@@ -160,6 +167,8 @@ enum job_cancel {
     JOB_CANCEL_TOO_LATE,  /* it is over */
     JOB_CANCEL_UNKNOWN,
 };
+
+/* Cancels a queued job, or asks the worker of a running one to; *OUT says which. */
 enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum job_cancel *out);
 
 #endif

@@ -223,7 +223,7 @@ static enum db_status finish_job(struct db *db, void *context)
                   values, sizeof values / sizeof *values);
     work->ours = status == DB_OK;
     if (status != DB_OK)
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     return db_run(db, "DELETE FROM checkpoints WHERE job = $1", values, 1, NULL, NULL);
 }
 
@@ -242,7 +242,7 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
 enum db_status jobs_release_leases(struct db *db, const char *worker)
 {
     struct db_value values[] = {db_text(worker)};
-    return listing_end(db_change(db,
+    return db_optional(db_change(db,
                                  "UPDATE jobs SET lease_until_ms = 0, attempts = 0 "
                                  "WHERE state = 'running' AND lease_owner = $1",
                                  values, 1));
@@ -254,11 +254,11 @@ enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bo
     const char *sql = "UPDATE jobs SET attempts = 0 WHERE " OURS;
     if (untouched)
         sql = "UPDATE jobs SET attempts = 0, started_ms = 0 WHERE " OURS;
-    return listing_end(db_change(db, sql, values, 2));
+    return db_optional(db_change(db, sql, values, 2));
 }
 
 enum db_status jobs_expire_leases(struct db *db)
 {
-    return listing_end(
+    return db_optional(
         db_change(db, "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running'", NULL, 0));
 }

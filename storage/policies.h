@@ -35,9 +35,10 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
 /* Erases the bytes of all ensembles that were trained on DATASET. */
 enum db_status policies_erase_ensembles(struct db *db, const char *dataset);
 
+typedef bool policy_fn(void *context, const struct policy_row *policy);
+
 /* Shows at most LIMIT policies in order of creation, from after the policy AFTER (NULL: the first),
  * of OWNER (NULL: of any). EACH may stop by false. */
-typedef bool policy_fn(void *context, const struct policy_row *policy);
 enum db_status policies_list(struct db *db, const char *owner, const char *after, unsigned limit,
                              policy_fn *each, void *context);
 

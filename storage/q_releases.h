@@ -19,7 +19,9 @@ struct q_release_row {
     int64_t created_ms;
     int64_t ended_ms; /* 0: it answers */
 };
-void q_release_row_done(struct q_release_row *row); /* frees terms; zeroed rows allowed */
+
+/* Frees terms; zeroed rows are allowed. */
+void q_release_row_done(struct q_release_row *row);
 
 /* Stores a release. DB_NONE: the id exists. */
 enum db_status q_releases_insert(struct db *db, const struct q_release_row *row, const void *sealed,
@@ -34,9 +36,10 @@ enum db_status q_releases_answers(struct db *db, const char *id);
 /* The sealed text; malloc'ed. DB_NONE: unknown, or ended. */
 enum db_status q_releases_sealed(struct db *db, const char *id, void **out, size_t *out_size);
 
+typedef bool q_release_fn(void *context, const struct q_release_row *row);
+
 /* Shows at most LIMIT releases in order of creation, from after AFTER (NULL: the first), of OWNER
  * (NULL: of any, those that answer). EACH may stop by false. */
-typedef bool q_release_fn(void *context, const struct q_release_row *row);
 enum db_status q_releases_list(struct db *db, const char *owner, const char *after, unsigned limit,
                                q_release_fn *each, void *context);
 

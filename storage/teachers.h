@@ -42,10 +42,11 @@ enum db_status teachers_certificate(struct db *db, const char *id, char out_cert
 /* One lookup by primary key. DB_NONE: unknown. */
 enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *out);
 
+typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
+
 /* Shows at most LIMIT teachers in order of creation, from after the teacher AFTER (NULL: the
  * first): those of OWNER (NULL: of any) that CLIENT may ask (NULL: whether or not), by its own
  * account or by the default budget. EACH may stop by false. */
-typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
 enum db_status teachers_list(struct db *db, const char *owner, const char *client,
                              const char *after, unsigned limit, teacher_fn *each, void *context);
 

@@ -30,7 +30,7 @@ static enum db_status begin_upload(struct db *db, void *context)
     if (status != DB_OK || dataset.state != DATASET_OPEN) {
         bool sealed = status == DB_OK && dataset.state == DATASET_SEALED;
         work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     }
     id_new("upl_", work->upload);
     work->verdict = DATASET_OK;

@@ -54,12 +54,13 @@ enum db_status uploads_sweep(struct db *db);
  * Must not be inside a transaction. Cheap when there is nothing to do. */
 enum db_status uploads_purge(struct db *db, bool *out_more);
 
+typedef bool upload_chunk_fn(void *context, const void *bytes, size_t size, const uint32_t *experts,
+                             uint32_t expert_count);
+
 /* Shows the chunks of a dataset's uploads in the order they were committed. BYTES are borrowed and
  * 8-byte aligned; EXPERTS[i] is the dataset's number of the upload's expert i < EXPERT_COUNT.
  * EACH may stop by false. Takes no lasting view: nothing waits for a slow reader. DB_NONE: the
  * dataset is unknown or was deleted, perhaps half way. */
-typedef bool upload_chunk_fn(void *context, const void *bytes, size_t size, const uint32_t *experts,
-                             uint32_t expert_count);
 enum db_status uploads_read(struct db *db, const char *dataset, upload_chunk_fn *each,
                             void *context);
 

@@ -55,7 +55,7 @@ enum db_status uploads_abort(struct db *db, const char *upload)
     enum db_status status =
         db_change(db, "UPDATE uploads SET place = -1 WHERE id = $1 AND place = 0", values, 1);
     if (status != DB_OK)
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     return drop_all(db, upload);
 }
 
@@ -75,7 +75,7 @@ enum db_status uploads_sweep(struct db *db)
         if (status == DB_OK)
             status = drop_all(db, upload);
     }
-    return status == DB_NONE ? DB_OK : status;
+    return db_optional(status);
 }
 
 enum db_status uploads_purge(struct db *db, bool *out_more)
@@ -88,7 +88,7 @@ enum db_status uploads_purge(struct db *db, bool *out_more)
                                    "AND purged = 0 ORDER BY id LIMIT 1",
                                    NULL, 0, copy_id, dataset);
     if (status != DB_OK)
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     struct db_value values[] = {db_text(dataset)};
     status =
         db_one(db, "SELECT id FROM uploads WHERE dataset = $1 LIMIT 1", values, 1, copy_id, upload);

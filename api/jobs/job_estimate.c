@@ -85,7 +85,7 @@ enum problem api_jobs_estimate(struct call *call)
     struct job_time time;
     enum db_status timed = job_time_estimate(call, wish, &time);
     if (timed != DB_OK)
-        return call_db(call, timed == DB_NONE ? DB_FAILED : timed);
+        return call_db(call, timed);
     bool pays = true, sharded = wish->plan.shards > 0;
     struct ledger_account account = {.epsilon = 0};
     json_t *accounts = json_array();

@@ -69,7 +69,7 @@ static enum db_status insert_answer(struct db *db, const unsigned char *at,
                   values, sizeof values / sizeof *values, NULL, NULL);
 }
 
-static enum db_status copy_block(struct db *db, const struct answer_block *block)
+static enum db_status copy_answers(struct db *db, const struct answer_block *block)
 {
     const unsigned char *at = (const unsigned char *)block->answers, *end = at + block->size;
     if (at == end || *at++ != 1)
@@ -95,7 +95,7 @@ static bool upgrade_block(void *context, const void *row)
 {
     struct answers_work *work = context;
     const struct answer_block *block = row;
-    work->status = copy_block(work->db, block);
+    work->status = copy_answers(work->db, block);
     if (work->status == DB_NONE)
         snprintf(work->error, DB_ERROR_SIZE, "block %lld of stored answers cannot be read",
                  (long long)block->id);

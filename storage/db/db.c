@@ -18,8 +18,6 @@
 
 #include "memory/memory.h"
 
-#include "storage/db/db_log.h"
-
 #define TRANSACT_TRIES  4
 #define CAREFUL_BATCHES 64 /* with savepoints, after a hopeful one was lost */
 
@@ -34,6 +32,11 @@ static enum db_status db_refuse(struct db *db, const char *text)
 enum db_status db_owed(enum db_status status)
 {
     return status == DB_NONE ? DB_FAILED : status;
+}
+
+enum db_status db_optional(enum db_status status)
+{
+    return status == DB_NONE ? DB_OK : status;
 }
 
 bool db_in_transaction(const struct db *db)
@@ -218,30 +221,4 @@ void db_rollback_batch(struct db *db)
 {
     if (db->mode != IDLE)
         (void)transaction_end(db, false);
-}
-
-/* ---- the log */
-
-bool db_leave_log(struct db *db)
-{
-    assert(db->mode == IDLE);
-    if (!db->driver->leave_log)
-        return false;
-    db->driver->leave_log(db->connection);
-    return true;
-}
-
-size_t db_log_blocks(const struct db *db)
-{
-    return !db->driver->log_blocks ? 0 : db->driver->log_blocks(db->connection);
-}
-
-enum db_status db_checkpoint(struct db *db, size_t *out_left)
-{
-    size_t left = 0;
-    assert(db->mode == IDLE && db->driver->checkpoint);
-    enum db_status status = db->driver->checkpoint(db->connection, &left, &db->fault);
-    if (out_left)
-        *out_left = left;
-    return status;
 }

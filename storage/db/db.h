@@ -43,11 +43,22 @@ struct db_value {
     size_t size; /* bytes of text or bytes */
 };
 
+/* SQL's NULL. */
 struct db_value db_null(void);
+
+/* An integer; flags are 0 and 1. */
 struct db_value db_integer(int64_t value);
-struct db_value db_real(double value);     /* must be finite: databases disagree about the rest */
-struct db_value db_text(const char *text); /* not NULL */
-struct db_value db_text_or_empty(const char *text); /* NULL: "" */
+
+/* A finite double: databases disagree about the rest. */
+struct db_value db_real(double value);
+
+/* A text, borrowed; not NULL. */
+struct db_value db_text(const char *text);
+
+/* The same; NULL is "". */
+struct db_value db_text_or_empty(const char *text);
+
+/* SIZE bytes, borrowed. */
 struct db_value db_bytes(const void *data, size_t size);
 
 /* A row of a result; lives until the row function returns. */
@@ -59,10 +70,15 @@ struct db_row {
 /* Column INDEX as a type. NULL reads as 0, "" or no bytes. A column of another type than the schema
  * says is our bug and asserts (an integer may be read as real). */
 int64_t db_row_integer(const struct db_row *row, unsigned index);
+
+/* The same as a double. */
 double db_row_real(const struct db_row *row, unsigned index);
+
+/* The same as a text that NUL ends, borrowed from the row. */
 const char *db_row_text(const struct db_row *row, unsigned index);
+
+/* The same as bytes, borrowed from the row. */
 const void *db_row_bytes(const struct db_row *row, unsigned index, size_t *out_size);
-bool db_row_is_null(const struct db_row *row, unsigned index);
 
 /* Copies a text column into OUT of SIZE bytes; false when it does not fit (OUT is then ""). */
 bool db_row_copy(const struct db_row *row, unsigned index, char *out, size_t size);
@@ -108,10 +124,6 @@ struct db_driver {
     int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
-    /* See db_log.h; all three NULL when the database has nothing of the kind. */
-    void (*leave_log)(void *connection);
-    size_t (*log_blocks)(const void *connection);
-    enum db_status (*checkpoint)(void *connection, size_t *out_left, struct db_fault *fault);
 };
 
 extern const struct db_driver db_driver_sqlite;
@@ -133,6 +145,7 @@ enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ER
 /* Rolls back what is open. NULL is allowed. */
 void db_close(struct db *db);
 
+/* The driver of the store. */
 const struct db_driver *db_driver_of(const struct db *db);
 
 /* What the last failure on this connection was, for the log; "" when there was none. */
@@ -166,6 +179,9 @@ enum db_status db_change_one(struct db *db, const char *sql, const struct db_val
 /* STATUS where a row is owed: DB_NONE is then DB_FAILED. */
 enum db_status db_owed(enum db_status status);
 
+/* STATUS where no row is as good as one: DB_NONE is then DB_OK. */
+enum db_status db_optional(enum db_status status);
+
 /* ---- transactions */
 
 /* The work of one transaction. DB_OK keeps it, everything else rolls it back; a verdict of another
@@ -180,6 +196,7 @@ enum db_status db_transact(struct db *db, db_work_fn *work, void *context);
 /* Runs WORK against one unchanging view of the database (reading only); nests in anything. */
 enum db_status db_view(struct db *db, db_work_fn *work, void *context);
 
+/* Whether a transaction, batch or view is open on DB. */
 bool db_in_transaction(const struct db *db);
 
 /* A batch: one transaction on one thread that carries many requests, each in its db_transact.
@@ -189,20 +206,24 @@ bool db_in_transaction(const struct db *db);
  * next batches of this connection take savepoints. A failure that ends the transaction early (full
  * disk, I/O error) loses the batch with its own status. Once lost, every later call in the batch
  * gives that status, and so does db_commit_batch.
- *
- * db_begin_batch: DB_OK, or nothing is open. Without WILL_WRITE, db_transact and db_change fail.
- * db_commit_batch: DB_OK: durable. Anything else: nothing of the batch is stored (unless
- * db_broken); DB_RETRY: run all its requests again in a new batch. The batch is over in both cases;
- * db_rollback_batch after it does nothing. */
+ */
+
+/* Opens a batch. Not DB_OK: nothing is open. Without WILL_WRITE, db_transact and db_change fail. */
 enum db_status db_begin_batch(struct db *db, bool will_write);
+
+/* DB_OK: the batch is durable. Anything else: nothing of it is stored (unless db_broken); DB_RETRY:
+ * run all its requests again in a new batch. The batch is over in both cases. */
 enum db_status db_commit_batch(struct db *db);
+
+/* Ends the batch without a trace; does nothing when none is open. */
 void db_rollback_batch(struct db *db);
+
+typedef enum db_status db_batch_write_fn(struct db *db, void *state);
 
 /* SIZE bytes that belong to the open batch and are zero at first, for a file that puts changes of
  * rows off: WRITE is called with them before the commit, and anything but DB_OK loses the batch.
  * There is one such state. NULL outside of batches that take no savepoints, where nothing that was
  * put off could be undone. What is put off must come with a change of a row. */
-typedef enum db_status db_batch_write_fn(struct db *db, void *state);
 void *db_batch_state(struct db *db, size_t size, db_batch_write_fn *write);
 
 #endif

@@ -19,8 +19,7 @@
 
 #define BUSY_TIMEOUT_MS  10000
 #define CACHE_KIB        (64 << 10)
-#define CHECKPOINT_PAGES 12000 /* 48 MB of log: a checkpoint stops the writer for two fsyncs */
-#define NEGLECTED_PAGES  48000 /* where it is left to others, who do not do it */
+#define CHECKPOINT_PAGES 4000 /* 16 MB of log: the writer stops to empty it */
 #define LOG_KEPT_BYTES   (64 << 20)
 #define STATEMENTS       512 /* a power of two */
 #define STATEMENT_PROBES 8
@@ -35,8 +34,6 @@ struct statement {
 struct connection {
     sqlite3 *handle;
     bool broken;
-    bool leaves_log;  /* checkpoints are its owner's business */
-    size_t log_pages; /* in the log after the last commit here */
     struct statement statements[STATEMENTS];
 };
 
@@ -80,23 +77,14 @@ static enum db_status connection_explain(struct connection *connection, const ch
 
 /* ---- opening */
 
-static int checkpoint_now(struct connection *connection, int *out_log, int *out_done)
-{
-    int code = sqlite3_wal_checkpoint_v2(connection->handle, "main", SQLITE_CHECKPOINT_PASSIVE,
-                                         out_log, out_done);
-    if ((code & 0xff) == SQLITE_IOERR)
-        connection->broken = true;
-    return code;
-}
-
 static int after_commit(void *context, sqlite3 *handle, const char *name, int pages)
 {
     struct connection *connection = context;
-    (void)handle;
-    (void)name;
-    connection->log_pages = (size_t)pages;
-    if (pages >= (connection->leaves_log ? NEGLECTED_PAGES : CHECKPOINT_PAGES))
-        (void)checkpoint_now(connection, NULL, NULL);
+    if (pages < CHECKPOINT_PAGES)
+        return SQLITE_OK;
+    int code = sqlite3_wal_checkpoint_v2(handle, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if ((code & 0xff) == SQLITE_IOERR)
+        connection->broken = true;
     return SQLITE_OK;
 }
 
@@ -277,27 +265,6 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
     return DB_OK;
 }
 
-/* ---- the log */
-
-static void driver_leave_log(void *pointer)
-{
-    ((struct connection *)pointer)->leaves_log = true;
-}
-
-static size_t driver_log_blocks(const void *pointer)
-{
-    return ((const struct connection *)pointer)->log_pages;
-}
-
-static enum db_status driver_checkpoint(void *pointer, size_t *out_left, struct db_fault *fault)
-{
-    struct connection *connection = pointer;
-    int log = -1, done = -1;
-    int code = checkpoint_now(connection, &log, &done);
-    *out_left = log > done ? (size_t)(log - done) : 0;
-    return code == SQLITE_OK ? DB_OK : connection_explain(connection, "checkpoint", fault);
-}
-
 const struct db_driver db_driver_sqlite = {
     .name = "sqlite",
     .migrations = schema_sqlite,
@@ -309,7 +276,4 @@ const struct db_driver db_driver_sqlite = {
     .run = driver_run,
     .changes = driver_changes,
     .in_transaction = driver_in_transaction,
-    .leave_log = driver_leave_log,
-    .log_blocks = driver_log_blocks,
-    .checkpoint = driver_checkpoint,
 };

@@ -11,7 +11,7 @@ _Static_assert(sizeof((struct id_stock *)0)->random[0] == ID_RANDOM, "one row, o
 
 static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
-static void spell(const char *prefix, const unsigned char random[ID_RANDOM], char out[ID_SIZE])
+static void id_spell(const char *prefix, const unsigned char random[ID_RANDOM], char out[ID_SIZE])
 {
     size_t length = strlen(prefix);
     assert(length + ID_RANDOM < ID_SIZE);
@@ -25,7 +25,7 @@ void id_new(const char *prefix, char out[ID_SIZE])
 {
     unsigned char random[ID_RANDOM];
     randombytes_buf(random, sizeof random);
-    spell(prefix, random, out);
+    id_spell(prefix, random, out);
 }
 
 void id_take(struct id_stock *stock, const char *prefix, char out[ID_SIZE])
@@ -35,7 +35,7 @@ void id_take(struct id_stock *stock, const char *prefix, char out[ID_SIZE])
         stock->left = sizeof stock->random / sizeof stock->random[0];
     }
     unsigned char *random = stock->random[--stock->left];
-    spell(prefix, random, out);
+    id_spell(prefix, random, out);
     memset(random, 0, ID_RANDOM);
 }
 

@@ -46,8 +46,3 @@ enum db_status listing_bytes(struct db *db, const char *sql, const char *id, voi
     *out = NULL;
     return db_one(db, sql, values, 1, copy_bytes, &to);
 }
-
-enum db_status listing_end(enum db_status status)
-{
-    return status == DB_NONE ? DB_OK : status;
-}

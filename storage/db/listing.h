@@ -23,7 +23,4 @@ enum db_status listing_integer(void *context, const struct db_row *row);
 enum db_status listing_bytes(struct db *db, const char *sql, const char *id, void **out,
                              size_t *out_size);
 
-/* STATUS where no row is as good as one: DB_NONE is then DB_OK. */
-enum db_status listing_end(enum db_status status);
-
 #endif

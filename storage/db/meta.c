@@ -24,7 +24,7 @@ enum db_status meta_get(struct db *db, const char *name, char *out, size_t size)
 enum db_status meta_set(struct db *db, const char *name, const char *value)
 {
     struct db_value values[] = {db_text(name), db_text(value)};
-    return listing_end(db_change(db,
+    return db_optional(db_change(db,
                                  "INSERT INTO meta (name, value) VALUES ($1, $2) "
                                  "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
                                  values, 2));

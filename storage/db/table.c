@@ -169,7 +169,7 @@ enum db_status table_list(struct db *db, const struct table *table, const char *
     struct listing listing = {table, memory_new(1, table->row_size), each, context};
     enum db_status status = table_rows(db, table, tail, values, count, show_row, &listing);
     free(listing.row);
-    return status == DB_NONE ? DB_OK : status; /* EACH has seen enough */
+    return db_optional(status); /* EACH has seen enough */
 }
 
 /* ---- INSERT */

@@ -62,8 +62,9 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out);
 
-/* Shows the rows as structs, until EACH gives false. */
 typedef bool table_row_fn(void *context, const void *row);
+
+/* Shows the rows as structs, until EACH gives false. */
 enum db_status table_list(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, table_row_fn *each,
                           void *context);

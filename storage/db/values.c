@@ -38,20 +38,15 @@ struct db_value db_bytes(const void *data, size_t size)
     return (struct db_value){.type = DB_BYTES, .data = data, .size = size};
 }
 
-static const struct db_value *column(const struct db_row *row, unsigned index)
+static const struct db_value *row_column(const struct db_row *row, unsigned index)
 {
     assert(index < row->count);
     return &row->values[index];
 }
 
-bool db_row_is_null(const struct db_row *row, unsigned index)
-{
-    return column(row, index)->type == DB_NULL;
-}
-
 int64_t db_row_integer(const struct db_row *row, unsigned index)
 {
-    const struct db_value *value = column(row, index);
+    const struct db_value *value = row_column(row, index);
     if (value->type == DB_NULL)
         return 0;
     assert(value->type == DB_INTEGER);
@@ -60,7 +55,7 @@ int64_t db_row_integer(const struct db_row *row, unsigned index)
 
 double db_row_real(const struct db_row *row, unsigned index)
 {
-    const struct db_value *value = column(row, index);
+    const struct db_value *value = row_column(row, index);
     if (value->type == DB_INTEGER)
         return (double)value->integer;
     assert(value->type == DB_REAL || value->type == DB_NULL);
@@ -69,14 +64,14 @@ double db_row_real(const struct db_row *row, unsigned index)
 
 const char *db_row_text(const struct db_row *row, unsigned index)
 {
-    const struct db_value *value = column(row, index);
+    const struct db_value *value = row_column(row, index);
     assert(value->type == DB_TEXT || value->type == DB_NULL);
     return value->type == DB_NULL ? "" : value->data;
 }
 
 const void *db_row_bytes(const struct db_row *row, unsigned index, size_t *out_size)
 {
-    const struct db_value *value = column(row, index);
+    const struct db_value *value = row_column(row, index);
     assert(value->type == DB_BYTES || value->type == DB_NULL);
     *out_size = value->type == DB_NULL ? 0 : value->size;
     return value->type == DB_NULL || value->size == 0 ? "" : value->data;
@@ -84,7 +79,7 @@ const void *db_row_bytes(const struct db_row *row, unsigned index, size_t *out_s
 
 bool db_row_copy(const struct db_row *row, unsigned index, char *out, size_t size)
 {
-    const struct db_value *value = column(row, index);
+    const struct db_value *value = row_column(row, index);
     assert(size > 0 && (value->type == DB_TEXT || value->type == DB_NULL));
     out[0] = '\0';
     if (value->type == DB_NULL)

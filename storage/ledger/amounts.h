@@ -14,15 +14,25 @@
 /* The largest amount: balance + held + request of such amounts cannot overflow. 4e9 epsilon. */
 #define LEDGER_UNITS_MAX INT64_C(4000000000000000000)
 
-bool ledger_units_up(double epsilon, int64_t *out);   /* a price; also of Renyi divergence */
-bool ledger_units_down(double epsilon, int64_t *out); /* a limit */
+/* A price in epsilon or Renyi divergence, in units of 1e-9, rounded up. */
+bool ledger_units_up(double epsilon, int64_t *out);
+
+/* A limit in the same units, rounded down. */
+bool ledger_units_down(double epsilon, int64_t *out);
+
+/* A price in delta, in units of 1e-18, rounded up. */
 bool ledger_delta_up(double delta, int64_t *out);
+
+/* A limit of delta in the same units, rounded down. */
 bool ledger_delta_down(double delta, int64_t *out);
 
 /* UNITS times COUNT; false on overflow past LEDGER_UNITS_MAX. Neither may be negative. */
 bool ledger_units_times(int64_t units, int64_t count, int64_t *out);
 
-double ledger_units_value(int64_t units);       /* epsilon, or Renyi divergence */
-double ledger_delta_value(int64_t delta_units); /* delta */
+/* Units of 1e-9 as epsilon, or as Renyi divergence. */
+double ledger_units_value(int64_t units);
+
+/* Units of 1e-18 as delta. */
+double ledger_delta_value(int64_t delta_units);
 
 #endif

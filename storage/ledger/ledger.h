@@ -23,7 +23,9 @@
 /* ---- accounts */
 
 enum ledger_kind { LEDGER_DATASET, LEDGER_TEACHER, LEDGER_CLIENT };
-const char *ledger_kind_name(enum ledger_kind kind); /* "dataset", "teacher", "client" */
+
+/* "dataset", "teacher" or "client". */
+const char *ledger_kind_name(enum ledger_kind kind);
 
 struct ledger_account {
     char id[ID_SIZE]; /* acc_ */
@@ -58,14 +60,17 @@ struct ledger_opening {
 enum db_status ledger_open_account(struct db *db, const struct ledger_opening *opening,
                                    struct ledger_account *out);
 
-/* DB_NONE: unknown. CLIENT may be NULL for the kinds without one. */
+/* The account ID. DB_NONE: unknown. */
 enum db_status ledger_find(struct db *db, const char *id, struct ledger_account *out);
+
+/* The account for RESOURCE; CLIENT may be NULL for the kinds without one. DB_NONE: unknown. */
 enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char *resource,
                                const char *client, struct ledger_account *out);
 
+typedef bool ledger_account_fn(void *context, const struct ledger_account *account);
+
 /* Shows at most LIMIT accounts in order of opening, from after the account AFTER (NULL: the first),
  * of that OWNER and of that CLIENT (NULL: of any). EACH may stop by false. */
-typedef bool ledger_account_fn(void *context, const struct ledger_account *account);
 enum db_status ledger_list(struct db *db, const char *owner, const char *client, const char *after,
                            unsigned limit, ledger_account_fn *each, void *context);
 
@@ -156,7 +161,11 @@ enum ledger_entry_kind {
     LEDGER_ENTRY_HOLD,
     LEDGER_ENTRY_SETTLE
 };
-const char *ledger_entry_kind_name(enum ledger_entry_kind kind); /* "open", "limit", ... */
+
+/* "open", "limit", "debit", "hold" or "settle". */
+const char *ledger_entry_kind_name(enum ledger_entry_kind kind);
+
+/* The kind of that name. False: there is none. */
 bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out);
 
 /* One entry; the six effects are signed and add up to the account's balances. */
@@ -175,8 +184,9 @@ struct ledger_entry {
     unsigned char hash[LEDGER_HASH_SIZE];
 };
 
-/* Shows at most LIMIT entries of ACCOUNT from after SEQUENCE (0: the first), in order. */
 typedef bool ledger_entry_fn(void *context, const struct ledger_entry *entry);
+
+/* Shows at most LIMIT entries of ACCOUNT from after SEQUENCE (0: the first), in order. */
 enum db_status ledger_entries(struct db *db, const char *account, int64_t sequence, unsigned limit,
                               ledger_entry_fn *each, void *context);
 

@@ -163,7 +163,7 @@ static enum db_status change_limit(struct db *db, void *context)
     enum db_status status = ledger_find(db, l->account, a);
     if (status != DB_OK) {
         work->verdict = LEDGER_NO_ACCOUNT;
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     }
     if (l->limit_units < a->spent_units + a->held_units ||
         l->limit_delta < a->spent_delta + a->held_delta) {

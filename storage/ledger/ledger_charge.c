@@ -44,7 +44,7 @@ enum db_status ledger_weigh(struct db *db, const struct ledger_charge *charge,
         enum db_status status = ledger_find(db, charge->prices[i].account, &part->account);
         if (status != DB_OK) {
             out->verdict = LEDGER_NO_ACCOUNT;
-            return status == DB_NONE ? DB_OK : status;
+            return db_optional(status);
         }
         part->requested_units = charge->prices[i].units;
         part->requested_delta = charge->prices[i].delta_units;

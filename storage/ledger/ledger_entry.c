@@ -260,7 +260,7 @@ enum db_status ledger_entries(struct db *db, const char *id, int64_t sequence, u
     struct entry_list list = {.after = sequence, .each = each, .context = context};
     enum db_status status = ledger_find(db, id, &account);
     if (status != DB_OK || limit == 0)
-        return status == DB_NONE ? DB_OK : status;
+        return db_optional(status);
     ledger_genesis(&account, list.previous_hash);
     /* The entry before the first one comes too, for its hash. */
     struct db_value values[] = {db_text(id), db_integer(sequence),

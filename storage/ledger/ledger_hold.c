@@ -34,7 +34,7 @@ static enum db_status hold_exists(struct db *db, const char *hold, bool *out_exi
     enum db_status status = db_one(db, "SELECT 1 FROM ledger_holds WHERE hold = $1 LIMIT 1", values,
                                    1, listing_ignore, NULL);
     *out_exists = status == DB_OK;
-    return status == DB_NONE ? DB_OK : status;
+    return db_optional(status);
 }
 
 static enum db_status hold_part(struct db *db, const struct ledger_charge *charge,

@@ -165,7 +165,7 @@ static enum db_status finish_work(struct db *db, void *context)
             policies_insert(db, &finish->row, finish->bytes, finish->size, finish->certificate);
     }
     if (status != DB_OK)
-        return status == DB_NONE ? DB_FAILED : status;
+        return db_owed(status);
     if (run->release)
         status = job_release_store(db, run, &finish->release);
     if (status != DB_OK)
@@ -195,7 +195,7 @@ static enum db_status finish_work(struct db *db, void *context)
         run->lost = true;
         return DB_NONE;
     }
-    return status == DB_OK ? settle(db, finish) : status == DB_NONE ? DB_FAILED : status;
+    return status == DB_OK ? settle(db, finish) : db_owed(status);
 }
 
 /* What the certificate of a student's policy says was spent: all that the payer's account had spent

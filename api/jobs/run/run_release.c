@@ -166,5 +166,5 @@ enum db_status job_release_store(struct db *db, const struct job_run *run,
         status = policies_insert(db, &release->policy, release->bytes, release->size,
                                  release->policy_certificate);
     }
-    return status == DB_NONE ? DB_FAILED : status;
+    return db_owed(status);
 }

@@ -14,7 +14,7 @@
 struct service {
     char directory[64], path[96];
     struct db_store *store;
-    struct db *db, *helper;
+    struct db *db;
     struct app *app;
     struct metrics *metrics;
     struct committer *committer;
@@ -61,7 +61,6 @@ static void open_service(struct service *service, unsigned batch)
     cr_assert_not_null(service->store);
     cr_assert_eq(db_open(service->store, &service->db, error), DB_OK, "%s", error);
     cr_assert_eq(storage_upgrade(service->db, error), DB_OK, "%s", error);
-    cr_assert_eq(db_open(service->store, &service->helper, error), DB_OK, "%s", error);
     struct api_settings settings = {.now_ms = now_ms,
                                     .max_body_bytes = (uint64_t)1 << 20,
                                     .max_upload_bytes = (uint64_t)1 << 20,
@@ -74,8 +73,7 @@ static void open_service(struct service *service, unsigned batch)
     service->metrics = metrics_new();
     cr_assert(service->app != NULL && service->metrics != NULL);
     cr_assert_eq(sem_init(&service->answered, 0, 0), 0);
-    service->committer =
-        committer_start(service->app, service->db, service->helper, service->metrics, 16, batch);
+    service->committer = committer_start(service->app, service->db, service->metrics, 16, batch);
     cr_assert_not_null(service->committer);
 }
 
@@ -83,7 +81,6 @@ static void close_service(struct service *service)
 {
     committer_stop(service->committer);
     db_close(service->db);
-    db_close(service->helper);
     db_store_free(service->store);
     api_close(service->app);
     metrics_free(service->metrics);

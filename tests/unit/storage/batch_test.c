@@ -1,9 +1,8 @@
-/* Debits in a batch, and the log that a writer leaves to others. */
+/* Debits in a batch. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/db/db_log.h"
 #include "storage/ledger/ledger_verify.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -151,35 +150,6 @@ Test(batch, a_request_that_fails_after_paying_takes_the_payment_back)
         }
     }
     cr_assert_eq(spent(f.db, account.id), 3);
-    fixture_audit(f.db);
-    fixture_close(&f);
-}
-
-Test(log, a_checkpoint_beside_the_writer_empties_the_log)
-{
-    struct fixture f;
-    fixture_open(&f, &db_driver_sqlite);
-    struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds", NULL, 1000, 0);
-    struct db *helper = fixture_connect(&f);
-    cr_assert(db_leave_log(f.db));
-    size_t left = 99, longest = 0;
-    for (int i = 0; i < 50; i++) {
-        cr_assert_eq(fixture_debit(f.db, account.id, 1, 0, NULL), DB_OK);
-        longest = db_log_blocks(f.db);
-    }
-    cr_assert_gt(longest, 50);
-    cr_assert_eq(db_checkpoint(helper, &left), DB_OK);
-    cr_assert_eq(left, 0);
-    cr_assert_eq(fixture_debit(f.db, account.id, 1, 0, NULL), DB_OK);
-    cr_assert_lt(db_log_blocks(f.db), 10); /* it began anew */
-
-    /* In the middle of a transaction of the writer nothing is lost either. */
-    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
-    cr_assert_eq(request(f.db, account.id, 1), LEDGER_OK);
-    cr_assert_eq(db_checkpoint(helper, &left), DB_OK);
-    cr_assert_eq(db_commit_batch(f.db), DB_OK);
-    cr_assert_eq(spent(helper, account.id), 52);
-    db_close(helper);
     fixture_audit(f.db);
     fixture_close(&f);
 }

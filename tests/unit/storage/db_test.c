@@ -52,7 +52,7 @@ static enum db_status see_values(void *context, const struct db_row *row)
     cr_assert_str_eq(db_row_text(row, 2), "häl'lo");
     cr_assert_arr_eq(db_row_bytes(row, 3, &size), "\0\1\2", 3);
     cr_assert_eq(size, 3);
-    cr_assert(db_row_is_null(row, 4));
+    cr_assert(row->values[4].type == DB_NULL);
     cr_assert_eq(db_row_integer(row, 4), 0);
     cr_assert_str_eq(db_row_text(row, 4), "");
     cr_assert_eq(db_row_integer(row, 5), INT64_MIN);
