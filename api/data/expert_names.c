@@ -1,47 +1,23 @@
-/* A hash table with open addressing whose slots hold numbers; the hash is keyed at random, so that
- * nobody can choose names that collide (crypto_shorthash, SipHash-2-4). */
+/* A map of jansson's from names to numbers (its hash is seeded at random, so that nobody can choose
+ * names that collide), and a list from numbers to names. */
 #include "api/data/expert_names.h"
 
-#include <sodium.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/memory.h"
 
 struct expert_names {
-    unsigned char key[crypto_shorthash_KEYBYTES];
+    json_t *numbers;
     char **names; /* names[number], each owned */
     uint32_t count, room;
-    uint32_t *slots; /* number + 1; 0: free */
-    uint32_t mask;   /* of the slots; at most half of them are taken */
 };
-
-/* Doubles the room; the slots are empty then. */
-static void names_grow(struct expert_names *names)
-{
-    names->room *= 2;
-    names->names = memory_resize(names->names, names->room, sizeof *names->names);
-    free(names->slots);
-    names->slots = memory_new((size_t)names->room * 2, sizeof *names->slots);
-    names->mask = 2 * names->room - 1;
-}
-
-static uint32_t slot_of(const struct expert_names *names, const char *name)
-{
-    uint64_t hash;
-    crypto_shorthash((unsigned char *)&hash, (const unsigned char *)name, strlen(name), names->key);
-    uint32_t slot = (uint32_t)hash & names->mask;
-    while (names->slots[slot] != 0 && strcmp(names->names[names->slots[slot] - 1], name) != 0)
-        slot = (slot + 1) & names->mask;
-    return slot;
-}
 
 struct expert_names *expert_names_new(void)
 {
     struct expert_names *names = memory_new(1, sizeof *names);
-    names->room = 32;
-    names_grow(names);
-    crypto_shorthash_keygen(names->key);
+    names->numbers = json_object();
     return names;
 }
 
@@ -52,29 +28,27 @@ void expert_names_free(struct expert_names *names)
     for (uint32_t i = 0; i < names->count; i++)
         free(names->names[i]);
     free(names->names);
-    free(names->slots);
+    json_decref(names->numbers);
     free(names);
 }
 
 bool expert_names_number(struct expert_names *names, const char *name, uint32_t most,
                          uint32_t *out_number)
 {
-    uint32_t slot = slot_of(names, name);
-    if (names->slots[slot] != 0) {
-        *out_number = names->slots[slot] - 1;
+    const json_t *known = json_object_get(names->numbers, name);
+    if (known) {
+        *out_number = (uint32_t)json_integer_value(known);
         return true;
     }
     if (names->count >= most)
         return false;
     if (names->count == names->room) {
-        names_grow(names);
-        for (uint32_t i = 0; i < names->count; i++)
-            names->slots[slot_of(names, names->names[i])] = i + 1;
-        slot = slot_of(names, name);
+        names->room = 2 * names->room + 64;
+        names->names = memory_resize(names->names, names->room, sizeof *names->names);
     }
-    names->names[names->count] = memory_copy_text(name);
     *out_number = names->count++;
-    names->slots[slot] = names->count;
+    names->names[*out_number] = memory_copy_text(name);
+    json_object_set_new_nocheck(names->numbers, name, json_integer(*out_number));
     return true;
 }
 

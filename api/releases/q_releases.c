@@ -239,8 +239,6 @@ static enum problem question_read_states(struct question *q)
         return PROBLEM_VALIDATION;
     q->count = json_array_size(list);
     q->states = arena_array(&call->arena, q->count * q->terms->state_dim, sizeof *q->states);
-    if (!q->states)
-        return PROBLEM_INTERNAL_ERROR;
     for (size_t i = 0; i < q->count; i++) {
         char at[64];
         snprintf(at, sizeof at, "/states/%zu", i);

@@ -252,16 +252,15 @@ static bool query_draw(struct query *query, double *answers)
     uint32_t actions = t->teacher.actions;
     size_t size = (size_t)query->count * actions * sizeof(double);
     double *p = arena_alloc(&query->call->arena, size);
+    bool good = look_up(query, p);
     struct noise_source *noise = teacher_noise_take(lender);
-    bool good = noise && p && look_up(query, p);
-    for (uint32_t i = 0; i < query->count && good; i++) {
+    for (uint32_t i = 0; noise && good && i < query->count; i++) {
         size_t at = (size_t)i * actions;
         good = teacher_answer_about(&t->teacher, query->concentration, noise, p + at, answers + at);
     }
-    if (p)
-        sodium_memzero(p, size);
     teacher_noise_give(lender);
-    return good;
+    sodium_memzero(p, size);
+    return noise && good;
 }
 
 /* The answer that looks at nothing. */
@@ -309,8 +308,6 @@ enum problem query_settle(struct query *query, struct query_answer *out)
     const struct shelved_teacher *t = query->teacher;
     uint32_t actions = t->teacher.actions;
     double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
-    if (!answers)
-        return PROBLEM_INTERNAL_ERROR;
     id_new("qry_", query->id);
     enum problem problem;
     if (query->floor)

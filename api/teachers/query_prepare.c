@@ -55,8 +55,6 @@ enum problem query_prepare(struct query *query)
     struct query_plan *plan = arena_array(&call->arena, 1, sizeof *plan);
     size_t size = (size_t)query->count * t->teacher.actions * sizeof(double);
     double *numbers = arena_alloc(&call->arena, size);
-    if (!numbers)
-        return PROBLEM_INTERNAL_ERROR;
     *plan = (struct query_plan){.count = query->count, .size = size, .numbers = numbers};
     memcpy(plan->teacher, t->row.id, sizeof plan->teacher);
     call_defer(call, wipe_plan, plan);
