@@ -1,5 +1,5 @@
 /* Which world a caller means, and its physics: "cartpole", or {"name":"cartpole",
- * "parameters":{"gravity":11}}, where what is left out has its usual value. */
+ * "parameters":{"gravity":11}}, where a parameter that is left out has its default. */
 #ifndef TACET_API_DATA_ENVIRONMENT_CHOICE_H
 #define TACET_API_DATA_ENVIRONMENT_CHOICE_H
 

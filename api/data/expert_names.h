@@ -1,4 +1,4 @@
-/* Experts' names: which may be, and of one upload the numbers 0, 1, ... in the order they came. */
+/* Names of experts: the rule that they keep, and the numbers 0, 1, ... of those in one upload. */
 #ifndef TACET_API_DATA_EXPERT_NAMES_H
 #define TACET_API_DATA_EXPERT_NAMES_H
 
@@ -8,18 +8,18 @@
 
 #define EXPERT_NAME_MAX 64 /* bytes: letters, digits and . _ : @ + - */
 
-/* NULL when NAME may be an expert's, else a sentence. */
+/* NULL when NAME[size] is a good name for an expert, else a sentence that says why not. */
 const char *expert_name_problem(const char *name, size_t size);
 
 struct expert_names;
 
-/* None so far. The caller frees them with expert_names_free. */
+/* An empty set of names. The caller frees it with expert_names_free. */
 struct expert_names *expert_names_new(void);
 
 /* Frees all of them. NULL is fine. */
 void expert_names_free(struct expert_names *names);
 
-/* The number of NAME, which is new when it was not there. False: it would be one more than MOST. */
+/* Gives the number of NAME, which is added when it is new. False: there are MOST others already. */
 bool expert_names_number(struct expert_names *names, const char *name, uint32_t most,
                          uint32_t *out_number);
 

@@ -1,6 +1,6 @@
 /* Reads an upload: trajectories as NDJSON (one to a line) or as one JSON array, whichever the first
  * byte says, in memory bounded by the longest trajectory that the dataset declares. A faulty
- * trajectory is reported and the reading goes on behind it.
+ * trajectory is reported, and reading goes on after it.
  *
  * A trajectory is {"expert","states":[[...] x (T+1)],"actions":[...] x T,"rewards":[...] x
  * T,"terminated","truncated"}, members in any order, all required, no others. */

@@ -1,5 +1,5 @@
-/* Both mechanisms for one purpose: the most accurate setting of each that a budget pays so many
- * answers of. From public numbers alone. */
+/* Compares the two mechanisms: for each, the most accurate setting at which a budget pays for a
+ * given number of answers. It uses public numbers alone. */
 #ifndef TACET_API_TEACHERS_ANSWER_ESTIMATE_H
 #define TACET_API_TEACHERS_ANSWER_ESTIMATE_H
 
@@ -17,7 +17,8 @@ struct answer_purpose {
     double epsilon, delta;  /* of a fresh account by Renyi, at its best order */
 };
 
-/* {"uniform":{"l1","l2"},"peaked":{...}}. New reference. */
+/* The expected errors at the two public policies, {"uniform":{"l1","l2"},"peaked":{...}}. New
+ * reference. */
 json_t *answer_error_json(const struct answer_error *uniform, const struct answer_error *peaked);
 
 /* {"answers","budget","mechanisms":[{"mechanism","possible","queries","expected_error"} twice],

@@ -1,6 +1,6 @@
 /* Teachers for clients that speak the Open Inference Protocol, version 2 (KServe, Triton): a model
- * is a teacher, its input "state" [n, dim], its output "probabilities" [n, actions]. The very
- * mechanism, accounts and answers of queries.h; only the form differs. */
+ * is a teacher, its input "state" [n, dim], its output "probabilities" [n, actions]. Mechanism,
+ * accounts and answers are those of queries.h; only the form differs. */
 #ifndef TACET_API_TEACHERS_INFERENCE_H
 #define TACET_API_TEACHERS_INFERENCE_H
 

@@ -24,7 +24,8 @@ struct query {
     struct ledger_account account;
 };
 
-/* A query in the call's arena, with the teacher that {id} names on loan. */
+/* Makes a query in the call's arena and borrows the teacher that {id} names, until the call ends.
+ */
 enum problem query_start(struct call *call, struct query **out);
 
 /* The most states that one query of this teacher may hold. */
@@ -36,11 +37,11 @@ uint32_t query_states_max(const struct query *query);
 /* Reads a batch that stands at "/states". False: the faults are in the call. */
 bool query_read_states(struct query *query, const json_t *states);
 
-/* Concentration and cost of COUNT answers, from what was wished and the client's STANDING. */
+/* Sets the concentration and the cost of COUNT answers, from what was wished and STANDING. */
 enum problem query_set_price(struct query *query);
 
-/* Debits, then draws: after query_set_price, inside the call's transaction. *out points into the
- * query and the call's arena. */
+/* Debits all accounts, then draws the answers. Comes after query_set_price, inside the call's
+ * transaction. *out points into the query and the call's arena. */
 enum problem query_settle(struct query *query, struct query_answer *out);
 
 #endif

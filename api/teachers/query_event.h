@@ -9,8 +9,8 @@
 
 #define QUERY_EVENT_SIZE 400
 
-/* COUNT answers, as JSON in the form of event_json.h, so that POST /v1/accounting:compose reads it.
- * CONCENTRATION: 0 where the mechanism has none. */
+/* Writes COUNT answers as an event (event_json.h), which POST /v1/accounting:compose reads.
+ * CONCENTRATION is 0 where the mechanism has none. */
 void query_event_write(const struct shelved_teacher *teacher, uint32_t count, double concentration,
                        char out[QUERY_EVENT_SIZE]);
 

@@ -17,9 +17,10 @@ enum problem api_rollouts_begin(struct call *call);
             BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."          \
     }
 
-/* The teacher's concentration in that roll-out, k v^rollout; 0 where the mechanism has none. Below
- * 1/eta an answer would cost as much and say less: there the schedule is at its floor, *OUT_FLOOR
- * is true and the concentration 0. (Teachers of older versions go on at 1/eta, at its price.) */
+/* The teacher's concentration in the roll-out number ROLLOUT, k v^rollout; 0 where the mechanism
+ * has none. Below 1/eta an answer would cost as much and say less. There the schedule is at its
+ * floor: *OUT_FLOOR is true and the concentration 0. (Teachers made by older versions stay at
+ * 1/eta.) */
 double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor);
 
 #endif

@@ -42,7 +42,8 @@ void teacher_shelf_return(const struct app *app, const struct shelved_teacher *t
  * it asks many networks, or the teacher has to be read first. Any thread, no database. */
 bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, size_t body_size);
 
-/* What its answers at COUNT finite states are about, as teacher_distributions says. */
+/* Writes the distributions that answers at COUNT finite states are about to P [count x actions], as
+ * teacher_distributions does. False: one of them is not finite. */
 bool teacher_shelf_distributions(const struct shelved_teacher *teacher, const float *states,
                                  uint32_t count, double *p);
 
@@ -59,11 +60,12 @@ struct noise_source *teacher_noise_take(struct teacher_noise *noise);
 /* Ends what teacher_noise_take began. */
 void teacher_noise_give(struct teacher_noise *noise);
 
-/* The settings that ROW tells of, sensitivity aside; false when its mechanism is not known. */
+/* Fills OUT with the settings of ROW, except for the sensitivity. False: the mechanism is unknown.
+ */
 bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
-/* The same with what was certified when the teacher was made. False when the row is none of this
- * program's. */
+/* The same with the sensitivity that was certified when the teacher was made. False: the row was
+ * not written by this program. */
 bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* Teachers: policies behind a mechanism, priced per query, with a cap over all clients and a budget
- * for each. All accounts of a teacher count the same, which is fixed when the teacher is made:
- * Renyi divergence at the order at which a fresh client budget answers most, or epsilon and, by the
- * share with which it answers most, delta. */
+ * for each. What the accounts of a teacher count is fixed when it is made: Renyi divergence at the
+ * order at which a new client budget pays for most answers, or epsilon and delta with the share of
+ * delta at which it does. */
 #ifndef TACET_API_TEACHERS_TEACHERS_H
 #define TACET_API_TEACHERS_TEACHERS_H
 
@@ -35,15 +35,15 @@ enum problem api_teachers_get_budget(struct call *call);
  * ask it. */
 enum problem teacher_of_call(struct call *call, struct teacher_row *out);
 
-/* True in *out_may when CLIENT may ask: by a grant, or by the default budget. */
+/* Sets *OUT_MAY to whether CLIENT may ask: it has a grant, or there is a default budget. */
 enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher, const char *client,
                                bool *out_may);
 
-/* A fresh account of (EPSILON, DELTA) at the teacher; false when it could not pay anything. */
+/* Opens a new account of (EPSILON, DELTA) at the teacher in OUT. False: it could pay nothing. */
 bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
                      struct filter *out);
 
-/* How many answers of that PRICE it pays; 0 when not one. */
+/* How many answers at PRICE such an account pays for. */
 int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, double delta,
                            const struct filter_price *price);
 

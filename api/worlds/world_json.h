@@ -50,32 +50,32 @@ struct world_facts {
     } parameters[ENV_MAX_PARAMETERS];
 };
 
-/* The same world, whatever the order and the room in which it was told. */
+/* Whether A and B describe the same world. */
 bool world_facts_equal(const struct world_facts *a, const struct world_facts *b);
 
 /* ---- questions; each gives its bytes in OUT, newline included */
 
-/* The question what world it is. */
+/* Asks the program what world it is. */
 size_t world_json_ask_description(char out[WORLD_QUESTION_MAX]);
 
-/* PARAMETERS as in env_defaults, by the names of FACTS; SEED below 2^53. */
+/* Asks to begin an episode. PARAMETERS are in the order of FACTS; SEED is below 2^53. */
 size_t world_json_ask_reset(const struct world_facts *facts, uint32_t instance, uint64_t seed,
                             const double *parameters, char out[WORLD_QUESTION_MAX]);
 
-/* The question for one step of INSTANCE. */
+/* Asks for one step of INSTANCE. */
 size_t world_json_ask_step(uint32_t instance, unsigned action, char out[WORLD_QUESTION_MAX]);
 
 /* ---- answers; on anything but WORLD_OK the output is not to be used */
 
-/* DETAIL receives a sentence for the operator that names the member at fault. */
+/* Reads a description. DETAIL receives a sentence for the operator that names the bad member. */
 enum world_fault world_json_description(const char *line, size_t size, struct world_facts *out,
                                         char detail[160]);
 
-/* The answer to a reset. */
+/* Reads the answer to a reset into OBSERVATION[state_dim]. */
 enum world_fault world_json_observation(const char *line, size_t size, unsigned state_dim,
                                         double *observation);
 
-/* The answer to a step. */
+/* Reads the answer to a step into OBSERVATION[state_dim] and OUT. */
 enum world_fault world_json_step(const char *line, size_t size, unsigned state_dim,
                                  double *observation, struct env_outcome *out);
 

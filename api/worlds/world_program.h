@@ -31,7 +31,7 @@ const struct world_program *worlds_program(const struct worlds *worlds, const st
 enum world_fault world_program_start(struct world_use *use, struct child **out,
                                      struct world_facts *out_facts, char detail[160]);
 
-/* What a status of the child is called here. */
+/* The fault that STATUS of the child stands for. */
 enum world_fault world_fault_of_child(enum child_status status);
 
 #endif

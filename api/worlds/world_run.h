@@ -1,5 +1,5 @@
-/* One thread's use of a world: for those built in nothing to speak of, for programs a child process
- * that runs from the first instance that is opened to world_run_close. */
+/* One thread's use of a world. A built-in world needs nothing; a program gets a child process, from
+ * the first instance that is opened until world_run_close. */
 #ifndef TACET_API_WORLDS_WORLD_RUN_H
 #define TACET_API_WORLDS_WORLD_RUN_H
 
@@ -18,7 +18,7 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
 /* Ends the program, if there is one. No instance is open any more. NULL is fine. */
 void world_run_close(struct world_run *run);
 
-/* What to give to whoever plays; lives until world_run_close, and so do its instances. */
+/* The world to play in. It and its instances live until world_run_close. */
 const struct env *world_run_env(const struct world_run *run);
 
 /* Why the world broke: the first reason, WORLD_OK for none. */
