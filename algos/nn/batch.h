@@ -21,7 +21,7 @@ struct batch {
     float *memory;              /* what the pointers above point into; owned */
 };
 
-/* A workspace of zeros for CAPACITY rows (1 .. BATCH_MAX_ROWS), or NULL: no memory. Free with
+/* A workspace of zeros for CAPACITY rows (1 .. BATCH_MAX_ROWS), or NULL: no room. Free with
  * batch_free, which takes NULL too. */
 struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity);
 

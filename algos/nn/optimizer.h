@@ -27,7 +27,7 @@ struct optimizer {
     float *second; /* Adam: second moment, NULL for SGD; owned */
 };
 
-/* Fills OUT with zero moments; false: no memory. Free with optimizer_clear (also after failure). */
+/* Fills OUT with zero moments; false: no room. Free with optimizer_clear (also after failure). */
 bool optimizer_init(struct optimizer *out, const struct optimizer_settings *settings, size_t count);
 
 /* Frees the moments; takes one that optimizer_init refused, too. */

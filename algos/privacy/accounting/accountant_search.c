@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "memory/memory.h"
+
 #define WIDTH     1e-4 /* of the last bracket, relative */
 #define NEARBY    3e-3 /* first step away from a good guess */
 #define TOO_DEAR  20.0 /* ln(epsilon / budget) of what is out of reach */
@@ -60,10 +62,11 @@ static enum accountant_search_status status_of(enum accountant_status status)
     case ACCOUNTANT_UNSUPPORTED:
         return ACCOUNTANT_SEARCH_UNSUPPORTED;
     case ACCOUNTANT_NO_MEMORY:
-        return ACCOUNTANT_SEARCH_NO_MEMORY;
-    case ACCOUNTANT_BAD:
         break;
+    case ACCOUNTANT_BAD:
+        return ACCOUNTANT_SEARCH_BAD;
     }
+    memory_must(NULL); /* only the command line searches so, and it may end */
     return ACCOUNTANT_SEARCH_BAD;
 }
 

@@ -21,7 +21,6 @@ enum accountant_search_status {
     ACCOUNTANT_SEARCH_BAD,          /* a budget, a range or a plan that is none */
     ACCOUNTANT_SEARCH_UNSUPPORTED,  /* the accountant does not know a mechanism */
     ACCOUNTANT_SEARCH_NOTHING_FITS, /* not the most noise, or not the fewest runs, of the range */
-    ACCOUNTANT_SEARCH_NO_MEMORY,
 };
 
 /* What was found, and its price at the budget's delta: cost.upper <= budget.epsilon. */

@@ -30,10 +30,11 @@ const char *gaussian_path_problem(const struct gaussian_path_law *law);
 struct gaussian_path;
 
 /* A path of LAW, which must have no problem. KEY is copied into locked memory; draw it with
- * noise_bytes for each release anew, store it encrypted, never show it. NULL when memory is short.
- */
+ * noise_bytes for each release anew, store it encrypted, never show it. NULL when no page can be
+ * locked. */
 struct gaussian_path *gaussian_path_new(const struct gaussian_path_law *law,
                                         const uint8_t key[GAUSSIAN_PATH_KEY_BYTES]);
+
 /* Erases the key and frees. Takes NULL. */
 void gaussian_path_free(struct gaussian_path *path);
 

@@ -44,7 +44,8 @@ static void sketch_clear(struct sketch *sketch)
     *sketch = (struct sketch){0};
 }
 
-static bool sketch_new(const struct pld_part *part, size_t count, double omit, struct sketch *out)
+static enum pld_status sketch_new(const struct pld_part *part, size_t count, double omit,
+                                  struct sketch *out)
 {
     *out = (struct sketch){
         .part = part, .count = count, .outcomes = memory_new(count, sizeof *out->outcomes)};
@@ -55,7 +56,7 @@ static bool sketch_new(const struct pld_part *part, size_t count, double omit, s
     }
     if (!done)
         sketch_clear(out);
-    return done;
+    return done ? PLD_OK : PLD_NO_MEMORY;
 }
 
 /* The composition's cumulant at TILT, and its tilted mean and variance. */
@@ -364,16 +365,16 @@ enum pld_status pld_certify(const struct pld_part *part, size_t count, enum pld_
         times += (double)part[i].times;
     if (figure == PLD_EPSILON)
         omit = OMITTED * at / times;
-    if (!sketch_new(part, count, omit, &sketch))
-        return PLD_NO_MEMORY;
-    if (figure == PLD_DELTA) {
+    enum pld_status status = sketch_new(part, count, omit, &sketch);
+    if (status == PLD_OK && figure == PLD_DELTA) {
         omit = OMITTED * exp(log_delta_bound(&sketch, at)) / times;
         sketch_clear(&sketch);
-        if (!sketch_new(part, count, omit, &sketch))
-            return PLD_NO_MEMORY;
+        status = sketch_new(part, count, omit, &sketch);
     }
+    if (status != PLD_OK)
+        return status;
     struct privacy_interval best = {0.0, figure == PLD_EPSILON ? INFINITY : 1.0};
-    enum pld_status status = figure_refine(&sketch, figure, at, omit, effort, &best);
+    status = figure_refine(&sketch, figure, at, omit, effort, &best);
     sketch_clear(&sketch);
     if (status == PLD_NO_MEMORY)
         return status;

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 #define SPREAD    0.3  /* what wide cells may add, in units of step^2 */
 #define MAX_WIDTH 0.25 /* of a cell, in nats */
 
@@ -43,12 +45,8 @@ static enum pld_status add_place(struct pld_grid *grid, size_t *capacity, double
     if (grid->count > PLD_MAX_CELLS)
         return PLD_TOO_LARGE;
     if (grid->count == *capacity) {
-        size_t grown = *capacity ? 2 * *capacity : 1024;
-        int64_t *places = realloc(grid->place, grown * sizeof *places);
-        if (!places)
-            return PLD_NO_MEMORY;
-        grid->place = places;
-        *capacity = grown;
+        *capacity = *capacity ? 2 * *capacity : 1024;
+        grid->place = memory_resize(grid->place, *capacity, sizeof *grid->place);
     }
     grid->place[grid->count++] = (int64_t)place;
     return PLD_OK;

@@ -16,6 +16,7 @@
 
 #include "algos/privacy/local/local_clip.h"
 #include "algos/privacy/math/sphere.h"
+#include "memory/memory.h"
 
 #define MARGIN 1e-9
 #define GRID   65536.0 /* 2^16 */
@@ -106,9 +107,7 @@ enum local_status local_cap_randomise(const struct local_scheme *scheme, const u
 {
     (void)seed;
     uint32_t n = scheme->parameters.dimension + 1;
-    double *v = malloc(2 * (size_t)n * sizeof *v);
-    if (!v)
-        return LOCAL_NO_MEMORY;
+    double *v = memory_new(2 * (size_t)n, sizeof *v);
     double *across = v + n;
     local_clip_lift(vector, n - 1, scheme->parameters.clip, v);
     double height = draw_height(scheme, noise);

@@ -29,7 +29,8 @@ struct local_parameters {
                                which no projection exceeds. Others: 0 */
 };
 
-/* A mechanism with its parameters, ready for any number of reports. Holds no memory and no data. */
+/* A mechanism with its parameters, ready for any number of reports. Owns nothing and holds no data.
+ */
 struct local_scheme {
     const struct local_mechanism *mechanism;
     struct local_parameters parameters;
@@ -43,7 +44,6 @@ struct local_scheme {
 enum local_status {
     LOCAL_OK,
     LOCAL_BAD_REPORT, /* no honest agent sends this */
-    LOCAL_NO_MEMORY,
 };
 
 struct local_mechanism {

@@ -18,6 +18,7 @@
 
 #include "algos/privacy/local/local_clip.h"
 #include "envs/rng.h"
+#include "memory/memory.h"
 
 #define SQRT_3 1.7320508075688772935
 
@@ -97,9 +98,7 @@ static enum local_status projected_sign_randomise(const struct local_scheme *sch
                                                   struct noise_source *noise, int64_t *report)
 {
     uint32_t d = scheme->parameters.dimension;
-    double *clipped = malloc((sizeof *clipped + sizeof(int8_t)) * d);
-    if (!clipped)
-        return LOCAL_NO_MEMORY;
+    double *clipped = memory_new(d, sizeof *clipped + sizeof(int8_t));
     int8_t *row = (int8_t *)(clipped + d);
     struct rng rows = rows_of(seed);
     local_clip_l1(vector, d, scheme->parameters.clip, clipped);
@@ -123,9 +122,7 @@ static enum local_status projected_sign_decode(const struct local_scheme *scheme
     for (uint32_t bit = 0; bit < bits; bit++)
         if (report[bit] != 0 && report[bit] != 1)
             return LOCAL_BAD_REPORT;
-    int8_t *row = malloc(d);
-    if (!row)
-        return LOCAL_NO_MEMORY;
+    int8_t *row = memory_new(d, sizeof *row);
     struct rng rows = rows_of(seed);
     double scale = SQRT_3 * scheme->constant[BOUND] / ((double)bits * scheme->constant[SHRINK]);
     memset(estimate, 0, d * sizeof *estimate);
