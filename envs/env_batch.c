@@ -334,7 +334,7 @@ static void step_mixed(struct env_batch *batch, const uint32_t *actions, uint32_
     }
 }
 
-static void step_lanes(struct env_batch *batch, const uint32_t *actions)
+static void batch_step_lanes(struct env_batch *batch, const uint32_t *actions)
 {
     uint32_t whole = batch->count / ENV_LANES * ENV_LANES;
     for (uint32_t first = 0; first < batch->count;) {
@@ -353,6 +353,6 @@ bool env_batch_step(struct env_batch *batch, const uint32_t *actions)
 {
     if (!in_lanes(batch))
         return step_singly(batch, actions);
-    step_lanes(batch, actions);
+    batch_step_lanes(batch, actions);
     return true;
 }

@@ -8,12 +8,13 @@
 #include "api/call/call.h"
 
 /* safetensors: float32 tensors "layers.0.weight" [out, in], "layers.0.bias" [out], ...; activation
- * and output (as in network_json.h) stand in its metadata. malloc'ed; NULL: memory. */
+ * and output (as in network_json.h) stand in its metadata. The caller frees it; NULL: it is too
+ * large. */
 char *network_safetensors(const struct policy *policy, size_t *out_size);
 
 /* ONNX, opset 13: Gemm and Relu or Tanh from "state" [n, state_dim] to "values" [n, action_count]
- * (of other outputs than q "logits", "scores" or, of both heads together, "heads"). malloc'ed;
- * NULL: memory. */
+ * (of other outputs than q "logits", "scores" or, of both heads together, "heads"). The
+ * caller frees it; NULL: it is too large. */
 char *network_onnx(const struct policy *policy, size_t *out_size);
 
 /* Answers with POLICY in the format that the query parameter "format" names, json by default; ID,

@@ -20,8 +20,8 @@ struct call;
 struct policy *network_read(struct call *call, const json_t *object, const char *pointer,
                             uint32_t state_dim, uint32_t action_count);
 
-/* POLICY as text of that form, one line; numbers read back as the same float32. malloc'ed;
- * NULL: memory. */
+/* POLICY as text of that form, one line; numbers read back as the same float32. The
+ * caller frees it; NULL: it is too large. */
 char *network_write(const struct policy *policy, size_t *out_size);
 
 #endif

@@ -296,7 +296,7 @@ static json_t *values_json(const double *values, uint32_t count)
 }
 
 /* The action whose value is largest, the first of several. */
-static uint32_t best_action(const double *values, uint32_t count)
+static uint32_t release_best_action(const double *values, uint32_t count)
 {
     uint32_t action = 0;
     for (uint32_t a = 1; a < count; a++)
@@ -318,7 +318,7 @@ static enum problem answer_states(struct call *call, bool actions)
         uint32_t count = q.terms->action_count;
         if (!question_answer(&q, i, values))
             continue;
-        json_array_append_new(best, json_integer(best_action(values, count)));
+        json_array_append_new(best, json_integer(release_best_action(values, count)));
         json_array_append_new(all, values_json(values, count));
     }
     json_t *reply = json_object();

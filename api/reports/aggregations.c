@@ -131,7 +131,7 @@ struct aggregation_wish {
     struct aggregation made;
 };
 
-static bool read_fields(struct call *call, struct aggregation_wish *wish)
+static bool aggregation_read(struct call *call, struct aggregation_wish *wish)
 {
     *wish = (struct aggregation_wish){.name = "",
                                       .mechanism = "privunit",
@@ -232,7 +232,7 @@ enum problem api_aggregations_prepare(struct call *call)
 {
     struct aggregation_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
     call->plan = wish;
-    if (read_fields(call, wish))
+    if (aggregation_read(call, wish))
         aggregation_check_dimensions(call, wish);
     if (call_error_count(call) == 0) {
         wish->made.net = (struct actor_critic){(uint32_t)wish->state_dim, (uint32_t)wish->hidden,

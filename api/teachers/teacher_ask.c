@@ -13,7 +13,7 @@
 static const struct route QUERY = QUERIES_ROUTE, ROLLOUT = ROLLOUTS_ROUTE;
 
 /* The one header that such a request has beside its form. CONTEXT is the key. */
-static const char *find_header(void *context, const char *name)
+static const char *ask_header(void *context, const char *name)
 {
     if (strcasecmp(name, "Idempotency-Key") == 0)
         return context;
@@ -31,7 +31,7 @@ static void serve_ask(struct app *app, struct db *db, const struct route *route,
                                   .path = path,
                                   .query = "",
                                   .header_context = key,
-                                  .header = find_header,
+                                  .header = ask_header,
                                   .body = (const unsigned char *)body,
                                   .body_size = strlen(body)};
     snprintf(request.request_id, sizeof request.request_id, "%s", ask->request_id);
