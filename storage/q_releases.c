@@ -1,8 +1,7 @@
 /* Released Q-functions. */
 #include "storage/q_releases.h"
 
-#include <string.h>
-
+#include "storage/certificate_text.h"
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
 
@@ -80,29 +79,11 @@ enum db_status q_releases_end(struct db *db, const char *id, int64_t now_ms)
                      values, 2);
 }
 
-struct certificate_seen {
-    char certificate[ID_SIZE], owner[ID_SIZE];
-    char *certificate_text;
-};
-
-static const struct column certificate_columns[] = {
-    COLUMN(certificate_seen, certificate, TEXT),
-    COLUMN(certificate_seen, owner, TEXT),
-    COLUMN(certificate_seen, certificate_text, POINTER),
-};
-
-static const struct table certificate_table =
-    TABLE("q_releases", certificate_seen, certificate_columns, 0);
+static const struct table certificate_table = CERTIFICATE_TABLE("q_releases");
 
 enum db_status q_releases_certificate(struct db *db, const char *certificate_or_release,
                                       char *out_id, char *out_owner, char **out_text)
 {
-    struct certificate_seen seen = {.certificate_text = NULL};
-    struct db_value values[] = {db_text(certificate_or_release)};
-    enum db_status status =
-        table_find(db, &certificate_table, "WHERE certificate = $1 OR id = $1", values, 1, &seen);
-    memcpy(out_id, seen.certificate, ID_SIZE);
-    memcpy(out_owner, seen.owner, ID_SIZE);
-    *out_text = seen.certificate_text;
-    return status;
+    return certificate_text_find(db, &certificate_table, "WHERE certificate = $1 OR id = $1",
+                                 certificate_or_release, out_id, out_owner, out_text);
 }

@@ -1,8 +1,7 @@
 /* Teachers and their clients. */
 #include "storage/teachers.h"
 
-#include <string.h>
-
+#include "storage/certificate_text.h"
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
 
@@ -52,32 +51,14 @@ enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *
     return table_find(db, &teachers_table, "WHERE id = $1", values, 1, out);
 }
 
-struct certificate_copy {
-    char certificate[ID_SIZE], owner[ID_SIZE];
-    char *certificate_text;
-};
-
-static const struct column certificate_columns[] = {
-    COLUMN(certificate_copy, certificate, TEXT),
-    COLUMN(certificate_copy, owner, TEXT),
-    COLUMN(certificate_copy, certificate_text, POINTER),
-};
-
-static const struct table certificate_table =
-    TABLE("teachers", certificate_copy, certificate_columns, 0);
+static const struct table certificate_table = CERTIFICATE_TABLE("teachers");
 
 enum db_status teachers_certificate(struct db *db, const char *id, char out_certificate[ID_SIZE],
                                     char out_owner[ID_SIZE], char **out_text)
 {
-    struct db_value values[] = {db_text(id)};
-    struct certificate_copy copy = {.certificate_text = NULL};
-    enum db_status status =
-        table_find(db, &certificate_table,
-                   "WHERE (id = $1 OR certificate = $1) AND certificate <> ''", values, 1, &copy);
-    memcpy(out_certificate, copy.certificate, ID_SIZE);
-    memcpy(out_owner, copy.owner, ID_SIZE);
-    *out_text = copy.certificate_text;
-    return status;
+    return certificate_text_find(db, &certificate_table,
+                                 "WHERE (id = $1 OR certificate = $1) AND certificate <> ''", id,
+                                 out_certificate, out_owner, out_text);
 }
 
 TABLE_SHOW(show_teacher, teacher_row);

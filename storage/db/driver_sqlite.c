@@ -19,7 +19,7 @@
 
 #define BUSY_TIMEOUT_MS  10000
 #define CACHE_KIB        (64 << 10)
-#define CHECKPOINT_PAGES 4000 /* 16 MB of log: the writer stops to empty it */
+#define CHECKPOINT_PAGES 8000 /* 32 MB of log: the writer stops to empty it */
 #define LOG_KEPT_BYTES   (64 << 20)
 #define STATEMENTS       512 /* a power of two */
 #define STATEMENT_PROBES 8

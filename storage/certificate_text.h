@@ -1,0 +1,27 @@
+/* Certificates that stand in the row of what they certify: q_releases and teachers. */
+#ifndef TACET_STORAGE_CERTIFICATE_TEXT_H
+#define TACET_STORAGE_CERTIFICATE_TEXT_H
+
+#include "storage/db/id.h"
+#include "storage/db/table.h"
+
+struct certificate_text {
+    char certificate[ID_SIZE], owner[ID_SIZE];
+    char *certificate_text;
+};
+
+extern const struct column certificate_text_columns[3];
+
+/* A TABLE of rows that have a certificate. */
+#define CERTIFICATE_TABLE(name)                                                                    \
+    {                                                                                              \
+        name, certificate_text_columns, 3, 0, sizeof(struct certificate_text)                      \
+    }
+
+/* The certificate in the row of TABLE that the literal TAIL finds by $1 = ID: its id, whose it is,
+ * and its text, which the caller frees (NULL unless DB_OK). DB_NONE: there is none. */
+enum db_status certificate_text_find(struct db *db, const struct table *table, const char *tail,
+                                     const char *id, char out_id[ID_SIZE], char out_owner[ID_SIZE],
+                                     char **out_text);
+
+#endif
