@@ -17,7 +17,8 @@ struct span {
 
 /* Compares PATH with PATTERN; VALUES receives what stood for the {names}, still encoded. A value
  * ends at '/' and at ':', which begins a verb: a colon inside of a value is sent as %3A. */
-static bool fits(const char *pattern, const char *path, struct span *values, unsigned *out_count)
+static bool path_fits(const char *pattern, const char *path, struct span *values,
+                      unsigned *out_count)
 {
     unsigned count = 0;
     while (*pattern != '\0') {
@@ -57,7 +58,7 @@ static const struct route *first_fit(const char *method, const char *path, struc
         const struct route *route = &routes[i];
         if (!(shared && shares_start(route->pattern) && route->pattern[START] != path[START]) &&
             (!method || strcmp(route->method, method) == 0) &&
-            fits(route->pattern, path, values, out_count))
+            path_fits(route->pattern, path, values, out_count))
             return route;
     }
     return NULL;
@@ -89,7 +90,7 @@ void route_match_row(const struct route *row, const char *path, struct arena *ar
 {
     struct span values[ROUTE_PARAMETERS_MAX];
     memset(out, 0, sizeof *out);
-    bool fit = fits(row->pattern, path, values, &out->value_count);
+    bool fit = path_fits(row->pattern, path, values, &out->value_count);
     assert(fit);
     (void)fit;
     out->route = row;
@@ -104,12 +105,13 @@ void route_allowed(const char *path, char *out, size_t size)
     out[0] = '\0';
     for (unsigned i = 0; i < count; i++) {
         struct span values[ROUTE_PARAMETERS_MAX];
-        if (!fits(routes[i].pattern, path, values, &ignored))
+        if (!path_fits(routes[i].pattern, path, values, &ignored))
             continue;
         const char *method = routes[i].method;
-        int more = snprintf(out + used, size - used, "%s, %s", method,
-                            strcmp(method, "GET") == 0 ? "HEAD, " : "");
-        used += more > 0 && (size_t)more < size - used ? (size_t)more : 0;
+        const char *head = strcmp(method, "GET") == 0 ? "HEAD, " : "";
+        int more = snprintf(out + used, size - used, "%s, %s", method, head);
+        if (more > 0 && (size_t)more < size - used)
+            used += (size_t)more;
     }
     if (used > 0)
         snprintf(out + used, size - used, "OPTIONS");

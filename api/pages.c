@@ -25,7 +25,7 @@ static bool is_known(const char *list, const char *etag)
 }
 
 /* Adds ETag and Cache-Control for SIZE bytes; true when the caller has them already. */
-static bool tag(struct call *call, const char *bytes, size_t size)
+static bool add_tag(struct call *call, const char *bytes, size_t size)
 {
     unsigned char hash[16];
     char hex[2 * sizeof hash + 1], etag[2 * sizeof hash + 3];
@@ -44,7 +44,7 @@ static enum problem reply_embedded(struct call *call, enum embedded which)
         call_header(call, "Content-Security-Policy", PAGE_POLICY);
         call_header(call, "Vary", "Accept");
     }
-    if (tag(call, file.bytes, file.size))
+    if (add_tag(call, file.bytes, file.size))
         return call_reply_empty(call, 304);
     return call_reply_static(call, 200, file.content_type, file.bytes, file.size);
 }
@@ -76,7 +76,7 @@ static enum problem reply_html(struct call *call, char *body, size_t size)
         return PROBLEM_INTERNAL_ERROR;
     call_header(call, "Content-Security-Policy", PAGE_POLICY);
     call_header(call, "Vary", "Accept");
-    if (tag(call, body, size)) {
+    if (add_tag(call, body, size)) {
         free(body);
         return call_reply_empty(call, 304);
     }

@@ -5,13 +5,28 @@
 
 #include "api/call/call.h"
 
-enum problem api_page_home(struct call *call);         /* GET / */
-enum problem api_page_script(struct call *call);       /* GET /status.js */
-enum problem api_page_style(struct call *call);        /* GET /status.css */
-enum problem api_page_docs(struct call *call);         /* GET /docs */
-enum problem api_page_openapi(struct call *call);      /* GET /openapi.yaml */
-enum problem api_page_problems(struct call *call);     /* GET /problems */
-enum problem api_page_problem(struct call *call);      /* GET /problems/{slug} */
-enum problem api_page_signing_keys(struct call *call); /* GET /.well-known/jwks.json */
+/* GET / */
+enum problem api_page_home(struct call *call);
+
+/* GET /status.js */
+enum problem api_page_script(struct call *call);
+
+/* GET /status.css */
+enum problem api_page_style(struct call *call);
+
+/* GET /docs */
+enum problem api_page_docs(struct call *call);
+
+/* GET /openapi.yaml */
+enum problem api_page_openapi(struct call *call);
+
+/* GET /problems */
+enum problem api_page_problems(struct call *call);
+
+/* GET /problems/{slug} */
+enum problem api_page_problem(struct call *call);
+
+/* GET /.well-known/jwks.json */
+enum problem api_page_signing_keys(struct call *call);
 
 #endif

@@ -41,7 +41,7 @@ void api_problem_reply(const struct app *app, const char *slug, const char *deta
     enum problem problem = problem_find(slug);
     assert(problem != PROBLEM_NONE);
     reply_init(reply);
-    reply_header_text(reply, "Request-Id", !request_id ? "-" : request_id);
+    reply_header_text(reply, "Request-Id", request_id ? request_id : "-");
     reply_header_text(reply, "Cache-Control", "no-store");
     struct reply_problem says = {.detail = detail, .request_id = request_id};
     reply_problem(reply, problem, &says);

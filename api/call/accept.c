@@ -45,14 +45,14 @@ static bool is_word(const char *text, size_t size, const char *word)
 
 /* How closely RANGE fits: 3 the type itself, 2 the type with any subtype, 1 anything, 0 not at all.
  */
-static int closeness(const char *range, size_t size, const char *type, const char *subtype)
+static int range_closeness(const char *range, size_t size, const char *type, const char *subtype)
 {
     const char *slash = memchr(range, '/', size);
     if (!slash)
         return is_word(range, size, "*");
     size_t left = (size_t)(slash - range), right = size - left - 1;
     if (is_word(range, left, "*"))
-        return is_word(slash + 1, right, "*") ? 1 : 0;
+        return is_word(slash + 1, right, "*");
     if (!is_word(range, left, type))
         return 0;
     if (is_word(slash + 1, right, "*"))
@@ -69,7 +69,7 @@ int accept_quality(const char *accept, const char *type, const char *subtype)
         accept = skip_space(accept);
         const char *end = accept + strcspn(accept, ",");
         size_t size = strcspn(accept, ",; \t");
-        int near = closeness(accept, size, type, subtype);
+        int near = range_closeness(accept, size, type, subtype);
         if (near > best) {
             best = near;
             quality = find_q(accept, end);

@@ -43,17 +43,17 @@ static bool is_bearer(const char *header)
     return header && strncasecmp(header, "Bearer ", 7) == 0;
 }
 
-static enum problem unauthorized(struct call *call, bool had_token)
+static enum problem refuse_token(struct call *call, bool had_token)
 {
     call_header(call, "WWW-Authenticate", "Bearer realm=\"tacet\"%s",
                 had_token ? ", error=\"invalid_token\"" : "");
-    return call_problem(call, PROBLEM_UNAUTHORIZED, "%s",
-                        had_token ? "The token is not valid."
-                                  : "Send Authorization: Bearer tct_...");
+    if (had_token)
+        return call_problem(call, PROBLEM_UNAUTHORIZED, "The token is not valid.");
+    return call_problem(call, PROBLEM_UNAUTHORIZED, "Send Authorization: Bearer tct_...");
 }
 
 /* Splits "Bearer tct_<id>_<secret>" into ID ("cli_...") and the secret; NULL when it is not one. */
-static const char *read_token(const char *header, char *id, size_t id_size)
+static const char *read_bearer(const char *header, char *id, size_t id_size)
 {
     if (!is_bearer(header))
         return NULL;
@@ -70,7 +70,7 @@ static const char *read_token(const char *header, char *id, size_t id_size)
     return secret + 1;
 }
 
-static enum problem forbidden(struct call *call, const char *role)
+static enum problem refuse_role(struct call *call, const char *role)
 {
     char list[128] = "";
     size_t size = 0;
@@ -85,13 +85,13 @@ static enum problem forbidden(struct call *call, const char *role)
                         role, list);
 }
 
-static enum problem admit(struct call *call, const char *id, const struct client_row *client)
+static enum problem admit_client(struct call *call, const char *id, const struct client_row *client)
 {
     size_t size = strlen(id) + 1;
     assert(size <= sizeof call->caller.id); /* a client has it */
     memcpy(call->caller.id, id, size);
     call->caller.role = role_find(client->role);
-    return call_is(call, call->route->roles) ? PROBLEM_NONE : forbidden(call, client->role);
+    return call_is(call, call->route->roles) ? PROBLEM_NONE : refuse_role(call, client->role);
 }
 
 enum problem auth_check(struct call *call)
@@ -101,12 +101,12 @@ enum problem auth_check(struct call *call)
     if (call->pass) {
         call->caller = call->pass->caller;
         return call_is(call, call->route->roles) ? PROBLEM_NONE
-                                                 : forbidden(call, role_name(call->caller.role));
+                                                 : refuse_role(call, role_name(call->caller.role));
     }
     char id[sizeof call->caller.id];
-    const char *secret = read_token(header, id, sizeof id);
+    const char *secret = read_bearer(header, id, sizeof id);
     if (!secret)
-        return unauthorized(call, is_bearer(header));
+        return refuse_token(call, is_bearer(header));
     enum db_status status = clients_find(call->db, id, &client);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
@@ -117,8 +117,8 @@ enum problem auth_check(struct call *call)
     bool same = sodium_memcmp(hash, client.secret_hash, sizeof hash) == 0;
     enum role role = role_find(client.role);
     if (status == DB_NONE || !same || client.revoked_ms != 0 || role == ROLE_NONE)
-        return unauthorized(call, true);
-    return admit(call, id, &client);
+        return refuse_token(call, true);
+    return admit_client(call, id, &client);
 }
 
 enum problem auth_known(struct call *call, const char *id)
@@ -129,5 +129,5 @@ enum problem auth_known(struct call *call, const char *id)
         return call_db(call, status);
     if (status == DB_NONE || client.revoked_ms != 0 || role_find(client.role) == ROLE_NONE)
         return call_problem(call, PROBLEM_UNAUTHORIZED, "The client is not valid any more.");
-    return admit(call, id, &client);
+    return admit_client(call, id, &client);
 }

@@ -41,7 +41,7 @@ json_t *budget_spent(const struct ledger_account *account)
                          delta_of(account, account->spent_units, account->spent_delta));
 }
 
-static json_t *reserved(const struct ledger_account *account)
+static json_t *budget_reserved(const struct ledger_account *account)
 {
     return budget_amount(budget_epsilon_added(account, account->spent_units, account->held_units),
                          delta_of(account, account->held_units, account->held_delta));
@@ -67,7 +67,7 @@ json_t *budget_remaining(const struct ledger_account *account)
     return budget_amount(remaining_epsilon(account), remaining_delta(account));
 }
 
-static json_t *limit(const struct ledger_account *account)
+static json_t *budget_limit(const struct ledger_account *account)
 {
     return budget_amount(account->epsilon, account->delta);
 }
@@ -76,14 +76,11 @@ json_t *budget_json(const struct ledger_account *account)
 {
     json_t *budget =
         json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "account", account->id, "unit",
-                  account->unit, "limit", limit(account), "spent", budget_spent(account),
-                  "reserved", reserved(account), "remaining", budget_remaining(account),
+                  account->unit, "limit", budget_limit(account), "spent", budget_spent(account),
+                  "reserved", budget_reserved(account), "remaining", budget_remaining(account),
                   "accounting", is_renyi(account) ? "renyi" : "basic");
-    if (budget && is_renyi(account) &&
-        json_object_set_new(budget, "order", json_number(account->renyi_order)) != 0) {
-        json_decref(budget);
-        return NULL;
-    }
+    if (is_renyi(account))
+        json_object_set_new(budget, "order", json_number(account->renyi_order));
     return budget;
 }
 
@@ -93,14 +90,15 @@ static void add_violation(struct call *call, const struct ledger_part *part)
     int64_t used = account->spent_units + account->held_units;
     double more = budget_epsilon_added(account, used, part->requested_units);
     double delta = delta_of(account, part->requested_units, part->requested_delta);
-    call_violated(call, json_pack("{s:s, s:o, s:o, s:o, s:o}", "account", account->id, "limit",
-                                  limit(account), "spent", budget_spent(account), "reserved",
-                                  reserved(account), "requested", budget_amount(more, delta)));
+    call_violated(call,
+                  json_pack("{s:s, s:o, s:o, s:o, s:o}", "account", account->id, "limit",
+                            budget_limit(account), "spent", budget_spent(account), "reserved",
+                            budget_reserved(account), "requested", budget_amount(more, delta)));
 }
 
 /* One sentence that needs no look at VIOLATED: the first account that cannot pay, what it has left
  * and what was asked of it. */
-static enum problem exhausted(struct call *call, const struct ledger_outcome *outcome)
+static enum problem say_exhausted(struct call *call, const struct ledger_outcome *outcome)
 {
     for (unsigned i = 0; i < outcome->count; i++) {
         const struct ledger_part *part = &outcome->parts[i];
@@ -127,7 +125,7 @@ enum problem budget_refused(struct call *call, const struct ledger_outcome *outc
             add_violation(call, &outcome->parts[i]);
     switch (outcome->verdict) {
     case LEDGER_EXHAUSTED:
-        return exhausted(call, outcome);
+        return say_exhausted(call, outcome);
     case LEDGER_RESERVED:
         return call_problem(call, PROBLEM_BUDGET_RESERVED,
                             "Jobs hold what the accounts under violated lack. Nothing was "

@@ -21,11 +21,13 @@ double budget_epsilon(const struct ledger_account *account, int64_t units);
 /* What UNITS add to the epsilon of BEFORE units; never negative. */
 double budget_epsilon_added(const struct ledger_account *account, int64_t before, int64_t units);
 
-/* {"epsilon","delta"}. New reference; NULL: memory. */
+/* {"epsilon","delta"}. New reference. */
 json_t *budget_amount(double epsilon, double delta);
 
-/* What is spent and what remains of ACCOUNT, each {"epsilon","delta"}. New references. */
+/* What is spent of ACCOUNT, {"epsilon","delta"}. New reference. */
 json_t *budget_spent(const struct ledger_account *account);
+
+/* What remains of it, likewise. */
 json_t *budget_remaining(const struct ledger_account *account);
 
 /* {"account","unit","limit","spent","reserved","remaining","accounting"[,"order"]}. New reference.

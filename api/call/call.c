@@ -101,16 +101,11 @@ bool call_is(const struct call *call, unsigned roles)
 
 /* ---- memory */
 
-bool call_defer(struct call *call, void (*free_it)(void *what), void *what)
+void call_defer(struct call *call, void (*free_it)(void *what), void *what)
 {
     struct call_deferred *deferred = arena_alloc(&call->arena, sizeof *deferred);
-    if (!deferred) {
-        free_it(what);
-        return false;
-    }
     *deferred = (struct call_deferred){call->deferred, free_it, what};
     call->deferred = deferred;
-    return true;
 }
 
 static void drop_json(void *json)
@@ -120,12 +115,14 @@ static void drop_json(void *json)
 
 json_t *call_own(struct call *call, json_t *json)
 {
-    return json && call_defer(call, drop_json, json) ? json : NULL;
+    if (json)
+        call_defer(call, drop_json, json);
+    return json;
 }
 
 /* ---- good answers */
 
-static void answer(struct call *call, int status, const char *content_type)
+static void begin_answer(struct call *call, int status, const char *content_type)
 {
     assert(!call->answered);
     assert(status >= 200 && status < 400);
@@ -138,8 +135,8 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
                               size_t size)
 {
     if (!body)
-        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The server is short of memory.");
-    answer(call, status, content_type);
+        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The answer could not be made.");
+    begin_answer(call, status, content_type);
     call->reply->body = body;
     call->reply->body_size = size;
     return PROBLEM_NONE;
@@ -148,7 +145,9 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
 enum problem call_reply_json(struct call *call, int status, json_t *json)
 {
     size_t size = 0;
-    char *body = !json ? NULL : json_text_write(json, false, &size);
+    char *body = NULL;
+    if (json)
+        body = json_text_write(json, false, &size);
     json_decref(json);
     return call_reply_bytes(call, status, "application/json", body, size);
 }
@@ -156,7 +155,7 @@ enum problem call_reply_json(struct call *call, int status, json_t *json)
 enum problem call_reply_static(struct call *call, int status, const char *content_type,
                                const char *body, size_t size)
 {
-    answer(call, status, content_type);
+    begin_answer(call, status, content_type);
     call->reply->static_body = body;
     call->reply->body_size = size;
     return PROBLEM_NONE;
@@ -164,25 +163,23 @@ enum problem call_reply_static(struct call *call, int status, const char *conten
 
 enum problem call_store_instead(struct call *call, json_t *json)
 {
-    size_t size = 0;
-    char *text = !json ? NULL : json_text_write(json, false, &size);
+    char *text = json_text_write(json, false, &call->stored_size);
     json_decref(json);
-    call->stored_body = !text ? NULL : arena_copy(&call->arena, text, size);
-    call->stored_size = size;
+    call->stored_body = arena_copy(&call->arena, text, call->stored_size);
     free(text);
-    return !call->stored_body ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+    return PROBLEM_NONE;
 }
 
 enum problem call_reply_empty(struct call *call, int status)
 {
-    answer(call, status, NULL);
+    begin_answer(call, status, NULL);
     return PROBLEM_NONE;
 }
 
 enum problem call_reply_events(struct call *call, struct api_events events)
 {
     assert(events.next);
-    answer(call, 200, "text/event-stream");
+    begin_answer(call, 200, "text/event-stream");
     call->reply->events = events;
     return PROBLEM_NONE;
 }
@@ -205,8 +202,8 @@ void call_location(struct call *call, const char *format, ...)
 
 /* ---- problems */
 
-/* A formatted text in the arena; a static one when memory is short. */
-static char *say(struct call *call, const char *format, va_list arguments)
+/* A formatted text in the arena. */
+static char *format_detail(struct call *call, const char *format, va_list arguments)
 {
     char text[1024];
     vsnprintf(text, sizeof text, format, arguments);
@@ -217,41 +214,49 @@ enum problem call_problem(struct call *call, enum problem problem, const char *f
 {
     va_list arguments;
     va_start(arguments, format);
-    call->detail = say(call, format, arguments);
+    call->detail = format_detail(call, format, arguments);
     va_end(arguments);
     return problem;
 }
 
-/* Takes FAULT, which may be NULL: then memory is short, and the count alone tells. */
+/* Takes FAULT. */
 static enum problem add_fault(struct call *call, json_t *fault)
 {
     call->error_count++;
     if (!call->errors)
         call->errors = json_array();
-    if (fault && call->errors && call->error_count <= ERRORS_SHOWN_MAX)
-        (void)json_array_append(call->errors, fault); /* as above */
-    json_decref(fault);
+    if (call->error_count <= ERRORS_SHOWN_MAX)
+        (void)json_array_append_new(call->errors, fault);
+    else
+        json_decref(fault);
     return PROBLEM_VALIDATION;
+}
+
+/* A sentence that quotes bytes that are not UTF-8 cannot stand in JSON. */
+static json_t *fault_json(const char *place, const char *where, const char *detail)
+{
+    json_t *fault = json_pack("{s:s, s:s}", place, where, "detail", detail);
+    if (fault)
+        return fault;
+    return json_pack("{s:s, s:s}", place, where, "detail", "is not valid");
 }
 
 enum problem call_invalid(struct call *call, const char *pointer, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const char *detail = say(call, format, arguments);
+    const char *detail = format_detail(call, format, arguments);
     va_end(arguments);
-    return add_fault(call, json_pack("{s:s, s:s}", "pointer", pointer, "detail",
-                                     !detail ? "is not valid" : detail));
+    return add_fault(call, fault_json("pointer", pointer, detail));
 }
 
 enum problem call_invalid_query(struct call *call, const char *parameter, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const char *detail = say(call, format, arguments);
+    const char *detail = format_detail(call, format, arguments);
     va_end(arguments);
-    return add_fault(call, json_pack("{s:s, s:s}", "parameter", parameter, "detail",
-                                     !detail ? "is not valid" : detail));
+    return add_fault(call, fault_json("parameter", parameter, detail));
 }
 
 enum problem call_invalid_line(struct call *call, uint64_t line, const char *pointer,
@@ -270,22 +275,14 @@ void call_violated(struct call *call, json_t *violation)
 {
     if (!call->violated)
         call->violated = json_array();
-    if (!call->violated || !violation) {
-        json_decref(violation);
-        return;
-    }
-    (void)json_array_append_new(call->violated, violation); /* the problem says it without, too */
+    (void)json_array_append_new(call->violated, violation);
 }
 
 void call_problem_member(struct call *call, const char *name, json_t *value)
 {
     if (!call->extra)
         call->extra = json_object();
-    if (!call->extra || !value) {
-        json_decref(value);
-        return;
-    }
-    (void)json_object_set_new(call->extra, name, value); /* likewise */
+    (void)json_object_set_new(call->extra, name, value);
 }
 
 void call_answer_problem(struct call *call, enum problem problem)
@@ -299,12 +296,10 @@ void call_answer_problem(struct call *call, enum problem problem)
         memset(&call->reply->events, 0, sizeof call->reply->events);
     }
     const char *detail = call->detail;
-    if (!detail && problem == PROBLEM_VALIDATION && call->error_count > 0) {
-        detail =
-            call->error_count == 1
-                ? "One thing is wrong: see errors."
-                : arena_format(&call->arena, "%u things are wrong: see errors.", call->error_count);
-    }
+    if (!detail && problem == PROBLEM_VALIDATION && call->error_count == 1)
+        detail = "One thing is wrong: see errors.";
+    else if (!detail && problem == PROBLEM_VALIDATION && call->error_count > 1)
+        detail = arena_format(&call->arena, "%u things are wrong: see errors.", call->error_count);
     struct reply_problem says = {.detail = detail,
                                  .instance = call->request->path,
                                  .request_id = call->request->request_id,

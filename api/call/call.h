@@ -75,17 +75,16 @@ bool call_is(const struct call *call, unsigned roles);
 /* ---- memory */
 
 /* Runs FREE_IT(WHAT) when the call ends, newest first, whatever its outcome; the connection is
- * still usable then and no transaction of the call is open. If memory is short it runs at once and
- * the answer is false: return PROBLEM_INTERNAL_ERROR. */
-bool call_defer(struct call *call, void (*free_it)(void *what), void *what);
+ * still usable then and no transaction of the call is open. */
+void call_defer(struct call *call, void (*free_it)(void *what), void *what);
 
-/* Gives JSON (a new reference, may be NULL) to the call, which drops it at its end. Gives it back,
- * or NULL when memory was short. */
+/* Gives JSON (a new reference, may be NULL) to the call, which drops it at its end. Gives it back.
+ */
 json_t *call_own(struct call *call, json_t *json);
 
 /* ---- a good answer; one of these, once, last */
 
-/* JSON is a new reference that the call takes; NULL (memory was short) gives
+/* JSON is a new reference that the call takes; NULL, such as of a text that is not UTF-8, gives
  * PROBLEM_INTERNAL_ERROR. So a handler may end in `return call_reply_json(call, 200, json)`. */
 enum problem call_reply_json(struct call *call, int status, json_t *json);
 
@@ -150,13 +149,18 @@ enum problem call_db(struct call *call, enum db_status status);
 /* Adds any other member to the problem document, e.g. "accepts" for 415; takes the reference. */
 void call_problem_member(struct call *call, const char *name, json_t *value);
 
-/* ---- private: serve.c makes and ends calls */
+/* ---- making and ending calls: for serve.c and teacher_ask.c */
 
+/* Begins a call of REQUEST, whose answer goes to *reply. */
 void call_init(struct call *call, struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply);
+
+/* Frees what the call holds; the reply stays. */
 void call_end(struct call *call);
+
 /* Forgets answer and faults, for a transaction that runs again. */
 void call_reset(struct call *call);
+
 /* Turns PROBLEM and what was gathered into the problem+json reply. */
 void call_answer_problem(struct call *call, enum problem problem);
 

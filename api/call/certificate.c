@@ -16,23 +16,17 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
 {
     size_t size = 0;
     char *text = json_text_write(certificate, true, &size);
-    if (!text)
-        return NULL;
     unsigned char signature[crypto_sign_BYTES];
     crypto_sign_detached(signature, NULL, (const unsigned char *)text, size, app->secret_key);
     free(text);
     char value[SIGNATURE_MAX];
     sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
 
-    json_t *whole = json_object(); /* not json_copy: what finds no memory is left out there */
-    if (json_object_update(whole, (json_t *)certificate) != 0) {
-        json_decref(whole);
-        return NULL;
-    }
+    json_t *whole = json_copy((json_t *)certificate);
     json_member_add(&whole, "signature",
                     json_pack("{s:s, s:s, s:s}", "algorithm", "Ed25519", "key_id", app->key_id,
                               "value", value));
-    text = !whole ? NULL : json_text_write(whole, true, &size);
+    text = json_text_write(whole, true, &size);
     json_decref(whole);
     return text;
 }

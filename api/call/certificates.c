@@ -33,9 +33,9 @@ static enum problem teacher_certificate_of_id(struct call *call)
     if (may)
         return certificate_reply(call, id, text);
     free(text);
-    return status == DB_OK || status == DB_NONE
-               ? call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.")
-               : call_db(call, status);
+    if (status != DB_OK && status != DB_NONE)
+        return call_db(call, status);
+    return call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.");
 }
 
 /* Of a released Q-function: released it is, so everyone may read it. */
@@ -47,8 +47,9 @@ static enum problem release_certificate(struct call *call)
     if (status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0)
         return certificate_reply(call, id, text);
     free(text);
-    return status == DB_OK || status == DB_NONE ? teacher_certificate_of_id(call)
-                                                : call_db(call, status);
+    if (status != DB_OK && status != DB_NONE)
+        return call_db(call, status);
+    return teacher_certificate_of_id(call);
 }
 
 enum problem api_certificates_get(struct call *call)

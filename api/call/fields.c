@@ -92,14 +92,15 @@ static const char *member_pointer(struct call *call, const char *pointer, const 
     }
     escaped[size] = '\0';
     const char *full = arena_format(&call->arena, "%s/%s", pointer, escaped);
-    return !full ? pointer : full;
+    return full;
 }
 
 /* A fault of the member NAME of the object at POINTER. */
-static void fault(struct call *call, const char *pointer, const char *name, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+static void add_fault_at(struct call *call, const char *pointer, const char *name,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void fault(struct call *call, const char *pointer, const char *name, const char *format, ...)
+static void add_fault_at(struct call *call, const char *pointer, const char *name,
+                         const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -134,9 +135,10 @@ static bool read_number(struct call *call, const struct field *field, const json
     json_text_number(fmin(field->max, DBL_MAX), max);
     const char *kind = whole ? "an integer" : "a number";
     if (field->above_min)
-        fault(call, pointer, field->name, "must be %s above %s and at most %s", kind, min, max);
+        add_fault_at(call, pointer, field->name, "must be %s above %s and at most %s", kind, min,
+                     max);
     else
-        fault(call, pointer, field->name, "must be %s from %s to %s", kind, min, max);
+        add_fault_at(call, pointer, field->name, "must be %s from %s to %s", kind, min, max);
     return false;
 }
 
@@ -152,17 +154,17 @@ static bool read_text(struct call *call, const struct field *field, const json_t
                       const char *pointer)
 {
     if (!json_is_string(value)) {
-        fault(call, pointer, field->name, "must be a string");
+        add_fault_at(call, pointer, field->name, "must be a string");
         return false;
     }
     double size = (double)json_string_length(value);
     if (size < field->min || size > field->max) {
-        fault(call, pointer, field->name, "must be %.0f to %.0f bytes long", field->min,
-              field->max);
+        add_fault_at(call, pointer, field->name, "must be %.0f to %.0f bytes long", field->min,
+                     field->max);
         return false;
     }
     if (has_control(json_string_value(value))) {
-        fault(call, pointer, field->name, "must not hold control characters");
+        add_fault_at(call, pointer, field->name, "must not hold control characters");
         return false;
     }
     *(const char **)field->out = json_string_value(value);
@@ -186,7 +188,7 @@ static bool read_choice(struct call *call, const struct field *field, const json
         size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
     }
     list[size] = '\0';
-    fault(call, pointer, field->name, "must be one of %s", list);
+    add_fault_at(call, pointer, field->name, "must be one of %s", list);
     return false;
 }
 
@@ -194,17 +196,17 @@ static bool read_array(struct call *call, const struct field *field, json_t *val
                        const char *pointer)
 {
     if (!json_is_array(value)) {
-        fault(call, pointer, field->name, "must be an array");
+        add_fault_at(call, pointer, field->name, "must be an array");
         return false;
     }
     double size = (double)json_array_size(value);
     if (size < field->min || size > field->max) {
         if (field->min == field->max) {
-            fault(call, pointer, field->name, "must have %.0f elements, not %.0f", field->min,
-                  size);
+            add_fault_at(call, pointer, field->name, "must have %.0f elements, not %.0f",
+                         field->min, size);
         } else {
-            fault(call, pointer, field->name, "must have %.0f to %.0f elements, not %.0f",
-                  field->min, field->max, size);
+            add_fault_at(call, pointer, field->name, "must have %.0f to %.0f elements, not %.0f",
+                         field->min, field->max, size);
         }
         return false;
     }
@@ -227,14 +229,14 @@ static bool read_field(struct call *call, const struct field *field, json_t *val
         return read_array(call, field, value, pointer);
     case FIELD_BOOL:
         if (!json_is_boolean(value)) {
-            fault(call, pointer, field->name, "must be true or false");
+            add_fault_at(call, pointer, field->name, "must be true or false");
             return false;
         }
         *(bool *)field->out = json_is_true(value);
         return true;
     case FIELD_OBJECT:
         if (!json_is_object(value)) {
-            fault(call, pointer, field->name, "must be an object");
+            add_fault_at(call, pointer, field->name, "must be an object");
             return false;
         }
         *(json_t **)field->out = value;
@@ -247,7 +249,7 @@ static bool read_field(struct call *call, const struct field *field, json_t *val
 }
 
 /* Levenshtein distance of two short names; anything above 32 bytes counts as far. */
-static unsigned distance(const char *a, const char *b)
+static unsigned name_distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
     unsigned row[33];
@@ -276,7 +278,7 @@ static void unknown_member(struct call *call, const char *pointer, const char *n
     const char *nearest = NULL;
     unsigned best = 3; /* at most two letters off */
     for (size_t i = 0; i < count; i++) {
-        unsigned d = distance(name, fields[i].name);
+        unsigned d = name_distance(name, fields[i].name);
         if (d < best) {
             best = d;
             nearest = fields[i].name;
@@ -348,7 +350,7 @@ long fields_numbers(struct call *call, const json_t *array, const char *pointer,
             continue;
         }
         const char *at = arena_format(&call->arena, "%s/%zu", pointer, i);
-        call_invalid(call, !at ? pointer : at, "must be a number");
+        call_invalid(call, at, "must be a number");
         good = false;
     }
     return good ? (long)size : -1;

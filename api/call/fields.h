@@ -54,7 +54,9 @@ struct field field_number(const char *name, double *out, double min, double max)
 struct field field_positive(const char *name, double *out, double max);
 /* An integer (3 or 3.0), min <= x <= max, both at most 2^53 in size. */
 struct field field_integer(const char *name, int64_t *out, int64_t min, int64_t max);
+/* true or false. */
 struct field field_bool(const char *name, bool *out);
+/* An object of any members. */
 struct field field_object(const char *name, json_t **out);
 /* An array of MIN to MAX elements of any type. */
 struct field field_array(const char *name, json_t **out, size_t min, size_t max);

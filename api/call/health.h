@@ -4,8 +4,13 @@
 
 #include "api/call/call.h"
 
-enum problem api_health_live(struct call *call);  /* GET /healthz/live */
-enum problem api_health_ready(struct call *call); /* GET /healthz/ready */
-enum problem api_metrics(struct call *call);      /* GET /metrics */
+/* GET /healthz/live */
+enum problem api_health_live(struct call *call);
+
+/* GET /healthz/ready */
+enum problem api_health_ready(struct call *call);
+
+/* GET /metrics */
+enum problem api_metrics(struct call *call);
 
 #endif

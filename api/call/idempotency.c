@@ -35,12 +35,12 @@ enum problem idempotency_key(struct call *call, const char **out_key)
     unsigned flags = call->route->flags;
     *out_key = NULL;
     const char *key = find_key(call);
+    if (!key && !(flags & (ROUTE_KEY_REQUIRED | ROUTE_KEY_OR_ID)))
+        return PROBLEM_NONE;
     if (!key) {
-        return flags & (ROUTE_KEY_REQUIRED | ROUTE_KEY_OR_ID)
-                   ? call_problem(call, PROBLEM_IDEMPOTENCY_KEY_REQUIRED,
-                                  "Send Idempotency-Key with a fresh value, such as a UUID%s.",
-                                  flags & ROUTE_KEY_OR_ID ? ", or the member id" : "")
-                   : PROBLEM_NONE;
+        return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_REQUIRED,
+                            "Send Idempotency-Key with a fresh value, such as a UUID%s.",
+                            flags & ROUTE_KEY_OR_ID ? ", or the member id" : "");
     }
     size_t length = strlen(key);
     bool good = length >= 1 && length <= KEY_MAX;
@@ -72,7 +72,7 @@ long call_read(struct call *call, unsigned char *buffer, size_t size)
 }
 
 /* The hash of method, path, query and body, each closed by a NUL that none of the texts holds. */
-static void fingerprint(struct call *call, unsigned char out[FINGERPRINT_BYTES])
+static void hash_call(struct call *call, unsigned char out[FINGERPRINT_BYTES])
 {
     const struct api_request *request = call->request;
     crypto_generichash_state state;
@@ -124,7 +124,7 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
         return PROBLEM_NONE;
     if (status != DB_OK)
         return call_db(call, status);
-    fingerprint(call, ours);
+    hash_call(call, ours);
     if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {
         answer_done(&answer);
         return call_problem(
@@ -149,16 +149,18 @@ enum problem idempotency_store(struct call *call, const char *key)
 {
     const struct api_reply *reply = call->reply;
     const char *location = reply_header_value(reply, "Location");
-    const char *body = call->stored_body    ? call->stored_body
-                       : reply->static_body ? reply->static_body
-                                            : reply->body;
-    size_t size = call->stored_body ? call->stored_size : reply->body_size;
+    const char *body = reply->static_body ? reply->static_body : reply->body;
+    size_t size = reply->body_size;
+    if (call->stored_body) {
+        body = call->stored_body;
+        size = call->stored_size;
+    }
     struct answer_row answer = {
         .status = reply->status, .body_size = size, .created_ms = call->now_ms};
     assert(!reply->events.next);
     memcpy(&answer.body, &body,
            sizeof body); /* borrowed by the store, which does not write to it */
-    fingerprint(call, answer.fingerprint);
+    hash_call(call, answer.fingerprint);
     keep_text(answer.content_type, sizeof answer.content_type, reply->content_type);
     keep_text(answer.location, sizeof answer.location, location);
     enum db_status status = answers_store(call->db, call->caller.id, key, &answer);

@@ -48,7 +48,7 @@ static enum problem read_token(struct call *call, const char **out)
     if (!good)
         return bad_token(call);
     *out = arena_copy(&call->arena, cursor, length);
-    return !*out ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+    return PROBLEM_NONE;
 }
 
 enum problem page_read(struct call *call, struct page *out)
@@ -61,7 +61,7 @@ enum problem page_read(struct call *call, struct page *out)
         return size != PROBLEM_NONE ? size : token;
     out->limit = out->size + 1;
     out->items = call_own(call, json_array());
-    return !out->items ? PROBLEM_INTERNAL_ERROR : PROBLEM_NONE;
+    return PROBLEM_NONE;
 }
 
 bool page_after_number(const struct page *page, int64_t *out)

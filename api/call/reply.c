@@ -72,55 +72,38 @@ static json_t *problem_document(const struct problem_info *info, const struct re
     json_t *document =
         json_pack("{s:o, s:s, s:i}", "type", json_sprintf("/problems/%s", info->slug), "title",
                   info->title, "status", info->status);
-    if (!document)
-        return NULL;
-    const char *detail = !says->detail ? info->explanation : says->detail;
-    bool good = json_object_set_new(document, "detail", json_string(detail)) == 0;
+    json_t *detail = says->detail ? json_string(says->detail) : NULL; /* NULL: it is not UTF-8 */
+    if (!detail)
+        detail = json_string(info->explanation);
+    json_object_set_new(document, "detail", detail);
     /* Clients of the Open Inference Protocol look for this member. */
     if (says->instance && strncmp(says->instance, "/v2/", 4) == 0)
-        good = json_object_set_new(document, "error", json_string(detail)) == 0 && good;
+        json_object_set(document, "error", detail);
     /* A path with bytes that are not UTF-8 cannot stand in JSON and is left out. */
-    json_t *instance = !says->instance ? NULL : json_string(says->instance);
-    if (instance)
-        good = json_object_set_new(document, "instance", instance) == 0 && good;
-    if (says->request_id) {
-        json_t *id = json_string(says->request_id);
-        good = json_object_set_new(document, "request_id", id) == 0 && good;
-    }
+    if (says->instance)
+        json_object_set_new(document, "instance", json_string(says->instance));
+    if (says->request_id)
+        json_object_set_new(document, "request_id", json_string(says->request_id));
     if (says->errors)
-        good = json_object_set(document, "errors", says->errors) == 0 && good;
+        json_object_set(document, "errors", says->errors);
     if (says->violated)
-        good = json_object_set(document, "violated", says->violated) == 0 && good;
-    if (!good) {
-        json_decref(document);
-        return NULL;
-    }
+        json_object_set(document, "violated", says->violated);
     if (says->extra)
-        json_members_add(&document, says->extra);
+        json_object_update_missing(document, says->extra);
     return document;
 }
 
 void reply_problem(struct api_reply *reply, enum problem problem, const struct reply_problem *says)
 {
-    static const char bare[] = "{\"type\":\"/problems/internal-error\",\"title\":\"The server "
-                               "failed\",\"status\":500,\"detail\":\"Memory is short.\"}";
     const struct problem_info *info = problem_info(problem);
     free(reply->body);
     reply->body = NULL;
     reply->static_body = NULL;
     reply->content_type = "application/problem+json";
     json_t *document = problem_document(info, says);
-    size_t size = 0;
-    char *text = !document ? NULL : json_text_write(document, false, &size);
+    reply->status = info->status;
+    reply->body = json_text_write(document, false, &reply->body_size);
     json_decref(document);
-    reply->status = !text ? 500 : info->status;
-    if (!text) {
-        reply->static_body = bare;
-        reply->body_size = sizeof bare - 1;
-        return;
-    }
-    reply->body = text;
-    reply->body_size = size;
     bool passing = info->status == 503 || info->status == 429;
     if (passing && !reply_header_value(reply, "Retry-After"))
         reply_header(reply, "Retry-After", "%d", RETRY_AFTER_SECONDS);

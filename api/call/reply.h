@@ -16,7 +16,11 @@ void reply_init(struct api_reply *reply);
  */
 void reply_header(struct api_reply *reply, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same with VALUE as it is. */
 void reply_header_text(struct api_reply *reply, const char *name, const char *value);
+
+/* The same with ARGUMENTS as a list. */
 void reply_header_v(struct api_reply *reply, const char *name, const char *format,
                     va_list arguments);
 
@@ -32,7 +36,7 @@ struct reply_problem {
 };
 
 /* Makes REPLY the application/problem+json document of PROBLEM; keeps the headers that are there.
- * When memory is short it is the bare document of internal-error. */
+ */
 void reply_problem(struct api_reply *reply, enum problem problem, const struct reply_problem *says);
 
 #endif

@@ -12,7 +12,7 @@
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG   crypto_aead_xchacha20poly1305_ietf_ABYTES
 
-static void derive(const struct app *app, unsigned char key[KEY])
+static void derive_key(const struct app *app, unsigned char key[KEY])
 {
     static const char purpose[] = "tacet: secrets of releases, 1";
     /* The first half of an Ed25519 secret key is its seed. */
@@ -28,7 +28,7 @@ bool sealed_close(const struct app *app, const char *id, const unsigned char *se
     unsigned char *bytes = malloc(NONCE + size + TAG);
     if (!bytes)
         return false;
-    derive(app, key);
+    derive_key(app, key);
     randombytes_buf(bytes, NONCE);
     crypto_aead_xchacha20poly1305_ietf_encrypt(bytes + NONCE, &length, secret, size,
                                                (const unsigned char *)id, strlen(id), NULL, bytes,
@@ -53,7 +53,7 @@ unsigned char *sealed_open(const struct app *app, const char *id, const unsigned
         errno = ENOMEM;
         return NULL;
     }
-    derive(app, key);
+    derive_key(app, key);
     int opened = crypto_aead_xchacha20poly1305_ietf_decrypt(secret, &length, NULL, bytes + NONCE,
                                                             size - NONCE, (const unsigned char *)id,
                                                             strlen(id), bytes, key);

@@ -8,7 +8,7 @@
 struct arena;
 
 /* Decodes SIZE bytes of TEXT; PLUS: '+' is a space, as in a query. NULL when an escape is broken,
- * stands for NUL or gives bytes that are not UTF-8, or when memory is short. In ARENA. */
+ * stands for NUL or gives bytes that are not UTF-8. In ARENA. */
 char *uri_decode(const char *text, size_t size, bool plus, struct arena *arena);
 
 /* The decoded value of the query parameter NAME, "" when it has none; NULL when it is absent. QUERY

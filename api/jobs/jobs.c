@@ -157,8 +157,8 @@ enum problem job_of_call(struct call *call, struct job_row **out)
     if (!job)
         return PROBLEM_INTERNAL_ERROR;
     enum db_status status = jobs_find(call->db, call_parameter(call, "id"), job);
-    if (status == DB_OK && !call_defer(call, free_job, job))
-        return PROBLEM_INTERNAL_ERROR;
+    if (status == DB_OK)
+        call_defer(call, free_job, job);
     if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
     return status == DB_OK ? PROBLEM_NONE : call_db(call, status);

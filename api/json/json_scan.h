@@ -29,6 +29,8 @@ struct json_scan {
 
 /* Begins. False: no memory for the locale. READER is borrowed. */
 bool json_scan_open(struct json_scan *scan, struct byte_reader reader);
+
+/* Frees the locale. */
 void json_scan_close(struct json_scan *scan);
 
 /* The next byte after white space, not consumed: 0 at the end (and for a NUL, which is no JSON). */

@@ -58,7 +58,7 @@ static const unsigned char *take_exponent(const unsigned char *p, struct decimal
 }
 
 /* Splits the number at P by RFC 8259's grammar; NULL when it is none. */
-static const unsigned char *split(const unsigned char *p, struct decimal *d)
+static const unsigned char *split_number(const unsigned char *p, struct decimal *d)
 {
     *d = (struct decimal){.start = p, .plain = true};
     if (*p == '-') {
@@ -104,7 +104,7 @@ bool json_scan_number(struct json_scan *scan, struct json_number_token *out)
         return json_scan_fault(scan, json_scan_unexpected(scan, "A number was expected."));
     json_scan_fill(scan, JSON_SCAN_TOKEN_MAX);
     struct decimal d;
-    const unsigned char *end = split(scan->at, &d);
+    const unsigned char *end = split_number(scan->at, &d);
     if (!end)
         return json_scan_fault(scan, "This is not a number as JSON writes it.");
     if (end - d.start >= JSON_SCAN_TOKEN_MAX)

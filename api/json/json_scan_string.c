@@ -30,7 +30,7 @@ static size_t utf8_write(uint32_t c, unsigned char *out)
 }
 
 /* The four hexadecimal digits at P, or -1. */
-static int32_t hex4(const unsigned char *p)
+static int32_t read_hex4(const unsigned char *p)
 {
     int32_t value = 0;
     for (int i = 0; i < 4; i++) {
@@ -54,10 +54,10 @@ static size_t take_escape(struct json_scan *scan, unsigned char *out)
         out[0] = (unsigned char)values[found - names];
         return 1;
     }
-    int32_t code = *p == 'u' ? hex4(p + 1) : -1;
+    int32_t code = *p == 'u' ? read_hex4(p + 1) : -1;
     size_t size = 6;
     if (code >= 0xD800 && code <= 0xDBFF && p[5] == '\\' && p[6] == 'u') {
-        int32_t low = hex4(p + 7);
+        int32_t low = read_hex4(p + 7);
         bool pair = low >= 0xDC00 && low <= 0xDFFF;
         code = pair ? 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00) : -1;
         size = 12;

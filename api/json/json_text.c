@@ -49,7 +49,7 @@ static struct extent measure_extent(const char *bytes, size_t size)
 }
 
 /* jansson quotes what it stopped at, which may be a caller's datum: it is left out. */
-static enum json_text_status explain(const json_error_t *error, const char **out_what)
+static enum json_text_status explain_error(const json_error_t *error, const char **out_what)
 {
     switch (json_error_code(error)) {
     case json_error_numeric_overflow:
@@ -110,7 +110,7 @@ enum json_text_status json_text_parse(const char *bytes, size_t size, json_t **o
         return JSON_TEXT_GOOD;
     }
     const char *what;
-    status = explain(&error, &what);
+    status = explain_error(&error, &what);
     snprintf(fault->detail, sizeof fault->detail, "Line %d, column %d: %s.", error.line,
              error.column, what);
     if (status == JSON_TEXT_INVALID && error.position > 0 && (size_t)error.position <= size)

@@ -13,19 +13,21 @@
 #include "memory/memory.h"
 
 /* Writes TEXT[SIZE] escaped, with quotes; OUT holds 6 * SIZE + 2 bytes. Gives the length. */
-static size_t escape(const char *text, size_t size, char *out)
+static size_t escape_text(const char *text, size_t size, char *out)
 {
-    static const char hex[] = "0123456789abcdef";
+    static const char hex[] = "0123456789abcdef", named[] = "\"\\\b\f\n\r\t";
     char *to = out;
     *to++ = '"';
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
-        const char *at;
         if (c >= 0x20 && c != '"' && c != '\\') {
             *to++ = (char)c;
-        } else if (c != 0 && (at = strchr("\"\\\b\f\n\r\t", c)) != NULL) {
+            continue;
+        }
+        const char *at = c != 0 ? strchr(named, c) : NULL;
+        if (at) {
             *to++ = '\\';
-            *to++ = "\"\\bfnrt"[at - "\"\\\b\f\n\r\t"];
+            *to++ = "\"\\bfnrt"[at - named];
         } else {
             const char unicode[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
             memcpy(to, unicode, sizeof unicode);
@@ -40,7 +42,7 @@ static void put_string(struct buffer *text, const char *bytes, size_t size)
 {
     char *room = size < SIZE_MAX / 8 ? buffer_reserve(text, 6 * size + 2) : NULL;
     if (room)
-        text->size += escape(bytes, size, room);
+        text->size += escape_text(bytes, size, room);
 }
 
 static void put_value(struct buffer *text, const json_t *value, bool sorted);
@@ -150,7 +152,7 @@ size_t json_text_string(const char *text, char *out, size_t size)
     size_t length = strlen(text);
     if (length > SIZE_MAX / 8 || size < 6 * length + 2)
         return 0;
-    return escape(text, length, out);
+    return escape_text(text, length, out);
 }
 
 json_t *json_number(double value)

@@ -17,14 +17,14 @@ static const char *const NOT_OURS =
     "the server's answer is not what an agent expects: is the token an agent's?";
 
 /* A number or NAN. */
-static double number(const json_t *object, const char *name)
+static double number_member(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 /* An integer within the bounds, or -1. */
-static int64_t integer(const json_t *object, const char *name, int64_t min, int64_t max)
+static int64_t integer_member(const json_t *object, const char *name, int64_t min, int64_t max)
 {
     const json_t *value = json_object_get(object, name);
     int64_t x = json_is_integer(value) ? json_integer_value(value) : -1;
@@ -44,11 +44,11 @@ static const char *make_scheme(const json_t *object, struct agent_terms *terms)
     const struct local_mechanism *known = !name ? NULL : local_mechanism_find(name);
     if (!known)
         return "the aggregation's mechanism is not known here";
-    double projection = number(mechanism, "projection_clip");
+    double projection = number_member(mechanism, "projection_clip");
     const struct local_parameters parameters = {
         .dimension = (uint32_t)actor_critic_count(&terms->net),
-        .epsilon = number(mechanism, "epsilon_per_report"),
-        .clip = number(mechanism, "clip"),
+        .epsilon = number_member(mechanism, "epsilon_per_report"),
+        .clip = number_member(mechanism, "clip"),
         .projection_clip = isfinite(projection) ? projection : 0.0};
     return local_scheme_make(known, &parameters, &terms->scheme);
 }
@@ -56,15 +56,15 @@ static const char *make_scheme(const json_t *object, struct agent_terms *terms)
 static const char *read_terms(const json_t *object, struct agent_terms *out)
 {
     const char *environment = json_string_value(json_object_get(object, "environment"));
-    int64_t input = integer(object, "state_dim", 1, ENV_MAX_STATE_DIM);
-    int64_t actions = integer(object, "action_count", 2, ENV_MAX_ACTIONS);
-    int64_t hidden = integer(object, "hidden", 1, ACTOR_CRITIC_MAX_HIDDEN);
-    out->submissions_per_agent = integer(object, "submissions_per_agent", 1, 1000000);
-    out->epsilon = number(object, "epsilon");
+    int64_t input = integer_member(object, "state_dim", 1, ENV_MAX_STATE_DIM);
+    int64_t actions = integer_member(object, "action_count", 2, ENV_MAX_ACTIONS);
+    int64_t hidden = integer_member(object, "hidden", 1, ACTOR_CRITIC_MAX_HIDDEN);
+    out->submissions_per_agent = integer_member(object, "submissions_per_agent", 1, 1000000);
+    out->epsilon = number_member(object, "epsilon");
     out->open = is_open(object);
-    out->loss = (struct a3c_settings){.discount = number(object, "discount"),
-                                      .value_weight = number(object, "value_weight"),
-                                      .entropy_weight = number(object, "entropy_weight")};
+    out->loss = (struct a3c_settings){.discount = number_member(object, "discount"),
+                                      .value_weight = number_member(object, "value_weight"),
+                                      .entropy_weight = number_member(object, "entropy_weight")};
     if (input < 0 || actions < 0 || hidden < 0 || out->submissions_per_agent < 0 ||
         !(out->epsilon > 0) || !(out->loss.discount >= 0 && out->loss.discount <= 1) ||
         !isfinite(out->loss.value_weight) || !isfinite(out->loss.entropy_weight))
@@ -106,10 +106,10 @@ static bool read_parameters(const json_t *object, size_t count, struct agent_par
 {
     const char *seed = json_string_value(json_object_get(object, "report_seed"));
     size_t size = 0;
-    out->version = integer(object, "version", 1, INT64_C(1) << 53);
-    out->reports_left = integer(object, "reports_left", 0, 1000000);
+    out->version = integer_member(object, "version", 1, INT64_C(1) << 53);
+    out->reports_left = integer_member(object, "reports_left", 0, 1000000);
     out->open = is_open(object);
-    out->exploration = number(object, "exploration");
+    out->exploration = number_member(object, "exploration");
     return seed && out->version > 0 && out->reports_left >= 0 && out->exploration >= 0 &&
            out->exploration <= 1 &&
            sodium_hex2bin(out->seed, sizeof out->seed, seed, strlen(seed), NULL, &size, NULL) ==
@@ -152,7 +152,7 @@ char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
 int64_t agent_version_read(const char *body, size_t size)
 {
     json_t *object = json_loadb(body, size, 0, NULL);
-    int64_t version = integer(object, "version", 1, INT64_C(1) << 53);
+    int64_t version = integer_member(object, "version", 1, INT64_C(1) << 53);
     json_decref(object);
     return version > 0 ? version : 0;
 }

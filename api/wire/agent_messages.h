@@ -42,7 +42,7 @@ const char *agent_parameters_read(const char *body, size_t size, const struct ag
 char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
                              const int64_t *report);
 
-/* The version in the answer to a submission; 0 when it is none, or memory is short. */
+/* The version in the answer to a submission; 0 when it is none. */
 int64_t agent_version_read(const char *body, size_t size);
 
 #endif

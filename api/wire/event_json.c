@@ -97,10 +97,14 @@ struct reader {
     bool good;
 };
 
-static void fault(struct reader *reader, const char *pointer, const char *name, const char *detail)
+static void event_fault(struct reader *reader, const char *pointer, const char *name,
+                        const char *detail)
 {
     char at[POINTER_SIZE + 80];
-    snprintf(at, sizeof at, "%s%s%s", pointer, !name ? "" : "/", !name ? "" : name);
+    if (name)
+        snprintf(at, sizeof at, "%s/%s", pointer, name);
+    else
+        snprintf(at, sizeof at, "%s", pointer);
     reader->good = false;
     reader->faults->add(reader->faults->context, at, detail);
 }
@@ -111,19 +115,18 @@ static void out_of_range(struct reader *reader, const char *pointer, const struc
     json_text_number(member->min, min);
     json_text_number(member->max, max);
     const char *kind = member->type == MEMBER_REAL ? "a number" : "an integer";
+    const char *from = member->above_min ? "above" : "of at least";
     if (member->max == LARGEST) {
-        snprintf(detail, sizeof detail, "must be %s %s %s, and finite", kind,
-                 member->above_min ? "above" : "of at least", min);
+        snprintf(detail, sizeof detail, "must be %s %s %s, and finite", kind, from, min);
     } else {
-        snprintf(detail, sizeof detail, "must be %s %s %s and %s %s", kind,
-                 member->above_min ? "above" : "of at least", min,
-                 member->below_max ? "below" : "at most", max);
+        const char *to = member->below_max ? "below" : "at most";
+        snprintf(detail, sizeof detail, "must be %s %s %s and %s %s", kind, from, min, to, max);
     }
-    fault(reader, pointer, member->name, detail);
+    event_fault(reader, pointer, member->name, detail);
 }
 
-static void read_number(struct reader *reader, const json_t *value, const char *pointer,
-                        const struct member *member, struct event *out)
+static void read_number_member(struct reader *reader, const json_t *value, const char *pointer,
+                               const struct member *member, struct event *out)
 {
     double x = json_is_number(value) ? json_number_value(value) : (double)NAN;
     bool high = member->above_min ? x > member->min : x >= member->min;
@@ -147,17 +150,17 @@ static void read_events(struct reader *reader, const json_t *array, const char *
 {
     size_t count = json_array_size(array);
     if (!json_is_array(array)) {
-        fault(reader, pointer, NULL, "must be an array of events");
+        event_fault(reader, pointer, NULL, "must be an array of events");
         return;
     }
     if (count == 0 || count > EVENT_JSON_MAX_EVENTS) {
-        fault(reader, pointer, NULL,
-              count == 0 ? "must hold at least one event" : "holds more than 10000 events");
+        event_fault(reader, pointer, NULL,
+                    count == 0 ? "must hold at least one event" : "holds more than 10000 events");
         return;
     }
     out->child = calloc(count, sizeof *out->child);
     if (!out->child) {
-        fault(reader, pointer, NULL, "needs more memory than there is");
+        event_fault(reader, pointer, NULL, "needs more memory than there is");
         return;
     }
     out->child_count = count;
@@ -173,7 +176,7 @@ static void read_child(struct reader *reader, const json_t *json, const char *po
 {
     out->child = calloc(1, sizeof *out->child);
     if (!out->child) {
-        fault(reader, pointer, NULL, "needs more memory than there is");
+        event_fault(reader, pointer, NULL, "needs more memory than there is");
         return;
     }
     out->child_count = 1;
@@ -186,13 +189,13 @@ static void read_member(struct reader *reader, const json_t *value, const char *
     char at[POINTER_SIZE];
     snprintf(at, sizeof at, "%s/%s", pointer, member->name);
     if (!value)
-        fault(reader, at, NULL, "is required");
+        event_fault(reader, at, NULL, "is required");
     else if (member->type == MEMBER_EVENT)
         read_child(reader, value, at, depth, out);
     else if (member->type == MEMBER_EVENTS)
         read_events(reader, value, at, depth, out);
     else
-        read_number(reader, value, pointer, member, out);
+        read_number_member(reader, value, pointer, member, out);
 }
 
 static const struct type *find_type(struct reader *reader, const json_t *json, const char *pointer)
@@ -202,7 +205,7 @@ static const struct type *find_type(struct reader *reader, const json_t *json, c
     const char *member = class && !type ? "class_name" : "type";
     const char *name = json_string_value(type ? type : class);
     if (!type && !class) {
-        fault(reader, pointer, "type", "is required");
+        event_fault(reader, pointer, "type", "is required");
         return NULL;
     }
     for (size_t i = 0; name && i < TYPE_COUNT; i++)
@@ -214,11 +217,11 @@ static const struct type *find_type(struct reader *reader, const json_t *json, c
         size += (size_t)snprintf(detail + size, sizeof detail - size, "%s %s", i > 0 ? "," : "",
                                  TYPES[i].name);
     }
-    fault(reader, pointer, member, detail);
+    event_fault(reader, pointer, member, detail);
     return NULL;
 }
 
-static bool known(const struct type *type, const char *name)
+static bool is_known_member(const struct type *type, const char *name)
 {
     static const char *const always[] = {"type", "class_name", "module_name"};
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
@@ -238,16 +241,16 @@ static void refuse_unknown(struct reader *reader, const json_t *json, const char
     json_object_foreach((json_t *)json, name, value)
     {
         char shown[65], detail[120];
-        if (known(type, name))
+        if (is_known_member(type, name))
             continue;
         /* A name that a pointer would have to escape, or a long one, is told of at the event. */
         bool plain = strlen(name) < sizeof shown && !strpbrk(name, "~/");
         snprintf(detail, sizeof detail, "is not a member of %s", type->name);
         if (plain) {
-            fault(reader, pointer, name, detail);
+            event_fault(reader, pointer, name, detail);
         } else {
             snprintf(detail, sizeof detail, "has a member that %s does not have", type->name);
-            fault(reader, pointer, NULL, detail);
+            event_fault(reader, pointer, NULL, detail);
         }
     }
 }
@@ -256,15 +259,15 @@ static void read_event(struct reader *reader, const json_t *json, const char *po
                        unsigned depth, struct event *out)
 {
     if (depth > EVENT_JSON_MAX_DEPTH) {
-        fault(reader, pointer, NULL, "is nested deeper than 12 events");
+        event_fault(reader, pointer, NULL, "is nested deeper than 12 events");
         return;
     }
     if (++reader->events > EVENT_JSON_MAX_EVENTS) {
-        fault(reader, pointer, NULL, "is one event more than 10000");
+        event_fault(reader, pointer, NULL, "is one event more than 10000");
         return;
     }
     if (!json_is_object(json)) {
-        fault(reader, pointer, NULL, "must be an event, an object with a type");
+        event_fault(reader, pointer, NULL, "must be an event, an object with a type");
         return;
     }
     const struct type *type = find_type(reader, json, pointer);
@@ -287,7 +290,7 @@ static void read_event(struct reader *reader, const json_t *json, const char *po
     const char *problem =
         reader->good && type->kind == EVENT_MECHANISM ? mechanism_problem(&out->mechanism) : NULL;
     if (problem)
-        fault(reader, pointer, NULL, problem);
+        event_fault(reader, pointer, NULL, problem);
     reader->good = reader->good && before;
 }
 

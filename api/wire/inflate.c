@@ -86,7 +86,7 @@ enum inflate_status inflate_status(const struct inflate *stream)
     return stream->status;
 }
 
-static long fail(struct inflate *stream, enum inflate_status status)
+static long inflate_fail(struct inflate *stream, enum inflate_status status)
 {
     stream->status = status;
     return -1;
@@ -111,7 +111,7 @@ static long gzip_round(struct inflate *stream, unsigned char *buffer, size_t siz
 {
     z_stream *z = &stream->gzip;
     if (stream->between && inflateReset(z) != Z_OK)
-        return fail(stream, INFLATE_CORRUPT);
+        return inflate_fail(stream, INFLATE_CORRUPT);
     z->next_in = stream->input + stream->at;
     z->avail_in = (uInt)(stream->end - stream->at);
     z->next_out = buffer;
@@ -120,9 +120,9 @@ static long gzip_round(struct inflate *stream, unsigned char *buffer, size_t siz
     stream->at = stream->end - z->avail_in;
     stream->between = outcome == Z_STREAM_END;
     if (outcome == Z_MEM_ERROR)
-        return fail(stream, INFLATE_NO_MEMORY);
+        return inflate_fail(stream, INFLATE_NO_MEMORY);
     if (outcome != Z_OK && outcome != Z_STREAM_END && outcome != Z_BUF_ERROR)
-        return fail(stream, INFLATE_CORRUPT);
+        return inflate_fail(stream, INFLATE_CORRUPT);
     return (long)(size - z->avail_out);
 }
 
@@ -133,7 +133,7 @@ static long zstd_round(struct inflate *stream, unsigned char *buffer, size_t siz
     size_t hint = ZSTD_decompressStream(stream->zstd, &out, &in);
     stream->at = in.pos;
     if (ZSTD_isError(hint))
-        return fail(stream, INFLATE_CORRUPT);
+        return inflate_fail(stream, INFLATE_CORRUPT);
     stream->between = hint == 0;
     return (long)out.pos;
 }
@@ -144,7 +144,7 @@ static long count_output(struct inflate *stream, long got)
     bool bomb =
         stream->bytes_out > RATIO_FREE_BYTES && stream->bytes_out / RATIO_MAX > stream->bytes_in;
     if (stream->bytes_out > stream->max_bytes || bomb)
-        return fail(stream, INFLATE_TOO_LARGE);
+        return inflate_fail(stream, INFLATE_TOO_LARGE);
     return got;
 }
 
@@ -156,21 +156,21 @@ static long read_decoded(void *context, unsigned char *buffer, size_t size)
     if (stream->encoding == INFLATE_IDENTITY) {
         long got = stream->reader.read(stream->reader.context, buffer, size);
         stream->bytes_in += got > 0 ? (uint64_t)got : 0;
-        return got < 0 ? fail(stream, INFLATE_GONE) : count_output(stream, got);
+        return got < 0 ? inflate_fail(stream, INFLATE_GONE) : count_output(stream, got);
     }
     for (;;) {
         int more = more_input(stream);
         if (more < 0)
-            return fail(stream, INFLATE_GONE);
+            return inflate_fail(stream, INFLATE_GONE);
         bool ended = more == 0;
         if (ended && (stream->between || stream->bytes_in == 0))
-            return stream->between ? 0 : fail(stream, INFLATE_CORRUPT);
+            return stream->between ? 0 : inflate_fail(stream, INFLATE_CORRUPT);
         long got = stream->encoding == INFLATE_GZIP ? gzip_round(stream, buffer, size)
                                                     : zstd_round(stream, buffer, size);
         if (got != 0)
             return got < 0 ? -1 : count_output(stream, got);
         if (ended)
-            return stream->between ? 0 : fail(stream, INFLATE_CORRUPT);
+            return stream->between ? 0 : inflate_fail(stream, INFLATE_CORRUPT);
     }
 }
 

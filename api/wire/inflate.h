@@ -28,10 +28,14 @@ struct inflate;
  * times as large as it was sent: deflate cannot do more, only bombs do. NULL: no memory. */
 struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader reader,
                             uint64_t max_bytes);
-void inflate_free(struct inflate *stream); /* takes NULL */
+
+/* NULL is fine. */
+void inflate_free(struct inflate *stream);
 
 /* The decoded bytes as a reader; -1 on any failure, of which inflate_status tells the kind. */
 struct byte_reader inflate_reader(struct inflate *stream);
+
+/* Why the reader gave -1. */
 enum inflate_status inflate_status(const struct inflate *stream);
 
 #endif

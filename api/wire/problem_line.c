@@ -16,14 +16,16 @@ struct line {
     size_t used, size;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void line_add(struct line *line, const char *format,
+                                                           ...)
 {
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(line->text + line->used, line->size - line->used, format, arguments);
     va_end(arguments);
     size_t left = line->size - 1 - line->used;
-    line->used += length < 0 ? 0 : (size_t)length < left ? (size_t)length : left;
+    if (length > 0)
+        line->used += (size_t)length < left ? (size_t)length : left;
 }
 
 static bool is_control(char c)
@@ -34,7 +36,7 @@ static bool is_control(char c)
 
 /* Takes control characters away and marks a cut, without leaving half a UTF-8 character. C1
  * controls, which are two bytes in UTF-8 (C2 80 .. C2 9F), count as control characters, too. */
-static void finish(struct line *line)
+static void line_finish(struct line *line)
 {
     bool cut = line->used + 1 == line->size;
     if (cut) {
@@ -83,15 +85,15 @@ static void add_errors(struct line *line, const json_t *problem)
     for (size_t i = 0; i < count && i < ERRORS_SHOWN; i++) {
         const json_t *error = json_array_get(errors, i), *where = json_object_get(error, "line");
         const char *pointer = text_of(error, "pointer");
-        add(line, i == 0 ? " (" : "; ");
+        line_add(line, i == 0 ? " (" : "; ");
         if (json_is_integer(where))
-            add(line, "line %lld: ", (long long)json_integer_value(where));
-        add(line, "%s%s%s", pointer, pointer[0] == '\0' ? "" : " ", text_of(error, "detail"));
+            line_add(line, "line %lld: ", (long long)json_integer_value(where));
+        line_add(line, "%s%s%s", pointer, pointer[0] == '\0' ? "" : " ", text_of(error, "detail"));
     }
     if (count > ERRORS_SHOWN)
-        add(line, "; and %zu more", count - ERRORS_SHOWN);
+        line_add(line, "; and %zu more", count - ERRORS_SHOWN);
     if (count > 0)
-        add(line, ")");
+        line_add(line, ")");
 }
 
 void problem_line_read(long status, const char *body, size_t size, struct problem_line *out)
@@ -103,16 +105,16 @@ void problem_line_read(long status, const char *body, size_t size, struct proble
     if (json_text_parse(body, size, &problem, &fault) != JSON_TEXT_GOOD)
         problem = NULL;
     const char *detail = text_of(problem, "detail"), *title = text_of(problem, "title");
-    add(&line, "%ld", status);
+    line_add(&line, "%ld", status);
     if (detail[0] == '\0' && title[0] == '\0') {
-        add(&line, ", without an explanation");
+        line_add(&line, ", without an explanation");
     } else {
         read_slug(problem, out->slug);
-        add(&line, " %s%s%s", out->slug, out->slug[0] == '\0' ? "" : ": ",
-            detail[0] == '\0' ? title : detail);
+        const char *colon = out->slug[0] == '\0' ? "" : ": ";
+        line_add(&line, " %s%s%s", out->slug, colon, detail[0] == '\0' ? title : detail);
         add_errors(&line, problem);
     }
-    finish(&line);
+    line_finish(&line);
     json_decref(problem);
 }
 

@@ -6,7 +6,7 @@
 
 #include "api/json/json_text.h"
 
-static bool set(json_t *json, const char *name, json_t *value)
+static bool set_member(json_t *json, const char *name, json_t *value)
 {
     return json_object_set_new(json, name, value) == 0;
 }
@@ -33,18 +33,19 @@ static bool add_form(json_t *json, const struct q_terms *t)
 {
     switch (t->form) {
     case Q_FORM_PATH:
-        return set(json, "value_limit", json_number(t->value_limit)) &&
-               set(json, "lipschitz", json_number(t->lipschitz)) &&
-               set(json, "kernel", kernel_json(t)) && set(json, "bits", json_integer(t->bits)) &&
-               set(json, "knot_bits", json_integer(t->knot_bits));
+        return set_member(json, "value_limit", json_number(t->value_limit)) &&
+               set_member(json, "lipschitz", json_number(t->lipschitz)) &&
+               set_member(json, "kernel", kernel_json(t)) &&
+               set_member(json, "bits", json_integer(t->bits)) &&
+               set_member(json, "knot_bits", json_integer(t->knot_bits));
     case Q_FORM_FEATURES:
-        return set(json, "radius", json_number(t->value_limit)) &&
-               set(json, "features", json_integer(t->features)) &&
-               set(json, "seed", json_integer((json_int_t)t->seed));
+        return set_member(json, "radius", json_number(t->value_limit)) &&
+               set_member(json, "features", json_integer(t->features)) &&
+               set_member(json, "seed", json_integer((json_int_t)t->seed));
     case Q_FORM_GRID:
-        return set(json, "value_limit", json_number(t->value_limit)) &&
-               set(json, "nodes", json_integer(t->knot_bits)) &&
-               (t->unit == Q_UNIT_EXPERT || set(json, "kernel", kernel_json(t)));
+        return set_member(json, "value_limit", json_number(t->value_limit)) &&
+               set_member(json, "nodes", json_integer(t->knot_bits)) &&
+               (t->unit == Q_UNIT_EXPERT || set_member(json, "kernel", kernel_json(t)));
     }
     return false;
 }
@@ -52,14 +53,14 @@ static bool add_form(json_t *json, const struct q_terms *t)
 static bool add_unit(json_t *json, const struct q_terms *t)
 {
     if (t->unit == Q_UNIT_EXPERT) {
-        return set(json, "shards", json_integer(t->shards)) &&
-               set(json, "released", json_string(t->advantages ? "advantages" : "values"));
+        return set_member(json, "shards", json_integer(t->shards)) &&
+               set_member(json, "released", json_string(t->advantages ? "advantages" : "values"));
     }
-    return set(json, "updates", json_integer((json_int_t)t->updates)) &&
-           set(json, "update_rate", json_number(t->rate)) &&
-           set(json, "batch_size", json_integer(t->batch)) &&
-           set(json, "error_limit", json_number(t->error_limit)) &&
-           set(json, "reward_scale", json_number(t->reward_scale));
+    return set_member(json, "updates", json_integer((json_int_t)t->updates)) &&
+           set_member(json, "update_rate", json_number(t->rate)) &&
+           set_member(json, "batch_size", json_integer(t->batch)) &&
+           set_member(json, "error_limit", json_number(t->error_limit)) &&
+           set_member(json, "reward_scale", json_number(t->reward_scale));
 }
 
 json_t *q_terms_json(const struct q_terms *t)
@@ -78,13 +79,13 @@ json_t *q_terms_json(const struct q_terms *t)
     return json;
 }
 
-static double real(const json_t *json, const char *name)
+static double read_real(const json_t *json, const char *name)
 {
     const json_t *value = json_object_get(json, name);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static uint32_t whole(const json_t *json, const char *name)
+static uint32_t read_whole(const json_t *json, const char *name)
 {
     json_int_t value = json_integer_value(json_object_get(json, name));
     return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
@@ -92,11 +93,11 @@ static uint32_t whole(const json_t *json, const char *name)
 
 static void read_reward(const json_t *json, struct q_terms *out)
 {
-    out->updates = whole(json, "updates");
-    out->rate = real(json, "update_rate");
-    out->batch = whole(json, "batch_size");
-    out->error_limit = real(json, "error_limit");
-    out->reward_scale = real(json, "reward_scale");
+    out->updates = read_whole(json, "updates");
+    out->rate = read_real(json, "update_rate");
+    out->batch = read_whole(json, "batch_size");
+    out->error_limit = read_real(json, "error_limit");
+    out->reward_scale = read_real(json, "reward_scale");
 }
 
 bool q_terms_read(const json_t *json, struct q_terms *out)
@@ -107,15 +108,15 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
     int number = !form ? -1 : q_form_find(form);
     int kind = !unit ? Q_UNIT_EXPERT : q_unit_find(unit); /* older rows have no other */
     const json_t *bounds = json_object_get(json, "bounds");
-    *out = (struct q_terms){.state_dim = whole(json, "state_dim"),
-                            .action_count = whole(json, "action_count"),
-                            .shards = whole(json, "shards"),
-                            .bits = whole(json, "bits"),
-                            .features = whole(json, "features"),
-                            .sensitivity = real(json, "sensitivity"),
-                            .sigma = real(json, "sigma"),
-                            .mu = real(json, "mu"),
-                            .noise_to_range = real(json, "noise_to_range")};
+    *out = (struct q_terms){.state_dim = read_whole(json, "state_dim"),
+                            .action_count = read_whole(json, "action_count"),
+                            .shards = read_whole(json, "shards"),
+                            .bits = read_whole(json, "bits"),
+                            .features = read_whole(json, "features"),
+                            .sensitivity = read_real(json, "sensitivity"),
+                            .sigma = read_real(json, "sigma"),
+                            .mu = read_real(json, "mu"),
+                            .noise_to_range = read_real(json, "noise_to_range")};
     if (number < 0 || kind < 0 || !outside || json_array_size(bounds) != out->state_dim ||
         out->state_dim > ENV_MAX_STATE_DIM)
         return false;
@@ -132,12 +133,12 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
         out->low[i] = json_number_value(json_array_get(one, 0));
         out->high[i] = json_number_value(json_array_get(one, 1));
     }
-    out->value_limit = real(json, number == Q_FORM_FEATURES ? "radius" : "value_limit");
-    out->knot_bits = whole(json, number == Q_FORM_GRID ? "nodes" : "knot_bits");
+    out->value_limit = read_real(json, number == Q_FORM_FEATURES ? "radius" : "value_limit");
+    out->knot_bits = read_whole(json, number == Q_FORM_GRID ? "nodes" : "knot_bits");
     out->seed = (uint64_t)json_integer_value(json_object_get(json, "seed"));
     if (number == Q_FORM_PATH)
-        out->lipschitz = real(json, "lipschitz");
+        out->lipschitz = read_real(json, "lipschitz");
     const json_t *kernel = json_object_get(json, "kernel");
-    out->beta = !kernel ? 0 : real(kernel, "beta");
+    out->beta = !kernel ? 0 : read_real(kernel, "beta");
     return true;
 }

@@ -149,8 +149,8 @@ static bool has_chance(const struct reader *r, const json_t *item)
 }
 
 /* One block for all arrays of LENGTH steps, doubles first. */
-static bool allocate(const struct reader *r, struct replay_file_case *out, size_t length,
-                     bool chance, double **start)
+static bool allocate_case(const struct reader *r, struct replay_file_case *out, size_t length,
+                          bool chance, double **start)
 {
     size_t w = r->world->numbers, c = chance ? r->world->chance_numbers : 0;
     size_t doubles = r->world->start_numbers + length * (w + c + 1);
@@ -169,7 +169,7 @@ static bool read_arrays(const struct reader *r, const json_t *item, const json_t
     double *start;
     if (length == 0)
         return wrong(r, "%s/actions must be an array of at least one action", r->result);
-    if (!allocate(r, out, length, chance, &start)) {
+    if (!allocate_case(r, out, length, chance, &start)) {
         snprintf(r->fault, REPLAY_FAULT_SIZE, "out of memory");
         return false;
     }

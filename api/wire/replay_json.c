@@ -39,16 +39,15 @@ char *replay_json_of_file(const char *name, const struct replay_file *file,
                           const struct replay_result *results, const double *tolerance)
 {
     json_t *cases = json_array();
-    bool good = cases != NULL;
-    for (size_t i = 0; i < file->count && good; i++)
-        good = json_array_append_new(cases, case_json(&file->cases[i], &results[i])) == 0;
+    for (size_t i = 0; i < file->count; i++)
+        json_list_add(&cases, case_json(&file->cases[i], &results[i]));
     json_t *shown = json_string(name); /* NULL when it is no UTF-8 */
+    const char *from = file->world->from_start ? "the start" : "the recorded state";
     json_t *all = json_pack("{s:o, s:s, s:s, s:o, s:o}", "file", shown ? shown : json_null(),
-                            "environment", file->world->env->name, "steps_start_from",
-                            file->world->from_start ? "the start" : "the recorded state",
+                            "environment", file->world->env->name, "steps_start_from", from,
                             "tolerance", tolerance_json(file->world, tolerance), "cases", cases);
     size_t size;
-    char *text = all && good ? json_text_write(all, false, &size) : NULL;
+    char *text = json_text_write(all, false, &size);
     json_decref(all);
     return text;
 }

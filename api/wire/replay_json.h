@@ -5,8 +5,8 @@
 #include "api/wire/replay_file.h"
 
 /* The object of one file on one line: NAME, its world, the tolerance (*TOLERANCE, or the world's
- * own when that is NULL) and results[file->count], those of cases with a reason unread. malloc'ed;
- * NULL when memory is short. */
+ * own when that is NULL) and results[file->count], those of cases with a reason unread. The
+ * caller frees it. */
 char *replay_json_of_file(const char *name, const struct replay_file *file,
                           const struct replay_result *results, const double *tolerance);
 

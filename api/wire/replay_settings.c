@@ -43,7 +43,7 @@ static bool is_fixed(const char *world, const char *name, const json_t *value)
     return false;
 }
 
-static double *parameter(const struct env *env, double *parameters, const char *name)
+static double *parameter_at(const struct env *env, double *parameters, const char *name)
 {
     return &parameters[env_parameter_index(env, name)];
 }
@@ -61,14 +61,14 @@ static bool read_words(const json_t *value, const char *off, const char *on, dou
 static bool read_cartpole(const char *name, const json_t *value, const struct env *env,
                           double *parameters)
 {
-    double pole = *parameter(env, parameters, "masspole");
+    double pole = *parameter_at(env, parameters, "masspole");
     if (strcmp(name, "kinematics_integrator") == 0)
         return read_words(value, "euler", "semi-implicit euler",
-                          parameter(env, parameters, "semi_implicit"));
+                          parameter_at(env, parameters, "semi_implicit"));
     if (strcmp(name, "total_mass") == 0)
-        return is_number(value, pole + *parameter(env, parameters, "masscart"));
+        return is_number(value, pole + *parameter_at(env, parameters, "masscart"));
     return strcmp(name, "polemass_length") == 0 &&
-           is_number(value, pole * *parameter(env, parameters, "length"));
+           is_number(value, pole * *parameter_at(env, parameters, "length"));
 }
 
 static bool read_acrobot(const char *name, const json_t *value, const struct env *env,
@@ -80,7 +80,7 @@ static bool read_acrobot(const char *name, const json_t *value, const struct env
         return json_array_size(value) == 3 && is_number(json_array_get(value, 0), -1.0) &&
                is_number(json_array_get(value, 1), 0.0) && is_number(json_array_get(value, 2), 1.0);
     return strcmp(name, "book_or_nips") == 0 &&
-           read_words(value, "nips", "book", parameter(env, parameters, "centrifugal"));
+           read_words(value, "nips", "book", parameter_at(env, parameters, "centrifugal"));
 }
 
 /* Without wind its powers mean nothing. */
@@ -90,8 +90,8 @@ static bool read_lander(const char *name, const json_t *value, const struct env 
     if (strcmp(name, "enable_wind") != 0 || !json_is_boolean(value))
         return false;
     if (json_is_false(value))
-        *parameter(env, parameters, "wind_power") =
-            *parameter(env, parameters, "turbulence_power") = 0.0;
+        *parameter_at(env, parameters, "wind_power") =
+            *parameter_at(env, parameters, "turbulence_power") = 0.0;
     return true;
 }
 
@@ -114,7 +114,7 @@ static bool is_special(const struct env *env, const char *name, const json_t *va
     return false;
 }
 
-static bool refuse(const char *name, const json_t *value, char *reason, size_t size)
+static bool refuse_setting(const char *name, const json_t *value, char *reason, size_t size)
 {
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
     snprintf(reason, size, "%.40s %.60s: not a setting of this world", name, text ? text : "");
@@ -146,7 +146,7 @@ bool replay_settings_read(const struct replay_world *world, const json_t *params
     {
         int index = env_parameter_index(env, name);
         if (index >= 0 && !read_parameter(&env->parameters[index], value, &out->parameters[index]))
-            return refuse(name, value, reason, size);
+            return refuse_setting(name, value, reason, size);
     }
     json_object_foreach(object, name, value)
     {
@@ -155,7 +155,7 @@ bool replay_settings_read(const struct replay_world *world, const json_t *params
             out->limit = (uint32_t)limit;
         else if (env_parameter_index(env, name) < 0 && !is_fixed(env->name, name, value) &&
                  !is_special(env, name, value, out->parameters))
-            return refuse(name, value, reason, size);
+            return refuse_setting(name, value, reason, size);
     }
     return true;
 }

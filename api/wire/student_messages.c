@@ -11,7 +11,7 @@ static const char *const NOT_OURS =
     "the server's answer is not what a student expects: is it a teacher of this service?";
 
 /* The last side of the first tensor's shape; 0 when there is none. */
-static uint32_t width(const json_t *model, const char *tensors, json_int_t most)
+static uint32_t tensor_width(const json_t *model, const char *tensors, json_int_t most)
 {
     const json_t *tensor = json_array_get(json_object_get(model, tensors), 0);
     const json_t *side = json_array_get(json_object_get(tensor, "shape"), 1);
@@ -23,8 +23,8 @@ const char *student_model_read(const char *body, size_t size, uint32_t *out_stat
                                uint32_t *out_actions)
 {
     json_t *model = json_loadb(body, size, 0, NULL);
-    *out_state_dim = width(model, "inputs", ENV_MAX_STATE_DIM);
-    *out_actions = width(model, "outputs", ENV_MAX_ACTIONS);
+    *out_state_dim = tensor_width(model, "inputs", ENV_MAX_STATE_DIM);
+    *out_actions = tensor_width(model, "outputs", ENV_MAX_ACTIONS);
     json_decref(model);
     return *out_state_dim > 0 && *out_actions > 0 ? NULL : NOT_OURS;
 }
@@ -52,14 +52,14 @@ char *student_query_write(const float *states, uint32_t count, uint32_t dim, dou
 }
 
 /* A number that is at least 0, or NAN. */
-static double amount(const json_t *object, const char *name)
+static double read_amount(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     double x = json_is_number(value) ? json_number_value(value) : NAN;
     return x >= 0 && isfinite(x) ? x : NAN;
 }
 
-static bool read_rows(const json_t *rows, uint32_t count, uint32_t actions, double *out)
+static bool read_probabilities(const json_t *rows, uint32_t count, uint32_t actions, double *out)
 {
     if (json_array_size(rows) != count)
         return false;
@@ -84,18 +84,18 @@ const char *student_answer_read(const char *body, size_t size, uint32_t count, u
     json_t *answer = json_loadb(body, size, 0, NULL);
     const json_t *spent = json_object_get(answer, "spent"), *cost = json_object_get(answer, "cost");
     *out = (struct student_answer){
-        .radius = amount(answer, "error_radius"),
-        .spent_epsilon = amount(spent, "epsilon"),
-        .spent_delta = amount(spent, "delta"),
-        .remaining_epsilon = amount(json_object_get(answer, "remaining"), "epsilon"),
-        .cost_epsilon = amount(cost, "epsilon"),
-        .cost_delta = amount(cost, "delta"),
+        .radius = read_amount(answer, "error_radius"),
+        .spent_epsilon = read_amount(spent, "epsilon"),
+        .spent_delta = read_amount(spent, "delta"),
+        .remaining_epsilon = read_amount(json_object_get(answer, "remaining"), "epsilon"),
+        .cost_epsilon = read_amount(cost, "epsilon"),
+        .cost_delta = read_amount(cost, "delta"),
     };
-    bool good =
-        isfinite(out->radius) && isfinite(out->spent_epsilon) && isfinite(out->spent_delta) &&
-        isfinite(out->remaining_epsilon) && isfinite(out->cost_epsilon) &&
-        isfinite(out->cost_delta) &&
-        read_rows(json_object_get(answer, "probabilities"), count, actions, out_probabilities);
+    bool good = isfinite(out->radius) && isfinite(out->spent_epsilon) &&
+                isfinite(out->spent_delta) && isfinite(out->remaining_epsilon) &&
+                isfinite(out->cost_epsilon) && isfinite(out->cost_delta) &&
+                read_probabilities(json_object_get(answer, "probabilities"), count, actions,
+                                   out_probabilities);
     json_decref(answer);
     return good ? NULL : NOT_OURS;
 }
