@@ -117,8 +117,7 @@ static void clone_world(const char *world, const struct clone_settings *settings
     const struct env *env = must((void *)env_find(world), "no such world");
     struct expert_episode episode;
     train_experts(env);
-    if (!expert_episode_init(&episode, env, LENGTH))
-        must(NULL, "no memory");
+    expert_episode_init(&episode, env, LENGTH);
     struct dataset *data = play_all(&episode);
     struct expert_policies *clones =
         must(expert_policies_new(EXPERTS, env->state_dim, env->action_count, least), "no memory");

@@ -30,7 +30,7 @@ static struct ensemble *make(uint32_t hidden, uint32_t count)
     rng_seed(&rng, 1, hidden);
     for (uint32_t i = 0; i < count; i++) {
         mlp_initialize(&shape, &rng, 1.0, policy->parameters);
-        need(ensemble_take(ensemble, i, policy, NULL));
+        ensemble_take(ensemble, i, policy, NULL);
     }
     policy_free(policy);
     return ensemble;

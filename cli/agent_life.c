@@ -22,7 +22,8 @@ bool agent_room_init(struct agent_room *room, const struct agent_task *task)
                                 .gradient = memory_new(count, sizeof(double)),
                                 .report = memory_new(terms->scheme.report_length, sizeof(int64_t)),
                                 .world = env_open(task->env)};
-    return a3c_episode_init(&room->episode, &terms->net, task->max_steps) && room->world;
+    a3c_episode_init(&room->episode, &terms->net, task->max_steps);
+    return room->world;
 }
 
 void agent_room_clear(struct agent_room *room, const struct agent_task *task)

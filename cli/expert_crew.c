@@ -95,8 +95,7 @@ static const char *write_experts(const struct expert_request *request, uint64_t 
     FILE *lines = memory_must(open_memstream(&text->trajectories, &text->trajectories_size));
     if (request->policies)
         policies = memory_must(open_memstream(&text->policies, &text->policies_size));
-    if (!expert_episode_init(&episode, request->env, request->max_steps))
-        failure = not_written;
+    expert_episode_init(&episode, request->env, request->max_steps);
     for (uint64_t k = 0; k < text->experts && !failure; k++)
         failure = write_expert(request, first + k, policy[k], &episode, lines, policies,
                                &text->returns[k]);

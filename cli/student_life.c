@@ -129,11 +129,16 @@ void student_run(const struct student_plan *plan, struct student_report *out)
     *out = (struct student_report){0};
     env_defaults(plan->env, physics);
     rng_seed(&rng, plan->seed, 0);
-    struct ppo *ppo = ppo_new(&plan->settings, plan->env, physics, &rng);
-    if (!ppo || (plan->teacher && !ppo_set_guide(ppo, &guide)))
+    struct ppo *ppo = NULL;
+    if (memory_fits(ppo_bytes(&plan->settings, plan->env)))
+        ppo = ppo_new(&plan->settings, plan->env, physics, &rng);
+    if (!ppo) {
         student_fail(out, "the student's networks do not fit into memory");
-    else
-        learn_by_ppo(&student, ppo);
+        return;
+    }
+    if (plan->teacher)
+        ppo_set_guide(ppo, &guide);
+    learn_by_ppo(&student, ppo);
     ppo_free(ppo);
 }
 

@@ -24,6 +24,14 @@ void *memory_must(void *block)
     return block;
 }
 
+bool memory_fits(size_t size)
+{
+    void *block = malloc(size > 0 ? size : 1);
+    bool fits = block;
+    free(block);
+    return fits;
+}
+
 void *memory_new(size_t count, size_t size)
 {
     return memory_must(calloc(count > 0 ? count : 1, size > 0 ? size : 1));

@@ -6,6 +6,7 @@
 #ifndef TACET_MEMORY_MEMORY_H
 #define TACET_MEMORY_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* COUNT elements of SIZE bytes, all zero. The caller frees them with free(). */
@@ -25,6 +26,11 @@ char *memory_format(const char *format, ...)
 
 /* SIZE bytes that are not set, for libraries that take an allocator (jansson). */
 void *memory_bytes(size_t size) __attribute__((malloc, returns_nonnull));
+
+/* Whether SIZE bytes could be had now. Asked once, before work whose size a user has chosen, for
+ * all that the work will take: an error answers when it does not fit, and memory_new does the rest.
+ */
+bool memory_fits(size_t size);
 
 /* Gives BLOCK back, and ends the process when it is NULL: for libraries that return NULL only when
  * memory is short. */

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte forms are little endian");
 
 uint64_t checksum_words(uint64_t start, const void *bytes, size_t size)
@@ -17,4 +19,33 @@ uint64_t checksum_words(uint64_t start, const void *bytes, size_t size)
         hash = (hash ^ word) * UINT64_C(0x100000001b3);
     }
     return hash;
+}
+
+uint64_t checksum_number(uint64_t start, double number)
+{
+    return checksum_words(start, &number, sizeof number);
+}
+
+size_t checksum_padded(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+unsigned char *checksum_room(size_t end, size_t *out_size)
+{
+    *out_size = end + sizeof(uint64_t);
+    return memory_new(1, *out_size);
+}
+
+void checksum_seal(unsigned char *bytes, size_t end)
+{
+    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
+    memcpy(bytes + end, &checksum, sizeof checksum);
+}
+
+bool checksum_holds(const unsigned char *bytes, size_t end)
+{
+    uint64_t checksum;
+    memcpy(&checksum, bytes + end, sizeof checksum);
+    return checksum == checksum_words(CHECKSUM_START, bytes, end);
 }

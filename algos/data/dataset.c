@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 /* One trajectory as it arrived: where its states and transitions begin. */
 struct arrival {
     uint64_t first_state, first_transition;
@@ -21,15 +23,14 @@ struct dataset_builder {
     float *states, *rewards;
     uint16_t *actions;
     struct arrival *arrivals;
+    bool failed; /* something was not added */
 };
 
 struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
                                             uint32_t expert_count)
 {
     assert(state_dim > 0 && action_count > 0 && action_count <= UINT16_MAX);
-    struct dataset_builder *builder = calloc(1, sizeof *builder);
-    if (!builder)
-        return NULL;
+    struct dataset_builder *builder = memory_new(1, sizeof *builder);
     builder->state_dim = state_dim;
     builder->action_count = action_count;
     builder->expert_count = expert_count;
@@ -62,61 +63,49 @@ static uint64_t more_room(uint64_t room, uint64_t needed)
     return grown > needed ? grown : needed;
 }
 
-static bool reserve_states(struct dataset_builder *b, uint64_t needed)
+/* Makes room in *ARRAY, which has *ROOM items of SIZE bytes, for NEEDED of them. */
+static bool reserve_column(void *array, uint64_t *room, uint64_t needed, size_t size)
 {
-    if (needed <= b->state_room)
+    void **column = array;
+    if (needed <= *room)
         return true;
-    uint64_t room = more_room(b->state_room, needed);
-    float *states = resize_column(b->states, room, sizeof(float) * b->state_dim);
-    if (!states)
+    uint64_t more = more_room(*room, needed);
+    void *resized = resize_column(*column, more, size);
+    if (!resized)
         return false;
-    b->states = states;
-    b->state_room = room;
+    *column = resized;
+    *room = more;
     return true;
 }
 
-static bool reserve_transitions(struct dataset_builder *b, uint64_t needed)
+static bool reserve_all(struct dataset_builder *b, uint64_t length)
 {
-    if (needed <= b->transition_room)
-        return true;
-    uint64_t room = more_room(b->transition_room, needed);
-    float *rewards = resize_column(b->rewards, room, sizeof *rewards);
-    if (!rewards)
-        return false;
-    b->rewards = rewards;
-    uint16_t *actions = resize_column(b->actions, room, sizeof *actions);
-    if (!actions)
-        return false;
-    b->actions = actions;
-    b->transition_room = room;
-    return true;
+    uint64_t room = b->transition_room, transitions = b->transition_count + length;
+    return reserve_column(&b->states, &b->state_room, b->state_count + length + 1,
+                          sizeof(float) * b->state_dim) &&
+           reserve_column(&b->rewards, &room, transitions, sizeof *b->rewards) &&
+           reserve_column(&b->actions, &b->transition_room, transitions, sizeof *b->actions) &&
+           reserve_column(&b->arrivals, &b->arrival_room, b->arrival_count + 1,
+                          sizeof *b->arrivals);
 }
 
-static bool reserve_arrivals(struct dataset_builder *b, uint64_t needed)
+static bool trajectory_fits(const struct dataset_builder *b, const struct trajectory *trajectory)
 {
-    if (needed <= b->arrival_room)
-        return true;
-    uint64_t room = more_room(b->arrival_room, needed);
-    struct arrival *arrivals = resize_column(b->arrivals, room, sizeof *arrivals);
-    if (!arrivals)
+    if (trajectory->expert >= b->expert_count)
         return false;
-    b->arrivals = arrivals;
-    b->arrival_room = room;
+    for (uint32_t t = 0; t < trajectory->length; t++)
+        if (trajectory->actions[t] >= b->action_count)
+            return false;
     return true;
 }
 
 bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory)
 {
     uint32_t length = trajectory->length;
-    if (trajectory->expert >= builder->expert_count)
+    if (builder->failed || !trajectory_fits(builder, trajectory) || !reserve_all(builder, length)) {
+        builder->failed = true;
         return false;
-    for (uint32_t t = 0; t < length; t++)
-        if (trajectory->actions[t] >= builder->action_count)
-            return false;
-    if (!reserve_states(builder, builder->state_count + length + 1) ||
-        !reserve_transitions(builder, builder->transition_count + length) ||
-        !reserve_arrivals(builder, builder->arrival_count + 1))
-        return false;
+    }
     builder->arrivals[builder->arrival_count++] = (struct arrival){
         .first_state = builder->state_count,
         .first_transition = builder->transition_count,
@@ -139,9 +128,7 @@ bool dataset_builder_add(struct dataset_builder *builder, const struct trajector
 
 static struct dataset *dataset_allocate(const struct dataset_builder *b)
 {
-    struct dataset *d = calloc(1, sizeof *d);
-    if (!d)
-        return NULL;
+    struct dataset *d = memory_new(1, sizeof *d);
     d->state_dim = b->state_dim;
     d->action_count = b->action_count;
     d->expert_count = b->expert_count;
@@ -172,13 +159,10 @@ static void copy_arrival(struct dataset *d, const struct dataset_builder *b,
 
 struct dataset *dataset_builder_finish(struct dataset_builder *builder)
 {
-    struct dataset *dataset = dataset_allocate(builder);
-    uint64_t *next = calloc((size_t)builder->expert_count + 1, sizeof *next);
-    if (!dataset || !next) {
-        dataset_free(dataset);
-        dataset = NULL;
+    struct dataset *dataset = builder->failed ? NULL : dataset_allocate(builder);
+    uint64_t *next = memory_new((size_t)builder->expert_count + 1, sizeof *next);
+    if (!dataset)
         goto cleanup;
-    }
     uint64_t *bounds = dataset->expert_transitions;
     for (uint64_t i = 0; i < builder->arrival_count; i++)
         bounds[builder->arrivals[i].expert + 1] += builder->arrivals[i].length;

@@ -23,16 +23,26 @@ struct dataset {
                               malloc'ed and set by whoever knows names, else NULL */
 };
 
-/* Collects trajectories in any order. EXPERT_COUNT slots; an expert may stay without data. */
+/* Collects trajectories in any order. */
 struct dataset_builder;
+
+/* A builder without trajectories, for states of STATE_DIM numbers, actions below ACTION_COUNT and
+ * EXPERT_COUNT slots; an expert may stay without data. Free with dataset_builder_finish or _free.
+ */
 struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
                                             uint32_t expert_count);
-/* Copies the trajectory. False: no memory, expert or action out of range. */
+/* Copies the trajectory. False: no memory, or an expert or action that is out of range; nothing is
+ * added from then on, and dataset_builder_finish fails. */
 bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory);
+
+/* Frees a builder that is not to be finished; takes NULL. */
 void dataset_builder_free(struct dataset_builder *builder);
 
-/* Turns the builder into a dataset (the builder is freed either way), or NULL. */
+/* Turns the builder into a dataset, which the caller frees with dataset_free. NULL: something was
+ * not added, or no memory. The builder is freed either way. */
 struct dataset *dataset_builder_finish(struct dataset_builder *builder);
+
+/* Frees a dataset with its columns and its expert_keys; takes NULL. */
 void dataset_free(struct dataset *dataset);
 
 /* Shows all trajectories that have a step, expert by expert, as borrowed views. EACH may stop by

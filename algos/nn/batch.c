@@ -14,7 +14,7 @@ static size_t padded_size(size_t floats)
     return (floats + 15) & ~(size_t)15;
 }
 
-struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity)
+size_t batch_bytes(const struct mlp_shape *shape, uint32_t capacity)
 {
     assert(mlp_shape_valid(shape));
     assert(capacity > 0 && capacity <= BATCH_MAX_ROWS);
@@ -22,10 +22,15 @@ struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity)
     size_t floats = padded_size((size_t)capacity * shape->input);
     for (uint32_t l = 0; l < shape->layer_count; l++)
         floats += 2 * padded_size((size_t)capacity * shape->width[l]);
+    return floats * sizeof(float);
+}
+
+struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity)
+{
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch)
         return NULL;
-    batch->memory = calloc(floats, sizeof *batch->memory);
+    batch->memory = calloc(1, batch_bytes(shape, capacity));
     if (!batch->memory) {
         free(batch);
         return NULL;

@@ -21,6 +21,9 @@ struct batch {
     float *memory;              /* what the pointers above point into; owned */
 };
 
+/* The size of the workspace that batch_new makes. */
+size_t batch_bytes(const struct mlp_shape *shape, uint32_t capacity);
+
 /* A workspace of zeros for CAPACITY rows (1 .. BATCH_MAX_ROWS), or NULL: no room. Free with
  * batch_free, which takes NULL too. */
 struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity);

@@ -20,3 +20,12 @@ bool softmax(double *x, uint32_t n)
         x[a] /= sum;
     return true;
 }
+
+uint32_t softmax_draw(const double *weights, uint32_t n, double sum, struct rng *rng)
+{
+    double u = sum * rng_uniform(rng);
+    uint32_t drawn = 0;
+    while (drawn + 1 < n && u >= weights[drawn])
+        u -= weights[drawn++];
+    return drawn;
+}

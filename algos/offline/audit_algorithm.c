@@ -8,6 +8,7 @@
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
 #include "algos/offline/membership_audit.h"
+#include "memory/memory.h"
 
 #define RUNS_PER_PULSE 256
 
@@ -125,9 +126,8 @@ static enum algorithm_status audit_train(const struct algorithm_run *run,
     enum algorithm_status status = membership_attack_new(&settings, &attack, message);
     if (status != ALGORITHM_OK)
         return status;
-    double *scores[2] = {calloc(runs, sizeof(double)), calloc(runs, sizeof(double))};
-    status =
-        scores[0] && scores[1] ? collect_scores(run, attack, scores, runs) : ALGORITHM_NO_MEMORY;
+    double *scores[2] = {memory_new(runs, sizeof(double)), memory_new(runs, sizeof(double))};
+    status = collect_scores(run, attack, scores, runs);
     if (status == ALGORITHM_OK) {
         const struct dp_sgd_plan *claim = membership_attack_claim(attack);
         struct membership_finding found = membership_lower_bound(

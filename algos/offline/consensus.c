@@ -17,6 +17,7 @@
 #include "algos/offline/expert_clones.h"
 #include "algos/privacy/noise/noise.h"
 #include "algos/privacy/noise/noise_lattice.h"
+#include "memory/memory.h"
 
 /* Of the steps after the first round that are not explored. */
 #define STUDENT_SHARE 0.5
@@ -104,7 +105,7 @@ static bool lane_start(const struct party *p, struct lane *lane)
 }
 
 /* Hands over what was labelled without a break. */
-static bool lane_hand_over(struct party *p, uint32_t number, bool terminated)
+static void lane_hand_over(struct party *p, uint32_t number, bool terminated)
 {
     struct lane *lane = &p->lane[number];
     const struct trajectory labelled = {.length = lane->length,
@@ -113,12 +114,11 @@ static bool lane_hand_over(struct party *p, uint32_t number, bool terminated)
                                         .states = lane->states,
                                         .actions = lane->actions,
                                         .rewards = lane->rewards};
-    if (lane->length > 0 && !dataset_builder_add(p->released, &labelled))
-        return false;
+    if (lane->length > 0)
+        (void)dataset_builder_add(p->released, &labelled);
     size_t dim = p->run->voices->state_dim;
     memmove(lane->states, lane->states + lane->length * dim, dim * sizeof *lane->states);
     lane->length = 0;
-    return true;
 }
 
 /* Whether the lane's step is to be labelled; when not, its action. */
@@ -169,16 +169,15 @@ static enum algorithm_status lane_step(struct party *p, uint32_t number)
     if (lane->labelled) {
         lane->actions[lane->length] = (uint16_t)lane->action;
         lane->rewards[lane->length++] = (float)outcome.reward;
-    } else if (!lane_hand_over(p, number, false)) { /* what came before the step that is explored */
-        return ALGORITHM_NO_MEMORY;
+    } else {
+        lane_hand_over(p, number, false); /* what came before the step that is explored */
     }
     if (!lane_put_state(p, lane, observation))
         return ALGORITHM_BAD_INPUT;
     lane->age++;
     if (!outcome.terminated && lane->age < p->run->max_length)
         return ALGORITHM_OK;
-    if (!lane_hand_over(p, number, outcome.terminated))
-        return ALGORITHM_NO_MEMORY;
+    lane_hand_over(p, number, outcome.terminated);
     return lane_start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
 }
 
@@ -194,14 +193,15 @@ static enum algorithm_status student_learn(struct party *p)
     const struct clone_settings settings = clone_defaults();
     struct dataset *so_far = dataset_builder_finish(p->released);
     p->released = dataset_builder_new(voices->state_dim, voices->action_count, 1);
-    bool good = so_far && p->released && dataset_each_trajectory(so_far, add_again, p->released);
-    if (good && so_far->transition_count > 0) {
+    if (!so_far)
+        return ALGORITHM_NO_MEMORY;
+    (void)dataset_each_trajectory(so_far, add_again, p->released);
+    if (so_far->transition_count > 0) {
         policy_free(p->student);
         p->student = expert_clone(&settings, so_far, 0, 0.0, p->run->seed);
-        good = p->student != NULL;
     }
     dataset_free(so_far);
-    return good ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    return ALGORITHM_OK;
 }
 
 static enum algorithm_status step_lanes(struct party *p)
@@ -227,40 +227,37 @@ static enum algorithm_status play_rounds(struct party *p)
         while (status == ALGORITHM_OK && labels - p->left < end)
             status = step_lanes(p);
         for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
-            if (!lane_hand_over(p, i, false))
-                status = ALGORITHM_NO_MEMORY;
+            lane_hand_over(p, i, false);
     }
     return status;
 }
 
-static enum algorithm_status open_lane(struct party *p, struct lane *lane)
+/* False: the world gave no state to start from. */
+static bool open_lane(struct party *p, struct lane *lane)
 {
     size_t steps = p->run->max_length, dim = p->run->voices->state_dim;
-    lane->state = env_open(p->run->env);
-    lane->states = calloc((steps + 1) * dim, sizeof *lane->states);
-    lane->actions = calloc(steps, sizeof *lane->actions);
-    lane->rewards = calloc(steps, sizeof *lane->rewards);
-    if (!lane->state || !lane->states || !lane->actions || !lane->rewards)
-        return ALGORITHM_NO_MEMORY;
+    lane->state = memory_must(env_open(p->run->env));
+    lane->states = memory_new((steps + 1) * dim, sizeof *lane->states);
+    lane->actions = memory_new(steps, sizeof *lane->actions);
+    lane->rewards = memory_new(steps, sizeof *lane->rewards);
     rng_seed(&lane->rng, noise_u64(p->run->noise), 0);
-    return lane_start(p, lane) ? ALGORITHM_OK : ALGORITHM_BAD_INPUT;
+    return lane_start(p, lane);
 }
 
-static enum algorithm_status open_all(struct party *p)
+static bool open_all(struct party *p)
 {
     const struct expert_voices *voices = p->run->voices;
     size_t actions = voices->action_count;
-    p->asked = calloc((size_t)CONSENSUS_LANES * voices->state_dim, sizeof *p->asked);
-    p->scratch = calloc((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * actions, sizeof *p->scratch);
-    p->sums = calloc(CONSENSUS_LANES * actions, sizeof *p->sums);
+    p->asked = memory_new((size_t)CONSENSUS_LANES * voices->state_dim, sizeof *p->asked);
+    p->scratch =
+        memory_new((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * actions, sizeof *p->scratch);
+    p->sums = memory_new(CONSENSUS_LANES * actions, sizeof *p->sums);
     p->released = dataset_builder_new(voices->state_dim, voices->action_count, 1);
-    if (!p->asked || !p->scratch || !p->sums || !p->released)
-        return ALGORITHM_NO_MEMORY;
     env_defaults(p->run->env, p->parameters);
-    enum algorithm_status status = ALGORITHM_OK;
-    for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
-        status = open_lane(p, &p->lane[i]);
-    return status;
+    for (uint32_t i = 0; i < CONSENSUS_LANES; i++)
+        if (!open_lane(p, &p->lane[i]))
+            return false;
+    return true;
 }
 
 static void close_all(struct party *p)
@@ -290,14 +287,10 @@ enum algorithm_status consensus_release(const struct consensus_run *run,
         *message = "the world's sizes are not those of the experts' policies";
         return ALGORITHM_BAD_INPUT;
     }
-    struct party *p = calloc(1, sizeof *p);
-    if (!p)
-        return ALGORITHM_NO_MEMORY;
+    struct party *p = memory_new(1, sizeof *p);
     p->run = run;
     p->left = run->plan->labels;
-    enum algorithm_status status = open_all(p);
-    if (status == ALGORITHM_OK)
-        status = play_rounds(p);
+    enum algorithm_status status = open_all(p) ? play_rounds(p) : ALGORITHM_BAD_INPUT;
     if (status == ALGORITHM_BAD_INPUT)
         *message = "the world broke while the experts' consensus was played in it";
     if (status == ALGORITHM_OK) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 static uint32_t list_size(const struct consensus_grid *grid)
 {
     if (grid->count > CONSENSUS_GRID_MAX_STATES || !grid->states)
@@ -60,7 +62,7 @@ struct walk {
     int64_t sums[CONSENSUS_LANES * ENV_MAX_ACTIONS];
 };
 
-static bool add_label(struct walk *w, const float *state, uint32_t label)
+static void add_label(struct walk *w, const float *state, uint32_t label)
 {
     size_t dim = w->grid->dims;
     float twice[2 * ENV_MAX_STATE_DIM], reward = 0.0F;
@@ -69,11 +71,11 @@ static bool add_label(struct walk *w, const float *state, uint32_t label)
     memcpy(twice + dim, state, dim * sizeof *twice);
     const struct trajectory one = {
         .length = 1, .terminated = true, .states = twice, .actions = &action, .rewards = &reward};
-    return dataset_builder_add(w->released, &one);
+    (void)dataset_builder_add(w->released, &one);
 }
 
 /* COUNT labels from state FIRST on. */
-static bool label_states(struct walk *w, uint32_t first, uint32_t count)
+static void label_states(struct walk *w, uint32_t first, uint32_t count)
 {
     const struct expert_voices *voices = w->run->voices;
     size_t dim = w->grid->dims;
@@ -82,24 +84,22 @@ static bool label_states(struct walk *w, uint32_t first, uint32_t count)
     consensus_sums(w->run->plan, voices, w->run->noise, w->states, count, w->scratch, w->sums);
     for (uint32_t i = 0; i < count; i++) {
         const int64_t *sums = w->sums + (size_t)i * voices->action_count;
-        if (!add_label(w, w->states + i * dim, consensus_label(sums, voices->action_count)))
-            return false;
+        add_label(w, w->states + i * dim, consensus_label(sums, voices->action_count));
     }
-    return true;
 }
 
-static enum algorithm_status label_all(struct walk *w)
+/* False: stopped. */
+static bool label_all(struct walk *w)
 {
     const struct consensus_run *run = w->run;
     uint32_t size = run->plan->labels;
     for (uint32_t first = 0; first < size; first += CONSENSUS_LANES) {
         if (run->goes_on && !run->goes_on(run->context))
-            return ALGORITHM_CANCELLED;
+            return false;
         uint32_t left = size - first;
-        if (!label_states(w, first, left < CONSENSUS_LANES ? left : CONSENSUS_LANES))
-            return ALGORITHM_NO_MEMORY;
+        label_states(w, first, left < CONSENSUS_LANES ? left : CONSENSUS_LANES);
     }
-    return ALGORITHM_OK;
+    return true;
 }
 
 enum algorithm_status consensus_grid_release(const struct consensus_run *run,
@@ -111,13 +111,13 @@ enum algorithm_status consensus_grid_release(const struct consensus_run *run,
     assert(run->plan->labels == consensus_grid_size(grid));
     struct walk w = {.run = run, .grid = grid};
     w.released = dataset_builder_new(grid->dims, voices->action_count, 1);
-    w.scratch = calloc((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * voices->action_count,
-                       sizeof *w.scratch);
-    enum algorithm_status status = w.released && w.scratch ? label_all(&w) : ALGORITHM_NO_MEMORY;
+    w.scratch = memory_new((size_t)CONSENSUS_EXPERTS * CONSENSUS_LANES * voices->action_count,
+                           sizeof *w.scratch);
+    bool whole = label_all(&w);
     free(w.scratch);
-    if (status != ALGORITHM_OK) {
+    if (!whole) {
         dataset_builder_free(w.released);
-        return status;
+        return ALGORITHM_CANCELLED;
     }
     *out_released = dataset_builder_finish(w.released);
     return *out_released ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;

@@ -15,6 +15,8 @@
  * not seen unless reward_scale makes it larger than that. */
 #include "algos/offline/cql.h"
 
+#include <string.h>
+
 #include "algos/offline/offline.h"
 
 enum { P_ALPHA = OFFLINE_VALUE_COUNT, P_NEXT_ACTION, P_COUNT };
@@ -57,10 +59,13 @@ static const struct offline_kind kind = {.parameters = specs,
 float cql_loss(const struct cql_loss *loss, const float *q, uint32_t action, float y,
                float *gradient)
 {
-    float difference = q[action] - y;
-    float log_sum = offline_softmax(q, loss->actions, loss->alpha, gradient);
+    float difference = q[action] - y, conservative = 0.0F;
+    if (loss->alpha > 0.0F)
+        conservative = offline_softmax(q, loss->actions, loss->alpha, gradient) - q[action];
+    else
+        memset(gradient, 0, loss->actions * sizeof *gradient);
     gradient[action] += offline_huber_slope(difference, loss->huber) - loss->alpha;
-    return loss->alpha * (log_sum - q[action]) + offline_huber(difference, loss->huber);
+    return loss->alpha * conservative + offline_huber(difference, loss->huber);
 }
 
 void cql_errors(const void *context, const struct trainer_rows *rows)

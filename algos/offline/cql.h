@@ -1,4 +1,5 @@
-/* Discrete conservative Q-learning (Kumar et al. 2020) on a deep Q-network; see cql.c. */
+/* Discrete conservative Q-learning (Kumar et al. 2020) on a deep Q-network; see cql.c. With alpha 0
+ * it is deep Q-learning, whose rule dqn has from here. */
 #ifndef TACET_ALGOS_OFFLINE_CQL_H
 #define TACET_ALGOS_OFFLINE_CQL_H
 

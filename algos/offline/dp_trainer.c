@@ -19,6 +19,7 @@
 #include "algos/offline/trainer_state.h"
 #include "algos/privacy/noise/noise_rounded_gaussian.h"
 #include "algos/privacy/noise/noise_source.h"
+#include "memory/memory.h"
 
 /* Multiply-adds between two pulses: some 50 ms on a core. */
 #define PULSE_WORK UINT64_C(500000000)
@@ -192,10 +193,8 @@ static void trainer_step(struct trainer *t)
 static enum algorithm_status trainer_save(struct trainer *t)
 {
     const struct algorithm_hooks *hooks = &t->run->hooks;
-    unsigned char *bytes = NULL;
     size_t size = 0;
-    if (!trainer_state_to_bytes(&t->state, t->fingerprint, &bytes, &size))
-        return ALGORITHM_NO_MEMORY;
+    unsigned char *bytes = trainer_state_to_bytes(&t->state, t->fingerprint, &size);
     bool saved = hooks->save && hooks->save(hooks->context, t->state.steps_done, bytes, size);
     free(bytes);
     return saved ? ALGORITHM_OK : ALGORITHM_PAUSED;
@@ -207,15 +206,14 @@ static enum algorithm_status trainer_pulse(struct trainer *t)
     const struct algorithm_hooks *hooks = &t->run->hooks;
     if (!hooks->pulse)
         return ALGORITHM_OK;
-    enum algorithm_status status = ALGORITHM_OK;
     switch (hooks->pulse(hooks->context, t->state.steps_done)) {
     case PULSE_CONTINUE:
         return ALGORITHM_OK;
     case PULSE_SAVE:
         return trainer_save(t);
     case PULSE_SAVE_AND_PAUSE:
-        status = trainer_save(t);
-        return status == ALGORITHM_OK ? ALGORITHM_PAUSED : status;
+        (void)trainer_save(t);
+        return ALGORITHM_PAUSED;
     case PULSE_CANCEL:
         break;
     }
@@ -289,26 +287,38 @@ static bool open_noise(struct trainer *t)
     return t->noise != NULL;
 }
 
-/* False: no memory. */
-static bool open_lattice(struct trainer *t)
+/* An upper bound of the bytes that the run takes: vectors of weights (those of the checkpoint, the
+ * bytes of one, the gradient, whole sums) and workspaces. */
+static size_t trainer_bytes(const struct trainer *t)
 {
-    if (!t->private || t->run->plan->privacy.rounded_draws == 0)
-        return true;
-    t->whole = calloc(t->state.count, sizeof *t->whole);
-    t->table = rounded_gaussian_new();
-    return t->whole && t->table;
+    const struct mlp_shape *shape = &t->settings->rule.shape;
+    size_t kept = target_cache_pays(t->settings, t->run->data) ? 2 * TARGET_CACHE_MAX_BYTES : 0;
+    return 16 * mlp_parameter_count(shape) * sizeof(float) +
+           2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept;
 }
 
-/* False: no memory. */
-static bool keep_targets(struct trainer *t)
+static void keep_targets(struct trainer *t)
 {
     const struct algorithm_run *run = t->run;
+    if (target_cache_pays(t->settings, run->data))
+        target_cache_init(&t->cache, t->settings, run->data);
+    if (run->stable && target_cache_pays(t->settings, run->stable))
+        target_cache_init(&t->stable_cache, t->settings, run->stable);
+}
+
+static void open_workspaces(struct trainer *t)
+{
     const struct trainer_settings *settings = t->settings;
-    if (target_cache_pays(settings, run->data) &&
-        !target_cache_init(&t->cache, settings, run->data))
-        return false;
-    return !run->stable || !target_cache_pays(settings, run->stable) ||
-           target_cache_init(&t->stable_cache, settings, run->stable);
+    t->gradient = memory_new(t->state.count, sizeof *t->gradient);
+    if (t->private && t->run->plan->privacy.rounded_draws > 0) {
+        t->whole = memory_new(t->state.count, sizeof *t->whole);
+        t->table = memory_must(rounded_gaussian_new());
+    }
+    keep_targets(t);
+    if (settings->choice)
+        trainer_choice_init(&t->choice, settings, &t->run->choice);
+    trainer_chunk_init(&t->chunk, settings);
+    trainer_draw_init(&t->draw, t->run->data->expert_count, settings->batch_size);
 }
 
 static enum algorithm_status trainer_prepare(struct trainer *t, const char **message)
@@ -320,8 +330,9 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
         return ALGORITHM_BAD_INPUT;
     t->private = run->request->mechanism != MECHANISM_NONE;
     t->schedule = (struct schedule){run->request->seed, run->request->plain_share};
-    if (!trainer_state_init(&t->state, settings, run->request->seed))
+    if (!memory_fits(trainer_bytes(t)))
         return ALGORITHM_NO_MEMORY;
+    trainer_state_init(&t->state, settings, run->request->seed);
     t->fingerprint = trainer_fingerprint(run);
     if (run->checkpoint &&
         !trainer_state_from_bytes(&t->state, t->fingerprint, run->plan->total_steps,
@@ -332,14 +343,9 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
     if (!open_noise(t))
         return ALGORITHM_NO_RANDOMNESS;
     uint64_t interval = PULSE_WORK / (t->state.count * settings->batch_size + 1);
-    t->pulse_interval = interval < 1 ? 1 : interval > 1024 ? 1024 : interval;
-    t->gradient = calloc(t->state.count, sizeof *t->gradient);
-    return t->gradient && open_lattice(t) && keep_targets(t) &&
-                   (!settings->choice || trainer_choice_init(&t->choice, settings, &run->choice)) &&
-                   trainer_chunk_init(&t->chunk, settings) &&
-                   trainer_draw_init(&t->draw, run->data->expert_count, settings->batch_size)
-               ? ALGORITHM_OK
-               : ALGORITHM_NO_MEMORY;
+    t->pulse_interval = interval < 1024 ? interval + (interval == 0) : 1024;
+    open_workspaces(t);
+    return ALGORITHM_OK;
 }
 
 static void trainer_free(struct trainer *t)
@@ -364,9 +370,7 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
 {
     assert(mlp_shape_valid(&settings->rule.shape) && settings->rule.errors);
     *message = "";
-    struct trainer *t = calloc(1, sizeof *t);
-    if (!t)
-        return ALGORITHM_NO_MEMORY;
+    struct trainer *t = memory_new(1, sizeof *t);
     t->run = run;
     t->settings = settings;
     enum algorithm_status status = trainer_prepare(t, message);

@@ -15,6 +15,7 @@
 #include "algos/nn/batch.h"
 #include "algos/nn/initialize.h"
 #include "algos/nn/optimizer.h"
+#include "memory/memory.h"
 
 /* Experts between two pulses: with the defaults a second of work. */
 #define EXPERTS_PER_PULSE 16
@@ -70,7 +71,6 @@ static void clone_fit_clear(struct fit *fit)
     free(fit->gradient);
     batch_free(fit->batch);
     optimizer_clear(&fit->optimizer);
-    policy_free(fit->policy);
 }
 
 static struct mlp_shape clone_shape(const struct clone_settings *settings, uint32_t state_dim,
@@ -91,20 +91,20 @@ size_t clone_bytes(const struct clone_settings *settings, uint32_t state_dim, ui
     return sizeof(struct policy) + mlp_parameter_count(&shape) * sizeof(float);
 }
 
-static bool clone_fit_init(struct fit *fit)
+static void clone_fit_init(struct fit *fit)
 {
     const struct optimizer_settings adam = {
         .kind = OPTIMIZER_ADAM, .momentum = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     struct mlp_shape shape =
         clone_shape(fit->settings, fit->data->state_dim, fit->data->action_count);
     size_t parameters = mlp_parameter_count(&shape), dim = shape.input;
-    fit->mean = calloc(2 * dim, sizeof *fit->mean);
-    fit->factor = fit->mean ? fit->mean + dim : NULL;
-    fit->gradient = calloc(parameters, sizeof *fit->gradient);
-    fit->batch = batch_new(&shape, fit->settings->batch_size);
-    fit->policy = policy_new(&shape, POLICY_SOFTMAX);
-    bool moments = optimizer_init(&fit->optimizer, &adam, parameters);
-    return fit->mean && fit->gradient && fit->batch && fit->policy && moments;
+    fit->mean = memory_new(2 * dim, sizeof *fit->mean);
+    fit->factor = fit->mean + dim;
+    fit->gradient = memory_new(parameters, sizeof *fit->gradient);
+    fit->batch = memory_must(batch_new(&shape, fit->settings->batch_size));
+    fit->policy = memory_must(policy_new(&shape, POLICY_SOFTMAX));
+    if (!optimizer_init(&fit->optimizer, &adam, parameters))
+        memory_must(NULL);
 }
 
 static const float *state_of(const struct fit *fit, uint64_t index)
@@ -192,25 +192,21 @@ struct policy *expert_clone(const struct clone_settings *settings, const struct 
                           data->expert_transitions[expert + 1] - data->expert_transitions[expert],
                       .floor = (float)min_action_probability};
     assert(expert < data->expert_count && fit.count > 0);
-    struct policy *clone = NULL;
-    uint64_t *picked = calloc(settings->batch_size, sizeof *picked);
-    if (clone_fit_init(&fit) && picked) {
-        struct rng rng;
-        rng_seed(&rng, seed, 0); /* not by the expert's number: that depends on other experts */
-        mlp_initialize(&fit.policy->shape, &rng, 0.1, fit.policy->parameters);
-        measure_states(&fit);
-        for (uint32_t step = 0; step < settings->steps; step++) {
-            draw_batch(&fit, &rng, picked);
-            clone_descend(&fit, picked,
-                          settings->learning_rate * (1.0 - (double)step / settings->steps));
-        }
-        clone_unscale(&fit);
-        clone = fit.policy;
-        fit.policy = NULL;
+    uint64_t *picked = memory_new(settings->batch_size, sizeof *picked);
+    struct rng rng;
+    clone_fit_init(&fit);
+    rng_seed(&rng, seed, 0); /* not by the expert's number: that depends on other experts */
+    mlp_initialize(&fit.policy->shape, &rng, 0.1, fit.policy->parameters);
+    measure_states(&fit);
+    for (uint32_t step = 0; step < settings->steps; step++) {
+        draw_batch(&fit, &rng, picked);
+        clone_descend(&fit, picked,
+                      settings->learning_rate * (1.0 - (double)step / settings->steps));
     }
+    clone_unscale(&fit);
     free(picked);
     clone_fit_clear(&fit);
-    return clone;
+    return fit.policy;
 }
 
 /* ---- many */
@@ -242,20 +238,32 @@ static void clone_all(struct cloning *cloning, const struct algorithm_hooks *hoo
         clone_item(cloning, i);
 }
 
-/* Moves the clones into their slots; false: one could not be made. */
-static bool take_clones(struct cloning *cloning, struct expert_policies *policies)
+/* Moves the clones into their slots. */
+static void take_clones(struct cloning *cloning, struct expert_policies *policies)
 {
-    bool all = true;
     for (uint32_t i = 0; i < cloning->count; i++) {
-        if (!cloning->clone[i]) {
-            all = false;
-            continue;
-        }
         bool taken = expert_policies_take(policies, cloning->expert[i], cloning->clone[i]);
         assert(taken);
         (void)taken;
     }
-    return all;
+}
+
+/* Whether EXPERT has data and no policy. */
+static bool lacks_clone(const struct expert_policies *policies, const struct dataset *data,
+                        uint32_t expert)
+{
+    bool empty = data->expert_transitions[expert] == data->expert_transitions[expert + 1];
+    return !empty && !expert_policies_has(policies, expert);
+}
+
+static bool clones_fit(const struct cloning *cloning, const struct expert_policies *policies)
+{
+    const struct dataset *data = cloning->data;
+    size_t missing = 0;
+    for (uint32_t e = 0; e < data->expert_count; e++)
+        missing += lacks_clone(policies, data, e);
+    return memory_fits(missing *
+                       clone_bytes(cloning->settings, data->state_dim, data->action_count));
 }
 
 enum algorithm_status expert_clones_fill(struct expert_policies *policies,
@@ -267,6 +275,8 @@ enum algorithm_status expert_clones_fill(struct expert_policies *policies,
     struct cloning cloning = {
         .settings = settings, .data = data, .floor = expert_policies_floor(policies), .seed = seed};
     uint32_t expert = 0;
+    if (!clones_fit(&cloning, policies))
+        return ALGORITHM_NO_MEMORY;
     while (expert < data->expert_count) {
         enum algorithm_pulse pulse =
             hooks->pulse ? hooks->pulse(hooks->context, steps_done) : PULSE_CONTINUE;
@@ -275,14 +285,11 @@ enum algorithm_status expert_clones_fill(struct expert_policies *policies,
         if (pulse == PULSE_SAVE_AND_PAUSE)
             return ALGORITHM_PAUSED;
         cloning.count = 0;
-        for (; expert < data->expert_count && cloning.count < EXPERTS_PER_PULSE; expert++) {
-            bool empty = data->expert_transitions[expert] == data->expert_transitions[expert + 1];
-            if (!empty && !expert_policies_has(policies, expert))
+        for (; expert < data->expert_count && cloning.count < EXPERTS_PER_PULSE; expert++)
+            if (lacks_clone(policies, data, expert))
                 cloning.expert[cloning.count++] = expert;
-        }
         clone_all(&cloning, hooks);
-        if (!take_clones(&cloning, policies))
-            return ALGORITHM_NO_MEMORY;
+        take_clones(&cloning, policies);
     }
     return ALGORITHM_OK;
 }

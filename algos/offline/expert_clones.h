@@ -40,7 +40,7 @@ size_t clone_bytes(const struct clone_settings *settings, uint32_t state_dim,
                    uint32_t action_count);
 
 /* The clone of EXPERT, which must have a transition, for a floor of MIN_ACTION_PROBABILITY; the
- * caller frees it. NULL: no memory. Where the data are so wild that weights are no numbers the
+ * caller frees it. Where the data are so wild that weights are no numbers the
  * clone's outputs are none either, which expert_policies_probabilities answers for. */
 struct policy *expert_clone(const struct clone_settings *settings, const struct dataset *data,
                             uint32_t expert, double min_action_probability, uint64_t seed);

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 struct expert_policies {
     uint32_t experts, state_dim, actions;
     double floor;
@@ -22,18 +24,12 @@ struct expert_policies *expert_policies_new(uint32_t experts, uint32_t state_dim
 {
     assert(experts > 0 && state_dim > 0 && action_count > 0 && action_count <= MLP_MAX_WIDTH);
     assert(min_action_probability >= 0.0 && min_action_probability * action_count <= 1.0);
-    struct expert_policies *policies = calloc(1, sizeof *policies);
-    if (!policies)
-        return NULL;
+    struct expert_policies *policies = memory_new(1, sizeof *policies);
     policies->experts = experts;
     policies->state_dim = state_dim;
     policies->actions = action_count;
     policies->floor = min_action_probability;
-    policies->policy = calloc(experts, sizeof(struct policy *));
-    if (!policies->policy) {
-        free(policies);
-        return NULL;
-    }
+    policies->policy = memory_new(experts, sizeof(struct policy *));
     return policies;
 }
 

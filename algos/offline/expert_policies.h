@@ -27,11 +27,13 @@
 
 struct expert_policies;
 
-/* EXPERTS slots without a policy, or NULL: no memory. 1 <= experts, 1 <= state_dim and
+/* EXPERTS slots without a policy. 1 <= experts, 1 <= state_dim and
  * action_count <= MLP_MAX_WIDTH, 0 <= min_action_probability <= 1 / action_count are the caller's
- * to see to. Free with expert_policies_free, which takes NULL too. */
+ * to see to. Free with expert_policies_free. */
 struct expert_policies *expert_policies_new(uint32_t experts, uint32_t state_dim,
                                             uint32_t action_count, double min_action_probability);
+
+/* Frees the slots and their policies; takes NULL. */
 void expert_policies_free(struct expert_policies *policies);
 
 /* Gives EXPERT's slot that policy, which is owned from then on (one it had is freed). False, with
@@ -42,10 +44,17 @@ bool expert_policies_take(struct expert_policies *policies, uint32_t expert, str
 /* Whether EXPERT's slot was given a policy. */
 bool expert_policies_has(const struct expert_policies *policies, uint32_t expert);
 
-uint32_t expert_policies_count(const struct expert_policies *policies);   /* slots */
-uint32_t expert_policies_actions(const struct expert_policies *policies); /* |A| */
+/* The number of slots. */
+uint32_t expert_policies_count(const struct expert_policies *policies);
+
+/* The number of actions, |A|. */
+uint32_t expert_policies_actions(const struct expert_policies *policies);
+
+/* The numbers of a state. */
 uint32_t expert_policies_state_dim(const struct expert_policies *policies);
-double expert_policies_floor(const struct expert_policies *policies); /* p_min */
+
+/* The floor p_min. */
+double expert_policies_floor(const struct expert_policies *policies);
 
 /* Bytes that the networks take, so that a loader can keep a limit. */
 size_t expert_policies_bytes(const struct expert_policies *policies);

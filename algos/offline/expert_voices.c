@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 double expert_voices_floor(double min_probability)
 {
     return floor(min_probability * VOICE_UNIT) / VOICE_UNIT;
@@ -48,9 +50,7 @@ void expert_voices_weights(const double *probabilities, uint32_t actions, double
 
 uint32_t *expert_voices_list(const struct expert_voices *voices, uint32_t *out_count)
 {
-    uint32_t *list = calloc((size_t)voices->slots + 1, sizeof *list);
-    if (!list)
-        return NULL;
+    uint32_t *list = memory_new((size_t)voices->slots + 1, sizeof *list);
     uint32_t count = 0;
     for (uint32_t e = 0; e < voices->slots; e++)
         if (voices->present(voices->context, e))

@@ -36,8 +36,7 @@ double expert_voices_floor(double min_probability);
 void expert_voices_weights(const double *probabilities, uint32_t actions, double min_probability,
                            uint32_t unit, uint32_t *weights);
 
-/* Numbers of the voices, in order; the caller frees them. *OUT_COUNT of them, perhaps 0. NULL: no
- * memory. */
+/* Numbers of the voices, in order; the caller frees them. *OUT_COUNT of them, perhaps 0. */
 uint32_t *expert_voices_list(const struct expert_voices *voices, uint32_t *out_count);
 
 #endif

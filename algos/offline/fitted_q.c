@@ -8,6 +8,7 @@
 #include "algos/nn/batch.h"
 #include "algos/nn/initialize.h"
 #include "algos/nn/optimizer.h"
+#include "memory/memory.h"
 
 #define BLOCK 256 /* rows of a forward where nothing is learned */
 
@@ -124,16 +125,19 @@ static enum algorithm_status fitted_q_init(struct fit *f, const struct policy *p
     const struct dataset *data = f->data;
     size_t parameters = mlp_parameter_count(shape), count = data->transition_count;
     uint32_t rows = f->settings->batch_size > BLOCK ? f->settings->batch_size : BLOCK;
-    f->fitted = calloc(count + 1, sizeof *f->fitted);
-    f->held = calloc(count + 1, sizeof *f->held);
-    f->next_policy = calloc((count + 1) * f->actions, sizeof *f->next_policy);
-    f->parameters = calloc(parameters, sizeof *f->parameters);
-    f->target = calloc(parameters, sizeof *f->target);
-    f->gradient = calloc(parameters, sizeof *f->gradient);
-    f->batch = batch_new(shape, rows);
-    if (!f->fitted || !f->held || !f->next_policy || !f->parameters || !f->target || !f->gradient ||
-        !f->batch || !optimizer_init(&f->optimizer, &adam, parameters))
+    size_t bytes = count * (2 * sizeof(uint64_t) + f->actions * sizeof(float)) +
+                   8 * parameters * sizeof(float) + batch_bytes(shape, rows);
+    if (!memory_fits(bytes))
         return ALGORITHM_NO_MEMORY;
+    f->fitted = memory_new(count, sizeof *f->fitted);
+    f->held = memory_new(count, sizeof *f->held);
+    f->next_policy = memory_new(count * f->actions, sizeof *f->next_policy);
+    f->parameters = memory_new(parameters, sizeof *f->parameters);
+    f->target = memory_new(parameters, sizeof *f->target);
+    f->gradient = memory_new(parameters, sizeof *f->gradient);
+    f->batch = memory_must(batch_new(shape, rows));
+    if (!optimizer_init(&f->optimizer, &adam, parameters))
+        memory_must(NULL);
     split_trajectories(f);
     if (f->fitted_count == 0 || f->held_count == 0) {
         *message = "there are too few trajectories to keep one from the fit";
@@ -205,9 +209,9 @@ static void fit_step(struct fit *f, double rate, uint64_t *drawn, float *y)
 static enum algorithm_status fit_iterate(struct fit *f)
 {
     const struct fitted_q_settings *s = f->settings;
-    uint64_t *drawn = calloc(s->batch_size, sizeof *drawn);
-    float *y = calloc(s->batch_size, sizeof *y);
-    enum algorithm_status status = drawn && y ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    uint64_t *drawn = memory_new(s->batch_size, sizeof *drawn);
+    float *y = memory_new(s->batch_size, sizeof *y);
+    enum algorithm_status status = ALGORITHM_OK;
     for (uint32_t k = 0; status == ALGORITHM_OK && k < s->iterations; k++) {
         /* The last iterations average their batches' noise away. */
         double rate = s->learning_rate * (1.0 - 0.9 * (double)k / (double)s->iterations);

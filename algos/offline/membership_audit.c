@@ -7,6 +7,7 @@
 
 #include "algos/nn/optimizer.h"
 #include "algos/privacy/math/incomplete_beta.h"
+#include "memory/memory.h"
 
 enum { DIM = 2, ACTIONS = 2, CANARY = 0, CANDIDATES = 4 };
 
@@ -36,13 +37,9 @@ static struct dataset *make_world(uint32_t experts, int candidate)
                                           .actions = &action,
                                           .rewards = &reward};
     struct dataset_builder *builder = dataset_builder_new(DIM, ACTIONS, experts);
-    if (!builder)
-        return NULL;
-    if (candidate >= 0 && !dataset_builder_add(builder, &trajectory)) {
-        dataset_builder_free(builder);
-        return NULL;
-    }
-    return dataset_builder_finish(builder);
+    if (candidate >= 0)
+        (void)dataset_builder_add(builder, &trajectory);
+    return memory_must(dataset_builder_finish(builder));
 }
 
 /* Plain gradient descent in small steps from a small network, and the last weights: what the noise
@@ -110,11 +107,8 @@ static enum algorithm_status train_quietly(const struct membership_attack *attac
 static enum algorithm_status put_canary(struct membership_attack *attack, int candidate,
                                         double clip, double *move, const char **message)
 {
-    struct dataset *data = make_world(attack->request.nominal_experts, candidate);
-    if (!data)
-        return ALGORITHM_NO_MEMORY;
     dataset_free(attack->data[true]);
-    attack->data[true] = data;
+    attack->data[true] = make_world(attack->request.nominal_experts, candidate);
     enum algorithm_status status = train_quietly(attack, true, clip, attack->along, message);
     if (status != ALGORITHM_OK)
         return status;
@@ -177,10 +171,8 @@ static enum algorithm_status attack_prepare(struct membership_attack *attack,
         return status;
     attack->weights = attack->plan.parameter_count;
     attack->data[false] = make_world(settings->experts, -1);
-    attack->start = calloc(attack->weights, sizeof *attack->start);
-    attack->along = calloc(attack->weights, sizeof *attack->along);
-    if (!attack->data[false] || !attack->start || !attack->along)
-        return ALGORITHM_NO_MEMORY;
+    attack->start = memory_new(attack->weights, sizeof *attack->start);
+    attack->along = memory_new(attack->weights, sizeof *attack->along);
     return attack_aim(attack, message);
 }
 
@@ -191,9 +183,7 @@ enum algorithm_status membership_attack_new(const struct membership_settings *se
         *message = "an offline algorithm with DP-SGD, 1 to 1000 experts and 1 to 1000 steps";
         return ALGORITHM_BAD_INPUT;
     }
-    struct membership_attack *attack = calloc(1, sizeof *attack);
-    if (!attack)
-        return ALGORITHM_NO_MEMORY;
+    struct membership_attack *attack = memory_new(1, sizeof *attack);
     enum algorithm_status status = attack_prepare(attack, settings, message);
     if (status != ALGORITHM_OK) {
         membership_attack_free(attack);

@@ -8,6 +8,7 @@
 #include "algos/offline/schedule.h"
 #include "algos/offline/stage_plan.h"
 #include "algos/privacy/noise/noise_source.h"
+#include "memory/memory.h"
 
 #define USUAL_BATCH 128
 
@@ -218,11 +219,7 @@ enum algorithm_status offline_train(const struct offline_kind *kind,
     enum algorithm_status status = trainer_run(run, &settings, &parameters, message);
     if (status != ALGORITHM_OK)
         return status;
-    struct policy *policy = policy_new(&run->plan->shape, kind->output);
-    if (!policy) {
-        free(parameters);
-        return ALGORITHM_NO_MEMORY;
-    }
+    struct policy *policy = memory_must(policy_new(&run->plan->shape, kind->output));
     free(policy->parameters);
     policy->parameters = parameters;
     policy->threshold = kind->threshold;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "memory/memory.h"
 
 #define AT_A_TIME        8
 #define PULSES_OF_SLICE  16 /* of some 50 ms each */
@@ -53,30 +54,27 @@ static void part_clear(struct part *part)
     *part = (struct part){.stand_in = NULL};
 }
 
-static bool part_room(struct part *part, uint64_t transitions, uint32_t experts)
+static void part_room(struct part *part, uint64_t transitions, uint32_t experts)
 {
     struct dataset *d = &part->data;
-    d->state_row = calloc(transitions, sizeof *d->state_row);
-    d->actions = calloc(transitions, sizeof *d->actions);
-    d->rewards = calloc(transitions, sizeof *d->rewards);
-    d->terminated = calloc(transitions, sizeof *d->terminated);
-    d->expert_transitions = calloc((size_t)experts + 1, sizeof *d->expert_transitions);
+    d->state_row = memory_new(transitions, sizeof *d->state_row);
+    d->actions = memory_new(transitions, sizeof *d->actions);
+    d->rewards = memory_new(transitions, sizeof *d->rewards);
+    d->terminated = memory_new(transitions, sizeof *d->terminated);
+    d->expert_transitions = memory_new((size_t)experts + 1, sizeof *d->expert_transitions);
     d->transition_count = transitions;
     d->expert_count = experts;
-    return d->state_row && d->actions && d->rewards && d->terminated && d->expert_transitions;
 }
 
 /* One step from zero to zero, so that an empty shard takes as long as another. */
-static bool part_stand_in(struct part *part)
+static void part_stand_in(struct part *part)
 {
-    part->stand_in = calloc((size_t)2 * part->data.state_dim, sizeof *part->stand_in);
-    if (!part->stand_in || !part_room(part, 1, 1))
-        return false;
+    part->stand_in = memory_new((size_t)2 * part->data.state_dim, sizeof *part->stand_in);
+    part_room(part, 1, 1);
     part->data.states = part->stand_in;
     part->data.terminated[0] = 1;
     part->data.expert_transitions[1] = 1;
     part->data.trajectory_count = 1;
-    return true;
 }
 
 static void append_expert(struct dataset *d, const struct dataset *from, uint32_t expert,
@@ -94,8 +92,8 @@ static void append_expert(struct dataset *d, const struct dataset *from, uint32_
             t == 0 || from->state_row[first + t] != from->state_row[first + t - 1] + 1;
 }
 
-/* False: no memory. Free with part_clear, also then. */
-static bool part_fill(struct part *part, const struct shards *shards, const struct dataset *all,
+/* Free with part_clear. */
+static void part_fill(struct part *part, const struct shards *shards, const struct dataset *all,
                       uint32_t shard)
 {
     uint64_t transitions = 0, seed = shards->request.seed;
@@ -107,10 +105,11 @@ static bool part_fill(struct part *part, const struct shards *shards, const stru
         experts++;
         transitions += all->expert_transitions[e + 1] - all->expert_transitions[e];
     }
-    if (transitions == 0)
-        return part_stand_in(part);
-    if (!part_room(part, transitions, experts))
-        return false;
+    if (transitions == 0) {
+        part_stand_in(part);
+        return;
+    }
+    part_room(part, transitions, experts);
     part->data.states = all->states;
     uint32_t place = 0;
     for (uint32_t e = 0; e < all->expert_count; e++) {
@@ -119,7 +118,6 @@ static bool part_fill(struct part *part, const struct shards *shards, const stru
         append_expert(&part->data, all, e, place, part->data.expert_transitions[place]);
         place++;
     }
-    return true;
 }
 
 /* ---- one shard's training, in slices */
@@ -135,7 +133,7 @@ struct fit {
     size_t checkpoint_size;
     bool saved; /* in this slice */
     bool over;
-    bool starved;
+    bool starved;          /* the network does not fit into memory */
     struct policy *policy; /* NULL with OVER: none was learned */
 };
 
@@ -149,12 +147,8 @@ static enum algorithm_pulse fit_pulse(void *context, uint64_t steps_done)
 static bool fit_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     struct fit *fit = context;
-    unsigned char *copy = malloc(size > 0 ? size : 1);
-    if (!copy)
-        return false;
-    memcpy(copy, bytes, size);
     free(fit->checkpoint);
-    fit->checkpoint = copy;
+    fit->checkpoint = memory_copy(bytes, size);
     fit->checkpoint_size = size;
     fit->steps = steps_done;
     fit->saved = true;
@@ -176,7 +170,7 @@ static void fit_slice(void *what, uint32_t i)
     const char *message = NULL;
     fit->pulses = 0;
     enum algorithm_status status = fit->algorithm->train(&run, &fit->policy, &message);
-    fit->starved = status == ALGORITHM_NO_MEMORY || (status == ALGORITHM_PAUSED && !fit->saved);
+    fit->starved = status == ALGORITHM_NO_MEMORY;
     fit->over = status != ALGORITHM_PAUSED;
 }
 
@@ -231,11 +225,6 @@ struct head {
     uint64_t seed, kept_size;
 };
 
-static size_t padded(size_t size)
-{
-    return (size + 7) / 8 * 8;
-}
-
 static bool shards_save(struct training *t, uint64_t steps)
 {
     const struct shards *shards = t->shards;
@@ -245,17 +234,14 @@ static bool shards_save(struct training *t, uint64_t steps)
                               .done = t->done,
                               .seed = shards->request.seed,
                               .kept_size = shards->kept_size};
-    size_t body = sizeof head + padded(shards->kept_size);
-    unsigned char *bytes = calloc(1, body + sizeof(uint64_t));
-    if (!bytes || !hooks->save) {
-        free(bytes);
+    size_t body = sizeof head + checksum_padded(shards->kept_size), size;
+    if (!hooks->save)
         return false;
-    }
+    unsigned char *bytes = checksum_room(body, &size);
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, shards->kept, shards->kept_size);
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, body);
-    memcpy(bytes + body, &checksum, sizeof checksum);
-    bool saved = hooks->save(hooks->context, steps, bytes, body + sizeof checksum);
+    checksum_seal(bytes, body);
+    bool saved = hooks->save(hooks->context, steps, bytes, size);
     sodium_memzero(bytes, body);
     free(bytes);
     return saved;
@@ -266,16 +252,13 @@ static bool shards_restore(struct training *t)
     const struct shards *shards = t->shards;
     const struct algorithm_run *run = t->run;
     struct head head;
-    size_t body = sizeof head + padded(shards->kept_size);
-    uint64_t checksum;
-    if (run->checkpoint_size != body + sizeof checksum)
+    size_t body = sizeof head + checksum_padded(shards->kept_size);
+    if (run->checkpoint_size != body + sizeof(uint64_t))
         return false;
     memcpy(&head, run->checkpoint, sizeof head);
-    memcpy(&checksum, run->checkpoint + body, sizeof checksum);
     if (head.magic != CHECKPOINT_MAGIC || head.count != shards->count ||
         head.done > shards->count || head.seed != shards->request.seed ||
-        head.kept_size != shards->kept_size ||
-        checksum != checksum_words(CHECKSUM_START, run->checkpoint, body))
+        head.kept_size != shards->kept_size || !checksum_holds(run->checkpoint, body))
         return false;
     t->done = head.done;
     memcpy(shards->kept, run->checkpoint + sizeof head, shards->kept_size);
@@ -303,7 +286,7 @@ static enum algorithm_status shards_pulse(struct training *t, uint64_t in_flight
     return ALGORITHM_OK;
 }
 
-static bool begin_fits(struct training *t)
+static void begin_fits(struct training *t)
 {
     const struct shards *shards = t->shards;
     uint32_t left = shards->count - t->done;
@@ -313,10 +296,8 @@ static bool begin_fits(struct training *t)
         *fit = (struct fit){.algorithm = shards->algorithm, .plan = &t->plan};
         fit->request = request_of(shards);
         fit->request.seed += t->done + i;
-        if (!part_fill(&fit->part, shards, t->run->data, t->done + i))
-            return false;
+        part_fill(&fit->part, shards, t->run->data, t->done + i);
     }
-    return true;
 }
 
 /* Trains the fits to their ends. */
@@ -346,27 +327,25 @@ static enum algorithm_status train_some(struct training *t)
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status hand_over_fits(struct training *t)
+static void hand_over_fits(struct training *t)
 {
     const struct shards *shards = t->shards;
     for (uint32_t i = 0; i < t->count; i++) {
         struct fit *fit = &t->fit[i];
         const struct policy *policy = fit->part.stand_in ? NULL : fit->policy;
-        const struct dataset *data = policy ? &fit->part.data : NULL;
-        if (!shards->take(shards->context, t->done + i, policy, data))
-            return ALGORITHM_NO_MEMORY;
+        shards->take(shards->context, t->done + i, policy, policy ? &fit->part.data : NULL);
     }
     t->done += t->count;
-    return ALGORITHM_OK;
 }
 
 static enum algorithm_status train_all(struct training *t)
 {
     enum algorithm_status status = ALGORITHM_OK;
     while (status == ALGORITHM_OK && t->done < t->shards->count) {
-        status = begin_fits(t) ? train_some(t) : ALGORITHM_NO_MEMORY;
+        begin_fits(t);
+        status = train_some(t);
         if (status == ALGORITHM_OK)
-            status = hand_over_fits(t);
+            hand_over_fits(t);
         for (uint32_t i = 0; i < t->count; i++)
             shard_fit_clear(&t->fit[i]);
     }
@@ -383,9 +362,7 @@ enum algorithm_status shards_train(const struct shards *shards, const struct alg
     enum algorithm_status status = shards_plan(shards, &steps, &shape, message);
     if (status != ALGORITHM_OK)
         return status;
-    struct training *t = calloc(1, sizeof *t);
-    if (!t)
-        return ALGORITHM_NO_MEMORY;
+    struct training *t = memory_new(1, sizeof *t);
     *t = (struct training){.shards = shards, .run = run};
     const struct algorithm_request request = request_of(shards);
     status = shards->algorithm->plan(&request, &t->plan, message);

@@ -22,8 +22,8 @@ struct shards {
 
     /* Called for shard 0, 1, ... on the caller's thread. POLICY and DATA, what it was trained on,
      * are borrowed; both NULL: the shard holds no transition, or nothing can be learned from it;
-     * that is no error, because it would tell of one shard's data. False: no memory. */
-    bool (*take)(void *context, uint32_t shard, const struct policy *policy,
+     * that is no error, because it would tell of one shard's data. */
+    void (*take)(void *context, uint32_t shard, const struct policy *policy,
                  const struct dataset *data);
     void *context;
     /* What TAKE has made of the policies so far, saved in checkpoints and put back from them. */

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 #define STEPS_BETWEEN 16 /* of an expert between two pulses: networks may be large */
 
 struct skill_voices {
@@ -113,52 +115,41 @@ static bool weigh_one(struct play *p, uint32_t expert, double *out)
     return true;
 }
 
-static enum algorithm_status weigh_all(struct play *p, struct skill_voices *out)
+/* False: stop. */
+static bool weigh_all(struct play *p, struct skill_voices *out)
 {
     const struct skill_run *run = p->run;
-    for (uint32_t k = 0; k < run->scale->episodes; k++) {
-        p->episode[k].state = env_open(run->env);
-        if (!p->episode[k].state)
-            return ALGORITHM_NO_MEMORY;
-    }
     for (uint32_t e = 0; e < run->voices->slots; e++) {
         if (!weighing_goes_on(run))
-            return ALGORITHM_CANCELLED;
+            return false;
         if (run->voices->present(run->voices->context, e) && !weigh_one(p, e, &out->weights[e]))
-            return ALGORITHM_CANCELLED;
+            return false;
     }
-    return ALGORITHM_OK;
+    return true;
 }
 
-enum algorithm_status skill_voices_new(const struct skill_run *run, struct skill_voices **out)
+struct skill_voices *skill_voices_new(const struct skill_run *run)
 {
     assert(run->scale->power > 0.0 && run->scale->high > run->scale->low);
     assert(run->scale->episodes > 0 && run->scale->episodes <= SKILL_MAX_EPISODES);
     assert(run->env->state_dim == run->voices->state_dim &&
            run->env->action_count == run->voices->action_count);
-    enum algorithm_status status = ALGORITHM_NO_MEMORY;
-    struct skill_voices *skilled = calloc(1, sizeof *skilled);
-    struct play *p = calloc(1, sizeof *p);
-    if (!skilled || !p)
-        goto cleanup;
+    struct skill_voices *skilled = memory_new(1, sizeof *skilled);
+    struct play *p = memory_new(1, sizeof *p);
     skilled->plain = *run->voices;
-    skilled->weights = calloc((size_t)run->voices->slots + 1, sizeof *skilled->weights);
-    if (!skilled->weights)
-        goto cleanup;
+    skilled->weights = memory_new(run->voices->slots, sizeof *skilled->weights);
     p->run = run;
     env_defaults(run->env, p->parameters);
-    status = weigh_all(p, skilled);
-
-cleanup:
-    for (uint32_t k = 0; p && k < run->scale->episodes; k++)
+    for (uint32_t k = 0; k < run->scale->episodes; k++)
+        p->episode[k].state = memory_must(env_open(run->env));
+    bool whole = weigh_all(p, skilled);
+    for (uint32_t k = 0; k < run->scale->episodes; k++)
         env_close(run->env, p->episode[k].state);
     free(p);
-    if (status != ALGORITHM_OK) {
-        skill_voices_free(skilled);
-        return status;
-    }
-    *out = skilled;
-    return ALGORITHM_OK;
+    if (whole)
+        return skilled;
+    skill_voices_free(skilled);
+    return NULL;
 }
 
 void skill_voices_free(struct skill_voices *voices)

@@ -29,12 +29,14 @@ struct skill_run {
 
 struct skill_voices;
 
-/* Lets every voice play its likeliest actions. ALGORITHM_OK: the caller frees *out. Else
- * ALGORITHM_CANCELLED or _NO_MEMORY. An episode that the world cannot go on with ends there. */
-enum algorithm_status skill_voices_new(const struct skill_run *run, struct skill_voices **out);
-void skill_voices_free(struct skill_voices *voices); /* takes NULL */
+/* Lets every voice play its likeliest actions. The caller frees the result with skill_voices_free.
+ * NULL: GOES_ON said stop. An episode that the world cannot go on with ends there. */
+struct skill_voices *skill_voices_new(const struct skill_run *run);
 
-/* Valid as long as SKILLED. */
+/* Frees the weights; takes NULL. */
+void skill_voices_free(struct skill_voices *voices);
+
+/* The voices, weighed. Valid as long as SKILLED. */
 struct expert_voices skill_voices_of(const struct skill_voices *skilled);
 
 #endif

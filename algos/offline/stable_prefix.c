@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "algos/privacy/noise/noise.h"
+#include "memory/memory.h"
 
 #define STEPS_AT_ONCE   16
 #define EXPERTS_AT_ONCE 64
@@ -253,31 +254,30 @@ static enum algorithm_status one_run(struct release *r, uint32_t slot)
                                       .states = r->walk.states,
                                       .actions = r->walk.actions,
                                       .rewards = r->walk.rewards};
-    return dataset_builder_add(r->released, &prefix) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    (void)dataset_builder_add(r->released, &prefix);
+    return ALGORITHM_OK;
 }
 
-static bool release_init(struct release *r)
+static void release_init(struct release *r)
 {
     const struct stable_prefix_run *run = r->run;
     const struct expert_voices *voices = run->voices;
     size_t steps = run->plan->request.max_length, actions = voices->action_count;
     r->voices = expert_voices_list(voices, &r->voice_count);
-    r->used = calloc((size_t)voices->slots + 1, sizeof *r->used);
-    r->product = calloc((size_t)voices->slots + 1, sizeof *r->product);
-    r->probabilities = calloc(EXPERTS_AT_ONCE * STEPS_AT_ONCE * actions, sizeof *r->probabilities);
-    r->weights = calloc(actions, sizeof *r->weights);
-    r->walk.states = calloc((steps + 1) * voices->state_dim, sizeof *r->walk.states);
-    r->walk.actions = calloc(steps + 1, sizeof *r->walk.actions);
-    r->walk.rewards = calloc(steps + 1, sizeof *r->walk.rewards);
+    r->used = memory_new(voices->slots, sizeof *r->used);
+    r->product = memory_new(voices->slots, sizeof *r->product);
+    r->probabilities =
+        memory_new(EXPERTS_AT_ONCE * STEPS_AT_ONCE * actions, sizeof *r->probabilities);
+    r->weights = memory_new(actions, sizeof *r->weights);
+    r->walk.states = memory_new((steps + 1) * voices->state_dim, sizeof *r->walk.states);
+    r->walk.actions = memory_new(steps, sizeof *r->walk.actions);
+    r->walk.rewards = memory_new(steps, sizeof *r->walk.rewards);
     r->released = dataset_builder_new(voices->state_dim, voices->action_count,
                                       run->plan->request.trajectories);
     if (run->source == STABLE_ROLLOUTS) {
-        r->play.state = env_open(run->env);
+        r->play.state = memory_must(env_open(run->env));
         env_defaults(run->env, r->play.parameters);
     }
-    return r->voices && r->used && r->product && r->probabilities && r->weights && r->walk.states &&
-           r->walk.actions && r->walk.rewards && r->released &&
-           (run->source == STABLE_LOGGED || r->play.state);
 }
 
 static void release_clear(struct release *r)
@@ -316,7 +316,8 @@ enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
     *message = prefix_problem(run);
     if (*message)
         return ALGORITHM_BAD_INPUT;
-    enum algorithm_status status = release_init(&r) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    enum algorithm_status status = ALGORITHM_OK;
+    release_init(&r);
     /* Without a single voice all runs are empty: a data set is no error for being empty. */
     uint32_t runs = r.voice_count > 0 ? run->plan->request.trajectories : 0;
     for (uint32_t i = 0; status == ALGORITHM_OK && i < runs; i++)
@@ -343,15 +344,15 @@ static bool keep_rest(void *context, const struct trajectory *one)
     struct rest *rest = context;
     rest->number = one->expert == rest->expert ? rest->number + 1 : 0;
     rest->expert = one->expert;
-    return stable_prefix_uses(rest->number) || dataset_builder_add(rest->builder, one);
+    if (!stable_prefix_uses(rest->number))
+        (void)dataset_builder_add(rest->builder, one);
+    return true;
 }
 
 struct dataset *stable_prefix_rest(const struct dataset *data)
 {
     struct rest rest = {.expert = UINT32_MAX};
     rest.builder = dataset_builder_new(data->state_dim, data->action_count, data->expert_count);
-    if (rest.builder && dataset_each_trajectory(data, keep_rest, &rest))
-        return dataset_builder_finish(rest.builder);
-    dataset_builder_free(rest.builder);
-    return NULL;
+    (void)dataset_each_trajectory(data, keep_rest, &rest);
+    return dataset_builder_finish(rest.builder);
 }

@@ -12,6 +12,7 @@
 #include "algos/offline/stable_prefix.h"
 #include "algos/offline/stage_state.h"
 #include "algos/privacy/noise/noise_source.h"
+#include "memory/memory.h"
 
 struct stages {
     const struct stage_run *stage;
@@ -74,7 +75,6 @@ static enum algorithm_status release_skilled(struct stages *s, const struct expe
 {
     const struct algorithm_run *run = s->stage->run;
     const struct env *env = s->stage->env;
-    struct skill_voices *skilled = NULL;
     const struct skill_run play = {.voices = voices,
                                    .scale = &run->request->stage.skill,
                                    .env = env,
@@ -86,11 +86,11 @@ static enum algorithm_status release_skilled(struct stages *s, const struct expe
         *message = "the world's sizes are not those of the experts' policies";
         return ALGORITHM_BAD_INPUT;
     }
-    enum algorithm_status status = skill_voices_new(&play, &skilled);
-    if (status != ALGORITHM_OK)
-        return status;
+    struct skill_voices *skilled = skill_voices_new(&play);
+    if (!skilled)
+        return ALGORITHM_CANCELLED;
     const struct expert_voices weighed = skill_voices_of(skilled);
-    status = release_labels(s, &weighed, noise, message);
+    enum algorithm_status status = release_labels(s, &weighed, noise, message);
     skill_voices_free(skilled);
     return status;
 }
@@ -134,8 +134,7 @@ static enum algorithm_status first_stage(struct stages *s, const char **message)
     expert_policies_free(policies);
     if (status != ALGORITHM_OK)
         return status;
-    if (!stage_state_to_bytes(s->released, stage_fingerprint(run), &s->kept, &s->kept_size))
-        return ALGORITHM_NO_MEMORY;
+    s->kept = stage_state_to_bytes(s->released, stage_fingerprint(run), &s->kept_size);
     /* Nothing may be made of it before this. */
     return s->stage->keep(s->stage->context, 0, s->kept, s->kept_size) ? ALGORITHM_OK
                                                                        : ALGORITHM_PAUSED;
@@ -145,20 +144,12 @@ static enum algorithm_status first_stage(struct stages *s, const char **message)
 static enum algorithm_status take_released(struct stages *s, size_t *out_used, const char **message)
 {
     const struct algorithm_run *run = s->stage->run;
-    switch (stage_state_from_bytes(stage_fingerprint(run), run->checkpoint, run->checkpoint_size,
-                                   &s->released, out_used)) {
-    case STAGE_STATE_OK:
-        break;
-    case STAGE_STATE_NO_MEMORY:
-        return ALGORITHM_NO_MEMORY;
-    case STAGE_STATE_DAMAGED:
+    if (!stage_state_from_bytes(stage_fingerprint(run), run->checkpoint, run->checkpoint_size,
+                                &s->released, out_used)) {
         *message = "the checkpoint is damaged or of another run";
         return ALGORITHM_BAD_CHECKPOINT;
     }
-    s->kept = malloc(*out_used);
-    if (!s->kept)
-        return ALGORITHM_NO_MEMORY;
-    memcpy(s->kept, run->checkpoint, *out_used);
+    s->kept = memory_copy(run->checkpoint, *out_used);
     s->kept_size = *out_used;
     return ALGORITHM_OK;
 }
@@ -176,9 +167,7 @@ static bool stage_save(void *context, uint64_t steps_done, const unsigned char *
 {
     struct stages *s = context;
     const struct algorithm_hooks *hooks = hooks_of(s);
-    unsigned char *all = malloc(s->kept_size + size);
-    if (!all)
-        return false;
+    unsigned char *all = memory_bytes(s->kept_size + size);
     memcpy(all, s->kept, s->kept_size);
     memcpy(all + s->kept_size, bytes, size);
     bool saved = hooks->save(hooks->context, steps_done, all, s->kept_size + size);

@@ -12,6 +12,7 @@
 
 #include "algos/data/checksum.h"
 #include "algos/offline/trainer_state.h"
+#include "memory/memory.h"
 
 enum { MAGIC = 0x47545354, VERSION = 1 };
 
@@ -22,11 +23,6 @@ struct header {
     uint64_t records;
 };
 static_assert(sizeof(struct header) == 40, "no padding in the byte form");
-
-static uint64_t mix(uint64_t hash, double number)
-{
-    return checksum_words(hash, &number, sizeof number);
-}
 
 uint64_t stage_fingerprint(const struct algorithm_run *run)
 {
@@ -50,12 +46,12 @@ uint64_t stage_fingerprint(const struct algorithm_run *run)
                               (double)plan->stable.lattice.query_scale,
                               (double)plan->consensus.lattice_scale};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        hash = mix(hash, numbers[i]);
+        hash = checksum_number(hash, numbers[i]);
     const struct consensus_grid *grid = &request->grid;
     for (uint32_t d = 0; d < grid->dims; d++) {
-        hash = mix(hash, grid->low[d]);
-        hash = mix(hash, grid->high[d]);
-        hash = mix(hash, grid->points[d]);
+        hash = checksum_number(hash, grid->low[d]);
+        hash = checksum_number(hash, grid->high[d]);
+        hash = checksum_number(hash, grid->points[d]);
     }
     if (grid->count > 0)
         hash = checksum_words(hash, grid->states,
@@ -82,13 +78,8 @@ static bool write_one(void *context, const struct trajectory *one)
     return true;
 }
 
-static size_t padded(size_t size)
-{
-    return (size + 7) & ~(size_t)7;
-}
-
-bool stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
-                          unsigned char **out_bytes, size_t *out_size)
+unsigned char *stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
+                                    size_t *out_size)
 {
     struct writing writing = {.state_dim = released->state_dim};
     (void)dataset_each_trajectory(released, write_one, &writing);
@@ -100,66 +91,51 @@ bool stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
                                   .slots = released->expert_count,
                                   .trajectories = writing.trajectories,
                                   .records = writing.size};
-    size_t end = sizeof header + padded(writing.size);
-    unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
-    if (!bytes)
-        return false;
+    size_t end = sizeof header + checksum_padded(writing.size);
+    unsigned char *bytes = checksum_room(end, out_size);
     memcpy(bytes, &header, sizeof header);
     writing.at = bytes + sizeof header;
     (void)dataset_each_trajectory(released, write_one, &writing);
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
-    memcpy(bytes + end, &checksum, sizeof checksum);
-    *out_bytes = bytes;
-    *out_size = end + sizeof checksum;
-    return true;
+    checksum_seal(bytes, end);
+    return bytes;
 }
 
 /* The header when BYTES begin with a whole state; false otherwise. */
 static bool read_header(uint64_t fingerprint, const unsigned char *bytes, size_t size,
                         struct header *out)
 {
-    uint64_t checksum;
-    if (!bytes || size < sizeof *out + sizeof checksum)
+    if (!bytes || size < sizeof *out + sizeof(uint64_t))
         return false;
     memcpy(out, bytes, sizeof *out);
-    size_t room = size - sizeof *out - sizeof checksum;
+    size_t room = size - sizeof *out - sizeof(uint64_t);
     if (out->magic != MAGIC || out->version != VERSION || out->fingerprint != fingerprint ||
-        out->records > room || padded(out->records) > room || out->state_dim == 0 ||
+        out->records > room || checksum_padded(out->records) > room || out->state_dim == 0 ||
         out->action_count == 0 || out->action_count > UINT16_MAX)
         return false;
-    size_t end = sizeof *out + padded(out->records);
-    memcpy(&checksum, bytes + end, sizeof checksum);
-    return checksum == checksum_words(CHECKSUM_START, bytes, end);
+    return checksum_holds(bytes, sizeof *out + checksum_padded(out->records));
 }
 
-enum stage_state_status stage_state_from_bytes(uint64_t fingerprint, const unsigned char *bytes,
-                                               size_t size, struct dataset **out_released,
-                                               size_t *out_used)
+bool stage_state_from_bytes(uint64_t fingerprint, const unsigned char *bytes, size_t size,
+                            struct dataset **out_released, size_t *out_used)
 {
     struct header header;
     if (!read_header(fingerprint, bytes, size, &header))
-        return STAGE_STATE_DAMAGED;
+        return false;
     struct dataset_builder *builder =
         dataset_builder_new(header.state_dim, header.action_count, header.slots);
-    if (!builder)
-        return STAGE_STATE_NO_MEMORY;
     const unsigned char *at = bytes + sizeof header;
     size_t left = header.records;
     for (uint32_t i = 0; i < header.trajectories; i++) {
         struct trajectory one;
         size_t used = trajectory_record_read(at, left, header.state_dim, &one);
-        if (used == 0 || one.expert >= header.slots) {
+        if (used == 0 || !dataset_builder_add(builder, &one)) {
             dataset_builder_free(builder);
-            return STAGE_STATE_DAMAGED;
-        }
-        if (!dataset_builder_add(builder, &one)) {
-            dataset_builder_free(builder);
-            return STAGE_STATE_NO_MEMORY;
+            return false;
         }
         at += used;
         left -= used;
     }
-    *out_released = dataset_builder_finish(builder);
-    *out_used = sizeof header + padded(header.records) + sizeof(uint64_t);
-    return *out_released ? STAGE_STATE_OK : STAGE_STATE_NO_MEMORY;
+    *out_released = memory_must(dataset_builder_finish(builder));
+    *out_used = sizeof header + checksum_padded(header.records) + sizeof(uint64_t);
+    return true;
 }

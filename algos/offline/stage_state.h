@@ -8,17 +8,15 @@
 /* What a staged run is, as one number. */
 uint64_t stage_fingerprint(const struct algorithm_run *run);
 
-/* The released set as the beginning of every checkpoint. The caller frees *out_bytes. False: no
- * memory. */
-bool stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
-                          unsigned char **out_bytes, size_t *out_size);
+/* The released set as the beginning of every checkpoint: *OUT_SIZE bytes, which the caller frees.
+ */
+unsigned char *stage_state_to_bytes(const struct dataset *released, uint64_t fingerprint,
+                                    size_t *out_size);
 
-enum stage_state_status { STAGE_STATE_OK, STAGE_STATE_DAMAGED, STAGE_STATE_NO_MEMORY };
-
-/* Reads it back. *OUT_USED is where the trainer's own checkpoint begins, perhaps at the end: then
- * it has none yet. DAMAGED: also another version or another run. */
-enum stage_state_status stage_state_from_bytes(uint64_t fingerprint, const unsigned char *bytes,
-                                               size_t size, struct dataset **out_released,
-                                               size_t *out_used);
+/* Reads it back to *OUT_RELEASED, which the caller frees. *OUT_USED is where the trainer's own
+ * checkpoint begins, perhaps at the end: then it has none yet. False: damaged, another version or
+ * another run. */
+bool stage_state_from_bytes(uint64_t fingerprint, const unsigned char *bytes, size_t size,
+                            struct dataset **out_released, size_t *out_used);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algos/offline/trainer_input.h"
+#include "memory/memory.h"
 
 enum { BLOCK = 64 };
 
@@ -27,16 +28,15 @@ bool target_cache_pays(const struct trainer_settings *settings, const struct dat
     return asked / 2 >= data->transition_count && values <= TARGET_CACHE_MAX_BYTES;
 }
 
-bool target_cache_init(struct target_cache *cache, const struct trainer_settings *settings,
+void target_cache_init(struct target_cache *cache, const struct trainer_settings *settings,
                        const struct dataset *data)
 {
     size_t kept = settings->rule.target_outputs;
     *cache = (struct target_cache){
         .data = data, .settings = settings, .kept = (uint32_t)kept, .copy = 1};
-    cache->network = batch_new(&settings->rule.shape, BLOCK);
-    cache->values = calloc(data->transition_count, kept * sizeof *cache->values);
-    cache->copy_of = calloc(block_count(data), sizeof *cache->copy_of);
-    return cache->network && cache->values && cache->copy_of;
+    cache->network = memory_must(batch_new(&settings->rule.shape, BLOCK));
+    cache->values = memory_new(data->transition_count, kept * sizeof *cache->values);
+    cache->copy_of = memory_new(block_count(data), sizeof *cache->copy_of);
 }
 
 void target_cache_clear(struct target_cache *cache)

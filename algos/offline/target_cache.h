@@ -18,15 +18,17 @@ struct target_cache {
     uint64_t *copy_of;     /* of each block: the copy whose values it holds; owned */
 };
 
-/* Whether keeping pays: the whole dataset is asked for at least twice between two copies, and the
- * values fit into TARGET_CACHE_MAX_BYTES. BATCH_SIZE: examples of a step. */
 #define TARGET_CACHE_MAX_BYTES ((size_t)1 << 28)
+
+/* Whether keeping pays: the whole dataset is asked for at least twice between two copies, and the
+ * values fit into TARGET_CACHE_MAX_BYTES. */
 bool target_cache_pays(const struct trainer_settings *settings, const struct dataset *data);
 
-/* An empty cache; false: no memory. Free with target_cache_clear (also after failure; takes one
- * that is all zero). DATA and SETTINGS are borrowed. */
-bool target_cache_init(struct target_cache *cache, const struct trainer_settings *settings,
+/* An empty cache. DATA and SETTINGS are borrowed. Free with target_cache_clear. */
+void target_cache_init(struct target_cache *cache, const struct trainer_settings *settings,
                        const struct dataset *data);
+
+/* Frees what it holds; takes a cache that is all zero. */
 void target_cache_clear(struct target_cache *cache);
 
 /* The target network was copied: all that is kept is forgotten. */

@@ -7,16 +7,15 @@
 
 #include "algos/offline/choice.h"
 #include "algos/offline/trainer_input.h"
+#include "memory/memory.h"
 
-bool trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
+void trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
                          const struct choice_place *place)
 {
     assert(settings->choice && place->world);
     *out = (struct trainer_choice){.settings = settings, .place = place};
-    out->candidate = policy_new(&settings->rule.shape, settings->output);
-    if (out->candidate)
-        out->candidate->threshold = settings->threshold;
-    return out->candidate != NULL;
+    out->candidate = memory_must(policy_new(&settings->rule.shape, settings->output));
+    out->candidate->threshold = settings->threshold;
 }
 
 void trainer_choice_clear(struct trainer_choice *choice)

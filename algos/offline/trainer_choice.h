@@ -12,10 +12,11 @@ struct trainer_choice {
     struct choice_score score;
 };
 
-/* PLACE and SETTINGS, which ask for a choice, are borrowed. False: no memory. Free with
- * trainer_choice_clear (also after failure, and where all is zero). */
-bool trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
+/* PLACE and SETTINGS, which ask for a choice, are borrowed. Free with trainer_choice_clear. */
+void trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
                          const struct choice_place *place);
+
+/* Frees the candidate; takes a choice that is all zero. */
 void trainer_choice_clear(struct trainer_choice *choice);
 
 /* Plays STATE's result so far for a fraction of a second. When it has played all its episodes, or

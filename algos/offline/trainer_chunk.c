@@ -9,18 +9,18 @@
 #include "algos/nn/per_example.h"
 #include "algos/nn/per_example_lattice.h"
 #include "algos/offline/trainer_input.h"
+#include "memory/memory.h"
 
-bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings)
+void trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings)
 {
     const struct trainer_rule *rule = &settings->rule;
     const uint32_t rows = TRAINER_CHUNK_ROWS;
     *chunk = (struct trainer_chunk){.settings = settings};
-    chunk->online = batch_new(&rule->shape, rule->asks_online_next ? 2 * rows : rows);
+    chunk->online = memory_must(batch_new(&rule->shape, rule->asks_online_next ? 2 * rows : rows));
     if (rule->target_outputs == 0)
-        return chunk->online != NULL;
-    chunk->target = batch_new(&rule->shape, rows);
-    chunk->target_next = calloc((size_t)rows * rule->target_outputs, sizeof(float));
-    return chunk->online && chunk->target && chunk->target_next;
+        return;
+    chunk->target = memory_must(batch_new(&rule->shape, rows));
+    chunk->target_next = memory_new((size_t)rows * rule->target_outputs, sizeof(float));
 }
 
 void trainer_chunk_clear(struct trainer_chunk *chunk)

@@ -30,8 +30,10 @@ struct trainer_examples {
     struct target_cache *cache;  /* of DATA; NULL: the target network is always asked */
 };
 
-/* False: no memory. Free with trainer_chunk_clear (also after failure). SETTINGS is borrowed. */
-bool trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings);
+/* A workspace for the rule of SETTINGS, which is borrowed. Free with trainer_chunk_clear. */
+void trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings);
+
+/* Frees what it holds; takes a workspace that is all zero. */
 void trainer_chunk_clear(struct trainer_chunk *chunk);
 
 /* The sum of the examples' gradients at the ONLINE parameters, added to GRADIENT or, for the FIRST

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 #include "algos/privacy/noise/noise_source.h"
+#include "memory/memory.h"
 
-bool trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size)
+void trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size)
 {
     size_t most = (size_t)(experts > batch_size ? experts : batch_size) + 1;
-    *draw = (struct trainer_draw){.transitions = calloc(most, sizeof *draw->transitions),
-                                  .weights = calloc(most, sizeof *draw->weights),
-                                  .chosen = calloc(most, sizeof *draw->chosen)};
-    return draw->transitions && draw->weights && draw->chosen;
+    *draw = (struct trainer_draw){.transitions = memory_new(most, sizeof *draw->transitions),
+                                  .weights = memory_new(most, sizeof *draw->weights),
+                                  .chosen = memory_new(most, sizeof *draw->chosen)};
 }
 
 void trainer_draw_clear(struct trainer_draw *draw)

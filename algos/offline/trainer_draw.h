@@ -13,9 +13,11 @@ struct trainer_draw {
     uint32_t *chosen;           /* expert slots; owned */
 };
 
-/* Room for any batch of at most EXPERTS (noisy) or BATCH_SIZE (plain) examples; false: no memory.
- * Free with trainer_draw_clear (also after failure). */
-bool trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size);
+/* Room for any batch of at most EXPERTS (noisy) or BATCH_SIZE (plain) examples. Free with
+ * trainer_draw_clear. */
+void trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size);
+
+/* Frees the room; takes one that is all zero. */
 void trainer_draw_clear(struct trainer_draw *draw);
 
 /* One uniform transition of each expert that PLAN draws; weights are at most 1. */

@@ -16,6 +16,7 @@
 
 #include "algos/data/checksum.h"
 #include "algos/nn/initialize.h"
+#include "memory/memory.h"
 
 enum { MAGIC = 0x504b4354, VERSION = 2, VECTORS_MAX = 6, STREAM_WEIGHTS = 0, STREAM_BATCHES = 1 };
 
@@ -30,27 +31,22 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == 88, "no padding in the byte form");
 
-static float *floats(size_t count)
+static float *weights_new(const struct trainer_state *state, bool wanted)
 {
-    return calloc(count, sizeof(float));
+    return wanted ? memory_new(state->count, sizeof(float)) : NULL;
 }
 
-bool trainer_state_init(struct trainer_state *out, const struct trainer_settings *settings,
+void trainer_state_init(struct trainer_state *out, const struct trainer_settings *settings,
                         uint64_t seed)
 {
     const struct trainer_rule *rule = &settings->rule;
-    bool bootstraps = rule->target_outputs > 0;
-    *out = (struct trainer_state){0};
-    out->count = mlp_parameter_count(&rule->shape);
-    out->online = floats(out->count);
-    out->target = bootstraps ? floats(out->count) : NULL;
-    out->average = settings->average_decay > 0.0 ? floats(out->count) : NULL;
-    out->best = settings->choice ? floats(out->count) : NULL;
-    out->best_return = NAN;
-    if (!out->online || (bootstraps && !out->target) || (settings->choice && !out->best) ||
-        (settings->average_decay > 0.0 && !out->average) ||
-        !optimizer_init(&out->optimizer, &settings->optimizer, out->count))
-        return false;
+    *out = (struct trainer_state){.count = mlp_parameter_count(&rule->shape), .best_return = NAN};
+    out->online = weights_new(out, true);
+    out->target = weights_new(out, rule->target_outputs > 0);
+    out->average = weights_new(out, settings->average_decay > 0.0);
+    out->best = weights_new(out, settings->choice);
+    if (!optimizer_init(&out->optimizer, &settings->optimizer, out->count))
+        memory_must(NULL);
     struct rng weights;
     rng_seed(&weights, seed, STREAM_WEIGHTS);
     rng_seed(&out->rng, seed, STREAM_BATCHES);
@@ -59,7 +55,6 @@ bool trainer_state_init(struct trainer_state *out, const struct trainer_settings
         memcpy(out->target, out->online, out->count * sizeof(float));
     if (out->average)
         memcpy(out->average, out->online, out->count * sizeof(float));
-    return true;
 }
 
 void trainer_state_clear(struct trainer_state *state)
@@ -72,11 +67,6 @@ void trainer_state_clear(struct trainer_state *state)
     *state = (struct trainer_state){0};
 }
 
-static uint64_t mix(uint64_t hash, double number)
-{
-    return checksum_words(hash, &number, sizeof number);
-}
-
 uint64_t trainer_fingerprint(const struct algorithm_run *run)
 {
     const struct algorithm_request *request = run->request;
@@ -85,9 +75,9 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
     uint64_t hash = CHECKSUM_START;
     for (unsigned i = 0; i < PARAMETERS_MAX; i++) {
         const struct parameter_value *value = &request->parameters.value[i];
-        hash = mix(hash, value->count);
+        hash = checksum_number(hash, value->count);
         for (unsigned j = 0; j < value->count && j < PARAMETER_REALS_MAX; j++)
-            hash = mix(hash, value->number[j]);
+            hash = checksum_number(hash, value->number[j]);
     }
     const double numbers[] = {
         request->mechanism,
@@ -110,9 +100,9 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
         request->choice.max_steps,
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        hash = mix(hash, numbers[i]);
+        hash = checksum_number(hash, numbers[i]);
     for (uint32_t l = 0; l < shape->layer_count; l++)
-        hash = mix(hash, shape->width[l]);
+        hash = checksum_number(hash, shape->width[l]);
     return checksum_words(hash, &request->seed, sizeof request->seed);
 }
 
@@ -130,12 +120,11 @@ static uint32_t vectors_of(const struct trainer_state *state, float *out[VECTORS
 
 static size_t body_size(size_t count, uint32_t vectors)
 {
-    size_t size = count * vectors * sizeof(float);
-    return (size + 7) & ~(size_t)7;
+    return sizeof(struct header) + checksum_padded(count * vectors * sizeof(float));
 }
 
-bool trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerprint,
-                            unsigned char **out_bytes, size_t *out_size)
+unsigned char *trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerprint,
+                                      size_t *out_size)
 {
     float *vector[VECTORS_MAX];
     struct header header = {
@@ -150,19 +139,14 @@ bool trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerpr
         .best_return = state->best_return,
     };
     memcpy(header.rng, state->rng.state, sizeof header.rng);
-    size_t end = sizeof header + body_size(state->count, header.vectors);
-    unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
-    if (!bytes)
-        return false;
+    size_t end = body_size(state->count, header.vectors);
+    unsigned char *bytes = checksum_room(end, out_size);
     memcpy(bytes, &header, sizeof header);
     for (uint32_t i = 0; i < header.vectors; i++)
         memcpy(bytes + sizeof header + i * state->count * sizeof(float), vector[i],
                state->count * sizeof(float));
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
-    memcpy(bytes + end, &checksum, sizeof checksum);
-    *out_bytes = bytes;
-    *out_size = end + sizeof checksum;
-    return true;
+    checksum_seal(bytes, end);
+    return bytes;
 }
 
 bool trainer_state_from_bytes(struct trainer_state *state, uint64_t fingerprint,
@@ -170,17 +154,15 @@ bool trainer_state_from_bytes(struct trainer_state *state, uint64_t fingerprint,
 {
     float *vector[VECTORS_MAX];
     uint32_t vectors = vectors_of(state, vector);
-    size_t end = sizeof(struct header) + body_size(state->count, vectors);
+    size_t end = body_size(state->count, vectors);
     struct header header;
-    uint64_t checksum;
-    if (!bytes || size != end + sizeof checksum)
+    if (!bytes || size != end + sizeof(uint64_t))
         return false;
     memcpy(&header, bytes, sizeof header);
-    memcpy(&checksum, bytes + end, sizeof checksum);
     if (header.magic != MAGIC || header.version != VERSION || header.fingerprint != fingerprint ||
         header.count != state->count || header.vectors != vectors ||
         header.steps_done > total_steps || header.optimizer_step > header.steps_done ||
-        checksum != checksum_words(CHECKSUM_START, bytes, end))
+        !checksum_holds(bytes, end))
         return false;
     state->steps_done = header.steps_done;
     state->optimizer.step = header.optimizer_step;

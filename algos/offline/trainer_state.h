@@ -19,18 +19,19 @@ struct trainer_state {
     struct rng rng; /* batches of plain steps */
 };
 
-/* A fresh start from the request's public seed; false: no memory. Free with trainer_state_clear
- * (also after failure). */
-bool trainer_state_init(struct trainer_state *out, const struct trainer_settings *settings,
+/* A fresh start from the request's public seed. Free with trainer_state_clear. */
+void trainer_state_init(struct trainer_state *out, const struct trainer_settings *settings,
                         uint64_t seed);
+
+/* Frees the vectors; all is zero afterwards. */
 void trainer_state_clear(struct trainer_state *state);
 
 /* What a run is, as one number: a checkpoint of another run is refused by it. */
 uint64_t trainer_fingerprint(const struct algorithm_run *run);
 
-/* The caller frees *out_bytes; false: no memory. */
-bool trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerprint,
-                            unsigned char **out_bytes, size_t *out_size);
+/* The checkpoint, *OUT_SIZE bytes, which the caller frees. */
+unsigned char *trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerprint,
+                                      size_t *out_size);
 
 /* Fills STATE, which trainer_state_init made for the same settings. False, with STATE as it was:
  * damage, another version, another run, more steps than TOTAL_STEPS. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algos/nn/softmax.h"
+#include "memory/memory.h"
 
 /* Where the matrices lie in the vector of parameters. */
 static size_t actor_at(const struct actor_critic *net)
@@ -70,9 +71,7 @@ struct policy *actor_critic_policy(const struct actor_critic *net, const float *
                                     .layer_count = 2,
                                     .width = {net->hidden, net->actions},
                                     .activation = MLP_RELU};
-    struct policy *policy = policy_new(&shape, POLICY_SOFTMAX);
-    if (!policy)
-        return NULL;
+    struct policy *policy = memory_must(policy_new(&shape, POLICY_SOFTMAX));
     /* Each layer is its weights, then its biases (mlp.h). */
     size_t first = actor_at(net), second = (size_t)net->actions * net->hidden;
     memcpy(policy->parameters, parameters, first * sizeof(float));
@@ -82,16 +81,15 @@ struct policy *actor_critic_policy(const struct actor_critic *net, const float *
 
 /* ---- playing */
 
-bool a3c_episode_init(struct a3c_episode *episode, const struct actor_critic *net,
+void a3c_episode_init(struct a3c_episode *episode, const struct actor_critic *net,
                       uint32_t max_steps)
 {
     assert(max_steps > 0);
     *episode = (struct a3c_episode){.max_steps = max_steps};
-    episode->states = calloc((max_steps + (size_t)1) * net->input, sizeof *episode->states);
-    episode->actions = calloc(max_steps, sizeof *episode->actions);
-    episode->rewards = calloc(max_steps, sizeof *episode->rewards);
-    episode->hidden = calloc(net->hidden, sizeof *episode->hidden);
-    return episode->states && episode->actions && episode->rewards && episode->hidden;
+    episode->states = memory_new((max_steps + (size_t)1) * net->input, sizeof *episode->states);
+    episode->actions = memory_new(max_steps, sizeof *episode->actions);
+    episode->rewards = memory_new(max_steps, sizeof *episode->rewards);
+    episode->hidden = memory_new(net->hidden, sizeof *episode->hidden);
 }
 
 void a3c_episode_clear(struct a3c_episode *episode)
@@ -103,16 +101,12 @@ void a3c_episode_clear(struct a3c_episode *episode)
     *episode = (struct a3c_episode){0};
 }
 
-static uint32_t draw(const double *probabilities, uint32_t actions, double exploration,
-                     struct rng *rng)
+static uint32_t explore_or_draw(const double *probabilities, uint32_t actions, double exploration,
+                                struct rng *rng)
 {
     if (rng_uniform(rng) < exploration)
         return rng_below(rng, actions);
-    double u = rng_uniform(rng);
-    uint32_t action = 0;
-    while (action + 1 < actions && u >= probabilities[action])
-        u -= probabilities[action++];
-    return action;
+    return softmax_draw(probabilities, actions, 1.0, rng);
 }
 
 bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const float *parameters,
@@ -134,7 +128,7 @@ bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const
             return true;
         if (!actor_critic_forward(net, parameters, row, episode->hidden, probabilities, &value))
             return false;
-        uint32_t action = draw(probabilities, net->actions, exploration, rng);
+        uint32_t action = explore_or_draw(probabilities, net->actions, exploration, rng);
         struct env_outcome outcome = env->step(state, physics, action, rng, seen);
         if (outcome.failed)
             return false;

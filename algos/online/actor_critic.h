@@ -35,7 +35,7 @@ bool actor_critic_forward(const struct actor_critic *net, const float *parameter
                           const float *state, double *hidden, double *probabilities, double *value);
 
 /* The actor alone as a softmax policy (its biases are zero), for evaluation and download; the
- * caller's. NULL: no memory. */
+ * caller's. */
 struct policy *actor_critic_policy(const struct actor_critic *net, const float *parameters);
 
 /* The loss of an episode, a sum over its steps (A3C, Mnih et al. 2016, with the whole episode as
@@ -57,9 +57,11 @@ struct a3c_episode {
     double *hidden; /* room */
 };
 
-/* False: no memory. Free with a3c_episode_clear, also after failure. */
-bool a3c_episode_init(struct a3c_episode *episode, const struct actor_critic *net,
+/* Room for episodes of NET of at most MAX_STEPS. Free with a3c_episode_clear. */
+void a3c_episode_init(struct a3c_episode *episode, const struct actor_critic *net,
                       uint32_t max_steps);
+
+/* Frees the room; takes an episode that is all zero. */
 void a3c_episode_clear(struct a3c_episode *episode);
 
 /* Plays one episode in ENV (of an opened STATE and that PHYSICS): a uniform action with probability

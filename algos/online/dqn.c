@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/offline/cql.h"
 #include "algos/offline/offline.h"
 #include "algos/online/dqn_buffer.h"
 #include "algos/online/online_run.h"
@@ -177,26 +178,6 @@ static void dqn_describe(const struct algorithm_request *request, const struct a
 
 /* ---- the run */
 
-struct rule {
-    uint32_t actions;
-    float discount, huber;
-};
-
-static void dqn_errors(const void *context, const struct trainer_rows *rows)
-{
-    const struct rule *rule = context;
-    for (uint32_t i = 0; i < rows->count; i++) {
-        size_t row = (size_t)i * rule->actions;
-        uint32_t best = policy_best_action(rows->online_next + row, rule->actions);
-        float y = offline_target(rows, i, best, rule->actions, rule->discount);
-        for (uint32_t a = 0; a < rule->actions; a++) {
-            bool taken = a == rows->actions[i];
-            rows->error[row + a] =
-                taken ? offline_huber_slope(rows->online[row + a] - y, rule->huber) : 0.0F;
-        }
-    }
-}
-
 /* Hooks that put the noised observations before what the trainer saves. */
 struct keeper {
     const struct algorithm_hooks *hooks;
@@ -213,10 +194,10 @@ static enum algorithm_pulse keeper_pulse(void *context, uint64_t steps_done)
 static bool keeper_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     const struct keeper *keeper = context;
-    unsigned char *all = NULL;
     size_t all_size = 0;
-    if (!keeper->hooks->save || !dqn_buffer_keep(keeper->data, bytes, size, &all, &all_size))
+    if (!keeper->hooks->save)
         return false;
+    unsigned char *all = dqn_buffer_keep(keeper->data, bytes, size, &all_size);
     bool saved = keeper->hooks->save(keeper->hooks->context, steps_done, all, all_size);
     free(all);
     return saved;
@@ -226,9 +207,10 @@ static enum algorithm_status train_on(const struct algorithm_run *run, struct da
                                       struct policy **out_policy, const char **message)
 {
     const struct algorithm_request inner = inner_request(run->request);
-    const struct rule rule = {.actions = inner.action_count,
-                              .discount = (float)inner.discount,
-                              .huber = (float)algorithm_number(&inner, OFFLINE_HUBER)};
+    /* Without a conservative term, conservative Q-learning is deep Q-learning. */
+    const struct cql_rule rule = {.loss = {.actions = inner.action_count,
+                                           .huber = (float)algorithm_number(&inner, OFFLINE_HUBER)},
+                                  .discount = (float)inner.discount};
     struct algorithm_run training = *run;
     struct keeper keeper = {&run->hooks, data};
     training.request = &inner;
@@ -245,7 +227,7 @@ static enum algorithm_status train_on(const struct algorithm_run *run, struct da
         }
     }
     enum algorithm_status status =
-        offline_train(&kind, &training, dqn_errors, &rule, out_policy, message);
+        offline_train(&kind, &training, cql_errors, &rule, out_policy, message);
     if (status == ALGORITHM_OK && run->request->mechanism != MECHANISM_NONE)
         (*out_policy)->injected_noise = run->noise && noise_source_is_injected(run->noise);
     return status;

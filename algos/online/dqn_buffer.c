@@ -1,7 +1,7 @@
 /* Playing the buffer full, and keeping its noised observations with a checkpoint:
  *
- *   u64 magic  u64 floats  f32 observations (a word of padding when odd)  u64 checksum of all
- * before then the trainer's own checkpoint
+ *   u64 magic  u64 floats  f32 observations (a word of padding when odd)
+ *   u64 checksum of all before   the trainer's own checkpoint
  *
  * Actions, rewards and the places of transitions are not in it: they follow from the seed. */
 #include "algos/online/dqn_buffer.h"
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "memory/memory.h"
 
 #define MAGIC UINT64_C(0x31465542514e4454) /* "TDNQBUF1" */
 
@@ -64,7 +65,7 @@ static bool play_episode(struct filling *f, uint64_t episode, uint32_t most)
 }
 
 /* Steps FIRST .. FIRST + LENGTH - 1 of the episode into SLOT. */
-static bool add_slot(struct filling *f, uint32_t slot, uint32_t first, uint32_t length)
+static void add_slot(struct filling *f, uint32_t slot, uint32_t first, uint32_t length)
 {
     bool last = first + length == f->length;
     const struct trajectory part = {.expert = slot,
@@ -75,22 +76,19 @@ static bool add_slot(struct filling *f, uint32_t slot, uint32_t first, uint32_t 
                                         f->states + (size_t)first * f->request->world->state_dim,
                                     .actions = f->actions + first,
                                     .rewards = f->rewards + first};
-    return dataset_builder_add(f->builder, &part);
+    (void)dataset_builder_add(f->builder, &part);
 }
 
-static bool add_episode(struct filling *f)
+static void add_episode(struct filling *f)
 {
     const struct dqn_buffer_request *request = f->request;
     uint32_t before = f->count;
     f->count += request->episodes ? 1 : f->length;
-    if (request->unit == DQN_NOBODY)
-        return add_slot(f, 0, 0, f->length);
-    if (request->unit == DQN_USER)
-        return add_slot(f, before, 0, f->length);
-    for (uint32_t t = 0; t < f->length; t++)
-        if (!add_slot(f, before + t, t, 1))
-            return false;
-    return true;
+    if (request->unit == DQN_TRANSITION)
+        for (uint32_t t = 0; t < f->length; t++)
+            add_slot(f, before + t, t, 1);
+    else
+        add_slot(f, request->unit == DQN_USER ? before : 0, 0, f->length);
 }
 
 struct dataset *dqn_buffer_fill(const struct dqn_buffer_request *request, bool *broke)
@@ -100,24 +98,26 @@ struct dataset *dqn_buffer_fill(const struct dqn_buffer_request *request, bool *
     const struct env *world = request->world;
     uint32_t dim = world->state_dim, slots = request->unit == DQN_NOBODY ? 1 : request->size;
     struct filling f = {.request = request, .slots = slots};
-    f.builder = dataset_builder_new(dim, world->action_count, slots);
     f.state = env_open(world);
-    f.states = calloc(((size_t)request->steps + 1) * dim, sizeof *f.states);
-    f.actions = calloc(request->steps, sizeof *f.actions);
-    f.rewards = calloc(request->steps, sizeof *f.rewards);
-    bool good = f.builder && f.state && f.states && f.actions && f.rewards;
     *broke = false;
-    for (uint64_t episode = 0; good && f.count < request->size; episode++) {
+    if (!f.state)
+        return NULL;
+    f.builder = dataset_builder_new(dim, world->action_count, slots);
+    f.states = memory_new(((size_t)request->steps + 1) * dim, sizeof *f.states);
+    f.actions = memory_new(request->steps, sizeof *f.actions);
+    f.rewards = memory_new(request->steps, sizeof *f.rewards);
+    for (uint64_t episode = 0; !*broke && f.count < request->size; episode++) {
         uint32_t left = request->size - f.count;
         uint32_t most = request->episodes || left > request->steps ? request->steps : left;
         *broke = !play_episode(&f, episode, most);
-        good = !*broke && add_episode(&f);
+        if (!*broke)
+            add_episode(&f);
     }
     env_close(world, f.state);
     free(f.states);
     free(f.actions);
     free(f.rewards);
-    if (good)
+    if (!*broke)
         return dataset_builder_finish(f.builder);
     dataset_builder_free(f.builder);
     return NULL;
@@ -132,41 +132,35 @@ static size_t floats_of(const struct dataset *data)
 
 static size_t head_size(size_t floats)
 {
-    return 2 * sizeof(uint64_t) + ((floats * sizeof(float) + 7) & ~(size_t)7);
+    return 2 * sizeof(uint64_t) + checksum_padded(floats * sizeof(float));
 }
 
-bool dqn_buffer_keep(const struct dataset *data, const unsigned char *inner, size_t inner_size,
-                     unsigned char **out, size_t *out_size)
+unsigned char *dqn_buffer_keep(const struct dataset *data, const unsigned char *inner,
+                               size_t inner_size, size_t *out_size)
 {
     size_t floats = floats_of(data), head = head_size(floats);
     const uint64_t begin[2] = {MAGIC, floats};
-    unsigned char *bytes = calloc(1, head + sizeof(uint64_t) + inner_size);
-    if (!bytes)
-        return false;
+    unsigned char *bytes = memory_new(1, head + sizeof(uint64_t) + inner_size);
     memcpy(bytes, begin, sizeof begin);
     memcpy(bytes + sizeof begin, data->states, floats * sizeof(float));
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, head);
-    memcpy(bytes + head, &checksum, sizeof checksum);
-    memcpy(bytes + head + sizeof checksum, inner, inner_size);
-    *out = bytes;
-    *out_size = head + sizeof checksum + inner_size;
-    return true;
+    checksum_seal(bytes, head);
+    memcpy(bytes + head + sizeof(uint64_t), inner, inner_size);
+    *out_size = head + sizeof(uint64_t) + inner_size;
+    return bytes;
 }
 
 bool dqn_buffer_restore(struct dataset *data, const unsigned char *bytes, size_t size,
                         const unsigned char **inner, size_t *inner_size)
 {
     size_t floats = floats_of(data), head = head_size(floats);
-    uint64_t begin[2], checksum;
-    if (size < head + sizeof checksum)
+    uint64_t begin[2];
+    if (size < head + sizeof(uint64_t))
         return false;
     memcpy(begin, bytes, sizeof begin);
-    memcpy(&checksum, bytes + head, sizeof checksum);
-    if (begin[0] != MAGIC || begin[1] != floats ||
-        checksum != checksum_words(CHECKSUM_START, bytes, head))
+    if (begin[0] != MAGIC || begin[1] != floats || !checksum_holds(bytes, head))
         return false;
     memcpy(data->states, bytes + sizeof begin, floats * sizeof(float));
-    *inner = bytes + head + sizeof checksum;
-    *inner_size = size - head - sizeof checksum;
+    *inner = bytes + head + sizeof(uint64_t);
+    *inner_size = size - head - sizeof(uint64_t);
     return true;
 }

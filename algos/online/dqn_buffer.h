@@ -31,9 +31,9 @@ struct dqn_buffer_request {
 struct dataset *dqn_buffer_fill(const struct dqn_buffer_request *request, bool *broke);
 
 /* A checkpoint that begins with the buffer's observations, which are noised once and for all: bytes
- * of INNER behind those of DATA. The caller frees *out; false: no memory. */
-bool dqn_buffer_keep(const struct dataset *data, const unsigned char *inner, size_t inner_size,
-                     unsigned char **out, size_t *out_size);
+ * of INNER behind those of DATA, *OUT_SIZE in all. The caller frees them. */
+unsigned char *dqn_buffer_keep(const struct dataset *data, const unsigned char *inner,
+                               size_t inner_size, size_t *out_size);
 
 /* Puts the observations of BYTES into DATA, a buffer of the same request, and gives what follows
  * them; false, with DATA as it was: damaged. */

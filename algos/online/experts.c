@@ -17,6 +17,7 @@
 
 #include "algos/online/population.h"
 #include "algos/online/snapshots.h"
+#include "memory/memory.h"
 
 static const struct expert_population *const table[] = {
     &cartpole_population,
@@ -153,7 +154,7 @@ static bool learned_enough(const struct run *run)
            snapshots_best(s) >= run->enough;
 }
 
-/* False: no memory, or the world broke. */
+/* False: the world broke. */
 static bool train_setting(struct run *run)
 {
     const struct expert_population *population = run->population;
@@ -183,14 +184,12 @@ bool experts_train(const struct expert_population *population, enum experts_sele
     experts_physics(population, seed, setting, run.physics);
     rng_seed(&train, seed, stream_of(PURPOSE_TRAIN, setting));
     rng_seed(&run.measure, seed, stream_of(PURPOSE_MEASURE, setting));
-    run.ppo = ppo_new(&population->settings, run.env, run.physics, &train);
-    if (!run.ppo)
-        return false;
+    run.ppo = memory_must(ppo_new(&population->settings, run.env, run.physics, &train));
     draw_aspirations(population, &run.measure, aspiration);
     run.enough = aspiration[setting % EXPERTS_PER_SETTING];
-    bool learned = snapshots_init(&run.snapshots, select, population->logarithmic, aspiration,
-                                  ppo_policy_shape(run.ppo)) &&
-                   train_setting(&run) && snapshots_take(&run.snapshots, out);
+    snapshots_init(&run.snapshots, select, population->logarithmic, aspiration,
+                   ppo_policy_shape(run.ppo));
+    bool learned = train_setting(&run) && snapshots_take(&run.snapshots, out);
     snapshots_clear(&run.snapshots);
     ppo_free(run.ppo);
     return learned;
@@ -201,15 +200,14 @@ void expert_rng(struct rng *rng, uint64_t seed, uint64_t expert)
     rng_seed(rng, seed, stream_of(PURPOSE_PLAY, expert));
 }
 
-bool expert_episode_init(struct expert_episode *episode, const struct env *env, uint32_t max_steps)
+void expert_episode_init(struct expert_episode *episode, const struct env *env, uint32_t max_steps)
 {
     assert(max_steps > 0 && max_steps <= EXPERTS_MAX_STEPS);
     *episode = (struct expert_episode){.env = env, .max_steps = max_steps};
-    episode->world = env_open(env);
-    episode->states = calloc((max_steps + (size_t)1) * env->state_dim, sizeof(float));
-    episode->actions = calloc(max_steps, sizeof *episode->actions);
-    episode->rewards = calloc(max_steps, sizeof *episode->rewards);
-    return episode->world && episode->states && episode->actions && episode->rewards;
+    episode->world = memory_must(env_open(env));
+    episode->states = memory_new((max_steps + (size_t)1) * env->state_dim, sizeof(float));
+    episode->actions = memory_new(max_steps, sizeof *episode->actions);
+    episode->rewards = memory_new(max_steps, sizeof *episode->rewards);
 }
 
 void expert_episode_clear(struct expert_episode *episode)

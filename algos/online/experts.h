@@ -58,8 +58,8 @@ struct experts_observer {
 };
 
 /* Trains the experts EXPERTS_PER_SETTING * SETTING + {0, 1, 2}, worst first. OBSERVER may be NULL.
- * Each *out is the caller's (policy_free), of output POLICY_ARGMAX. False, with nothing given: no
- * memory, or the run diverged before there were three. */
+ * Each *out is the caller's (policy_free), of output POLICY_ARGMAX. False, with nothing given: the
+ * world broke, or the run diverged before there were three. */
 bool experts_train(const struct expert_population *population, enum experts_select select,
                    uint64_t seed, uint64_t setting, const struct experts_observer *observer,
                    struct policy *out[EXPERTS_PER_SETTING]);
@@ -75,10 +75,13 @@ struct expert_episode {
     struct trajectory trajectory; /* the last episode, views into the above */
 };
 
-/* False: no memory. Free with expert_episode_clear (also after failure). MAX_STEPS is 1 ..
- * EXPERTS_MAX_STEPS. */
 #define EXPERTS_MAX_STEPS 1000000
-bool expert_episode_init(struct expert_episode *episode, const struct env *env, uint32_t max_steps);
+
+/* Room for episodes in ENV of at most MAX_STEPS, 1 .. EXPERTS_MAX_STEPS. Free with
+ * expert_episode_clear. */
+void expert_episode_init(struct expert_episode *episode, const struct env *env, uint32_t max_steps);
+
+/* Frees the room; takes an episode that is all zero. */
 void expert_episode_clear(struct expert_episode *episode);
 
 /* Plays one episode in the usual world: the policy's best action with probability 1 - (|A| - 1)

@@ -22,6 +22,7 @@
 #include "algos/online/ppo_algorithm.h"
 #include "algos/online/ppo_parameters.h"
 #include "algos/online/ppo_run.h"
+#include "memory/memory.h"
 
 enum {
     P_QUESTIONS = PPO_P_COUNT,
@@ -167,23 +168,19 @@ struct student {
 
 static size_t states_size(const struct memory *m)
 {
-    return ((size_t)m->count * m->dim * sizeof(float) + 7) & ~(size_t)7;
+    return checksum_padded((size_t)m->count * m->dim * sizeof(float));
 }
 
 static unsigned char *write_memory(void *context, size_t *out_size)
 {
     const struct student *s = context;
     size_t end = sizeof s->memory + (s->memory.pending > 0 ? states_size(&s->memory) : 0);
-    unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
-    if (!bytes)
-        return NULL;
+    unsigned char *bytes = checksum_room(end, out_size);
     memcpy(bytes, &s->memory, sizeof s->memory);
     if (s->memory.pending > 0)
         memcpy(bytes + sizeof s->memory, s->pending,
                (size_t)s->memory.count * s->memory.dim * sizeof(float));
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
-    memcpy(bytes + end, &checksum, sizeof checksum);
-    *out_size = end + sizeof checksum;
+    checksum_seal(bytes, end);
     return bytes;
 }
 
@@ -206,18 +203,14 @@ static bool read_memory(void *context, const unsigned char *bytes, size_t size)
 {
     struct student *s = context;
     struct memory m;
-    uint64_t checksum;
-    if (size < sizeof m + sizeof checksum)
+    if (size < sizeof m + sizeof(uint64_t))
         return false;
     memcpy(&m, bytes, sizeof m);
     if (m.magic != MAGIC || m.version != VERSION || m.count != s->memory.count ||
         m.dim != s->memory.dim)
         return false;
     size_t end = sizeof m + (m.pending > 0 ? states_size(&m) : 0);
-    if (size != end + sizeof checksum)
-        return false;
-    memcpy(&checksum, bytes + end, sizeof checksum);
-    if (checksum != checksum_words(CHECKSUM_START, bytes, end))
+    if (size != end + sizeof(uint64_t) || !checksum_holds(bytes, end))
         return false;
     if (m.pending > 0)
         memcpy(s->pending, bytes + sizeof m, (size_t)m.count * m.dim * sizeof(float));
@@ -274,8 +267,6 @@ static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t c
     s->memory.pending = rollout + 1;
     unsigned char *checkpoint =
         ppo_run_bytes(run, P_COUNT, &s->companion, s->companion.ppo, &question.checkpoint_size);
-    if (!checkpoint)
-        return break_off(s, ALGORITHM_NO_MEMORY, "");
     struct teacher_told told = {0};
     question.checkpoint = checkpoint;
     enum algorithm_status status =
@@ -319,9 +310,7 @@ static enum algorithm_status kickstart_train(const struct algorithm_run *run,
                                  .questions = student.memory.count,
                                  .lambda = algorithm_number(request, P_AWARENESS),
                                  .ask = ask_teacher};
-    student.pending = calloc((size_t)student.memory.count * student.memory.dim, sizeof(float));
-    if (!student.pending)
-        return ALGORITHM_NO_MEMORY;
+    student.pending = memory_new((size_t)student.memory.count * student.memory.dim, sizeof(float));
     show_findings(&student);
     enum algorithm_status status = ppo_run(run, P_COUNT, &student.companion, out_policy, message);
     free(student.pending);

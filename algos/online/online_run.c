@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "memory/memory.h"
 
 enum { MAGIC = 0x4c4e4f54, VERSION = 1 };
 
@@ -15,28 +16,23 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == 48, "no padding in the byte form");
 
-static uint64_t mix(uint64_t hash, double number)
-{
-    return checksum_words(hash, &number, sizeof number);
-}
-
 uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_count)
 {
     const struct algorithm_request *request = run->request;
     uint64_t hash = checksum_words(CHECKSUM_START, &request->seed, sizeof request->seed);
     for (unsigned i = 0; i < parameter_count; i++) {
         const struct parameter_value *value = &request->parameters.value[i];
-        hash = mix(hash, value->count);
+        hash = checksum_number(hash, value->count);
         hash = checksum_words(hash, value->number, value->count * sizeof *value->number);
     }
     const double numbers[] = {request->mechanism, request->epsilon, request->delta,
                               run->plan->privacy.noise_multiplier, (double)run->plan->total_steps};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        hash = mix(hash, numbers[i]);
+        hash = checksum_number(hash, numbers[i]);
     if (!request->world)
         return hash;
     for (const char *c = request->world->name; *c != '\0'; c++)
-        hash = mix(hash, *c);
+        hash = checksum_number(hash, *c);
     return checksum_words(hash, request->world_parameters,
                           request->world->parameter_count * sizeof *request->world_parameters);
 }
@@ -51,11 +47,12 @@ static unsigned vectors_of(const struct online_memory *memory)
 
 static size_t online_body_size(const struct online_memory *memory)
 {
-    return (vectors_of(memory) * memory->count * sizeof(float) + 7) & ~(size_t)7;
+    return sizeof(struct header) +
+           checksum_padded(vectors_of(memory) * memory->count * sizeof(float));
 }
 
-bool online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
-                     unsigned char **out_bytes, size_t *out_size)
+unsigned char *online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
+                               size_t *out_size)
 {
     const struct header header = {
         .magic = MAGIC,
@@ -66,33 +63,26 @@ bool online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
         .count = memory->count,
         .vectors = vectors_of(memory),
     };
-    size_t end = sizeof header + online_body_size(memory), vector = memory->count * sizeof(float);
-    unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
-    if (!bytes)
-        return false;
+    size_t end = online_body_size(memory), vector = memory->count * sizeof(float);
+    unsigned char *bytes = checksum_room(end, out_size);
     memcpy(bytes, &header, sizeof header);
     for (unsigned i = 0; i < header.vectors; i++)
         memcpy(bytes + sizeof header + i * vector, memory->vector[i], vector);
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
-    memcpy(bytes + end, &checksum, sizeof checksum);
-    *out_bytes = bytes;
-    *out_size = end + sizeof checksum;
-    return true;
+    checksum_seal(bytes, end);
+    return bytes;
 }
 
 bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint, uint64_t total,
                        const unsigned char *bytes, size_t size)
 {
     struct header header;
-    uint64_t checksum;
-    size_t end = sizeof header + online_body_size(memory), vector = memory->count * sizeof(float);
-    if (!bytes || size != end + sizeof checksum)
+    size_t end = online_body_size(memory), vector = memory->count * sizeof(float);
+    if (!bytes || size != end + sizeof(uint64_t))
         return false;
     memcpy(&header, bytes, sizeof header);
-    memcpy(&checksum, bytes + end, sizeof checksum);
     if (header.magic != MAGIC || header.version != VERSION || header.fingerprint != fingerprint ||
         header.count != memory->count || header.vectors != vectors_of(memory) ||
-        header.updates > total || checksum != checksum_words(CHECKSUM_START, bytes, end))
+        header.updates > total || !checksum_holds(bytes, end))
         return false;
     *memory->updates = header.updates;
     if (memory->optimizer_step)
@@ -105,14 +95,11 @@ bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint,
 bool online_first_vector(const unsigned char *bytes, size_t size, size_t count, float *out)
 {
     struct header header;
-    uint64_t checksum;
-    if (size < sizeof header + count * sizeof(float) + sizeof checksum || size % 8 != 0)
+    if (size < sizeof header + count * sizeof(float) + sizeof(uint64_t) || size % 8 != 0)
         return false;
-    size_t end = size - sizeof checksum;
     memcpy(&header, bytes, sizeof header);
-    memcpy(&checksum, bytes + end, sizeof checksum);
     if (header.magic != MAGIC || header.version != VERSION || header.count != count ||
-        header.vectors < 1 || checksum != checksum_words(CHECKSUM_START, bytes, end))
+        header.vectors < 1 || !checksum_holds(bytes, size - sizeof(uint64_t)))
         return false;
     memcpy(out, bytes + sizeof header, count * sizeof *out);
     return true;
@@ -121,10 +108,8 @@ bool online_first_vector(const unsigned char *bytes, size_t size, size_t count, 
 static enum algorithm_status online_save(const struct algorithm_run *run, uint64_t fingerprint,
                                          const struct online_memory *memory)
 {
-    unsigned char *bytes = NULL;
     size_t size = 0;
-    if (!online_to_bytes(memory, fingerprint, &bytes, &size))
-        return ALGORITHM_NO_MEMORY;
+    unsigned char *bytes = online_to_bytes(memory, fingerprint, &size);
     bool saved =
         run->hooks.save && run->hooks.save(run->hooks.context, *memory->updates, bytes, size);
     free(bytes);
@@ -136,15 +121,14 @@ enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fin
 {
     if (!run->hooks.pulse)
         return ALGORITHM_OK;
-    enum algorithm_status status = ALGORITHM_OK;
     switch (run->hooks.pulse(run->hooks.context, *memory->updates)) {
     case PULSE_CONTINUE:
         return ALGORITHM_OK;
     case PULSE_SAVE:
         return online_save(run, fingerprint, memory);
     case PULSE_SAVE_AND_PAUSE:
-        status = online_save(run, fingerprint, memory);
-        return status == ALGORITHM_OK ? ALGORITHM_PAUSED : status;
+        (void)online_save(run, fingerprint, memory);
+        return ALGORITHM_PAUSED;
     case PULSE_CANCEL:
         break;
     }
@@ -161,9 +145,7 @@ enum algorithm_status online_policy(const struct mlp_shape *shape, const float *
             return ALGORITHM_BAD_INPUT;
         }
     }
-    struct policy *policy = policy_new(shape, POLICY_SOFTMAX);
-    if (!policy)
-        return ALGORITHM_NO_MEMORY;
+    struct policy *policy = memory_must(policy_new(shape, POLICY_SOFTMAX));
     memcpy(policy->parameters, parameters, count * sizeof *parameters);
     *out = policy;
     return ALGORITHM_OK;

@@ -26,9 +26,9 @@ enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fin
 
 /* The byte form, little endian: u32 magic "TONL", u32 version 1, u64 fingerprint, u64 updates, u64
  * optimiser steps, u64 count, u64 vectors, the vectors (a word of padding when odd), u64 checksum
- * of all before. The caller frees *out_bytes; false: no memory. */
-bool online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
-                     unsigned char **out_bytes, size_t *out_size);
+ * of all before. *OUT_SIZE bytes, which the caller frees. */
+unsigned char *online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
+                               size_t *out_size);
 
 /* Fills MEMORY from it. False, with it as it was: damage, another run, more than TOTAL updates. */
 bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint, uint64_t total,

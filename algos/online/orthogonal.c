@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory/memory.h"
+
 static double dot_doubles(const double *a, const double *b, size_t n)
 {
     double sum = 0.0;
@@ -34,16 +36,14 @@ static void draw_orthogonal(double *vectors, size_t k, size_t n, struct rng *rng
         v[i] /= length;
 }
 
-bool orthogonal_initialize(const struct mlp_shape *shape, struct rng *rng, double hidden_gain,
+void orthogonal_initialize(const struct mlp_shape *shape, struct rng *rng, double hidden_gain,
                            double output_gain, float *parameters)
 {
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         size_t in = mlp_layer_input(shape, l), out = shape->width[l];
         size_t few = in < out ? in : out, many = in < out ? out : in;
         double gain = l + 1 == shape->layer_count ? output_gain : hidden_gain;
-        double *vectors = malloc(few * many * sizeof *vectors);
-        if (!vectors)
-            return false;
+        double *vectors = memory_new(few * many, sizeof *vectors);
         for (size_t k = 0; k < few; k++)
             draw_orthogonal(vectors, k, many, rng);
         float *weight = parameters + mlp_weight_offset(shape, l);
@@ -57,5 +57,4 @@ bool orthogonal_initialize(const struct mlp_shape *shape, struct rng *rng, doubl
             weight[in * out + o] = 0.0F;
         free(vectors);
     }
-    return true;
 }

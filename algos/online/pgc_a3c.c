@@ -6,21 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 bool pgc_init(struct pgc *pgc, const struct pgc_settings *settings)
 {
     *pgc = (struct pgc){.settings = *settings, .count = actor_critic_count(&settings->net)};
     assert(settings->buffer > 0 && settings->max_steps > 0);
     assert(!settings->private || settings->scheme.parameters.dimension == pgc->count);
-    size_t length = settings->private ? settings->scheme.report_length : 1;
-    pgc->parameters = calloc(pgc->count, sizeof *pgc->parameters);
-    pgc->gradient = calloc(pgc->count, sizeof *pgc->gradient);
-    pgc->estimate = calloc(pgc->count, sizeof *pgc->estimate);
-    pgc->sum = calloc(pgc->count, sizeof *pgc->sum);
-    pgc->report = calloc(length, sizeof *pgc->report);
     pgc->state = env_open(settings->world);
-    if (!pgc->parameters || !pgc->gradient || !pgc->estimate || !pgc->sum || !pgc->report ||
-        !pgc->state || !a3c_episode_init(&pgc->episode, &settings->net, settings->max_steps))
+    if (!pgc->state)
         return false;
+    size_t length = settings->private ? settings->scheme.report_length : 1;
+    pgc->parameters = memory_new(pgc->count, sizeof *pgc->parameters);
+    pgc->gradient = memory_new(pgc->count, sizeof *pgc->gradient);
+    pgc->estimate = memory_new(pgc->count, sizeof *pgc->estimate);
+    pgc->sum = memory_new(pgc->count, sizeof *pgc->sum);
+    pgc->report = memory_new(length, sizeof *pgc->report);
+    a3c_episode_init(&pgc->episode, &settings->net, settings->max_steps);
     struct rng rng;
     rng_seed(&rng, settings->seed, 0);
     actor_critic_initialize(&settings->net, &rng, pgc->parameters);

@@ -42,12 +42,15 @@ struct pgc {
     struct a3c_episode episode;
 };
 
-/* A learner before its first update; false: no memory. Free with pgc_clear, also after failure. */
+/* A learner before its first update. False: the world did not open. Free with pgc_clear, also then.
+ */
 bool pgc_init(struct pgc *pgc, const struct pgc_settings *settings);
+
+/* Frees the learner. */
 void pgc_clear(struct pgc *pgc);
 
 /* One update from a full buffer. SCORE (or NULL) is told each agent's undiscounted return, which a
- * learner would not see. False: the world broke, or memory. Outputs that are not finite count as a
+ * learner would not see. False: the world broke. Outputs that are not finite count as a
  * gradient of zero. */
 bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), void *context);
 

@@ -240,15 +240,13 @@ static enum algorithm_status pgc_train(const struct algorithm_run *run, struct p
             return ALGORITHM_NO_RANDOMNESS;
     }
     struct pgc pgc;
-    enum algorithm_status status = pgc_init(&pgc, &settings) ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
-    if (status == ALGORITHM_OK)
+    enum algorithm_status status = ALGORITHM_NO_MEMORY;
+    if (pgc_init(&pgc, &settings))
         status = pgc_learn(run, &pgc, message);
     if (status == ALGORITHM_OK) {
         *out_policy = actor_critic_policy(&settings.net, pgc.parameters);
-        status = *out_policy ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
-    }
-    if (status == ALGORITHM_OK)
         (*out_policy)->injected_noise = settings.noise && noise_source_is_injected(settings.noise);
+    }
     pgc_clear(&pgc);
     if (settings.noise != run->noise)
         noise_source_free(settings.noise);

@@ -9,6 +9,7 @@
 
 #include "algos/online/orthogonal.h"
 #include "algos/online/ppo_state.h"
+#include "memory/memory.h"
 
 struct ppo_settings ppo_defaults(void)
 {
@@ -103,55 +104,57 @@ void ppo_free(struct ppo *ppo)
     free(ppo);
 }
 
-static bool allocate_rollout(struct ppo *ppo)
+static void allocate_rollout(struct ppo *ppo)
 {
     const struct ppo_settings *s = &ppo->settings;
     struct ppo_rollout *r = &ppo->rollout;
     size_t n = (size_t)s->worlds * s->steps, visited = n + s->worlds;
-    r->states = calloc(visited * ppo->env->state_dim, sizeof *r->states);
-    r->actions = calloc(n, sizeof *r->actions);
-    r->log_probability = calloc(n, sizeof *r->log_probability);
-    r->reward = calloc(n, sizeof *r->reward);
-    r->value = calloc(visited, sizeof *r->value);
-    r->next_value = calloc(n, sizeof *r->next_value);
-    r->ended = calloc(n, sizeof *r->ended);
-    r->advantage = calloc(n, sizeof *r->advantage);
-    r->target = calloc(n, sizeof *r->target);
-    ppo->order = calloc(n, sizeof *ppo->order);
-    if (!r->states || !r->actions || !r->log_probability || !r->reward || !r->value ||
-        !r->next_value || !r->ended || !r->advantage || !r->target || !ppo->order)
-        return false;
+    r->states = memory_new(visited * ppo->env->state_dim, sizeof *r->states);
+    r->actions = memory_new(n, sizeof *r->actions);
+    r->log_probability = memory_new(n, sizeof *r->log_probability);
+    r->reward = memory_new(n, sizeof *r->reward);
+    r->value = memory_new(visited, sizeof *r->value);
+    r->next_value = memory_new(n, sizeof *r->next_value);
+    r->ended = memory_new(n, sizeof *r->ended);
+    r->advantage = memory_new(n, sizeof *r->advantage);
+    r->target = memory_new(n, sizeof *r->target);
+    ppo->order = memory_new(n, sizeof *ppo->order);
     for (size_t i = 0; i < n; i++)
         ppo->order[i] = (uint32_t)i;
-    return true;
 }
 
-static bool ppo_allocate(struct ppo *ppo)
+static void ppo_allocate(struct ppo *ppo)
 {
     const struct ppo_settings *s = &ppo->settings;
     const struct optimizer_settings adam = {
         .kind = OPTIMIZER_ADAM, .momentum = 0.9, .beta2 = 0.999, .epsilon = 1e-5};
-    ppo->weights = calloc(ppo->count, sizeof *ppo->weights);
-    ppo->gradient = calloc(ppo->count, sizeof *ppo->gradient);
-    ppo->acting = batch_new(&ppo->policy_shape, s->worlds);
-    ppo->improving = batch_new(&ppo->policy_shape, s->minibatch);
-    ppo->judging = batch_new(&ppo->value_shape, s->minibatch);
-    ppo->scratch = calloc(mlp_scratch_count(&ppo->value_shape) + 1, sizeof *ppo->scratch);
-    ppo->worlds = env_batch_new(ppo->env, s->worlds, s->step_limit);
-    ppo->actions = calloc(s->worlds, sizeof *ppo->actions);
-    ppo->discounted = calloc(s->worlds, sizeof *ppo->discounted);
-    return optimizer_init(&ppo->adam, &adam, ppo->count) && ppo->weights && ppo->gradient &&
-           ppo->acting && ppo->improving && ppo->judging && ppo->scratch && ppo->worlds &&
-           ppo->actions && ppo->discounted && allocate_rollout(ppo);
+    ppo->weights = memory_new(ppo->count, sizeof *ppo->weights);
+    ppo->gradient = memory_new(ppo->count, sizeof *ppo->gradient);
+    ppo->acting = memory_must(batch_new(&ppo->policy_shape, s->worlds));
+    ppo->improving = memory_must(batch_new(&ppo->policy_shape, s->minibatch));
+    ppo->judging = memory_must(batch_new(&ppo->value_shape, s->minibatch));
+    ppo->scratch = memory_new(mlp_scratch_count(&ppo->value_shape), sizeof *ppo->scratch);
+    ppo->actions = memory_new(s->worlds, sizeof *ppo->actions);
+    ppo->discounted = memory_new(s->worlds, sizeof *ppo->discounted);
+    if (!optimizer_init(&ppo->adam, &adam, ppo->count))
+        memory_must(NULL);
+    allocate_rollout(ppo);
+}
+
+size_t ppo_bytes(const struct ppo_settings *s, const struct env *env)
+{
+    const struct mlp_shape shape = ppo_settings_shape(s, env);
+    size_t transitions = (size_t)s->worlds * s->steps;
+    return 24 * mlp_parameter_count(&shape) * sizeof(float) + batch_bytes(&shape, s->worlds) +
+           2 * batch_bytes(&shape, s->minibatch) +
+           2 * transitions * (env->state_dim + 8) * sizeof(float);
 }
 
 struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
                     const double *parameters, const struct rng *rng)
 {
     assert(!ppo_settings_problem(settings, env));
-    struct ppo *ppo = calloc(1, sizeof *ppo);
-    if (!ppo)
-        return NULL;
+    struct ppo *ppo = memory_new(1, sizeof *ppo);
     ppo->settings = *settings;
     ppo->env = env;
     ppo->rng = *rng;
@@ -160,13 +163,15 @@ struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
     ppo->policy_count = mlp_parameter_count(&ppo->policy_shape);
     ppo->count = ppo->policy_count + mlp_parameter_count(&ppo->value_shape);
     const double hidden_gain = sqrt(2.0);
-    if (!ppo_allocate(ppo) ||
-        !orthogonal_initialize(&ppo->policy_shape, &ppo->rng, hidden_gain, 0.01, ppo->weights) ||
-        !orthogonal_initialize(&ppo->value_shape, &ppo->rng, hidden_gain, 1.0,
-                               ppo->weights + ppo->policy_count)) {
+    ppo->worlds = env_batch_new(env, settings->worlds, settings->step_limit);
+    if (!ppo->worlds) {
         ppo_free(ppo);
         return NULL;
     }
+    ppo_allocate(ppo);
+    orthogonal_initialize(&ppo->policy_shape, &ppo->rng, hidden_gain, 0.01, ppo->weights);
+    orthogonal_initialize(&ppo->value_shape, &ppo->rng, hidden_gain, 1.0,
+                          ppo->weights + ppo->policy_count);
     uint64_t seed = rng_next(&ppo->rng);
     for (uint32_t w = 0; w < settings->worlds; w++) {
         rng_seed(&ppo->worlds->generators[w], seed, w);
@@ -190,14 +195,6 @@ bool ppo_write_policy(const struct ppo *ppo, float *parameters)
         if (!isfinite(parameters[i]))
             return false;
     return true;
-}
-
-void ppo_begin_from(struct ppo *ppo, const struct ppo *master)
-{
-    assert(ppo->count == master->count);
-    memcpy(ppo->weights, master->weights, ppo->count * sizeof *ppo->weights);
-    ppo->seen = master->seen;
-    ppo->frozen = master->frozen;
 }
 
 uint64_t ppo_updates(const struct ppo *ppo)

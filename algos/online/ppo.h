@@ -59,17 +59,22 @@ struct mlp_shape ppo_settings_shape(const struct ppo_settings *settings, const s
 struct ppo;
 
 /* A fresh agent with orthogonal weights (gain sqrt 2; 0.01 for the policy's output, 1 for the
- * value's) in worlds of those PARAMETERS (env_defaults order, copied), or NULL: no memory.
- * SETTINGS must be usable. RNG is copied: weights, starts and actions are drawn from the copy.
- * ENV must outlive the agent. Free with ppo_free, which takes NULL too. */
+ * value's) in worlds of those PARAMETERS (env_defaults order, copied). SETTINGS
+ * must be usable. RNG is copied: weights, starts and actions are drawn from the copy. ENV must
+ * outlive the agent. NULL: a world did not open. Free with ppo_free. */
 struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
                     const double *parameters, const struct rng *rng);
+
+/* An upper bound of the bytes that such an agent takes, a checkpoint and a guide's included. */
+size_t ppo_bytes(const struct ppo_settings *settings, const struct env *env);
+
+/* Frees the agent; takes NULL. */
 void ppo_free(struct ppo *ppo);
 
 /* From now on, GUIDE (copied; its context is borrowed) is asked in every roll-out about states that
  * are drawn uniformly from it, and the policy is improved towards J - E[phi] (kickstart.h) until it
- * falls silent. Once per agent, before its first update. False: no memory. */
-bool ppo_set_guide(struct ppo *ppo, const struct kickstart_guide *guide);
+ * falls silent. Once per agent, before its first update. */
+void ppo_set_guide(struct ppo *ppo, const struct kickstart_guide *guide);
 
 /* What is known after an update. */
 struct ppo_report {
@@ -89,21 +94,17 @@ bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out);
 /* Updates since the beginning, those before a checkpoint included. */
 uint64_t ppo_updates(const struct ppo *ppo);
 
-/* The policy network: its shape (outputs are logits), borrowed, and its parameters for plain
- * observations: PARAMETERS[mlp_parameter_count]. False: one of them is not finite, the agent has
- * diverged. */
+/* The shape of the policy network, whose outputs are logits; borrowed. */
 const struct mlp_shape *ppo_policy_shape(const struct ppo *ppo);
+
+/* The policy network's parameters for plain observations: PARAMETERS[mlp_parameter_count]. False:
+ * one of them is not finite, the agent has diverged. */
 bool ppo_write_policy(const struct ppo *ppo, float *parameters);
 
-/* Continues from what MASTER, of the same settings, has learned: its weights and what it knows of
- * observations and rewards. */
-void ppo_begin_from(struct ppo *ppo, const struct ppo *master);
-
-/* The agent between two updates as bytes that know FINGERPRINT, for a run that continues; the
- * caller frees *out_bytes. False: no memory. The state of worlds is not in them: an agent that was
- * read begins new episodes, so its history is another one than if it had gone on. */
-bool ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, unsigned char **out_bytes,
-                  size_t *out_size);
+/* The agent between two updates as *OUT_SIZE bytes that know FINGERPRINT, for a run that continues;
+ * the caller frees them. The state of worlds is not in them: an agent that was read begins new
+ * episodes, so its history is another one than if it had gone on. */
+unsigned char *ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, size_t *out_size);
 
 /* Fills PPO, new and of the same settings. False, with PPO as it was: damage, another version,
  * another fingerprint. Or, with PPO of no more use: the world broke when its episodes began. */
@@ -122,11 +123,14 @@ void ppo_advantages(uint32_t steps, uint32_t worlds, const float *reward, const 
                     const float *next_value, const uint8_t *ended, double discount, double lambda,
                     float *advantage, float *target);
 
-/* One transition's policy loss and its gradient with respect to LOGITS[actions]:
- *   -min(r A, clamp(r, 1 - clip, 1 + clip) A) - entropy_bonus H,  r = p(action) / exp(old_log) */
+/* What one transition's policy loss is made of. */
 struct ppo_loss {
     double loss, ratio, entropy;
 };
+
+/* One transition's policy loss and its gradient with respect to LOGITS[actions] (Schulman et al.
+ * 2017, eq. 7 and 9):
+ *   -min(r A, clamp(r, 1 - clip, 1 + clip) A) - entropy_bonus H,  r = p(action) / exp(old_log) */
 struct ppo_loss ppo_policy_loss(const float *logits, uint32_t actions, uint32_t action,
                                 double old_log_probability, double advantage, double clip,
                                 double entropy_bonus, float *gradient);

@@ -9,18 +9,19 @@
 
 #include "algos/online/ppo_state.h"
 
-bool ppo_set_guide(struct ppo *ppo, const struct kickstart_guide *guide)
+#include "memory/memory.h"
+
+void ppo_set_guide(struct ppo *ppo, const struct kickstart_guide *guide)
 {
     size_t n = (size_t)ppo->settings.worlds * ppo->settings.steps, dim = ppo->env->state_dim;
     struct ppo_guidance *g = &ppo->guidance;
     assert(guide->questions >= 1 && guide->questions <= n && guide->lambda >= 0.0);
     assert(!g->guide.ask);
     g->guide = *guide;
-    g->plain = calloc(n * dim, sizeof *g->plain);
-    g->place = calloc(n, sizeof *g->place);
-    g->asked = calloc(guide->questions * dim, sizeof *g->asked);
-    g->answers = calloc((size_t)guide->questions * ppo->env->action_count, sizeof *g->answers);
-    return g->plain && g->place && g->asked && g->answers;
+    g->plain = memory_new(n * dim, sizeof *g->plain);
+    g->place = memory_new(n, sizeof *g->place);
+    g->asked = memory_new(guide->questions * dim, sizeof *g->asked);
+    g->answers = memory_new((size_t)guide->questions * ppo->env->action_count, sizeof *g->answers);
 }
 
 void ppo_clear_guidance(struct ppo_guidance *g)

@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct normalizer) == (1 + 2 * ENV_MAX_STATE_DIM) * sizeof
 
 static size_t vectors_size(const struct ppo *ppo)
 {
-    return (3 * ppo->count * sizeof(float) + 7) & ~(size_t)7;
+    return checksum_padded(3 * ppo->count * sizeof(float));
 }
 
 static size_t generators_size(const struct ppo *ppo)
@@ -44,8 +44,7 @@ static size_t ppo_body_size(const struct ppo *ppo)
     return sizeof(struct header) + generators_size(ppo) + vectors_size(ppo);
 }
 
-bool ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, unsigned char **out_bytes,
-                  size_t *out_size)
+unsigned char *ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, size_t *out_size)
 {
     struct header header = {
         .magic = MAGIC,
@@ -63,9 +62,7 @@ bool ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, unsigned char **o
     };
     memcpy(header.recent, ppo->recent, sizeof header.recent);
     size_t end = ppo_body_size(ppo), vector = ppo->count * sizeof(float);
-    unsigned char *bytes = calloc(1, end + sizeof(uint64_t));
-    if (!bytes)
-        return false;
+    unsigned char *bytes = checksum_room(end, out_size);
     memcpy(bytes, &header, sizeof header);
     unsigned char *at = bytes + sizeof header;
     memcpy(at, ppo->worlds->generators, generators_size(ppo));
@@ -73,25 +70,20 @@ bool ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, unsigned char **o
     memcpy(at, ppo->weights, vector);
     memcpy(at + vector, ppo->adam.first, vector);
     memcpy(at + 2 * vector, ppo->adam.second, vector);
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, end);
-    memcpy(bytes + end, &checksum, sizeof checksum);
-    *out_bytes = bytes;
-    *out_size = end + sizeof checksum;
-    return true;
+    checksum_seal(bytes, end);
+    return bytes;
 }
 
 bool ppo_from_bytes(struct ppo *ppo, uint64_t fingerprint, const unsigned char *bytes, size_t size)
 {
     size_t end = ppo_body_size(ppo), vector = ppo->count * sizeof(float);
     struct header header;
-    uint64_t checksum;
-    if (!bytes || size != end + sizeof checksum)
+    if (!bytes || size != end + sizeof(uint64_t))
         return false;
     memcpy(&header, bytes, sizeof header);
-    memcpy(&checksum, bytes + end, sizeof checksum);
     if (header.magic != MAGIC || header.version != VERSION || header.fingerprint != fingerprint ||
         header.count != ppo->count || header.worlds != ppo->settings.worlds ||
-        checksum != checksum_words(CHECKSUM_START, bytes, end))
+        !checksum_holds(bytes, end))
         return false;
     ppo->updates = header.updates;
     ppo->transitions = header.transitions;

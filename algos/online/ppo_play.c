@@ -6,6 +6,8 @@
 
 #include "algos/online/ppo_state.h"
 
+#include "algos/nn/softmax.h"
+
 bool ppo_begin_episodes(struct ppo *ppo)
 {
     for (uint32_t w = 0; w < ppo->settings.worlds; w++) {
@@ -47,10 +49,7 @@ static uint32_t draw_action(const float *logits, uint32_t actions, struct rng *r
         weight[a] = exp(logits[a] - top);
         sum += weight[a];
     }
-    double u = sum * rng_uniform(rng);
-    uint32_t action = 0;
-    while (action + 1 < actions && u >= weight[action])
-        u -= weight[action++];
+    uint32_t action = softmax_draw(weight, actions, sum, rng);
     *log_probability = (float)(logits[action] - top - log(sum));
     return action;
 }

@@ -9,6 +9,7 @@
 
 #include "algos/data/checksum.h"
 #include "algos/online/ppo_algorithm.h"
+#include "memory/memory.h"
 
 struct course {
     const struct algorithm_run *run;
@@ -39,24 +40,18 @@ unsigned char *ppo_run_bytes(const struct algorithm_run *run, unsigned parameter
                              const struct ppo_companion *companion, const struct ppo *ppo,
                              size_t *out_size)
 {
-    unsigned char *agent = NULL, *own = NULL, *all = NULL;
     size_t size = 0, own_size = 0;
-    if (!ppo_to_bytes(ppo, ppo_fingerprint(run->request, parameter_count), &agent, &size))
-        return NULL;
+    unsigned char *agent = ppo_to_bytes(ppo, ppo_fingerprint(run->request, parameter_count), &size);
     *out_size = size;
     if (!companion)
         return agent;
-    own = companion->write(companion->context, &own_size);
+    unsigned char *own = companion->write(companion->context, &own_size);
     uint64_t length = size;
-    all = own ? malloc(size + own_size + sizeof length) : NULL;
-    if (all) {
-        memcpy(all, agent, size);
-        memcpy(all + size, own, own_size);
-        memcpy(all + size + own_size, &length, sizeof length);
-        *out_size = size + own_size + sizeof length;
-    }
+    *out_size = size + own_size + sizeof length;
+    unsigned char *all = memory_resize(agent, 1, *out_size);
+    memcpy(all + size, own, own_size);
+    memcpy(all + size + own_size, &length, sizeof length);
     free(own);
-    free(agent);
     return all;
 }
 
@@ -79,8 +74,6 @@ static enum algorithm_status course_save(const struct course *c, uint64_t step)
 {
     size_t size = 0;
     unsigned char *bytes = ppo_run_bytes(c->run, c->parameter_count, c->companion, c->ppo, &size);
-    if (!bytes)
-        return ALGORITHM_NO_MEMORY;
     bool saved = c->run->hooks.save(c->run->hooks.context, step, bytes, size);
     free(bytes);
     return saved ? ALGORITHM_OK : ALGORITHM_PAUSED;
@@ -92,7 +85,6 @@ static enum algorithm_status course_save(const struct course *c, uint64_t step)
 static enum algorithm_status course_pulse(const struct course *c, uint64_t step)
 {
     const struct algorithm_hooks *hooks = &c->run->hooks;
-    enum algorithm_status status;
     struct ppo_report report = ppo_report_of(c->ppo);
     if (hooks->show_return && report.episodes > 0)
         hooks->show_return(hooks->context, report.mean_return);
@@ -104,8 +96,8 @@ static enum algorithm_status course_pulse(const struct course *c, uint64_t step)
     case PULSE_SAVE:
         return course_save(c, step);
     case PULSE_SAVE_AND_PAUSE:
-        status = course_save(c, step);
-        return status == ALGORITHM_OK ? ALGORITHM_PAUSED : status;
+        (void)course_save(c, step);
+        return ALGORITHM_PAUSED;
     case PULSE_CANCEL:
         return ALGORITHM_CANCELLED;
     }
@@ -139,9 +131,7 @@ static enum algorithm_status course_learn(const struct course *c, const char **m
 static enum algorithm_status give_policy(const struct ppo *ppo, struct policy **out,
                                          const char **message)
 {
-    struct policy *policy = policy_new(ppo_policy_shape(ppo), POLICY_SOFTMAX);
-    if (!policy)
-        return ALGORITHM_NO_MEMORY;
+    struct policy *policy = memory_must(policy_new(ppo_policy_shape(ppo), POLICY_SOFTMAX));
     if (!ppo_write_policy(ppo, policy->parameters)) {
         policy_free(policy);
         *message = "the weights grew without bound; a smaller learning rate helps";
@@ -161,13 +151,14 @@ enum algorithm_status ppo_run(const struct algorithm_run *run, unsigned paramete
     struct course c = {run, parameter_count, companion, NULL};
     *message = "";
     rng_seed(&rng, request->seed, 0);
-    c.ppo = ppo_new(&settings, request->world, request->world_parameters, &rng);
-    if (!c.ppo || (companion && !ppo_set_guide(c.ppo, &companion->guide))) {
-        ppo_free(c.ppo);
+    if (memory_fits(ppo_bytes(&settings, request->world)))
+        c.ppo = ppo_new(&settings, request->world, request->world_parameters, &rng);
+    if (!c.ppo)
         return ALGORITHM_NO_MEMORY;
-    }
-    if (companion)
+    if (companion) {
+        ppo_set_guide(c.ppo, &companion->guide);
         companion->ppo = c.ppo;
+    }
     enum algorithm_status status = ALGORITHM_OK;
     if (run->checkpoint && !course_resume(&c)) {
         *message = "the checkpoint is damaged or of another run";

@@ -10,7 +10,7 @@
 struct ppo_companion {
     void *context;
     struct kickstart_guide guide;
-    /* What it knows, behind the agent's bytes in every checkpoint: malloc'ed; NULL: no memory. */
+    /* What it knows, behind the agent's bytes in every checkpoint; whoever asked frees it. */
     unsigned char *(*write)(void *context, size_t *out_size);
     /* Takes it back; false: damaged. */
     bool (*read)(void *context, const unsigned char *bytes, size_t size);
@@ -25,8 +25,8 @@ enum algorithm_status ppo_run(const struct algorithm_run *run, unsigned paramete
                               struct ppo_companion *companion, struct policy **out_policy,
                               const char **message);
 
-/* The run between two updates, or amid a roll-out, which is then played again: malloc'ed bytes;
- * NULL: no memory. */
+/* The run between two updates, or amid a roll-out, which is then played again: *OUT_SIZE bytes,
+ * which the caller frees. */
 unsigned char *ppo_run_bytes(const struct algorithm_run *run, unsigned parameter_count,
                              const struct ppo_companion *companion, const struct ppo *ppo,
                              size_t *out_size);

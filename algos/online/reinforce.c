@@ -13,6 +13,7 @@
 #include "algos/online/online_run.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise.h"
+#include "memory/memory.h"
 
 #define CHUNK_ROWS  256
 #define RECENT      0.95 /* memory of the mean return that is shown */
@@ -228,18 +229,19 @@ static enum algorithm_status reinforce_prepare(struct reinforce *r, const char *
     const struct optimizer_settings adam = {OPTIMIZER_ADAM, 0.9, 0.999, 1e-8};
     struct rng rng;
     r->count = mlp_parameter_count(shape);
-    r->parameters = calloc(r->count, sizeof *r->parameters);
-    r->gradient = calloc(r->count, sizeof *r->gradient);
-    r->sum = calloc(r->count, sizeof *r->sum);
-    r->scratch = calloc(mlp_scratch_count(shape), sizeof *r->scratch);
-    r->batch = batch_new(shape, CHUNK_ROWS);
     r->state = env_open(request->world);
-    if (!r->parameters || !r->gradient || !r->sum || !r->scratch || !r->batch || !r->state ||
-        !optimizer_init(&r->adam, &adam, r->count) ||
-        !reinforce_episode_init(
-            &r->episode, shape->input,
-            online_step_limit(algorithm_number(request, P_STEP_LIMIT), request->world)))
+    if (!r->state || !memory_fits(12 * r->count * sizeof(float) + batch_bytes(shape, CHUNK_ROWS)))
         return ALGORITHM_NO_MEMORY;
+    r->parameters = memory_new(r->count, sizeof *r->parameters);
+    r->gradient = memory_new(r->count, sizeof *r->gradient);
+    r->sum = memory_new(r->count, sizeof *r->sum);
+    r->scratch = memory_new(mlp_scratch_count(shape), sizeof *r->scratch);
+    r->batch = memory_must(batch_new(shape, CHUNK_ROWS));
+    if (!optimizer_init(&r->adam, &adam, r->count))
+        memory_must(NULL);
+    reinforce_episode_init(
+        &r->episode, shape->input,
+        online_step_limit(algorithm_number(request, P_STEP_LIMIT), request->world));
     rng_seed(&rng, request->seed, 0);
     mlp_initialize(shape, &rng, OUTPUT_GAIN, r->parameters);
     if (request->mechanism == MECHANISM_NONE)

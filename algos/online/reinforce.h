@@ -29,8 +29,11 @@ struct reinforce_episode {
     double *weights; /* w_t */
 };
 
-/* False: no memory. Free with reinforce_episode_clear, also after failure. */
-bool reinforce_episode_init(struct reinforce_episode *episode, uint32_t input, uint32_t max_steps);
+/* Room for episodes of at most MAX_STEPS states of INPUT numbers. Free with
+ * reinforce_episode_clear. */
+void reinforce_episode_init(struct reinforce_episode *episode, uint32_t input, uint32_t max_steps);
+
+/* Frees the room; takes an episode that is all zero. */
 void reinforce_episode_clear(struct reinforce_episode *episode);
 
 enum reinforce_play {

@@ -8,19 +8,19 @@
 #include "algos/online/reinforce.h"
 
 #include "algos/online/online_run.h"
+#include "memory/memory.h"
 
 /* Room for the rounding of the factor and of the scaled gradient. */
 #define ROUNDING_MARGIN (1.0 - 0x1p-20)
 
-bool reinforce_episode_init(struct reinforce_episode *episode, uint32_t input, uint32_t max_steps)
+void reinforce_episode_init(struct reinforce_episode *episode, uint32_t input, uint32_t max_steps)
 {
     assert(input > 0 && max_steps > 0 && max_steps <= ONLINE_MAX_STEPS);
     *episode = (struct reinforce_episode){.max_steps = max_steps};
-    episode->states = calloc((size_t)max_steps * input, sizeof *episode->states);
-    episode->actions = calloc(max_steps, sizeof *episode->actions);
-    episode->rewards = calloc(max_steps, sizeof *episode->rewards);
-    episode->weights = calloc(max_steps, sizeof *episode->weights);
-    return episode->states && episode->actions && episode->rewards && episode->weights;
+    episode->states = memory_new((size_t)max_steps * input, sizeof *episode->states);
+    episode->actions = memory_new(max_steps, sizeof *episode->actions);
+    episode->rewards = memory_new(max_steps, sizeof *episode->rewards);
+    episode->weights = memory_new(max_steps, sizeof *episode->weights);
 }
 
 void reinforce_episode_clear(struct reinforce_episode *episode)
@@ -38,15 +38,6 @@ static bool probabilities_of(const float *logits, uint32_t n, double *p)
     for (uint32_t a = 0; a < n; a++)
         p[a] = logits[a];
     return softmax(p, n);
-}
-
-static uint32_t draw(const double *p, uint32_t n, struct rng *rng)
-{
-    double u = rng_uniform(rng);
-    uint32_t action = 0;
-    while (action + 1 < n && u >= p[action])
-        u -= p[action++];
-    return action;
 }
 
 enum reinforce_play reinforce_play(struct reinforce_episode *episode, const struct mlp_shape *shape,
@@ -69,7 +60,7 @@ enum reinforce_play reinforce_play(struct reinforce_episode *episode, const stru
         mlp_forward_one(shape, parameters, row, logits, scratch);
         if (!probabilities_of(logits, env->action_count, p))
             return REINFORCE_NOT_FINITE;
-        uint32_t action = draw(p, env->action_count, rng);
+        uint32_t action = softmax_draw(p, env->action_count, 1.0, rng);
         struct env_outcome outcome = env->step(state, physics, action, rng, seen);
         if (outcome.failed)
             return REINFORCE_WORLD_BROKE;

@@ -5,25 +5,25 @@
 #include <math.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 /* A return where nearness is measured. */
 static double scaled_return(const struct snapshots *s, double value)
 {
     return s->logarithmic ? log10(fmax(value, 1.0)) : value;
 }
 
-bool snapshots_init(struct snapshots *s, enum experts_select select, bool logarithmic,
+void snapshots_init(struct snapshots *s, enum experts_select select, bool logarithmic,
                     const double *aspiration, const struct mlp_shape *shape)
 {
-    *s = (struct snapshots){
-        .select = select, .logarithmic = logarithmic, .present = policy_new(shape, POLICY_ARGMAX)};
-    bool complete = s->present != NULL;
+    *s = (struct snapshots){.select = select,
+                            .logarithmic = logarithmic,
+                            .present = memory_must(policy_new(shape, POLICY_ARGMAX))};
     for (int k = 0; k < EXPERTS_PER_SETTING; k++) {
         s->aspiration[k] = aspiration[k];
         s->measured[k] = -INFINITY;
-        s->kept[k] = policy_new(shape, POLICY_ARGMAX);
-        complete = complete && s->kept[k];
+        s->kept[k] = memory_must(policy_new(shape, POLICY_ARGMAX));
     }
-    return complete;
 }
 
 void snapshots_clear(struct snapshots *s)

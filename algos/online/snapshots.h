@@ -24,9 +24,11 @@ struct snapshots {
 };
 
 /* Empty, of networks of SHAPE with output POLICY_ARGMAX. ASPIRATION[EXPERTS_PER_SETTING] is copied,
- * and not looked at by EXPERTS_TOP. False: no memory; snapshots_clear after failure, too. */
-bool snapshots_init(struct snapshots *snapshots, enum experts_select select, bool logarithmic,
+ * and not looked at by EXPERTS_TOP. Free with snapshots_clear. */
+void snapshots_init(struct snapshots *snapshots, enum experts_select select, bool logarithmic,
                     const double *aspiration, const struct mlp_shape *shape);
+
+/* Frees what is kept. */
 void snapshots_clear(struct snapshots *snapshots);
 
 /* Shows snapshots->present, which has earned MEASURED (not NaN). */

@@ -13,6 +13,7 @@
 
 #include "algos/data/checksum.h"
 #include "algos/offline/shards.h"
+#include "memory/memory.h"
 
 #define MAGIC   UINT32_C(0x4e454354) /* "TCEN" */
 #define VERSION 1
@@ -37,13 +38,10 @@ struct ensemble *ensemble_new(const struct mlp_shape *shape, uint32_t actions, u
 {
     if (!ensemble_fits(shape, count) || actions < 2 || actions > ENSEMBLE_ACTIONS_MAX)
         return NULL;
-    struct ensemble *ensemble = malloc(sizeof *ensemble);
     float *members = calloc(count * record_size(shape), sizeof *members);
-    if (!ensemble || !members) {
-        free(ensemble);
-        free(members);
+    if (!members)
         return NULL;
-    }
+    struct ensemble *ensemble = memory_new(1, sizeof *ensemble);
     *ensemble =
         (struct ensemble){.shape = *shape, .actions = actions, .count = count, .members = members};
     return ensemble;
@@ -72,7 +70,7 @@ static bool same_shape(const struct mlp_shape *a, const struct mlp_shape *b)
            memcmp(a->width, b->width, a->layer_count * sizeof a->width[0]) == 0;
 }
 
-bool ensemble_take(void *context, uint32_t shard, const struct policy *policy,
+void ensemble_take(void *context, uint32_t shard, const struct policy *policy,
                    const struct dataset *data)
 {
     (void)data;
@@ -82,14 +80,13 @@ bool ensemble_take(void *context, uint32_t shard, const struct policy *policy,
     memset(record, 0, record_size(&ensemble->shape) * sizeof *record);
     if (!policy || !same_shape(&policy->shape, &ensemble->shape) ||
         policy_action_count(policy) != ensemble->actions)
-        return true;
+        return;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(policy->parameters[i]))
-            return true;
+            return;
     record[KIND] = 1.0F + (float)policy->output;
     record[THRESHOLD] = policy->threshold;
     memcpy(record + PARAMETERS, policy->parameters, count * sizeof *record);
-    return true;
 }
 
 /* ---- the mean */
@@ -195,7 +192,7 @@ struct head {
     uint32_t width[MLP_MAX_LAYERS];
 };
 
-bool ensemble_to_bytes(const struct ensemble *ensemble, unsigned char **out_bytes, size_t *out_size)
+unsigned char *ensemble_to_bytes(const struct ensemble *ensemble, size_t *out_size)
 {
     const struct mlp_shape *shape = &ensemble->shape;
     struct head head = {.magic = MAGIC,
@@ -207,16 +204,11 @@ bool ensemble_to_bytes(const struct ensemble *ensemble, unsigned char **out_byte
                         .count = ensemble->count};
     memcpy(head.width, shape->width, shape->layer_count * sizeof head.width[0]);
     size_t body = ensemble->count * record_size(shape) * sizeof *ensemble->members;
-    unsigned char *bytes = malloc(sizeof head + body + sizeof(uint64_t));
-    if (!bytes)
-        return false;
+    unsigned char *bytes = checksum_room(sizeof head + body, out_size);
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, ensemble->members, body);
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, sizeof head + body);
-    memcpy(bytes + sizeof head + body, &checksum, sizeof checksum);
-    *out_bytes = bytes;
-    *out_size = sizeof head + body + sizeof checksum;
-    return true;
+    checksum_seal(bytes, sizeof head + body);
+    return bytes;
 }
 
 static bool record_valid(const float *record, size_t size)
@@ -231,14 +223,12 @@ static bool record_valid(const float *record, size_t size)
 struct ensemble *ensemble_from_bytes(const unsigned char *bytes, size_t size)
 {
     struct head head;
-    uint64_t checksum;
-    if (!bytes || size < sizeof head + sizeof checksum || size % sizeof(uint32_t) != 0)
+    if (!bytes || size < sizeof head + sizeof(uint64_t) || size % sizeof(uint32_t) != 0)
         return NULL;
     memcpy(&head, bytes, sizeof head);
-    memcpy(&checksum, bytes + size - sizeof checksum, sizeof checksum);
     if (head.magic != MAGIC || head.version != VERSION || head.activation > MLP_TANH ||
         head.layers < 1 || head.layers > MLP_MAX_LAYERS ||
-        checksum != checksum_words(CHECKSUM_START, bytes, size - sizeof checksum))
+        !checksum_holds(bytes, size - sizeof(uint64_t)))
         return NULL;
     struct mlp_shape shape = {.input = head.input,
                               .layer_count = head.layers,
@@ -248,7 +238,7 @@ struct ensemble *ensemble_from_bytes(const unsigned char *bytes, size_t size)
     if (!ensemble)
         return NULL;
     size_t record = record_size(&shape), body = head.count * record * sizeof *ensemble->members;
-    bool good = size == sizeof head + body + sizeof checksum;
+    bool good = size == sizeof head + body + sizeof(uint64_t);
     if (good)
         memcpy(ensemble->members, bytes + sizeof head, body);
     for (uint32_t i = 0; i < head.count && good; i++)

@@ -31,13 +31,15 @@ struct ensemble {
 /* Whether COUNT networks of that SHAPE are an ensemble that can be asked. */
 bool ensemble_fits(const struct mlp_shape *shape, uint32_t count);
 
-/* M times no policy; NULL: it does not fit, or no memory. ensemble_free wipes it and takes NULL. */
+/* M times no policy. NULL: it does not fit, or no memory. Free with ensemble_free. */
 struct ensemble *ensemble_new(const struct mlp_shape *shape, uint32_t actions, uint32_t count);
+
+/* Wipes and frees it; takes NULL. */
 void ensemble_free(struct ensemble *ensemble);
 
 /* Copies the POLICY of SHARD; NULL, another shape or numbers that are not finite: the shard has
- * none. For struct shards. Always true. */
-bool ensemble_take(void *ensemble, uint32_t shard, const struct policy *policy,
+ * none. For struct shards. */
+void ensemble_take(void *ensemble, uint32_t shard, const struct policy *policy,
                    const struct dataset *data);
 
 /* How far apart the means of neighbours are at most, in the 2-norm; rounding included. */
@@ -57,9 +59,8 @@ enum algorithm_status ensemble_train(const struct algorithm *algorithm, uint32_t
                                      const struct algorithm_run *run, struct ensemble **out,
                                      const char **message);
 
-/* A little-endian byte form with a checksum. The caller wipes and frees *out_bytes. */
-bool ensemble_to_bytes(const struct ensemble *ensemble, unsigned char **out_bytes,
-                       size_t *out_size);
+/* A little-endian byte form with a checksum, *OUT_SIZE bytes. The caller wipes and frees it. */
+unsigned char *ensemble_to_bytes(const struct ensemble *ensemble, size_t *out_size);
 
 /* The ensemble those bytes hold, or NULL when they are not one, or memory is short. */
 struct ensemble *ensemble_from_bytes(const unsigned char *bytes, size_t size);

@@ -24,6 +24,7 @@
 #include "algos/release/knots.h"
 #include "algos/release/q_release.h"
 #include "algos/release/relu_features.h"
+#include "memory/memory.h"
 
 #define RIDGE          1e-3
 #define POINTS_MINIMUM 1024
@@ -92,28 +93,24 @@ static void place_own(struct making *m, const struct dataset *data)
     }
 }
 
-static bool making_init(struct making *m, const struct q_terms *terms)
+static void making_init(struct making *m, const struct q_terms *terms)
 {
     *m = (struct making){.terms = terms, .points = points_of(terms)};
     m->count = count_of(terms, m->points);
-    m->sum = calloc(m->count, sizeof *m->sum);
-    m->one = calloc(m->count, sizeof *m->one);
-    m->scratch = calloc(m->points, sizeof *m->scratch);
-    m->point = calloc(m->points * terms->state_dim, sizeof *m->point);
-    m->target = calloc(m->points * terms->action_count, sizeof *m->target);
-    if (!m->sum || !m->one || !m->scratch || !m->point || !m->target)
-        return false;
-    if (terms->form != Q_FORM_FEATURES) {
+    m->sum = memory_new(m->count, sizeof *m->sum);
+    m->one = memory_new(m->count, sizeof *m->one);
+    m->scratch = memory_new(m->points, sizeof *m->scratch);
+    m->point = memory_new(m->points * terms->state_dim, sizeof *m->point);
+    m->target = memory_new(m->points * terms->action_count, sizeof *m->target);
+    if (terms->form == Q_FORM_FEATURES)
+        relu_features_init(&m->features, terms->state_dim, terms->features, terms->seed, true);
+    else
         place_public(m);
-        return true;
-    }
-    return relu_features_init_centred(&m->features, terms->state_dim, terms->features, terms->seed);
 }
 
 static void wipe_numbers(double *numbers, size_t count)
 {
-    if (numbers)
-        sodium_memzero(numbers, count * sizeof *numbers);
+    sodium_memzero(numbers, count * sizeof *numbers);
     free(numbers);
 }
 
@@ -161,26 +158,21 @@ static void centre_values(const struct q_terms *t, double *values, size_t points
     }
 }
 
-static double clamped(double x, double limit)
-{
-    return isnan(x) ? 0.0 : fmin(fmax(x, -limit), limit);
-}
-
-static bool take_shard(void *context, uint32_t shard, const struct policy *policy,
+static void take_shard(void *context, uint32_t shard, const struct policy *policy,
                        const struct dataset *data)
 {
     struct making *m = context;
     const struct q_terms *t = m->terms;
     (void)shard;
     if (!policy)
-        return true; /* the function 0 */
+        return; /* the function 0 */
     if (t->form == Q_FORM_FEATURES) {
         place_own(m, data);
         look_at(m, policy, m->target);
         if (t->advantages)
             centre_values(t, m->target, m->points);
         for (size_t k = 0; k < m->points * t->action_count; k++)
-            m->target[k] = clamped(m->target[k], 1e6 * t->value_limit);
+            m->target[k] = knots_clamp(m->target[k], 1e6 * t->value_limit);
         relu_features_fit(&m->features, m->point, m->target, m->points, t->action_count, RIDGE,
                           m->one);
         gaussian_features_project(m->one, m->count, t->value_limit);
@@ -193,16 +185,15 @@ static bool take_shard(void *context, uint32_t shard, const struct policy *polic
             knots_enforce(m->one, t->knot_bits, t->action_count, &class, m->scratch);
         else
             for (size_t k = 0; k < m->count; k++)
-                m->one[k] = clamped(m->one[k], t->value_limit);
+                m->one[k] = knots_clamp(m->one[k], t->value_limit);
     }
     for (size_t k = 0; k < m->count; k++)
         m->sum[k] += m->one[k];
-    return true;
 }
 
 /* ---- the release */
 
-/* NULL: no memory. The only place where noise is drawn. */
+/* The only place where noise is drawn. */
 static struct q_release *draw_release(struct making *m, struct noise_source *noise)
 {
     const struct q_terms *t = m->terms;
@@ -222,16 +213,12 @@ static struct q_release *draw_release(struct making *m, struct noise_source *noi
         t, relu_features_policy(&m->features, t->low, t->high, m->one, t->action_count));
 }
 
-enum algorithm_status gp_q_give(const struct algorithm_run *run, struct q_release *made,
-                                bool injected_noise)
+void gp_q_give(const struct algorithm_run *run, struct q_release *made, bool injected_noise)
 {
-    if (!made)
-        return ALGORITHM_NO_MEMORY;
     if (run->hooks.give_release)
         run->hooks.give_release(run->hooks.context, made, injected_noise);
     else
         q_release_free(made);
-    return ALGORITHM_OK;
 }
 
 static enum algorithm_status finish_release(struct making *m, const struct algorithm_run *run)
@@ -243,7 +230,8 @@ static enum algorithm_status finish_release(struct making *m, const struct algor
     bool injected = noise_source_is_injected(noise);
     struct q_release *made = draw_release(m, noise);
     noise_source_free(own);
-    return gp_q_give(run, made, injected);
+    gp_q_give(run, made, injected);
+    return ALGORITHM_OK;
 }
 
 static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct policy **out_policy,
@@ -260,15 +248,13 @@ static enum algorithm_status gp_q_train(const struct algorithm_run *run, struct 
         *message = "the dataset's dimensions are not those of the request";
         return ALGORITHM_BAD_INPUT;
     }
-    enum algorithm_status status = ALGORITHM_NO_MEMORY;
-    if (making_init(&making, &run->plan->release)) {
-        gp_q_shards(run->request, &shards);
-        shards.take = take_shard;
-        shards.context = &making;
-        shards.kept = making.sum;
-        shards.kept_size = making.count * sizeof *making.sum;
-        status = shards_train(&shards, run, message);
-    }
+    making_init(&making, &run->plan->release);
+    gp_q_shards(run->request, &shards);
+    shards.take = take_shard;
+    shards.context = &making;
+    shards.kept = making.sum;
+    shards.kept_size = making.count * sizeof *making.sum;
+    enum algorithm_status status = shards_train(&shards, run, message);
     if (status == ALGORITHM_OK)
         status = finish_release(&making, run);
     making_clear(&making);

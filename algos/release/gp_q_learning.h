@@ -76,9 +76,8 @@ const char *gp_q_bounds(const struct algorithm_request *request, struct q_terms 
 enum algorithm_status gp_q_price(const struct algorithm_request *request, struct q_terms *terms,
                                  struct dp_sgd_plan *privacy, const char **message);
 
-/* Gives MADE to whoever runs the job; NULL: memory was short. */
-enum algorithm_status gp_q_give(const struct algorithm_run *run, struct q_release *made,
-                                bool injected_noise);
+/* Gives MADE to whoever runs the job. */
+void gp_q_give(const struct algorithm_run *run, struct q_release *made, bool injected_noise);
 
 /* Unit reward (gp_q_reward.c). */
 enum algorithm_status gp_q_reward_plan(const struct algorithm_request *request,

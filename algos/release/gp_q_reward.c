@@ -199,45 +199,30 @@ static enum algorithm_status learn_rewards(struct learning *l, const char **mess
     return ALGORITHM_OK;
 }
 
-/* NULL: no memory. */
 static struct q_release *release_of(const struct learning *l)
 {
     if (l->terms->form == Q_FORM_FEATURES)
         return q_release_features(l->terms, reward_q_network(l->q));
-    size_t count;
-    const float *number = reward_q_numbers(l->q, &count);
-    double *wide = calloc(count, sizeof *wide);
-    if (!wide)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        wide[i] = (double)number[i];
+    double *wide = reward_q_doubles(l->q);
     struct q_release *release = q_release_grid(l->terms, wide);
     free(wide);
     return release;
 }
 
-/* A world that can fail to open is taken to have done so where there is none. */
-static enum algorithm_status prepare_learning(struct learning *l, struct noise_source *own,
-                                              const char **message)
+/* False: the world did not open. */
+static bool prepare_learning(struct learning *l, struct noise_source *own)
 {
     const struct algorithm_request *request = l->run->request;
     double discount = request->world ? gp_q_number(request, GP_Q_DISCOUNT) : request->discount;
     const struct reward_q_settings settings = reward_settings(l->terms, discount);
     l->noise = l->run->noise ? l->run->noise : own;
     l->q = reward_q_new(&settings);
-    if (!l->q)
-        return ALGORITHM_NO_MEMORY;
     if (!request->world)
-        return ALGORITHM_OK;
+        return true;
     l->world = env_batch_new(request->world, 1, request->world->max_episode_steps);
-    if (l->world) {
+    if (l->world)
         env_batch_physics(l->world, 0, request->world_parameters);
-        return ALGORITHM_OK;
-    }
-    if (!request->world->open)
-        return ALGORITHM_NO_MEMORY;
-    *message = "the world did not open";
-    return ALGORITHM_BAD_INPUT;
+    return l->world;
 }
 
 enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const char **message)
@@ -255,11 +240,13 @@ enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const c
     struct noise_source *own = run->noise ? NULL : noise_source_new("functional q-learning");
     if (!run->noise && !own)
         return ALGORITHM_NO_RANDOMNESS;
-    enum algorithm_status status = prepare_learning(&l, own, message);
-    if (status == ALGORITHM_OK)
+    enum algorithm_status status = ALGORITHM_BAD_INPUT;
+    if (prepare_learning(&l, own))
         status = learn_rewards(&l, message);
+    else
+        *message = "the world did not open";
     if (status == ALGORITHM_OK)
-        status = gp_q_give(run, release_of(&l), noise_source_is_injected(l.noise));
+        gp_q_give(run, release_of(&l), noise_source_is_injected(l.noise));
     env_batch_free(l.world);
     reward_q_free(l.q);
     noise_source_free(own);

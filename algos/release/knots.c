@@ -20,7 +20,7 @@ static void lower_envelope(double *f, size_t count, double step)
         f[i] = fmin(f[i], f[i + 1] + step);
 }
 
-static double clamped(double x, double limit)
+double knots_clamp(double x, double limit)
 {
     return isnan(x) ? 0.0 : fmin(fmax(x, -limit), limit);
 }
@@ -33,17 +33,17 @@ void knots_enforce(double *values, uint32_t bits, uint32_t actions,
     double step = ldexp(class->lipschitz, -(int)bits), limit = class->value_limit;
     for (uint32_t a = 0; a < actions; a++) {
         for (size_t i = 0; i < count; i++)
-            scratch[i] = clamped(values[i * actions + a], limit);
+            scratch[i] = knots_clamp(values[i * actions + a], limit);
         lower_envelope(scratch, count, step); /* below */
         for (size_t i = 0; i < count; i++) {
             double below = scratch[i];
-            scratch[i] = -clamped(values[i * actions + a], limit);
+            scratch[i] = -knots_clamp(values[i * actions + a], limit);
             values[i * actions + a] = below;
         }
         lower_envelope(scratch, count, step); /* minus the one above */
         for (size_t i = 0; i < count; i++)
             values[i * actions + a] =
-                clamped(0.5 * values[i * actions + a] - 0.5 * scratch[i], limit);
+                knots_clamp(0.5 * values[i * actions + a] - 0.5 * scratch[i], limit);
     }
 }
 

@@ -21,6 +21,9 @@
 void knots_enforce(double *values, uint32_t bits, uint32_t actions,
                    const struct lipschitz_class *class, double *scratch);
 
+/* X within [-LIMIT, LIMIT]; 0 where it is no number. */
+double knots_clamp(double x, double limit);
+
 /* How far, in 2-norm over the actions, the computed values of one function (knots_enforce, then
  * knots_at) can be from those of a true member of CLASS, all roundings paid for: what
  * gaussian_process_plan wants as evaluation_error. */

@@ -13,6 +13,7 @@
 #include "algos/data/checksum.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
+#include "memory/memory.h"
 
 #define GRID_MAX_VALUES ((size_t)1 << 22)
 
@@ -92,9 +93,7 @@ static struct q_release *new_release(const struct q_terms *terms, enum q_form fo
 {
     if (terms->form != form || !bounds_fit(terms) || sodium_init() < 0)
         return NULL;
-    struct q_release *release = sodium_malloc(sizeof *release);
-    if (!release)
-        return NULL;
+    struct q_release *release = memory_must(sodium_malloc(sizeof *release));
     memset(release, 0, sizeof *release);
     release->terms = *terms;
     return release;
@@ -106,10 +105,10 @@ static bool keep_values(struct q_release *release, const double *values)
     if (release->value_count == 0)
         return false;
     size_t size = release->value_count * sizeof *values;
-    release->value = release->terms.form == Q_FORM_PATH ? sodium_malloc(size) : malloc(size);
-    if (release->value)
-        memcpy(release->value, values, size);
-    return release->value != NULL;
+    release->value =
+        memory_must(release->terms.form == Q_FORM_PATH ? sodium_malloc(size) : malloc(size));
+    memcpy(release->value, values, size);
+    return true;
 }
 
 struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
@@ -278,22 +277,18 @@ enum q_answer q_release_values(const struct q_release *release, const double *st
 
 /* ---- bytes: key, values (doubles as they lie in memory), checksum; or a policy's bytes */
 
-bool q_release_to_bytes(const struct q_release *release, unsigned char **out, size_t *out_size)
+unsigned char *q_release_to_bytes(const struct q_release *release, size_t *out_size)
 {
+    unsigned char *bytes = NULL;
     if (release->terms.form == Q_FORM_FEATURES)
-        return policy_to_bytes(release->network, out, out_size);
+        return policy_to_bytes(release->network, &bytes, out_size) ? bytes : memory_must(NULL);
     size_t values = release->value_count * sizeof *release->value;
     size_t body = sizeof release->key + values;
-    unsigned char *bytes = malloc(body + sizeof(uint64_t));
-    if (!bytes)
-        return false;
+    bytes = checksum_room(body, out_size);
     memcpy(bytes, release->key, sizeof release->key);
     memcpy(bytes + sizeof release->key, release->value, values);
-    uint64_t checksum = checksum_words(CHECKSUM_START, bytes, body);
-    memcpy(bytes + body, &checksum, sizeof checksum);
-    *out = bytes;
-    *out_size = body + sizeof checksum;
-    return true;
+    checksum_seal(bytes, body);
+    return bytes;
 }
 
 struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsigned char *bytes,
@@ -303,15 +298,10 @@ struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsign
         return q_release_features(terms, policy_from_bytes(bytes, size));
     size_t values = numbers_of(terms) * sizeof(double);
     size_t body = GAUSSIAN_PATH_KEY_BYTES + values;
-    uint64_t checksum;
-    if (values == 0 || size != body + sizeof checksum)
+    if (values == 0 || size != body + sizeof(uint64_t) || !checksum_holds(bytes, body) ||
+        sodium_init() < 0)
         return NULL;
-    memcpy(&checksum, bytes + body, sizeof checksum);
-    if (checksum != checksum_words(CHECKSUM_START, bytes, body))
-        return NULL;
-    double *copy = sodium_init() < 0 ? NULL : sodium_malloc(values); /* aligned, and wiped */
-    if (!copy)
-        return NULL;
+    double *copy = memory_must(sodium_malloc(values)); /* aligned, and wiped */
     memcpy(copy, bytes + GAUSSIAN_PATH_KEY_BYTES, values);
     struct q_release *release = terms->form == Q_FORM_PATH ? q_release_path(terms, copy, bytes)
                                                            : q_release_grid(terms, copy);

@@ -3,9 +3,9 @@
  *
  *   path      one coordinate: values at public knots, and a Gaussian process's sample path per
  *             action that is never stored, only its key (algos/privacy/functions/gaussian_path.h).
- * Mean and key are secrets, wiped when freed. features  several: coefficients of public features,
- * noise already in them; not secret. grid      several: values at the nodes of a public grid, noise
- * already in them; not secret.
+ *             Mean and key are secrets, wiped when freed.
+ *   features  several: coefficients of public features, noise already in them; not secret.
+ *   grid      several: values at the nodes of a public grid, noise already in them; not secret.
  *
  * Terms are public. The same state gives the same value, in any order, on any thread. */
 #ifndef TACET_ALGOS_RELEASE_Q_RELEASE_H
@@ -34,7 +34,7 @@ int q_unit_find(const char *name);
 struct q_release;
 
 /* A path over MEAN[(2^knot_bits + 1) x actions], knot by knot, copied as KEY is into locked memory.
- * NULL: no memory, or the terms are out of range. */
+ * NULL: the terms are out of range. */
 struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
                                  const uint8_t key[GAUSSIAN_PATH_KEY_BYTES]);
 
@@ -44,7 +44,8 @@ struct q_release *q_release_features(const struct q_terms *terms, struct policy 
 /* Grid: VALUES[knot_bits^state_dim x actions], last coordinate fastest, copied. */
 struct q_release *q_release_grid(const struct q_terms *terms, const double *values);
 
-void q_release_free(struct q_release *release); /* wipes; takes NULL */
+/* Wipes and frees it; takes NULL. */
+void q_release_free(struct q_release *release);
 
 /* What it was made by, as long as it lives. */
 const struct q_terms *q_release_terms(const struct q_release *release);
@@ -58,10 +59,11 @@ enum q_answer { Q_ANSWERED, Q_OUTSIDE, Q_NOT_A_NUMBER };
 enum q_answer q_release_values(const struct q_release *release, const double *state, double *values,
                                uint32_t *out_at);
 
-/* Everything but the terms, as bytes with a checksum: of a path they hold its secrets. The caller
- * wipes and frees. False: no memory. */
-bool q_release_to_bytes(const struct q_release *release, unsigned char **out, size_t *out_size);
-/* The release of TERMS that those bytes hold; NULL: no memory, or they are not one. */
+/* Everything but the terms, as *OUT_SIZE bytes with a checksum: of a path they hold its secrets.
+ * The caller wipes and frees them. */
+unsigned char *q_release_to_bytes(const struct q_release *release, size_t *out_size);
+
+/* The release of TERMS that those bytes hold. NULL: they are not one. */
 struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsigned char *bytes,
                                        size_t size);
 

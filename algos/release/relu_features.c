@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "envs/rng.h"
+#include "memory/memory.h"
 
 /* ||phi||^2 is at most the sum of the squared greatest values; the margin pays for floats. */
 static void scale_down(struct relu_features *f)
@@ -44,18 +45,16 @@ static void draw_hinge(struct rng *rng, uint32_t n, float *weight, float *bias)
     *bias = (float)-at;
 }
 
-static bool features_init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed,
-                          bool centred)
+void relu_features_init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed,
+                        bool centred)
 {
     assert(input >= 1 && input <= ENV_MAX_STATE_DIM && count > input && count <= RELU_FEATURES_MAX);
     struct rng rng;
     rng_seed(&rng, seed, 0);
     *f = (struct relu_features){.input = input, .count = count};
-    f->weight = calloc((size_t)count * (input + (size_t)1), sizeof *f->weight);
-    f->scratch = calloc((size_t)count * (count + (size_t)1), sizeof *f->scratch);
-    f->offset = calloc(count, sizeof *f->offset);
-    if (!f->weight || !f->scratch || !f->offset)
-        return false;
+    f->weight = memory_new((size_t)count * (input + (size_t)1), sizeof *f->weight);
+    f->scratch = memory_new((size_t)count * (count + (size_t)1), sizeof *f->scratch);
+    f->offset = memory_new(count, sizeof *f->offset);
     float *bias = f->weight + (size_t)count * input;
     bias[0] = centred ? RELU_FEATURES_CONSTANT : 1.0F;
     for (uint32_t j = 0; j < input; j++) {
@@ -65,18 +64,6 @@ static bool features_init(struct relu_features *f, uint32_t input, uint32_t coun
     for (uint32_t i = input + 1; i < count; i++)
         draw_hinge(&rng, input, f->weight + (size_t)i * input, &bias[i]);
     scale_down(f);
-    return true;
-}
-
-bool relu_features_init(struct relu_features *f, uint32_t input, uint32_t count, uint64_t seed)
-{
-    return features_init(f, input, count, seed, false);
-}
-
-bool relu_features_init_centred(struct relu_features *f, uint32_t input, uint32_t count,
-                                uint64_t seed)
-{
-    return features_init(f, input, count, seed, true);
 }
 
 void relu_features_clear(struct relu_features *f)
@@ -159,9 +146,7 @@ struct policy *relu_features_policy(const struct relu_features *f, const double 
 {
     const struct mlp_shape shape = {
         .input = f->input, .layer_count = 2, .width = {f->count, actions}, .activation = MLP_RELU};
-    struct policy *policy = policy_new(&shape, POLICY_Q);
-    if (!policy)
-        return NULL;
+    struct policy *policy = memory_must(policy_new(&shape, POLICY_Q));
     float *weight = policy->parameters, *bias = weight + (size_t)f->count * f->input;
     const float *own_bias = f->weight + (size_t)f->count * f->input;
     for (uint32_t i = 0; i < f->count; i++) {

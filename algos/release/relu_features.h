@@ -24,18 +24,17 @@ struct relu_features {
     double *scratch; /* room of relu_features_fit; owned */
 };
 
-/* False: no memory. Free with relu_features_clear, also after failure. The same arguments give the
- * same features on every machine. */
-bool relu_features_init(struct relu_features *features, uint32_t input, uint32_t count,
-                        uint64_t seed);
-
-/* The same with coordinates about the middle of the cube, 2 s_j - 1, and a constant of
- * RELU_FEATURES_CONSTANT times their height. Of a vector of given length over these, little goes
- * into a constant that others take away again, so noise on it leaves more of its function. */
+/* The constant of centred features, in units of their coordinates' height. */
 #define RELU_FEATURES_CONSTANT 0.3F
-bool relu_features_init_centred(struct relu_features *features, uint32_t input, uint32_t count,
-                                uint64_t seed);
 
+/* COUNT features of INPUT coordinates from SEED, the same on every machine. CENTRED: coordinates
+ * are about the middle of the cube, 2 s_j - 1, and the constant is small. Of a vector of given
+ * length over these, little goes into a constant that others take away again, so noise on it leaves
+ * more of its function. Free with relu_features_clear. */
+void relu_features_init(struct relu_features *features, uint32_t input, uint32_t count,
+                        uint64_t seed, bool centred);
+
+/* Frees them and wipes the scratch; takes features that are all zero. */
 void relu_features_clear(struct relu_features *features);
 
 /* PHI[count] at STATE[input], a point of the cube; ||phi|| <= 1. */
@@ -48,7 +47,7 @@ void relu_features_fit(struct relu_features *features, const double *states, con
                        size_t points, uint32_t actions, double ridge, double *coefficients);
 
 /* The network whose outputs at a raw state x are coefficients . phi((x - low) / (high - low)), of
- * output POLICY_Q; the caller's. NULL: no memory. LOW and HIGH [input], low < high. */
+ * output POLICY_Q; the caller's. LOW and HIGH [input], low < high. */
 struct policy *relu_features_policy(const struct relu_features *features, const double *low,
                                     const double *high, const double *coefficients,
                                     uint32_t actions);

@@ -17,6 +17,7 @@
 #include "algos/privacy/functions/gaussian_process_plan.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
+#include "memory/memory.h"
 
 #define HALF_ULP    0x1p-53
 #define UP          (1.0 + 1e-13)
@@ -79,26 +80,19 @@ double reward_q_step_sensitivity(const struct reward_q_settings *s)
 
 struct reward_q *reward_q_new(const struct reward_q_settings *settings)
 {
-    struct reward_q *q = calloc(1, sizeof *q);
-    if (!q)
-        return NULL;
+    struct reward_q *q = memory_new(1, sizeof *q);
     q->settings = *settings;
     q->knots = knots_of(settings);
     size_t count = q->knots * settings->actions;
-    q->number = calloc(count, sizeof *q->number);
-    q->error = calloc(count, sizeof *q->error);
-    q->visits = calloc(count, sizeof *q->visits);
-    q->step = calloc(count, sizeof *q->step);
-    q->own = calloc(count, sizeof *q->own);
-    q->phi = calloc(q->knots, sizeof *q->phi);
-    bool good = q->number && q->error && q->visits && q->step && q->own && q->phi;
-    if (good && by_features(settings))
-        good = relu_features_init(&q->features, settings->state_dim, settings->features,
-                                  settings->seed);
-    if (!good) {
-        reward_q_free(q);
-        return NULL;
-    }
+    q->number = memory_new(count, sizeof *q->number);
+    q->error = memory_new(count, sizeof *q->error);
+    q->visits = memory_new(count, sizeof *q->visits);
+    q->step = memory_new(count, sizeof *q->step);
+    q->own = memory_new(count, sizeof *q->own);
+    q->phi = memory_new(q->knots, sizeof *q->phi);
+    if (by_features(settings))
+        relu_features_init(&q->features, settings->state_dim, settings->features, settings->seed,
+                           false);
     return q;
 }
 
@@ -309,16 +303,20 @@ void reward_q_update(struct reward_q *q, struct noise_source *noise, double sigm
     q->added = 0;
 }
 
+double *reward_q_doubles(const struct reward_q *q)
+{
+    size_t count = q->knots * q->settings.actions;
+    double *wide = memory_new(count, sizeof *wide);
+    for (size_t i = 0; i < count; i++)
+        wide[i] = (double)q->number[i];
+    return wide;
+}
+
 struct policy *reward_q_network(const struct reward_q *q)
 {
     const struct reward_q_settings *s = &q->settings;
-    size_t count = q->knots * s->actions;
     assert(by_features(s));
-    double *wide = calloc(count, sizeof *wide);
-    if (!wide)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        wide[i] = (double)q->number[i];
+    double *wide = reward_q_doubles(q);
     struct policy *network = relu_features_policy(&q->features, s->low, s->high, wide, s->actions);
     free(wide);
     return network;

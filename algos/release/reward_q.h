@@ -53,8 +53,10 @@ double reward_q_step_sensitivity(const struct reward_q_settings *settings);
 
 struct reward_q;
 
-/* The function 0. NULL: no memory. Free with reward_q_free, which takes NULL. */
+/* The function 0. Free with reward_q_free. */
 struct reward_q *reward_q_new(const struct reward_q_settings *settings);
+
+/* Frees it; takes NULL. */
 void reward_q_free(struct reward_q *q);
 
 /* The numbers of f: values at knots, knot by knot, or coefficients, action by action; *out_count of
@@ -75,7 +77,10 @@ void reward_q_add(struct reward_q *q, const float *state, uint32_t action, doubl
  * less of it, there is less noise in proportion, at the same price. */
 void reward_q_update(struct reward_q *q, struct noise_source *noise, double sigma);
 
-/* The network that coefficients are (several coordinates); the caller's. NULL: no memory. */
+/* A copy of the numbers in double, which the caller frees. */
+double *reward_q_doubles(const struct reward_q *q);
+
+/* The network that coefficients are (several coordinates); the caller's. */
 struct policy *reward_q_network(const struct reward_q *q);
 
 #endif

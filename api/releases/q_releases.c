@@ -25,20 +25,18 @@
 enum db_status q_release_store(const struct app *app, struct db *db, struct q_release_row *row,
                                const struct q_release *release, const char *certificate_text)
 {
-    unsigned char *secret = NULL, *sealed = NULL;
+    unsigned char *sealed = NULL;
     size_t size = 0, sealed_size = 0;
     json_t *json = q_terms_json(q_release_terms(release));
     enum db_status status = DB_FAILED;
     row->terms = json_text_write(json, false, &size);
     json_decref(json);
-    if (!q_release_to_bytes(release, &secret, &size))
-        goto cleanup;
+    unsigned char *secret = q_release_to_bytes(release, &size);
     if (sealed_close(app, row->id, secret, size, &sealed, &sealed_size))
         status = q_releases_insert(db, row, sealed, sealed_size, certificate_text);
     sodium_memzero(secret, size);
     free(secret);
     free(sealed);
-cleanup:
     q_release_row_done(row);
     return status;
 }

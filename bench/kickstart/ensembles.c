@@ -11,6 +11,7 @@
 #include "algos/online/experts.h"
 #include "bench/offline/population.h"
 #include "envs/env_batch.h"
+#include "memory/memory.h"
 
 #define TRAJECTORIES 5
 #define EPISODES     100
@@ -18,20 +19,17 @@
 
 const uint32_t ensembles_shards[SCHOOL_SHARDS] = {50, 200, 1000};
 
-static bool take(void *context, uint32_t shard, const struct policy *policy,
+static void take(void *context, uint32_t shard, const struct policy *policy,
                  const struct dataset *data)
 {
     (void)data;
     struct school_ensemble *ensemble = context;
     if (!policy)
-        return true;
-    struct policy *copy = policy_new(&policy->shape, policy->output);
-    if (!copy)
-        return false;
+        return;
+    struct policy *copy = memory_must(policy_new(&policy->shape, policy->output));
     memcpy(copy->parameters, policy->parameters,
            mlp_parameter_count(&policy->shape) * sizeof(float));
     ensemble->policies[shard] = copy;
-    return true;
 }
 
 static void set(struct parameter_values *values, const char *name, double number)

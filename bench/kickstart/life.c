@@ -151,7 +151,9 @@ bool life_run(const struct school *school, const struct variant *variant, uint64
     struct asking asking = {.advisor = variant->asks ? find_advisor(school, variant) : NULL};
     const struct kickstart_guide guide = {
         .context = &asking, .questions = VARIANT_QUESTIONS, .lambda = variant->lambda, .ask = ask};
-    bool good = ppo && (!variant->asks || (asking.advisor && ppo_set_guide(ppo, &guide))) &&
+    if (ppo && asking.advisor)
+        ppo_set_guide(ppo, &guide);
+    bool good = ppo && (!variant->asks || asking.advisor) &&
                 learn(school, &request, ppo, &asking, out) &&
                 judge(school, ppo, EPISODES, &out->final_return);
     if (good && variant->asks)

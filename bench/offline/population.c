@@ -161,7 +161,8 @@ static struct dataset *play(const struct population *p)
     struct expert_episode episode;
     struct dataset_builder *builder =
         dataset_builder_new(p->env->state_dim, p->env->action_count, p->experts);
-    bool good = builder && expert_episode_init(&episode, p->env, p->episode_steps);
+    bool good = builder;
+    expert_episode_init(&episode, p->env, p->episode_steps);
     for (uint32_t e = 0; good && e < p->experts; e++) {
         struct rng rng;
         expert_rng(&rng, p->seed, e);

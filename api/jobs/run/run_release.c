@@ -25,13 +25,10 @@ static const char magic[4] = {'T', 'C', 'Q', 'R'};
 
 bool job_release_keep(struct job_run *run)
 {
-    unsigned char *secret = NULL, *sealed = NULL, *bytes = NULL;
+    unsigned char *sealed = NULL, *bytes = NULL;
     size_t size = 0, sealed_size = 0;
     bool kept = false;
-    if (!q_release_to_bytes(run->release, &secret, &size)) {
-        run->starved = true;
-        return false;
-    }
+    unsigned char *secret = q_release_to_bytes(run->release, &size);
     bool closed = sealed_close(run->app, run->job.id, secret, size, &sealed, &sealed_size);
     sodium_memzero(secret, size);
     free(secret);

@@ -77,10 +77,8 @@ enum algorithm_status job_shards_train(struct job_run *run, const struct algorit
 bool job_shards_seal(const struct job_run *run, const char *policy, unsigned char **out,
                      size_t *out_size)
 {
-    unsigned char *secret = NULL;
     size_t size = 0;
-    if (!ensemble_to_bytes(run->ensemble, &secret, &size))
-        return false;
+    unsigned char *secret = ensemble_to_bytes(run->ensemble, &size);
     bool closed = sealed_close(run->app, policy, secret, size, out, out_size);
     sodium_memzero(secret, size);
     free(secret);

@@ -96,7 +96,7 @@ static double mean_return(const struct expert_population *population, const stru
     struct expert_episode episode;
     struct rng rng;
     cr_assert_eq(policy->output, POLICY_ARGMAX);
-    cr_assert(expert_episode_init(&episode, env, experts_episode_steps(population)));
+    expert_episode_init(&episode, env, experts_episode_steps(population));
     expert_rng(&rng, 1, expert);
     double sum = 0.0;
     for (int i = 0; i < 20; i++) {
@@ -296,7 +296,7 @@ Test(experts, play_the_other_action_as_often_as_asked)
     struct policy *policy = always_left();
     struct expert_episode episode;
     struct rng rng;
-    cr_assert(expert_episode_init(&episode, world(), 200));
+    expert_episode_init(&episode, world(), 200);
     expert_rng(&rng, 1, 0);
     const double p = 0.1;
     double steps = 0.0, other = 0.0;
@@ -316,7 +316,7 @@ Test(experts, episodes_are_whole_and_say_how_they_ended)
     struct policy *policy = always_left();
     struct expert_episode episode, cut;
     struct rng rng;
-    cr_assert(expert_episode_init(&episode, world(), 200));
+    expert_episode_init(&episode, world(), 200);
     expert_rng(&rng, 1, 0);
     cr_assert(expert_play(&episode, policy, 0.0, &rng));
     const struct trajectory *whole = &episode.trajectory;
@@ -330,7 +330,7 @@ Test(experts, episodes_are_whole_and_say_how_they_ended)
 
     /* The same episode cut one step earlier, and exactly at the fall. */
     for (uint32_t limit = whole->length - 1; limit <= whole->length; limit++) {
-        cr_assert(expert_episode_init(&cut, world(), limit));
+        expert_episode_init(&cut, world(), limit);
         expert_rng(&rng, 1, 0);
         cr_assert(expert_play(&cut, policy, 0.0, &rng));
         cr_assert_eq(cut.trajectory.length, limit);
@@ -349,7 +349,7 @@ Test(experts, a_network_that_is_not_finite_does_not_play)
     policy->parameters[0] = NAN;
     struct expert_episode episode;
     struct rng rng;
-    cr_assert(expert_episode_init(&episode, world(), 200));
+    expert_episode_init(&episode, world(), 200);
     expert_rng(&rng, 1, 0);
     cr_assert_not(expert_play(&episode, policy, 0.02, &rng));
     expert_episode_clear(&episode);

@@ -10,9 +10,8 @@ Test(online_run, parameters_are_read_from_a_checkpoint)
     uint64_t updates = 7;
     const struct online_memory memory = {
         .updates = &updates, .count = 3, .vector = {parameters, moments}};
-    unsigned char *bytes = NULL;
     size_t size = 0;
-    cr_assert(online_to_bytes(&memory, 99, &bytes, &size));
+    unsigned char *bytes = online_to_bytes(&memory, 99, &size);
     cr_expect(online_first_vector(bytes, size, 3, out));
     cr_expect_arr_eq(out, parameters, sizeof out);
     cr_expect_not(online_first_vector(bytes, size, 2, out));

@@ -93,7 +93,7 @@ Test(relu_features, are_at_most_one_on_the_cube)
         uint32_t input = 1 + way / 2;
         struct relu_features f;
         double state[6], phi[64];
-        cr_assert((way % 2 ? relu_features_init_centred : relu_features_init)(&f, input, 64, 5));
+        relu_features_init(&f, input, 64, 5, way % 2);
         double most = 0.0;
         for (int k = 0; k < 4000; k++) {
             double norm = 0.0;
@@ -120,7 +120,7 @@ static void fit_and_become_a_network(bool centred)
     struct rng rng;
     struct relu_features f;
     rng_seed(&rng, 83, 0);
-    cr_assert((centred ? relu_features_init_centred : relu_features_init)(&f, INPUT, COUNT, 6));
+    relu_features_init(&f, INPUT, COUNT, 6, centred);
     for (int i = 0; i < 2 * COUNT; i++)
         truth[i] = rng_normal(&rng);
     for (int p = 0; p < POINTS; p++) {

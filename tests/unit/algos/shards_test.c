@@ -15,7 +15,7 @@ struct taken {
     uint32_t count;
 };
 
-static bool take(void *context, uint32_t shard, const struct policy *policy,
+static void take(void *context, uint32_t shard, const struct policy *policy,
                  const struct dataset *data)
 {
     (void)data;
@@ -27,7 +27,6 @@ static bool take(void *context, uint32_t shard, const struct policy *policy,
         cr_assert_eq(mlp_parameter_count(&policy->shape), FLOATS);
         memcpy(taken->weights[shard], policy->parameters, sizeof taken->weights[shard]);
     }
-    return true;
 }
 
 static struct dataset *data_of(uint32_t experts)

@@ -269,9 +269,8 @@ Test(stage, what_was_released_is_kept_first_and_never_drawn_again)
     cr_assert_eq(f.asked, 1, "the experts are asked once");
     struct dataset *released = NULL;
     size_t used = 0;
-    cr_assert_eq(
-        stage_state_from_bytes(stage_fingerprint(&f.run), f.kept, f.kept_size, &released, &used),
-        STAGE_STATE_OK);
+    cr_assert(
+        stage_state_from_bytes(stage_fingerprint(&f.run), f.kept, f.kept_size, &released, &used));
     cr_assert_eq(used, f.kept_size);
     cr_assert_gt(released->transition_count, 5, "149 experts who agree");
     dataset_free(released);
