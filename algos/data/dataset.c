@@ -23,7 +23,7 @@ struct dataset_builder {
     float *states, *rewards;
     uint16_t *actions;
     struct arrival *arrivals;
-    bool failed; /* something was not added */
+    bool failed; /* memory was short */
 };
 
 struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
@@ -102,10 +102,11 @@ static bool trajectory_fits(const struct dataset_builder *b, const struct trajec
 bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory)
 {
     uint32_t length = trajectory->length;
-    if (builder->failed || !trajectory_fits(builder, trajectory) || !reserve_all(builder, length)) {
-        builder->failed = true;
+    if (!trajectory_fits(builder, trajectory))
         return false;
-    }
+    builder->failed = builder->failed || !reserve_all(builder, length);
+    if (builder->failed)
+        return false;
     builder->arrivals[builder->arrival_count++] = (struct arrival){
         .first_state = builder->state_count,
         .first_transition = builder->transition_count,

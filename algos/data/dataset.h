@@ -31,15 +31,15 @@ struct dataset_builder;
  */
 struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
                                             uint32_t expert_count);
-/* Copies the trajectory. False: no memory, or an expert or action that is out of range; nothing is
- * added from then on, and dataset_builder_finish fails. */
+/* Copies the trajectory. False, with nothing added: an expert or action is out of range, or no
+ * memory; after the latter nothing is added any more and dataset_builder_finish fails. */
 bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory);
 
 /* Frees a builder that is not to be finished; takes NULL. */
 void dataset_builder_free(struct dataset_builder *builder);
 
-/* Turns the builder into a dataset, which the caller frees with dataset_free. NULL: something was
- * not added, or no memory. The builder is freed either way. */
+/* Turns the builder into a dataset, which the caller frees with dataset_free. NULL: no memory.
+ * The builder is freed either way. */
 struct dataset *dataset_builder_finish(struct dataset_builder *builder);
 
 /* Frees a dataset with its columns and its expert_keys; takes NULL. */

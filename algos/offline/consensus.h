@@ -37,10 +37,11 @@ struct consensus_run {
     void *context;
 };
 
+#define CONSENSUS_EXPERTS 64 /* asked at once */
+
 /* The noisy sums of the centred policies at STATES[count x state_dim], COUNT <= CONSENSUS_LANES:
  * SUMS[count x actions] in units of 1/(|A| CONSENSUS_UNIT) of an expert. SCRATCH has room for
  * CONSENSUS_EXPERTS x count x actions numbers. COUNT labels are spent. */
-#define CONSENSUS_EXPERTS 64
 void consensus_sums(const struct consensus_plan *plan, const struct expert_voices *voices,
                     struct noise_source *noise, const float *states, uint32_t count,
                     double *scratch, int64_t *sums);

@@ -35,9 +35,11 @@ enum membership_sabotage {
 struct membership_attack;
 
 /* Plans the training and works out the canary's direction. On ALGORITHM_OK the caller frees *out
- * with membership_attack_free (which takes NULL too); else as struct algorithm's plan and train. */
+ * with membership_attack_free; else as struct algorithm's plan and train. */
 enum algorithm_status membership_attack_new(const struct membership_settings *settings,
                                             struct membership_attack **out, const char **message);
+
+/* Frees the attack and its data; takes NULL. */
 void membership_attack_free(struct membership_attack *attack);
 
 /* What is claimed: its steps, rate, noise, and certified epsilon at delta. */
@@ -52,6 +54,12 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
                                             enum membership_sabotage sabotage, bool with,
                                             struct noise_source *noise, double *score);
 
+/* What scores prove: membership_lower_bound says how. */
+struct membership_finding {
+    double epsilon;
+    uint32_t p, q, counted;
+};
+
 /* What COUNT scores of each world prove. The first halves choose an event {score >= t} or {score <
  * t} and the world in which it is to be the likelier; the second halves, which the choice has not
  * seen, count it there (P of COUNTED) and in the other world (Q of COUNTED). With Clopper and
@@ -59,10 +67,6 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
  * FALSE_ALARM / 2, an (epsilon, delta)-private training has p <= e^epsilon q + delta; so EPSILON =
  * ln((p - delta) / q), at least 0, is a lower bound but for a chance of FALSE_ALARM. The arrays are
  * sorted in parts. */
-struct membership_finding {
-    double epsilon;
-    uint32_t p, q, counted;
-};
 struct membership_finding membership_lower_bound(double *with, double *without, uint32_t count,
                                                  double delta, double false_alarm);
 

@@ -180,9 +180,11 @@ enum algorithm_status offline_train(const struct offline_kind *kind,
                                     const void *context, struct policy **out_policy,
                                     const char **message);
 
-/* Huber's loss of a value that is DIFFERENCE off: its square halved up to THRESHOLD, linear beyond.
- * Its slope. */
+/* Huber's loss (1964) of a value that is DIFFERENCE off: its square halved up to THRESHOLD, linear
+ * beyond. */
 float offline_huber(float difference, float threshold);
+
+/* The slope of that loss: DIFFERENCE, within THRESHOLD of 0. */
 float offline_huber_slope(float difference, float threshold);
 
 /* GRADIENT[count] = scale softmax(LOGITS); gives log of the sum of their exponentials. NaN where a

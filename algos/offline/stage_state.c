@@ -128,10 +128,11 @@ bool stage_state_from_bytes(uint64_t fingerprint, const unsigned char *bytes, si
     for (uint32_t i = 0; i < header.trajectories; i++) {
         struct trajectory one;
         size_t used = trajectory_record_read(at, left, header.state_dim, &one);
-        if (used == 0 || !dataset_builder_add(builder, &one)) {
+        if (used == 0 || one.expert >= header.slots) {
             dataset_builder_free(builder);
             return false;
         }
+        (void)dataset_builder_add(builder, &one);
         at += used;
         left -= used;
     }

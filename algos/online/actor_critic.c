@@ -143,9 +143,9 @@ bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const
 
 /* Adds to GRADIENT what ERROR (dL/dlogits) and VALUE_ERROR (dL/dV) at STATE, whose layer is HIDDEN,
  * say. */
-static void backpropagate(const struct actor_critic *net, const float *parameters,
-                          const float *state, const double *hidden, const double *error,
-                          double value_error, double *gradient)
+static void add_step_gradient(const struct actor_critic *net, const float *parameters,
+                              const float *state, const double *hidden, const double *error,
+                              double value_error, double *gradient)
 {
     const float *actor = parameters + actor_at(net), *critic = parameters + critic_at(net);
     for (uint32_t h = 0; h < net->hidden; h++) {
@@ -195,8 +195,8 @@ bool a3c_gradient(struct a3c_episode *episode, const struct actor_critic *net,
             return false;
         double advantage = to_go - value;
         policy_error(p, net->actions, episode->actions[t], advantage, settings->entropy_weight);
-        backpropagate(net, parameters, state, episode->hidden, p,
-                      -2.0 * settings->value_weight * advantage, gradient);
+        add_step_gradient(net, parameters, state, episode->hidden, p,
+                          -2.0 * settings->value_weight * advantage, gradient);
     }
     for (size_t i = 0; i < count; i++)
         if (!isfinite(gradient[i]))

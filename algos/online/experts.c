@@ -1,4 +1,4 @@
-/* The population of experts: a table of worlds, training with snapshots, and play.
+/* The population of experts: training with snapshots, and play.
  *
  * Design: between updates the present policy is measured by a few episodes of arg-max play in the
  * world that it is trained in; snapshots.c knows which become experts. A setting aspires to a
@@ -19,13 +19,6 @@
 #include "algos/online/snapshots.h"
 #include "memory/memory.h"
 
-static const struct expert_population *const table[] = {
-    &cartpole_population,
-    &acrobot_population,
-    &hiv_population,
-    &lunar_lander_population,
-};
-
 /* So that the best three are chosen from more, however little is aspired to. */
 #define LEAST_SNAPSHOTS (2 * EXPERTS_PER_SETTING)
 
@@ -35,14 +28,6 @@ enum purpose { PURPOSE_ORDER = 1, PURPOSE_TRAIN, PURPOSE_MEASURE, PURPOSE_PLAY }
 static uint64_t stream_of(enum purpose purpose, uint64_t index)
 {
     return (uint64_t)purpose << 56 | index;
-}
-
-const struct expert_population *experts_find(const struct env *env)
-{
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(table[i]->world, env->name) == 0)
-            return table[i];
-    return NULL;
 }
 
 const struct expert_variation *experts_variations(const struct expert_population *population,

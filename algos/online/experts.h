@@ -26,7 +26,7 @@ struct expert_variation {
     uint32_t points;
 };
 
-struct expert_population; /* worlds for which a population is known: a table in experts.c */
+struct expert_population; /* population.h */
 
 /* The population of a world, or NULL. */
 const struct expert_population *experts_find(const struct env *env);

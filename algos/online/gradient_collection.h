@@ -14,11 +14,14 @@
 /* No parameter leaves +- this, whatever reports say. */
 #define COLLECTION_PARAMETER_BOUND 1e6F
 
-/* How agents explore: a uniform action with probability START - DECAY times the reports accepted so
- * far, at least 0. */
+/* How agents explore. */
 struct collection_exploration {
-    double start, decay;
+    double start; /* share of uniform actions before the first report */
+    double decay; /* what it loses with every report */
 };
+
+/* The probability of a uniform action after REPORTS accepted ones: START - DECAY REPORTS, at least
+ * 0. */
 double collection_explore(const struct collection_exploration *exploration, uint64_t reports);
 
 /* PARAMETERS[count] of NET move against SUM / REPORTS, the mean of that many decoded reports, by

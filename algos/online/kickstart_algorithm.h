@@ -20,8 +20,10 @@ extern const struct algorithm kickstart_algorithm;
 #define KICKSTART_ACCOUNT_EPSILON "account_epsilon"
 #define KICKSTART_ACCOUNT_DELTA   "account_delta"
 
-/* States asked about in each roll-out, and the roll-outs in which it asks at most. */
+/* The number of states that are asked about in each roll-out. */
 uint32_t kickstart_questions(const struct algorithm_request *request);
+
+/* In how many roll-outs it asks at most. */
 uint64_t kickstart_rollouts(const struct algorithm_request *request,
                             const struct algorithm_plan *plan);
 

@@ -29,6 +29,8 @@ bool observation_bounds_of(const char *world, uint32_t dim, double bound,
  * one plain Gaussian of sensitivity clip_norm = sqrt(dim); the deviation is observation_noise. */
 enum dp_sgd_plan_status observation_plan(uint32_t dim, double epsilon, double delta,
                                          struct dp_sgd_plan *out);
+
+/* The deviation of the noise of PLAN, in units of the ranges. */
 double observation_noise(const struct dp_sgd_plan *plan);
 
 /* An upper bound of what OBSERVATIONS of them cost together at the plan's delta. */

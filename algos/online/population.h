@@ -1,5 +1,5 @@
-/* What a population of experts is: a file for each world, and one line in the table of experts.c.
- * Within algos/online. */
+/* What a population of experts is; population.c has one for each known world. Within algos/online.
+ */
 #ifndef TACET_ALGOS_ONLINE_POPULATION_H
 #define TACET_ALGOS_ONLINE_POPULATION_H
 
@@ -20,10 +20,5 @@ struct expert_population {
     double learning_rate;
     struct ppo_settings settings; /* an episode's limit while training and measuring, too */
 };
-
-extern const struct expert_population cartpole_population;
-extern const struct expert_population acrobot_population;
-extern const struct expert_population hiv_population;
-extern const struct expert_population lunar_lander_population;
 
 #endif

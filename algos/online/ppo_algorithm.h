@@ -11,9 +11,10 @@
  * kept, so the result differs from that of a run that was not interrupted. */
 extern const struct algorithm ppo_algorithm;
 
-/* The settings and the world that a request with ppo_algorithm's parameters asks for, and the
- * learning rate of update STEP of TOTAL. */
+/* The settings that a request with ppo_algorithm's parameters asks for. */
 struct ppo_settings ppo_settings_of(const struct algorithm_request *request);
+
+/* The learning rate of update STEP of TOTAL. */
 double ppo_learning_rate(const struct algorithm_request *request, uint64_t step, uint64_t total);
 
 /* The plan of a request whose table of COUNT parameters has PPO's first (ppo_parameters.h): checks

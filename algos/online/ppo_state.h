@@ -73,6 +73,8 @@ void ppo_play(struct ppo *ppo);
 
 /* Asks the guide, if there is one and it speaks, about the roll-out. */
 void ppo_ask(struct ppo *ppo);
+
+/* Frees what a guide needs; all is zero afterwards. */
 void ppo_clear_guidance(struct ppo_guidance *guidance);
 
 /* Adds to GRADIENT the pull of transition ROW's answer, if it has one; SHARE is a transition's part

@@ -79,9 +79,11 @@ enum algorithm_status gp_q_price(const struct algorithm_request *request, struct
 /* Gives MADE to whoever runs the job. */
 void gp_q_give(const struct algorithm_run *run, struct q_release *made, bool injected_noise);
 
-/* Unit reward (gp_q_reward.c). */
+/* struct algorithm.plan for unit reward (gp_q_reward.c). */
 enum algorithm_status gp_q_reward_plan(const struct algorithm_request *request,
                                        struct algorithm_plan *out, const char **message);
+
+/* struct algorithm.train likewise; it gives a release and no policy. */
 enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const char **message);
 
 /* struct algorithm.plan. */

@@ -167,7 +167,7 @@ Test(experts, of_hiv_are_spread_over_orders_of_size)
 /* With masters who learn for half as long: two settings, from crashes to the first landings. */
 Test(experts, of_the_lunar_lander_are_spread_too)
 {
-    struct expert_population short_runs = lunar_lander_population;
+    struct expert_population short_runs = *population_of("lunar_lander");
     short_runs.updates = 28;
     double mean[EXPERTS_PER_SETTING];
     returns_by_kind(&short_runs, EXPERTS_TOP, env_find("lunar_lander"), 3, mean);
