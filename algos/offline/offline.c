@@ -70,44 +70,27 @@ static const char *offline_problem(const struct offline_kind *kind,
     return NULL;
 }
 
-static enum algorithm_status plan_status(enum dp_sgd_plan_status status, bool exact,
-                                         const char **message)
+enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const char *infeasible,
+                                          const char **message)
 {
     switch (status) {
     case DP_SGD_PLAN_OK:
         return ALGORITHM_OK;
     case DP_SGD_PLAN_INFEASIBLE:
-        *message = exact ? "the privacy budget cannot pay one step, or is too large for exact "
-                           "arithmetic, whose noise can be certified up to an epsilon of some 15"
-                         : "the privacy budget cannot pay one step";
+        *message = infeasible;
         return ALGORITHM_INFEASIBLE;
-    case DP_SGD_PLAN_NO_MEMORY:
-        return ALGORITHM_NO_MEMORY;
     case DP_SGD_PLAN_BAD:
-        break;
+        *message = "epsilon, delta or noise_multiplier is out of bounds";
+        return ALGORITHM_BAD_INPUT;
+    default:
+        return ALGORITHM_NO_MEMORY;
     }
-    *message = "epsilon or delta is out of bounds";
-    return ALGORITHM_BAD_INPUT;
 }
 
-/* The release before the steps, and its price into the plan of all. */
-static enum algorithm_status plan_stage(const struct algorithm_request *request,
-                                        struct algorithm_plan *plan, const char **message)
-{
-    switch (stage_plan_make(&request->stage, request->epsilon, request->delta,
-                            request->nominal_experts, request->action_count, &plan->stage,
-                            &plan->privacy.before, message)) {
-    case STAGE_OK:
-        return ALGORITHM_OK;
-    case STAGE_BAD:
-        return ALGORITHM_BAD_INPUT;
-    case STAGE_INFEASIBLE:
-        return ALGORITHM_INFEASIBLE;
-    case STAGE_NO_MEMORY:
-        break;
-    }
-    return ALGORITHM_NO_MEMORY;
-}
+static const char too_dear[] = "the privacy budget cannot pay one step";
+static const char too_dear_exactly[] =
+    "the privacy budget cannot pay one step, or is too large for exact arithmetic, whose noise can "
+    "be certified up to an epsilon of some 15";
 
 /* Accounts the noisy steps among PLAN->total_steps, and takes away steps that the budget cannot pay
  * at the noise that was asked for. */
@@ -127,19 +110,22 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
     };
     if (privacy->steps > 0 && algorithm_number(request, OFFLINE_ARITHMETIC) > 0)
         privacy->rounded_draws = plan->parameter_count;
-    enum algorithm_status first = plan_stage(request, plan, message);
+    enum algorithm_status first =
+        stage_plan_make(&request->stage, request->epsilon, request->delta, request->nominal_experts,
+                        request->action_count, &plan->stage, &privacy->before, message);
     if (first != ALGORITHM_OK)
         return first;
     if (privacy->steps == 0 && privacy->before.times == 0) /* nothing is to be paid for */
         return ALGORITHM_OK;
+    const char *infeasible = privacy->rounded_draws > 0 ? too_dear_exactly : too_dear;
     if (privacy->steps == 0 || privacy->noise_multiplier <= 0.0)
-        return plan_status(dp_sgd_plan_find_noise(privacy, request->epsilon),
-                           privacy->rounded_draws > 0, message);
+        return offline_plan_status(dp_sgd_plan_find_noise(privacy, request->epsilon), infeasible,
+                                   message);
     enum dp_sgd_plan_status status =
         dp_sgd_plan_find_steps(privacy, request->epsilon, privacy->steps);
     if (status == DP_SGD_PLAN_OK)
         plan->total_steps = schedule_most_steps(&schedule, privacy->steps, plan->total_steps);
-    return plan_status(status, privacy->rounded_draws > 0, message);
+    return offline_plan_status(status, infeasible, message);
 }
 
 enum algorithm_status offline_plan(const struct offline_kind *kind,

@@ -173,6 +173,11 @@ enum algorithm_status offline_plan(const struct offline_kind *kind,
                                    const struct algorithm_request *request,
                                    struct algorithm_plan *out, const char **message);
 
+/* What a search for a private plan ended in; INFEASIBLE is the sentence for a budget that is too
+ * small. */
+enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const char *infeasible,
+                                          const char **message);
+
 /* As struct algorithm's train, with the loss of struct trainer_rule. */
 enum algorithm_status offline_train(const struct offline_kind *kind,
                                     const struct algorithm_run *run,

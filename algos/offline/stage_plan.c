@@ -17,9 +17,10 @@ const char *stable_source_name(enum stable_source source)
     return source_names[source];
 }
 
-static enum stage_status plan_stable(const struct stage_request *request, double epsilon,
-                                     double delta, uint32_t nominal_experts, uint32_t action_count,
-                                     struct sparse_vector_plan *out, const char **message)
+static enum algorithm_status plan_stable(const struct stage_request *request, double epsilon,
+                                         double delta, uint32_t nominal_experts,
+                                         uint32_t action_count, struct sparse_vector_plan *out,
+                                         const char **message)
 {
     const struct sparse_vector_request wish = {
         .experts = nominal_experts,
@@ -32,34 +33,34 @@ static enum stage_status plan_stable(const struct stage_request *request, double
     switch (sparse_vector_plan_make(&wish, out)) {
     case SPARSE_VECTOR_OK:
         if (action_count >= 2 && sparse_vector_unanimous_length(out, action_count) > 0)
-            return STAGE_OK;
+            return ALGORITHM_OK;
         *message = "no prefix could be released: the stable threshold is above the number of "
                    "experts, even if all agreed; a larger share of the budget, fewer trajectories "
                    "or a larger min_action_probability would lower it";
-        return STAGE_INFEASIBLE;
+        return ALGORITHM_INFEASIBLE;
     case SPARSE_VECTOR_BAD:
         *message = sparse_vector_problem(&wish);
-        return STAGE_BAD;
+        return ALGORITHM_BAD_INPUT;
     case SPARSE_VECTOR_OUT_OF_REACH:
         *message = "the stable stage's share of the budget is too small for so many trajectories";
-        return STAGE_INFEASIBLE;
+        break;
     }
-    return STAGE_INFEASIBLE;
+    return ALGORITHM_INFEASIBLE;
 }
 
-static enum stage_status plan_consensus(const struct stage_request *request, double epsilon,
-                                        double delta, uint32_t action_count,
-                                        struct consensus_plan *out, const char **message)
+static enum algorithm_status plan_consensus(const struct stage_request *request, double epsilon,
+                                            double delta, uint32_t action_count,
+                                            struct consensus_plan *out, const char **message)
 {
     enum consensus_status status =
         consensus_plan_make(request->labels, action_count, epsilon * request->epsilon_share,
                             delta * request->delta_share, out);
     if (status == CONSENSUS_OK)
-        return STAGE_OK;
+        return ALGORITHM_OK;
     *message = status == CONSENSUS_BAD
                    ? "consensus labels need 2 to 16 actions, and delta at most 1/2"
                    : "the budget is too small for so many labels";
-    return status == CONSENSUS_BAD ? STAGE_BAD : STAGE_INFEASIBLE;
+    return status == CONSENSUS_BAD ? ALGORITHM_BAD_INPUT : ALGORITHM_INFEASIBLE;
 }
 
 struct composition_part stage_price(const struct stage_request *request,
@@ -108,25 +109,25 @@ static const char *stage_problem(const struct stage_request *request, uint32_t n
     return NULL;
 }
 
-enum stage_status stage_plan_make(const struct stage_request *request, double epsilon, double delta,
-                                  uint32_t nominal_experts, uint32_t action_count,
-                                  struct stage_plan *out, struct composition_part *out_before,
-                                  const char **message)
+enum algorithm_status stage_plan_make(const struct stage_request *request, double epsilon,
+                                      double delta, uint32_t nominal_experts, uint32_t action_count,
+                                      struct stage_plan *out, struct composition_part *out_before,
+                                      const char **message)
 {
     struct stage_plan plan = {0};
-    enum stage_status status = STAGE_OK;
+    enum algorithm_status status = ALGORITHM_OK;
     *message = request->kind == STAGE_NONE ? NULL : stage_problem(request, nominal_experts);
     if (*message)
-        return STAGE_BAD;
+        return ALGORITHM_BAD_INPUT;
     *message = "";
     if (request->kind == STAGE_STABLE)
         status = plan_stable(request, epsilon, delta, nominal_experts, action_count, &plan.stable,
                              message);
     else if (request->kind == STAGE_CONSENSUS)
         status = plan_consensus(request, epsilon, delta, action_count, &plan.consensus, message);
-    if (status != STAGE_OK)
+    if (status != ALGORITHM_OK)
         return status;
     *out = plan;
     *out_before = stage_price(request, &plan);
-    return STAGE_OK;
+    return ALGORITHM_OK;
 }

@@ -5,10 +5,10 @@
 #ifndef TACET_ALGOS_OFFLINE_STAGE_PLAN_H
 #define TACET_ALGOS_OFFLINE_STAGE_PLAN_H
 
+#include "algos/algorithm.h"
 #include "algos/offline/consensus_grid.h"
 #include "algos/offline/consensus_plan.h"
 #include "algos/privacy/laws/mechanism.h"
-#include "algos/stage_terms.h"
 
 /* "rollouts", "logged". */
 const char *stable_source_name(enum stable_source source);
@@ -17,19 +17,13 @@ const char *stable_source_name(enum stable_source source);
  * stages may lie above the first one's own by their rounding. */
 #define STAGE_MOST_SHARE 0.999
 
-enum stage_status {
-    STAGE_OK,
-    STAGE_BAD,        /* *message: a static sentence */
-    STAGE_INFEASIBLE, /* the budget cannot pay it; *message likewise */
-    STAGE_NO_MEMORY,
-};
-
 /* Plans REQUEST for a budget of EPSILON and DELTA over both stages. *OUT_BEFORE is its price, for
- * dp_sgd_plan.before (times 0 for STAGE_NONE). */
-enum stage_status stage_plan_make(const struct stage_request *request, double epsilon, double delta,
-                                  uint32_t nominal_experts, uint32_t action_count,
-                                  struct stage_plan *out, struct composition_part *out_before,
-                                  const char **message);
+ * dp_sgd_plan.before (times 0 for STAGE_NONE). ALGORITHM_OK, or _BAD_INPUT or _INFEASIBLE with a
+ * static *MESSAGE, or _NO_MEMORY. */
+enum algorithm_status stage_plan_make(const struct stage_request *request, double epsilon,
+                                      double delta, uint32_t nominal_experts, uint32_t action_count,
+                                      struct stage_plan *out, struct composition_part *out_before,
+                                      const char **message);
 
 /* The price of a plan, as stage_plan_make gave it. */
 struct composition_part stage_price(const struct stage_request *request,

@@ -117,9 +117,9 @@ static enum algorithm_status dqn_plan(const struct algorithm_request *request,
             *message = "observation_bound must be given: no bounds are declared for this world";
             return ALGORITHM_BAD_INPUT;
         }
-        status = online_plan_status(
+        status = offline_plan_status(
             observation_plan(world->state_dim, request->epsilon, request->delta, &plan.privacy),
-            message);
+            ONLINE_TOO_DEAR, message);
     }
     if (status == ALGORITHM_OK)
         *out = plan;

@@ -167,20 +167,3 @@ const char *online_request_problem(const struct algorithm_request *request,
         return "a world to play in is needed";
     return request->world->action_count < 2 ? "a world with two actions at least is needed" : NULL;
 }
-
-enum algorithm_status online_plan_status(enum dp_sgd_plan_status status, const char **message)
-{
-    switch (status) {
-    case DP_SGD_PLAN_OK:
-        return ALGORITHM_OK;
-    case DP_SGD_PLAN_INFEASIBLE:
-        *message = "no noise fits the privacy budget";
-        return ALGORITHM_INFEASIBLE;
-    case DP_SGD_PLAN_NO_MEMORY:
-        return ALGORITHM_NO_MEMORY;
-    case DP_SGD_PLAN_BAD:
-        break;
-    }
-    *message = "epsilon, delta or noise_multiplier is out of bounds";
-    return ALGORITHM_BAD_INPUT;
-}

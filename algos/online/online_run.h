@@ -54,7 +54,7 @@ uint32_t online_step_limit(double asked, const struct env *world);
 const char *online_request_problem(const struct algorithm_request *request,
                                    const struct parameter_spec *specs, unsigned count);
 
-/* What a search for a private plan ended in, and the words for it. */
-enum algorithm_status online_plan_status(enum dp_sgd_plan_status status, const char **message);
+/* The sentence where no noise fits the budget (offline_plan_status). */
+#define ONLINE_TOO_DEAR "no noise fits the privacy budget"
 
 #endif

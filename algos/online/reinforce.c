@@ -10,6 +10,7 @@
 
 #include "algos/nn/initialize.h"
 #include "algos/nn/optimizer.h"
+#include "algos/offline/offline.h"
 #include "algos/online/online_run.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise.h"
@@ -74,8 +75,9 @@ static enum algorithm_status reinforce_privacy(const struct algorithm_request *r
             *message = "observation_bound must be given: no bounds are declared for this world";
             return ALGORITHM_BAD_INPUT;
         }
-        return online_plan_status(
-            observation_plan(world->state_dim, request->epsilon, request->delta, out), message);
+        return offline_plan_status(
+            observation_plan(world->state_dim, request->epsilon, request->delta, out),
+            ONLINE_TOO_DEAR, message);
     }
     uint32_t batch = (uint32_t)algorithm_number(request, P_PER_UPDATE);
     struct dp_sgd_plan plan = {.sampling_rate = 1.0,
@@ -86,9 +88,9 @@ static enum algorithm_status reinforce_privacy(const struct algorithm_request *r
                                .steps = 1,
                                .delta = request->delta};
     bool asked = plan.noise_multiplier > 0.0;
-    enum algorithm_status status = online_plan_status(
+    enum algorithm_status status = offline_plan_status(
         asked ? dp_sgd_plan_account(&plan) : dp_sgd_plan_find_noise(&plan, request->epsilon),
-        message);
+        ONLINE_TOO_DEAR, message);
     if (status == ALGORITHM_OK && plan.epsilon > request->epsilon) {
         *message = "noise_multiplier is too small for the requested epsilon";
         return ALGORITHM_INFEASIBLE;

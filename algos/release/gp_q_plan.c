@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algos/offline/offline.h"
 #include "algos/offline/shards.h"
 #include "algos/privacy/functions/gaussian_path.h"
 #include "algos/privacy/functions/gaussian_process_features.h"
@@ -175,15 +176,13 @@ static enum dp_sgd_plan_status price_noise(const struct algorithm_request *reque
 enum algorithm_status gp_q_price(const struct algorithm_request *request, struct q_terms *terms,
                                  struct dp_sgd_plan *privacy, const char **message)
 {
-    switch (price_noise(request, terms, privacy)) {
-    case DP_SGD_PLAN_OK:
-        break;
-    case DP_SGD_PLAN_NO_MEMORY:
-        return ALGORITHM_NO_MEMORY;
-    default:
-        *message = "no noise fits this epsilon and delta";
-        return ALGORITHM_INFEASIBLE;
-    }
+    enum dp_sgd_plan_status priced = price_noise(request, terms, privacy);
+    if (priced == DP_SGD_PLAN_BAD)
+        priced = DP_SGD_PLAN_INFEASIBLE;
+    enum algorithm_status status =
+        offline_plan_status(priced, "no noise fits this epsilon and delta", message);
+    if (status != ALGORITHM_OK)
+        return status;
     double root = sqrt((double)terms->updates);
     terms->mu = root / privacy->noise_multiplier * UP;
     terms->noise_to_range = root * terms->sigma / terms->value_limit;

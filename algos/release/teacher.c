@@ -144,23 +144,6 @@ bool teacher_answer_about(const struct teacher *teacher, double concentration,
     return now.mechanism->weaken(&now, concentration) && now.mechanism->answer(&now, noise, p, z);
 }
 
-bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
-                    double concentration, struct noise_source *noise, const float *state, double *z)
-{
-    double p[TEACHER_MAX_ACTIONS];
-    return of_policy(teacher, policy, state, 1, p) &&
-           teacher_answer_about(teacher, concentration, noise, p, z);
-}
-
-bool teacher_answer_mean(const struct teacher *teacher, const struct ensemble *ensemble,
-                         double concentration, struct noise_source *noise, const float *state,
-                         double *z)
-{
-    double p[TEACHER_MAX_ACTIONS];
-    return of_ensemble(teacher, ensemble, state, 1, p) &&
-           teacher_answer_about(teacher, concentration, noise, p, z);
-}
-
 bool teacher_price(const struct teacher *teacher, double concentration, double order, int64_t share,
                    struct filter_price *out)
 {

@@ -61,21 +61,11 @@ bool teacher_distributions(const struct teacher *teacher, const struct policy *p
                            const struct ensemble *ensemble, const float *states, uint32_t count,
                            double *p);
 
-/* One noisy answer about one of those, which is overwritten: Z[actions]. CONCENTRATION as below. */
+/* One noisy answer about one of those, which is overwritten: Z[actions]. The sampled values alone
+ * may leave. CONCENTRATION is at most the teacher's, or 0 where its mechanism has none; false: it
+ * is not. */
 bool teacher_answer_about(const struct teacher *teacher, double concentration,
                           struct noise_source *noise, double *p, double *z);
-
-/* One noisy answer at STATE: Z[actions]. The sampled values alone may leave. CONCENTRATION is at
- * most the teacher's, or 0 where its mechanism has none. A finite state always has an answer:
- * whether there is one may not depend on the weights. */
-bool teacher_answer(const struct teacher *teacher, const struct policy *policy,
-                    double concentration, struct noise_source *noise, const float *state,
-                    double *z);
-
-/* The same about the mean of an ENSEMBLE of as many shards as the teacher's. */
-bool teacher_answer_mean(const struct teacher *teacher, const struct ensemble *ensemble,
-                         double concentration, struct noise_source *noise, const float *state,
-                         double *z);
 
 /* What one answer at CONCENTRATION costs accounts of ORDER (0: basic composition, of which it gets
  * SHARE of delta, in units of 1e-18). False when it has no finite price there. */

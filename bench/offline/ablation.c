@@ -43,13 +43,13 @@ static bool one(const struct population *p, const struct expert_voices *voices, 
     struct composition_part price;
     const char *message = "", *name = sparse_vector_accounting_name(accounting);
     uint64_t transitions = 0, sum = 0;
-    enum stage_status status = stage_plan_make(&request, epsilon, 1.0 / p->experts, p->experts,
-                                               p->env->action_count, &plan, &price, &message);
-    if (status == STAGE_INFEASIBLE) {
+    enum algorithm_status status = stage_plan_make(&request, epsilon, 1.0 / p->experts, p->experts,
+                                                   p->env->action_count, &plan, &price, &message);
+    if (status == ALGORITHM_INFEASIBLE) {
         return fprintf(file, "%s\t%g\t%" PRIu32 "\t%" PRIu32 "\t%s\t0\t0\t0\t0\n", p->env->name,
                        epsilon, p->experts, trajectories, name) > 0;
     }
-    struct noise_source *noise = status == STAGE_OK ? noise_source_new("ablation") : NULL;
+    struct noise_source *noise = status == ALGORITHM_OK ? noise_source_new("ablation") : NULL;
     bool good = noise != NULL;
     for (int draw = 0; good && draw < ABLATION_DRAWS; draw++) {
         good = release(p, &plan.stable, voices, noise, &transitions);

@@ -11,6 +11,7 @@
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"
 #include "tests/unit/algos/offline_kit.h"
+#include "tests/unit/teacher_answer.h"
 
 enum { M = 7, EXPERTS = 20 };
 
@@ -319,14 +320,14 @@ Test(ensemble, answers_near_its_mean_and_no_state_that_is_not_finite)
     cr_assert_null(teacher_prepare_ensemble(&teacher));
     struct noise_source *noise = noise_source_new_injected(key);
     for (int n = 0; n < 400; n++) {
-        cr_assert(teacher_answer_mean(&teacher, ensemble, 0.0, noise, here, z));
+        cr_assert(teacher_answer_at(&teacher, NULL, ensemble, 0.0, noise, here, z));
         for (int a = 0; a < 3; a++)
             mean[a] += z[a] / 400;
     }
     ensemble_probabilities(ensemble, here, 1, 1.0, p);
     cr_expect_lt(distance(mean, p), 0.03); /* the projection's own bias is 0.015 */
     const float nowhere[2] = {0.0F, NAN};
-    cr_expect_not(teacher_answer_mean(&teacher, ensemble, 0.0, noise, nowhere, z));
+    cr_expect_not(teacher_answer_at(&teacher, NULL, ensemble, 0.0, noise, nowhere, z));
     noise_source_free(noise);
     ensemble_free(ensemble);
 }

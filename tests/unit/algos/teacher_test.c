@@ -9,6 +9,7 @@
 
 #include "algos/privacy/answers/filter.h"
 #include "envs/rng.h"
+#include "tests/unit/teacher_answer.h"
 
 static const uint8_t KEY[32] = {7};
 
@@ -183,17 +184,17 @@ Test(teacher, answers)
     dirichlet_mix(&teacher.dirichlet, p);
     enum { N = 20000 };
     for (int i = 0; i < N; i++) {
-        cr_assert(teacher_answer(&teacher, policy, 50.0, noise, state, z));
+        cr_assert(teacher_answer_at(&teacher, policy, NULL, 50.0, noise, state, z));
         cr_assert_eq(z[0] + z[1] + z[2], 1.0);
         for (int a = 0; a < 3; a++)
             mean[a] += z[a] / N;
     }
     for (int a = 0; a < 3; a++) /* five standard errors */
         cr_expect_lt(fabs(mean[a] - p[a]), 5.0 * sqrt(p[a] * (1.0 - p[a]) / 51.0 / N));
-    cr_expect_not(teacher_answer(&teacher, policy, 60.0, noise, state, z));
-    cr_expect_not(teacher_answer(&teacher, policy, 10.0, noise, state, z));
-    cr_expect_not(teacher_answer(&teacher, policy, NAN, noise, state, z));
-    cr_expect_not(teacher_answer(&teacher, policy, 50.0, noise, broken, z));
+    cr_expect_not(teacher_answer_at(&teacher, policy, NULL, 60.0, noise, state, z));
+    cr_expect_not(teacher_answer_at(&teacher, policy, NULL, 10.0, noise, state, z));
+    cr_expect_not(teacher_answer_at(&teacher, policy, NULL, NAN, noise, state, z));
+    cr_expect_not(teacher_answer_at(&teacher, policy, NULL, 50.0, noise, broken, z));
     noise_source_free(noise);
     policy_free(policy);
 }
@@ -213,7 +214,7 @@ Test(teacher, answers_with_gaussian_noise)
     double radius = teacher_error_radius(&teacher, 0.0, 0.05);
     for (int i = 0; i < N; i++) {
         double square = 0;
-        cr_assert(teacher_answer(&teacher, policy, 0.0, noise, state, z));
+        cr_assert(teacher_answer_at(&teacher, policy, NULL, 0.0, noise, state, z));
         cr_assert_eq(z[0] + z[1] + z[2], 1.0);
         for (int a = 0; a < 3; a++) {
             mean[a] += z[a] / N;
@@ -224,8 +225,8 @@ Test(teacher, answers_with_gaussian_noise)
     for (int a = 0; a < 3; a++) /* five standard errors */
         cr_expect_lt(fabs(mean[a] - p[a]), 5.0 * 0.03 * sqrt(2.0 / 3.0 / N));
     cr_expect_lt(abs(outside - N / 20), 6 * 31, "%d", outside);
-    cr_expect_not(teacher_answer(&teacher, policy, 20.0, noise, state, z));
-    cr_expect_not(teacher_answer(&teacher, policy, 0.0, noise, broken, z));
+    cr_expect_not(teacher_answer_at(&teacher, policy, NULL, 20.0, noise, state, z));
+    cr_expect_not(teacher_answer_at(&teacher, policy, NULL, 0.0, noise, broken, z));
     noise_source_free(noise);
     policy_free(policy);
 }
@@ -257,7 +258,8 @@ Test(teacher, every_finite_state_is_answered)
         cr_assert_null(teacher_prepare(&teachers[t], policy));
         enum { N = 4000 };
         for (int i = 0; i < N; i++) {
-            cr_assert(teacher_answer(&teachers[t], policy, concentration, noise, state, z));
+            cr_assert(
+                teacher_answer_at(&teachers[t], policy, NULL, concentration, noise, state, z));
             for (int a = 0; a < 3; a++)
                 mean[a] += z[a] / N;
         }

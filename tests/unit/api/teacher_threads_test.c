@@ -8,6 +8,7 @@
 #include "api/call/app.h"
 #include "api/teachers/teacher_shelf.h"
 #include "tests/unit/api/domain.h"
+#include "tests/unit/teacher_answer.h"
 
 #define THREADS  4
 #define TEACHERS 40 /* more than there are places */
@@ -58,8 +59,9 @@ static void *borrow(void *context)
         float state[4] = {0.1F, 0.2F, 0.3F, 0.4F};
         double z[2];
         struct noise_source *noise = teacher_noise_take(app->noise);
-        bool good = noise != NULL && strcmp(teacher->row.id, id) == 0 &&
-                    teacher_answer(&teacher->teacher, teacher->policy, 20, noise, state, z);
+        bool good =
+            noise != NULL && strcmp(teacher->row.id, id) == 0 &&
+            teacher_answer_at(&teacher->teacher, teacher->policy, NULL, 20, noise, state, z);
         worker->wrong += !good;
         teacher_noise_give(app->noise);
         teacher_shelf_return(app, teacher);
