@@ -7,6 +7,7 @@
 #include "algos/offline/bcq.h"
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
+#include "algos/offline/hooks.h"
 #include "algos/offline/membership_audit.h"
 #include "memory/memory.h"
 
@@ -69,21 +70,6 @@ static enum algorithm_status audit_plan(const struct algorithm_request *request,
     return ALGORITHM_OK;
 }
 
-/* ALGORITHM_OK: go on. */
-static enum algorithm_status audit_pulse(const struct algorithm_run *run, uint64_t done)
-{
-    if (!run->hooks.pulse || done % RUNS_PER_PULSE != 0)
-        return ALGORITHM_OK;
-    switch (run->hooks.pulse(run->hooks.context, done)) {
-    case PULSE_CANCEL:
-        return ALGORITHM_CANCELLED;
-    case PULSE_SAVE_AND_PAUSE:
-        return ALGORITHM_PAUSED;
-    default:
-        return ALGORITHM_OK;
-    }
-}
-
 static enum algorithm_status collect_scores(const struct algorithm_run *run,
                                             const struct membership_attack *attack,
                                             double *scores[2], uint32_t runs)
@@ -92,7 +78,8 @@ static enum algorithm_status collect_scores(const struct algorithm_run *run,
         (enum membership_sabotage)(int)algorithm_number(run->request, P_BROKEN);
     enum algorithm_status status = ALGORITHM_OK;
     for (uint64_t i = 0; i < 2 * (uint64_t)runs && status == ALGORITHM_OK; i++) {
-        status = audit_pulse(run, i);
+        if (i % RUNS_PER_PULSE == 0)
+            status = hooks_pulse(&run->hooks, i, NULL, NULL);
         if (status == ALGORITHM_OK)
             status = membership_attack_run(attack, sabotage, i % 2 != 0, run->noise,
                                            &scores[i % 2][i / 2]);

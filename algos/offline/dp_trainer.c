@@ -12,6 +12,7 @@
 
 #include "algos/nn/per_example_lattice.h"
 #include "algos/offline/choice.h"
+#include "algos/offline/hooks.h"
 #include "algos/offline/schedule.h"
 #include "algos/offline/trainer_choice.h"
 #include "algos/offline/trainer_chunk.h"
@@ -190,34 +191,23 @@ static void trainer_step(struct trainer *t)
     update_target(t);
 }
 
-static enum algorithm_status trainer_save(struct trainer *t)
+static bool trainer_save(void *context)
 {
+    const struct trainer *t = context;
     const struct algorithm_hooks *hooks = &t->run->hooks;
     size_t size = 0;
+    if (!hooks->save)
+        return false;
     unsigned char *bytes = trainer_state_to_bytes(&t->state, t->fingerprint, &size);
-    bool saved = hooks->save && hooks->save(hooks->context, t->state.steps_done, bytes, size);
+    bool saved = hooks->save(hooks->context, t->state.steps_done, bytes, size);
     free(bytes);
-    return saved ? ALGORITHM_OK : ALGORITHM_PAUSED;
+    return saved;
 }
 
 /* Asks what to do; anything but ALGORITHM_OK ends the run. */
 static enum algorithm_status trainer_pulse(struct trainer *t)
 {
-    const struct algorithm_hooks *hooks = &t->run->hooks;
-    if (!hooks->pulse)
-        return ALGORITHM_OK;
-    switch (hooks->pulse(hooks->context, t->state.steps_done)) {
-    case PULSE_CONTINUE:
-        return ALGORITHM_OK;
-    case PULSE_SAVE:
-        return trainer_save(t);
-    case PULSE_SAVE_AND_PAUSE:
-        (void)trainer_save(t);
-        return ALGORITHM_PAUSED;
-    case PULSE_CANCEL:
-        break;
-    }
-    return ALGORITHM_CANCELLED;
+    return hooks_pulse(&t->run->hooks, t->state.steps_done, trainer_save, t);
 }
 
 /* Lets candidates play that are due by now. One play takes a fraction of a second, so whoever runs

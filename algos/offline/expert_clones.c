@@ -15,6 +15,7 @@
 #include "algos/nn/batch.h"
 #include "algos/nn/initialize.h"
 #include "algos/nn/optimizer.h"
+#include "algos/offline/hooks.h"
 #include "memory/memory.h"
 
 /* Experts between two pulses: with the defaults a second of work. */
@@ -228,16 +229,6 @@ static void clone_item(void *context, uint32_t item)
                                         cloning->floor, cloning->seed);
 }
 
-static void clone_all(struct cloning *cloning, const struct algorithm_hooks *hooks)
-{
-    if (hooks->parallel) {
-        hooks->parallel(hooks->context, clone_item, cloning, cloning->count);
-        return;
-    }
-    for (uint32_t i = 0; i < cloning->count; i++)
-        clone_item(cloning, i);
-}
-
 /* Moves the clones into their slots. */
 static void take_clones(struct cloning *cloning, struct expert_policies *policies)
 {
@@ -278,17 +269,14 @@ enum algorithm_status expert_clones_fill(struct expert_policies *policies,
     if (!clones_fit(&cloning, policies))
         return ALGORITHM_NO_MEMORY;
     while (expert < data->expert_count) {
-        enum algorithm_pulse pulse =
-            hooks->pulse ? hooks->pulse(hooks->context, steps_done) : PULSE_CONTINUE;
-        if (pulse == PULSE_CANCEL)
-            return ALGORITHM_CANCELLED;
-        if (pulse == PULSE_SAVE_AND_PAUSE)
-            return ALGORITHM_PAUSED;
+        enum algorithm_status status = hooks_pulse(hooks, steps_done, NULL, NULL);
+        if (status != ALGORITHM_OK)
+            return status;
         cloning.count = 0;
         for (; expert < data->expert_count && cloning.count < EXPERTS_PER_PULSE; expert++)
             if (lacks_clone(policies, data, expert))
                 cloning.expert[cloning.count++] = expert;
-        clone_all(&cloning, hooks);
+        hooks_parallel(hooks, clone_item, &cloning, cloning.count);
         take_clones(&cloning, policies);
     }
     return ALGORITHM_OK;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "algos/offline/hooks.h"
 #include "memory/memory.h"
 
 #define AT_A_TIME        8
@@ -225,8 +226,14 @@ struct head {
     uint64_t seed, kept_size;
 };
 
-static bool shards_save(struct training *t, uint64_t steps)
+static uint64_t steps_of(const struct training *t)
 {
+    return t->done * t->plan.total_steps;
+}
+
+static bool shards_save(void *context)
+{
+    const struct training *t = context;
     const struct shards *shards = t->shards;
     const struct algorithm_hooks *hooks = &t->run->hooks;
     const struct head head = {.magic = CHECKPOINT_MAGIC,
@@ -241,7 +248,7 @@ static bool shards_save(struct training *t, uint64_t steps)
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, shards->kept, shards->kept_size);
     checksum_seal(bytes, body);
-    bool saved = hooks->save(hooks->context, steps, bytes, size);
+    bool saved = hooks->save(hooks->context, steps_of(t), bytes, size);
     sodium_memzero(bytes, body);
     free(bytes);
     return saved;
@@ -263,27 +270,6 @@ static bool shards_restore(struct training *t)
     t->done = head.done;
     memcpy(shards->kept, run->checkpoint + sizeof head, shards->kept_size);
     return true;
-}
-
-/* ALGORITHM_OK: go on. */
-static enum algorithm_status shards_pulse(struct training *t, uint64_t in_flight)
-{
-    const struct algorithm_hooks *hooks = &t->run->hooks;
-    uint64_t steps = t->done * t->plan.total_steps;
-    enum algorithm_pulse pulse =
-        hooks->pulse ? hooks->pulse(hooks->context, steps + in_flight) : PULSE_CONTINUE;
-    switch (pulse) {
-    case PULSE_CONTINUE:
-        break;
-    case PULSE_SAVE:
-        return shards_save(t, steps) ? ALGORITHM_OK : ALGORITHM_PAUSED;
-    case PULSE_SAVE_AND_PAUSE:
-        (void)shards_save(t, steps);
-        return ALGORITHM_PAUSED;
-    case PULSE_CANCEL:
-        return ALGORITHM_CANCELLED;
-    }
-    return ALGORITHM_OK;
 }
 
 static void begin_fits(struct training *t)
@@ -309,14 +295,10 @@ static enum algorithm_status train_some(struct training *t)
         uint64_t in_flight = 0;
         for (uint32_t i = 0; i < t->count; i++)
             in_flight += t->fit[i].steps;
-        enum algorithm_status status = shards_pulse(t, in_flight);
+        enum algorithm_status status = hooks_pulse(hooks, steps_of(t) + in_flight, shards_save, t);
         if (status != ALGORITHM_OK)
             return status;
-        if (hooks->parallel)
-            hooks->parallel(hooks->context, fit_slice, t->fit, t->count);
-        else
-            for (uint32_t i = 0; i < t->count; i++)
-                fit_slice(t->fit, i);
+        hooks_parallel(hooks, fit_slice, t->fit, t->count);
         over = 0;
         for (uint32_t i = 0; i < t->count; i++) {
             if (t->fit[i].starved)

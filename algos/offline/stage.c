@@ -8,6 +8,7 @@
 #include "algos/offline/consensus.h"
 #include "algos/offline/expert_clones.h"
 #include "algos/offline/expert_voices.h"
+#include "algos/offline/hooks.h"
 #include "algos/offline/skill_voices.h"
 #include "algos/offline/stable_prefix.h"
 #include "algos/offline/stage_state.h"
@@ -33,21 +34,8 @@ static const struct algorithm_hooks *hooks_of(const struct stages *s)
 static bool first_stage_goes_on(void *context)
 {
     struct stages *s = context;
-    const struct algorithm_hooks *hooks = hooks_of(s);
-    if (!hooks->pulse)
-        return true;
-    switch (hooks->pulse(hooks->context, 0)) {
-    case PULSE_CONTINUE:
-    case PULSE_SAVE: /* there is nothing yet that may be saved */
-        return true;
-    case PULSE_SAVE_AND_PAUSE:
-        s->ended = ALGORITHM_PAUSED;
-        return false;
-    case PULSE_CANCEL:
-        break;
-    }
-    s->ended = ALGORITHM_CANCELLED;
-    return false;
+    s->ended = hooks_pulse(hooks_of(s), 0, NULL, NULL); /* nothing may be saved yet */
+    return s->ended == ALGORITHM_OK;
 }
 
 static enum algorithm_status release_labels(struct stages *s, const struct expert_voices *voices,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "algos/offline/hooks.h"
 #include "memory/memory.h"
 
 enum { MAGIC = 0x4c4e4f54, VERSION = 1 };
@@ -105,34 +106,31 @@ bool online_first_vector(const unsigned char *bytes, size_t size, size_t count, 
     return true;
 }
 
-static enum algorithm_status online_save(const struct algorithm_run *run, uint64_t fingerprint,
-                                         const struct online_memory *memory)
+/* What a checkpoint is made of. */
+struct saving {
+    const struct algorithm_run *run;
+    uint64_t fingerprint;
+    const struct online_memory *memory;
+};
+
+static bool online_save(void *context)
 {
+    const struct saving *saving = context;
+    const struct algorithm_hooks *hooks = &saving->run->hooks;
     size_t size = 0;
-    unsigned char *bytes = online_to_bytes(memory, fingerprint, &size);
-    bool saved =
-        run->hooks.save && run->hooks.save(run->hooks.context, *memory->updates, bytes, size);
+    if (!hooks->save)
+        return false;
+    unsigned char *bytes = online_to_bytes(saving->memory, saving->fingerprint, &size);
+    bool saved = hooks->save(hooks->context, *saving->memory->updates, bytes, size);
     free(bytes);
-    return saved ? ALGORITHM_OK : ALGORITHM_PAUSED;
+    return saved;
 }
 
 enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fingerprint,
                                    const struct online_memory *memory)
 {
-    if (!run->hooks.pulse)
-        return ALGORITHM_OK;
-    switch (run->hooks.pulse(run->hooks.context, *memory->updates)) {
-    case PULSE_CONTINUE:
-        return ALGORITHM_OK;
-    case PULSE_SAVE:
-        return online_save(run, fingerprint, memory);
-    case PULSE_SAVE_AND_PAUSE:
-        (void)online_save(run, fingerprint, memory);
-        return ALGORITHM_PAUSED;
-    case PULSE_CANCEL:
-        break;
-    }
-    return ALGORITHM_CANCELLED;
+    struct saving saving = {run, fingerprint, memory};
+    return hooks_pulse(&run->hooks, *memory->updates, online_save, &saving);
 }
 
 enum algorithm_status online_policy(const struct mlp_shape *shape, const float *parameters,

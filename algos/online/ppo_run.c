@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "algos/offline/hooks.h"
 #include "algos/online/ppo_algorithm.h"
 #include "memory/memory.h"
 
@@ -70,38 +71,27 @@ static bool course_resume(struct course *c)
            c->companion->read(c->companion->context, bytes + length, size - length);
 }
 
-static enum algorithm_status course_save(const struct course *c, uint64_t step)
+static bool course_save(void *context)
 {
+    const struct course *c = context;
+    const struct algorithm_hooks *hooks = &c->run->hooks;
     size_t size = 0;
     unsigned char *bytes = ppo_run_bytes(c->run, c->parameter_count, c->companion, c->ppo, &size);
-    bool saved = c->run->hooks.save(c->run->hooks.context, step, bytes, size);
+    bool saved = hooks->save(hooks->context, ppo_updates(c->ppo), bytes, size);
     free(bytes);
-    return saved ? ALGORITHM_OK : ALGORITHM_PAUSED;
+    return saved;
 }
 
 /* ---- learning */
 
-/* What the caller wants after STEP updates; ALGORITHM_OK to go on. */
-static enum algorithm_status course_pulse(const struct course *c, uint64_t step)
+/* What the caller wants after an update; ALGORITHM_OK to go on. */
+static enum algorithm_status course_pulse(struct course *c)
 {
     const struct algorithm_hooks *hooks = &c->run->hooks;
     struct ppo_report report = ppo_report_of(c->ppo);
     if (hooks->show_return && report.episodes > 0)
         hooks->show_return(hooks->context, report.mean_return);
-    if (!hooks->pulse)
-        return ALGORITHM_OK;
-    switch (hooks->pulse(hooks->context, step)) {
-    case PULSE_CONTINUE:
-        break;
-    case PULSE_SAVE:
-        return course_save(c, step);
-    case PULSE_SAVE_AND_PAUSE:
-        (void)course_save(c, step);
-        return ALGORITHM_PAUSED;
-    case PULSE_CANCEL:
-        return ALGORITHM_CANCELLED;
-    }
-    return ALGORITHM_OK;
+    return hooks_pulse(hooks, ppo_updates(c->ppo), course_save, c);
 }
 
 static enum algorithm_status course_why_broken(const struct course *c, const char **message)
@@ -114,14 +104,14 @@ static enum algorithm_status course_why_broken(const struct course *c, const cha
     return ALGORITHM_BAD_INPUT;
 }
 
-static enum algorithm_status course_learn(const struct course *c, const char **message)
+static enum algorithm_status course_learn(struct course *c, const char **message)
 {
     uint64_t total = c->run->plan->total_steps, step = ppo_updates(c->ppo);
     while (step < total) {
         struct ppo_report report;
         if (!ppo_update(c->ppo, ppo_learning_rate(c->run->request, step, total), &report))
             return course_why_broken(c, message);
-        enum algorithm_status status = ++step < total ? course_pulse(c, step) : ALGORITHM_OK;
+        enum algorithm_status status = ++step < total ? course_pulse(c) : ALGORITHM_OK;
         if (status != ALGORITHM_OK)
             return status;
     }
