@@ -70,9 +70,9 @@ static enum algorithm_status audit_plan(const struct algorithm_request *request,
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status collect_scores(const struct algorithm_run *run,
-                                            const struct membership_attack *attack,
-                                            double *scores[2], uint32_t runs)
+static enum algorithm_status audit_collect(const struct algorithm_run *run,
+                                           const struct membership_attack *attack,
+                                           double *scores[2], uint32_t runs)
 {
     enum membership_sabotage sabotage =
         (enum membership_sabotage)(int)algorithm_number(run->request, P_BROKEN);
@@ -87,8 +87,8 @@ static enum algorithm_status collect_scores(const struct algorithm_run *run,
     return status;
 }
 
-static void show_findings(const struct algorithm_run *run, const struct dp_sgd_plan *claim,
-                          const struct membership_finding *found)
+static void audit_show(const struct algorithm_run *run, const struct dp_sgd_plan *claim,
+                       const struct membership_finding *found)
 {
     const struct algorithm_hooks *hooks = &run->hooks;
     if (!hooks->show_finding)
@@ -114,12 +114,12 @@ static enum algorithm_status audit_train(const struct algorithm_run *run,
     if (status != ALGORITHM_OK)
         return status;
     double *scores[2] = {memory_new(runs, sizeof(double)), memory_new(runs, sizeof(double))};
-    status = collect_scores(run, attack, scores, runs);
+    status = audit_collect(run, attack, scores, runs);
     if (status == ALGORITHM_OK) {
         const struct dp_sgd_plan *claim = membership_attack_claim(attack);
         struct membership_finding found = membership_lower_bound(
             scores[1], scores[0], runs, claim->delta, AUDIT_ALGORITHM_FALSE_ALARM);
-        show_findings(run, claim, &found);
+        audit_show(run, claim, &found);
     }
     free(scores[0]);
     free(scores[1]);

@@ -13,8 +13,8 @@ uint32_t choice_due(const struct choice *choice, uint64_t steps_done, uint64_t t
     return (uint32_t)(steps_done * choice->candidates / total_steps);
 }
 
-static uint32_t block_size(const struct choice *choice, const struct policy *policy,
-                           const struct env *world)
+static uint32_t episodes_at_once(const struct choice *choice, const struct policy *policy,
+                                 const struct env *world)
 {
     double step = (double)mlp_parameter_count(&policy->shape) + 1000 + world->step_work;
     double episodes = BLOCK_WORK / (step * choice->max_steps);
@@ -26,7 +26,7 @@ enum choice_verdict choice_play(const struct choice *choice, const struct policy
 {
     assert(score->episodes < choice->episodes);
     uint32_t left = choice->episodes - score->episodes,
-             block = block_size(choice, policy, place->world);
+             block = episodes_at_once(choice, policy, place->world);
     uint32_t count = left < block ? left : block;
     struct policy_evaluation played;
     if (!policy_evaluate(policy, place->world, place->physics, count, choice->max_steps,

@@ -204,7 +204,7 @@ static enum algorithm_status student_learn(struct party *p)
     return ALGORITHM_OK;
 }
 
-static enum algorithm_status step_lanes(struct party *p)
+static enum algorithm_status step_all_lanes(struct party *p)
 {
     if (p->run->goes_on && !p->run->goes_on(p->run->context))
         return ALGORITHM_CANCELLED;
@@ -225,7 +225,7 @@ static enum algorithm_status play_rounds(struct party *p)
         if (p->round > 0 && labels - p->left < end)
             status = student_learn(p);
         while (status == ALGORITHM_OK && labels - p->left < end)
-            status = step_lanes(p);
+            status = step_all_lanes(p);
         for (uint32_t i = 0; status == ALGORITHM_OK && i < CONSENSUS_LANES; i++)
             lane_hand_over(p, i, false);
     }
@@ -244,7 +244,7 @@ static bool open_lane(struct party *p, struct lane *lane)
     return lane_start(p, lane);
 }
 
-static bool open_all(struct party *p)
+static bool party_open(struct party *p)
 {
     const struct expert_voices *voices = p->run->voices;
     size_t actions = voices->action_count;
@@ -260,7 +260,7 @@ static bool open_all(struct party *p)
     return true;
 }
 
-static void close_all(struct party *p)
+static void party_close(struct party *p)
 {
     for (uint32_t i = 0; i < CONSENSUS_LANES; i++) {
         env_close(p->run->env, p->lane[i].state);
@@ -290,7 +290,7 @@ enum algorithm_status consensus_release(const struct consensus_run *run,
     struct party *p = memory_new(1, sizeof *p);
     p->run = run;
     p->left = run->plan->labels;
-    enum algorithm_status status = open_all(p) ? play_rounds(p) : ALGORITHM_BAD_INPUT;
+    enum algorithm_status status = party_open(p) ? play_rounds(p) : ALGORITHM_BAD_INPUT;
     if (status == ALGORITHM_BAD_INPUT)
         *message = "the world broke while the experts' consensus was played in it";
     if (status == ALGORITHM_OK) {
@@ -298,6 +298,6 @@ enum algorithm_status consensus_release(const struct consensus_run *run,
         p->released = NULL;
         status = *out_released ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
     }
-    close_all(p);
+    party_close(p);
     return status;
 }

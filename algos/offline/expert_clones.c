@@ -108,7 +108,7 @@ static void clone_fit_init(struct fit *fit)
         memory_must(NULL);
 }
 
-static const float *state_of(const struct fit *fit, uint64_t index)
+static const float *expert_state(const struct fit *fit, uint64_t index)
 {
     const struct dataset *data = fit->data;
     return data->states + data->state_row[fit->first + index] * data->state_dim;
@@ -121,10 +121,10 @@ static void measure_states(struct fit *fit)
     for (uint32_t d = 0; d < fit->data->state_dim; d++) {
         double sum = 0.0, squares = 0.0;
         for (uint64_t i = 0; i < fit->count; i++)
-            sum += (double)state_of(fit, i)[d];
+            sum += (double)expert_state(fit, i)[d];
         double mean = sum / (double)fit->count;
         for (uint64_t i = 0; i < fit->count; i++) {
-            double difference = (double)state_of(fit, i)[d] - mean;
+            double difference = (double)expert_state(fit, i)[d] - mean;
             squares += difference * difference;
         }
         double deviation = sqrt(squares / (double)fit->count);
@@ -141,7 +141,7 @@ static void draw_batch(struct fit *fit, struct rng *rng, uint64_t *picked)
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t index = (uint64_t)(rng_uniform(rng) * (double)fit->count);
         index = index < fit->count ? index : fit->count - 1;
-        const float *state = state_of(fit, index);
+        const float *state = expert_state(fit, index);
         for (uint32_t d = 0; d < dim; d++)
             input[(size_t)i * dim + d] = (state[d] - fit->mean[d]) * fit->factor[d];
         picked[i] = index;

@@ -242,7 +242,7 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
 
 /* Below the probability of what was seen HITS times in TRIALS, but for a chance of TAIL: where so
  * many hits or more have that probability. */
-static double rate_above(uint32_t hits, uint32_t trials, double tail)
+static double rate_lower_bound(uint32_t hits, uint32_t trials, double tail)
 {
     double low = 0.0, high = 1.0;
     if (hits == 0)
@@ -263,7 +263,7 @@ static int compare_scores(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static uint32_t count_below(const double *sorted, uint32_t count, double threshold)
+static uint32_t scores_below(const double *sorted, uint32_t count, double threshold)
 {
     uint32_t low = 0, high = count;
     while (low < high) {
@@ -289,7 +289,7 @@ static void count_event(double *const scores[2], uint32_t count, const struct ev
 {
     for (int other = 0; other < 2; other++) {
         const double *of = scores[other ? !event->likely : event->likely];
-        uint32_t below = count_below(of, count, event->threshold);
+        uint32_t below = scores_below(of, count, event->threshold);
         hits[other] = event->below ? below : count - below;
     }
 }
@@ -341,8 +341,8 @@ struct membership_finding membership_lower_bound(double *with, double *without, 
     count_event(second, half, &event, hits);
     finding.p = hits[0];
     finding.q = hits[1];
-    double p = rate_above(hits[0], half, false_alarm / 2.0);
-    double q = 1.0 - rate_above(half - hits[1], half, false_alarm / 2.0);
+    double p = rate_lower_bound(hits[0], half, false_alarm / 2.0);
+    double q = 1.0 - rate_lower_bound(half - hits[1], half, false_alarm / 2.0);
     if (p > delta)
         finding.epsilon = fmax(0.0, log((p - delta) / q));
     return finding;

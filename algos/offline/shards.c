@@ -195,7 +195,7 @@ struct training {
 };
 
 /* What of a request belongs to one shard: no noise, so no choice by looking. */
-static struct algorithm_request request_of(const struct shards *shards)
+static struct algorithm_request shard_request(const struct shards *shards)
 {
     struct algorithm_request request = shards->request;
     request.mechanism = MECHANISM_NONE;
@@ -209,7 +209,7 @@ enum algorithm_status shards_plan(const struct shards *shards, uint64_t *out_ste
                                   struct mlp_shape *out_shape, const char **message)
 {
     struct algorithm_plan plan;
-    const struct algorithm_request request = request_of(shards);
+    const struct algorithm_request request = shard_request(shards);
     assert(shards->algorithm->needs_dataset && shards->algorithm->mechanisms[MECHANISM_NONE]);
     assert(shards->count >= 1 && shards->count <= SHARDS_MAX);
     enum algorithm_status status = shards->algorithm->plan(&request, &plan, message);
@@ -280,7 +280,7 @@ static void begin_fits(struct training *t)
     for (uint32_t i = 0; i < t->count; i++) {
         struct fit *fit = &t->fit[i];
         *fit = (struct fit){.algorithm = shards->algorithm, .plan = &t->plan};
-        fit->request = request_of(shards);
+        fit->request = shard_request(shards);
         fit->request.seed += t->done + i;
         part_fill(&fit->part, shards, t->run->data, t->done + i);
     }
@@ -320,7 +320,7 @@ static void hand_over_fits(struct training *t)
     t->done += t->count;
 }
 
-static enum algorithm_status train_all(struct training *t)
+static enum algorithm_status train_shards(struct training *t)
 {
     enum algorithm_status status = ALGORITHM_OK;
     while (status == ALGORITHM_OK && t->done < t->shards->count) {
@@ -346,14 +346,14 @@ enum algorithm_status shards_train(const struct shards *shards, const struct alg
         return status;
     struct training *t = memory_new(1, sizeof *t);
     *t = (struct training){.shards = shards, .run = run};
-    const struct algorithm_request request = request_of(shards);
+    const struct algorithm_request request = shard_request(shards);
     status = shards->algorithm->plan(&request, &t->plan, message);
     if (status == ALGORITHM_OK && run->checkpoint && !shards_restore(t)) {
         *message = "the checkpoint is damaged or of another run";
         status = ALGORITHM_BAD_CHECKPOINT;
     }
     if (status == ALGORITHM_OK)
-        status = train_all(t);
+        status = train_shards(t);
     free(t);
     return status;
 }

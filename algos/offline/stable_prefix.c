@@ -86,7 +86,7 @@ static bool begin_rollout(struct release *r)
            walk_put_state(r, 0, observation);
 }
 
-static uint32_t draw_action(struct release *r, const float *state)
+static uint32_t draw_expert_action(struct release *r, const float *state)
 {
     const struct expert_voices *voices = r->run->voices;
     uint64_t wide[ENV_MAX_ACTIONS];
@@ -106,7 +106,7 @@ static void extend_rollout(struct release *r, uint32_t to)
     const struct env *env = r->run->env;
     while (!walk->over && walk->length < to) {
         double observation[ENV_MAX_STATE_DIM];
-        uint32_t action = draw_action(r, walk->states + walk->length * state_dim(r));
+        uint32_t action = draw_expert_action(r, walk->states + walk->length * state_dim(r));
         struct env_outcome outcome =
             env->step(r->play.state, r->play.parameters, action, &r->play.rng, observation);
         float reward = (float)outcome.reward;

@@ -39,7 +39,7 @@ static void put_observation(struct filling *f, uint32_t t, const double *observa
 }
 
 /* An episode of uniform actions of at most MOST steps. False: the world broke. */
-static bool play_episode(struct filling *f, uint64_t episode, uint32_t most)
+static bool play_uniformly(struct filling *f, uint64_t episode, uint32_t most)
 {
     const struct env *world = f->request->world;
     const double *physics = f->request->physics;
@@ -109,7 +109,7 @@ struct dataset *dqn_buffer_fill(const struct dqn_buffer_request *request, bool *
     for (uint64_t episode = 0; !*broke && f.count < request->size; episode++) {
         uint32_t left = request->size - f.count;
         uint32_t most = request->episodes || left > request->steps ? request->steps : left;
-        *broke = !play_episode(&f, episode, most);
+        *broke = !play_uniformly(&f, episode, most);
         if (!*broke)
             add_episode(&f);
     }

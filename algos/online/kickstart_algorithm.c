@@ -166,7 +166,7 @@ struct student {
     const char *message;
 };
 
-static size_t states_size(const struct memory *m)
+static size_t asked_size(const struct memory *m)
 {
     return checksum_padded((size_t)m->count * m->dim * sizeof(float));
 }
@@ -174,7 +174,7 @@ static size_t states_size(const struct memory *m)
 static unsigned char *write_memory(void *context, size_t *out_size)
 {
     const struct student *s = context;
-    size_t end = sizeof s->memory + (s->memory.pending > 0 ? states_size(&s->memory) : 0);
+    size_t end = sizeof s->memory + (s->memory.pending > 0 ? asked_size(&s->memory) : 0);
     unsigned char *bytes = checksum_room(end, out_size);
     memcpy(bytes, &s->memory, sizeof s->memory);
     if (s->memory.pending > 0)
@@ -209,7 +209,7 @@ static bool read_memory(void *context, const unsigned char *bytes, size_t size)
     if (m.magic != MAGIC || m.version != VERSION || m.count != s->memory.count ||
         m.dim != s->memory.dim)
         return false;
-    size_t end = sizeof m + (m.pending > 0 ? states_size(&m) : 0);
+    size_t end = sizeof m + (m.pending > 0 ? asked_size(&m) : 0);
     if (size != end + sizeof(uint64_t) || !checksum_holds(bytes, end))
         return false;
     if (m.pending > 0)
@@ -249,8 +249,8 @@ static void take_answer(struct student *s, const struct teacher_told *told)
     show_findings(s);
 }
 
-static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t count,
-                                        double *out_probabilities, double *out_radius)
+static enum kickstart_reply kickstart_ask(void *context, float *states, uint32_t count,
+                                          double *out_probabilities, double *out_radius)
 {
     struct student *s = context;
     const struct algorithm_run *run = s->run;
@@ -309,7 +309,7 @@ static enum algorithm_status kickstart_train(const struct algorithm_run *run,
         (struct kickstart_guide){.context = &student,
                                  .questions = student.memory.count,
                                  .lambda = algorithm_number(request, P_AWARENESS),
-                                 .ask = ask_teacher};
+                                 .ask = kickstart_ask};
     student.pending = memory_new((size_t)student.memory.count * student.memory.dim, sizeof(float));
     show_findings(&student);
     enum algorithm_status status = ppo_run(run, P_COUNT, &student.companion, out_policy, message);

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <math.h>
 
-static void see_number(struct normalizer *n, uint32_t k, double x)
+static void normalizer_add(struct normalizer *n, uint32_t k, double x)
 {
     double difference = x - n->mean[k];
     n->mean[k] += difference / n->count;
@@ -15,7 +15,7 @@ static void see_number(struct normalizer *n, uint32_t k, double x)
 void normalizer_see_one(struct normalizer *n, double x)
 {
     n->count += 1.0;
-    see_number(n, 0, x);
+    normalizer_add(n, 0, x);
 }
 
 void normalizer_see(struct normalizer *n, uint32_t dim, const float *rows, size_t count)
@@ -24,7 +24,7 @@ void normalizer_see(struct normalizer *n, uint32_t dim, const float *rows, size_
     for (size_t i = 0; i < count; i++) {
         n->count += 1.0;
         for (uint32_t k = 0; k < dim; k++)
-            see_number(n, k, rows[i * dim + k]);
+            normalizer_add(n, k, rows[i * dim + k]);
     }
 }
 
@@ -35,7 +35,7 @@ double normalizer_deviation(const struct normalizer *n, uint32_t k)
     return fmax(sqrt(n->squares[k] / n->count), NORMALIZER_LEAST_DEVIATION);
 }
 
-static double mean_of(const struct normalizer *n, uint32_t k)
+static double normalizer_mean(const struct normalizer *n, uint32_t k)
 {
     return n->count < 2.0 ? 0.0 : n->mean[k];
 }
@@ -47,7 +47,7 @@ void normalizer_apply(const struct normalizer *n, uint32_t dim, const float *row
     double factor[ENV_MAX_STATE_DIM] = {0}, mean[ENV_MAX_STATE_DIM] = {0};
     for (uint32_t k = 0; k < dim; k++) {
         factor[k] = 1.0 / normalizer_deviation(n, k);
-        mean[k] = mean_of(n, k);
+        mean[k] = normalizer_mean(n, k);
     }
     for (size_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < dim; k++)
@@ -64,7 +64,7 @@ void normalizer_fold(const struct normalizer *n, const struct mlp_shape *shape, 
         double sum = bias[o];
         for (uint32_t k = 0; k < in; k++) {
             double plain = weight[(size_t)o * in + k] / normalizer_deviation(n, k);
-            sum -= plain * mean_of(n, k);
+            sum -= plain * normalizer_mean(n, k);
             weight[(size_t)o * in + k] = (float)plain;
         }
         bias[o] = (float)sum;

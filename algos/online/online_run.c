@@ -38,7 +38,7 @@ uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_
                           request->world->parameter_count * sizeof *request->world_parameters);
 }
 
-static unsigned vectors_of(const struct online_memory *memory)
+static unsigned vector_count(const struct online_memory *memory)
 {
     unsigned n = 0;
     while (n < ONLINE_VECTORS && memory->vector[n])
@@ -49,7 +49,7 @@ static unsigned vectors_of(const struct online_memory *memory)
 static size_t online_body_size(const struct online_memory *memory)
 {
     return sizeof(struct header) +
-           checksum_padded(vectors_of(memory) * memory->count * sizeof(float));
+           checksum_padded(vector_count(memory) * memory->count * sizeof(float));
 }
 
 unsigned char *online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
@@ -62,7 +62,7 @@ unsigned char *online_to_bytes(const struct online_memory *memory, uint64_t fing
         .updates = *memory->updates,
         .optimizer_step = memory->optimizer_step ? *memory->optimizer_step : 0,
         .count = memory->count,
-        .vectors = vectors_of(memory),
+        .vectors = vector_count(memory),
     };
     size_t end = online_body_size(memory), vector = memory->count * sizeof(float);
     unsigned char *bytes = checksum_room(end, out_size);
@@ -82,7 +82,7 @@ bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint,
         return false;
     memcpy(&header, bytes, sizeof header);
     if (header.magic != MAGIC || header.version != VERSION || header.fingerprint != fingerprint ||
-        header.count != memory->count || header.vectors != vectors_of(memory) ||
+        header.count != memory->count || header.vectors != vector_count(memory) ||
         header.updates > total || !checksum_holds(bytes, end))
         return false;
     *memory->updates = header.updates;

@@ -43,7 +43,8 @@ void pgc_clear(struct pgc *pgc)
 }
 
 /* An agent's world: its gravity is one of three. */
-static void draw_physics(const struct pgc_settings *settings, struct rng *rng, double *physics)
+static void draw_agent_physics(const struct pgc_settings *settings, struct rng *rng,
+                               double *physics)
 {
     memcpy(physics, settings->physics, settings->world->parameter_count * sizeof *physics);
     int gravity = env_parameter_index(settings->world, "gravity");
@@ -52,7 +53,7 @@ static void draw_physics(const struct pgc_settings *settings, struct rng *rng, d
 }
 
 /* What the collector adds for this agent, in pgc->estimate. */
-static bool make_report(struct pgc *pgc)
+static bool agent_report(struct pgc *pgc)
 {
     const struct local_scheme *scheme = &pgc->settings.scheme;
     unsigned char seed[LOCAL_SEED_SIZE];
@@ -75,7 +76,7 @@ bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), voi
         double physics[ENV_MAX_PARAMETERS];
         struct rng rng;
         rng_seed(&rng, settings->seed, 1 + first + i);
-        draw_physics(settings, &rng, physics);
+        draw_agent_physics(settings, &rng, physics);
         /* Exploration falls with every report, as an aggregation tells its agents. */
         bool played =
             a3c_play(&pgc->episode, &settings->net, pgc->parameters, settings->world, pgc->state,
@@ -87,7 +88,7 @@ bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), voi
             memset(pgc->gradient, 0, pgc->count * sizeof *pgc->gradient);
         if (score)
             score(context, pgc->episode.score);
-        if (!make_report(pgc))
+        if (!agent_report(pgc))
             return false;
         for (size_t j = 0; j < pgc->count; j++)
             pgc->sum[j] += pgc->estimate[j];

@@ -74,7 +74,7 @@ static struct actor_critic net_of(const struct algorithm_request *request)
 }
 
 /* NULL and a scheme, or what is wrong. */
-static const char *scheme_of(const struct algorithm_request *request, struct local_scheme *out)
+static const char *pgc_scheme(const struct algorithm_request *request, struct local_scheme *out)
 {
     const struct actor_critic net = net_of(request);
     const char *name = randomisers[(int)algorithm_number(request, P_RANDOMISER)];
@@ -103,7 +103,7 @@ const char *pgc_settings_of(const struct algorithm_request *request, struct pgc_
         .world = request->world,
         .physics = request->world_parameters,
     };
-    const char *problem = settings.private ? scheme_of(request, &settings.scheme) : NULL;
+    const char *problem = settings.private ? pgc_scheme(request, &settings.scheme) : NULL;
     if (!problem)
         *out = settings;
     return problem;
@@ -144,7 +144,7 @@ static enum algorithm_status pgc_plan(const struct algorithm_request *request,
     plan.total_steps =
         (uint64_t)ceil(algorithm_number(request, P_AGENTS) / algorithm_number(request, P_BUFFER));
     if (request->mechanism == MECHANISM_LOCAL_REPORTS) {
-        const char *problem = scheme_of(request, &scheme);
+        const char *problem = pgc_scheme(request, &scheme);
         if (problem) {
             *message = problem;
             return ALGORITHM_BAD_INPUT;

@@ -36,8 +36,8 @@ static void write_states(const struct ppo *ppo, float *rows)
 }
 
 /* An action drawn from softmax(logits), and its log probability. */
-static uint32_t draw_action(const float *logits, uint32_t actions, struct rng *rng,
-                            float *log_probability)
+static uint32_t draw_from_logits(const float *logits, uint32_t actions, struct rng *rng,
+                                 float *log_probability)
 {
     assert(actions > 0 && actions <= ENV_MAX_ACTIONS);
     double top = logits[0];
@@ -117,8 +117,9 @@ static void step_worlds(struct ppo *ppo, uint32_t t, double factor)
     size_t first = (size_t)t * worlds;
     const float *logits = batch_forward(ppo->acting, ppo->weights, worlds);
     for (uint32_t w = 0; w < worlds; w++)
-        ppo->actions[w] = draw_action(logits + (size_t)w * actions, actions,
-                                      &ppo->worlds->generators[w], &r->log_probability[first + w]);
+        ppo->actions[w] =
+            draw_from_logits(logits + (size_t)w * actions, actions, &ppo->worlds->generators[w],
+                             &r->log_probability[first + w]);
     ppo->failed = !env_batch_step(ppo->worlds, ppo->actions);
     for (uint32_t w = 0; w < worlds && !ppo->failed; w++)
         note_step(ppo, w, first + w, factor);

@@ -43,7 +43,7 @@ struct making {
 
 /* ---- where functions are looked at */
 
-static size_t count_of(const struct q_terms *t, size_t points)
+static size_t numbers_kept(const struct q_terms *t, size_t points)
 {
     return t->form == Q_FORM_FEATURES ? (size_t)t->features * t->action_count
                                       : points * t->action_count;
@@ -96,7 +96,7 @@ static void place_own(struct making *m, const struct dataset *data)
 static void making_init(struct making *m, const struct q_terms *terms)
 {
     *m = (struct making){.terms = terms, .points = points_of(terms)};
-    m->count = count_of(terms, m->points);
+    m->count = numbers_kept(terms, m->points);
     m->sum = memory_new(m->count, sizeof *m->sum);
     m->one = memory_new(m->count, sizeof *m->one);
     m->scratch = memory_new(m->points, sizeof *m->scratch);
@@ -129,7 +129,7 @@ static void making_clear(struct making *m)
 /* OUT[points x actions]: what the policy says; numbers that are none stay so. What a policy does
  * not allow (bcq) may have a greater value than what it plays, one that no data speak for: it is
  * put as far below, so that the arg-max is what the policy plays. */
-static void look_at(const struct making *m, const struct policy *policy, double *out)
+static void look_at_points(const struct making *m, const struct policy *policy, double *out)
 {
     const struct q_terms *t = m->terms;
     float state[ENV_MAX_STATE_DIM], values[2 * ENV_MAX_ACTIONS];
@@ -168,7 +168,7 @@ static void take_shard(void *context, uint32_t shard, const struct policy *polic
         return; /* the function 0 */
     if (t->form == Q_FORM_FEATURES) {
         place_own(m, data);
-        look_at(m, policy, m->target);
+        look_at_points(m, policy, m->target);
         if (t->advantages)
             centre_values(t, m->target, m->points);
         for (size_t k = 0; k < m->points * t->action_count; k++)
@@ -177,7 +177,7 @@ static void take_shard(void *context, uint32_t shard, const struct policy *polic
                           m->one);
         gaussian_features_project(m->one, m->count, t->value_limit);
     } else {
-        look_at(m, policy, m->one);
+        look_at_points(m, policy, m->one);
         if (t->advantages)
             centre_values(t, m->one, m->points);
         const struct lipschitz_class class = {t->lipschitz, t->value_limit};

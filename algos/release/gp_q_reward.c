@@ -125,7 +125,7 @@ struct learning {
     uint64_t updates; /* done */
 };
 
-static void take_logged(struct learning *l, struct rng *rng)
+static void add_logged(struct learning *l, struct rng *rng)
 {
     const struct dataset *data = l->run->data;
     uint32_t n = data->state_dim;
@@ -188,7 +188,7 @@ static enum algorithm_status learn_rewards(struct learning *l, const char **mess
             return status;
         rng_seed(&rng, run->request->seed, BATCH_STREAM + l->updates);
         if (!l->world) {
-            take_logged(l, &rng);
+            add_logged(l, &rng);
         } else if (!take_played(l, &rng)) {
             *message = "the world broke";
             return ALGORITHM_BAD_INPUT;
@@ -199,7 +199,7 @@ static enum algorithm_status learn_rewards(struct learning *l, const char **mess
     return ALGORITHM_OK;
 }
 
-static struct q_release *release_of(const struct learning *l)
+static struct q_release *learned_release(const struct learning *l)
 {
     if (l->terms->form == Q_FORM_FEATURES)
         return q_release_features(l->terms, reward_q_network(l->q));
@@ -246,7 +246,7 @@ enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const c
     else
         *message = "the world did not open";
     if (status == ALGORITHM_OK)
-        gp_q_give(run, release_of(&l), noise_source_is_injected(l.noise));
+        gp_q_give(run, learned_release(&l), noise_source_is_injected(l.noise));
     env_batch_free(l.world);
     reward_q_free(l.q);
     noise_source_free(own);

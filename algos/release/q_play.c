@@ -6,7 +6,8 @@
 #include "envs/env_batch.h"
 
 /* False: a value is no number. */
-static bool best_action(const struct q_release *release, const float *observation, uint32_t *action)
+static bool greedy_action(const struct q_release *release, const float *observation,
+                          uint32_t *action)
 {
     const struct q_terms *t = q_release_terms(release);
     double state[ENV_MAX_STATE_DIM], values[ENV_MAX_ACTIONS];
@@ -27,7 +28,7 @@ static bool play_release(const struct q_release *release, struct env_batch *worl
         return false;
     while (world->ended[0] == ENV_RUNNING) {
         uint32_t action;
-        *not_finite = !best_action(release, world->observations, &action);
+        *not_finite = !greedy_action(release, world->observations, &action);
         if (*not_finite || !env_batch_step(world, &action))
             return false;
     }

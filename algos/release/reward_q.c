@@ -175,8 +175,8 @@ static double greatest_value(const double *values, uint32_t count)
 }
 
 /* delta in units. All but the reward is the same for neighbours. */
-static int64_t error_of(const struct reward_q *q, const float *state, uint32_t action,
-                        double reward, const float *next, bool terminated)
+static int64_t bellman_error(const struct reward_q *q, const float *state, uint32_t action,
+                             double reward, const float *next, bool terminated)
 {
     const struct reward_q_settings *s = &q->settings;
     double here[ENV_MAX_ACTIONS], there[ENV_MAX_ACTIONS];
@@ -199,7 +199,7 @@ void reward_q_add(struct reward_q *q, const float *state, uint32_t action, doubl
 {
     const struct reward_q_settings *s = &q->settings;
     assert(action < s->actions && q->added < s->batch);
-    int64_t error = error_of(q, state, action, reward, next, terminated);
+    int64_t error = bellman_error(q, state, action, reward, next, terminated);
     q->added++;
     if (!by_features(s)) {
         size_t at = knot_at(s, state) * s->actions + action;
