@@ -43,7 +43,7 @@ endef
 # The lunar lander meets the end of memory.
 UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml; a sweep runs short of memory.
-UNIT_LIBS_api := -lyaml -Wl,--wrap=calloc
+UNIT_LIBS_api := -lyaml -Wl,--wrap=calloc,--wrap=memory_new
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
 # Audits of the mechanisms: what an attacker can prove (tests/statistical/audit.h).
