@@ -25,7 +25,7 @@ struct ledger_report {
 /* Reads the whole ledger once, in one view, in constant memory: sequences have no gaps, hashes
  * chain, effects add up to the balances, 0 <= spent + held <= limit after every entry, open holds
  * add up to what is held, and no entry belongs to no account. DB_OK with the report filled;
- * about a million entries a second. */
+ * some hundred thousand entries a second. */
 enum db_status ledger_verify(struct db *db, struct ledger_report *out);
 
 #endif
