@@ -66,7 +66,7 @@ static const float *run_forward(const struct trainer_chunk *chunk, struct batch 
                                         : batch_forward(batch, parameters, rows);
 }
 
-static uint32_t output_count(const struct mlp_shape *shape)
+static uint32_t chunk_outputs(const struct mlp_shape *shape)
 {
     return shape->width[shape->layer_count - 1];
 }
@@ -76,7 +76,7 @@ static void find_targets(struct trainer_chunk *chunk, const struct trainer_examp
                          const float *target)
 {
     const struct trainer_rule *rule = &chunk->settings->rule;
-    size_t outputs = output_count(&rule->shape), kept = rule->target_outputs;
+    size_t outputs = chunk_outputs(&rule->shape), kept = rule->target_outputs;
     uint32_t rows = examples->count;
     if (examples->cache) {
         target_cache_copy(examples->cache, target, examples->transitions, rows, chunk->target_next);
@@ -100,7 +100,7 @@ static void find_errors(struct trainer_chunk *chunk, const struct trainer_exampl
     view.online =
         run_forward(chunk, chunk->online, online, rule->asks_online_next ? 2 * rows : rows);
     if (rule->asks_online_next)
-        view.online_next = view.online + (size_t)rows * output_count(&rule->shape);
+        view.online_next = view.online + (size_t)rows * chunk_outputs(&rule->shape);
     if (chunk->target) {
         find_targets(chunk, examples, target);
         view.target_next = chunk->target_next;

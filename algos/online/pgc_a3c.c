@@ -53,7 +53,7 @@ static void draw_agent_physics(const struct pgc_settings *settings, struct rng *
 }
 
 /* What the collector adds for this agent, in pgc->estimate. */
-static bool agent_report(struct pgc *pgc)
+static bool simulated_report(struct pgc *pgc)
 {
     const struct local_scheme *scheme = &pgc->settings.scheme;
     unsigned char seed[LOCAL_SEED_SIZE];
@@ -88,7 +88,7 @@ bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), voi
             memset(pgc->gradient, 0, pgc->count * sizeof *pgc->gradient);
         if (score)
             score(context, pgc->episode.score);
-        if (!agent_report(pgc))
+        if (!simulated_report(pgc))
             return false;
         for (size_t j = 0; j < pgc->count; j++)
             pgc->sum[j] += pgc->estimate[j];
