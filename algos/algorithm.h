@@ -30,9 +30,12 @@ enum algorithm_mechanism {
     MECHANISM_TEACHER_ANSWERS,  /* the learner sees a teacher's noisy answers alone */
     MECHANISM_COUNT
 };
+
 /* "none", "dpsgd", "selective_dpsgd", "consensus", "gaussian_process", "ldp_observations",
- * "local_reports", "teacher_answers" and back; -1 when unknown. */
+ * "local_reports", "teacher_answers". */
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
+
+/* The mechanism of that name; -1 when unknown. */
 int algorithm_mechanism_find(const char *name);
 
 enum algorithm_status {
@@ -63,10 +66,10 @@ struct algorithm_request {
     struct choice choice;         /* of the result, by play; of offline algorithms */
     struct teacher_terms teacher; /* whom MECHANISM_TEACHER_ANSWERS asks */
     uint64_t seed;                /* initial weights and other public coins */
-    struct mlp_shape played;      /* of algorithms with plays_given: a network of that shape */
+    struct mlp_shape played;      /* of ALGORITHM_EVALUATES: a network of that shape */
     uint32_t episodes;            /* ... for so many episodes */
 
-    /* The world to play in and its physics, for algorithms with needs_world; else NULL. */
+    /* The world to play in and its physics, for algorithms that play; else NULL. */
     const struct env *world;
     double world_parameters[ENV_MAX_PARAMETERS];
 };
@@ -79,7 +82,7 @@ double algorithm_number(const struct algorithm_request *request, unsigned index)
 struct algorithm_plan {
     struct dp_sgd_plan privacy; /* of everything: a first stage's price is in it */
     struct stage_plan stage;
-    struct q_terms release; /* of algorithms with gives_q_release; privacy is then one Gaussian
+    struct q_terms release; /* of ALGORITHM_RELEASES_Q; privacy is then one Gaussian
                                release of noise sigma / sensitivity */
     uint64_t total_steps;
     struct mlp_shape shape;
@@ -117,13 +120,13 @@ struct algorithm_hooks {
     enum algorithm_status (*ask_teacher)(void *context, const struct teacher_question *question,
                                          double *out_probabilities, struct teacher_told *out);
     /* Told before a pulse how well it plays by now (undiscounted mean return of recent episodes);
-     * by algorithms with result_is_public and MECHANISM_NONE or _TEACHER_ANSWERS alone. NULL:
+     * by algorithms that play, with MECHANISM_NONE or _TEACHER_ANSWERS alone. NULL:
      * nobody asks. */
     void (*show_return)(void *context, double mean_return);
-    /* One number of an algorithm that gives findings or asks a teacher, under a static NAME; one
+    /* One number of an algorithm that audits or asks a teacher, under a static NAME; one
      * that was shown before takes its new VALUE. NULL: nobody looks. */
     void (*show_finding)(void *context, const char *name, double value);
-    /* Takes over what an algorithm with gives_q_release has made, once, at its end. NULL: nobody
+    /* Takes over what an ALGORITHM_RELEASES_Q has made, once, at its end. NULL: nobody
      * wants it. */
     void (*give_release)(void *context, struct q_release *release, bool injected_noise);
 };
@@ -144,28 +147,37 @@ struct algorithm_run {
                                    the algorithm opens its own from the operating system */
 };
 
+/* What an algorithm takes and what it leaves. What a job does with each kind is a row of
+ * api/jobs/ask/job_kind.c and one of api/jobs/run/run_kind.c. */
+enum algorithm_kind {
+    ALGORITHM_LEARNS_FROM_DATA, /* takes a dataset, leaves a policy; heeds request.choice */
+    ALGORITHM_LEARNS_BY_PLAY,   /* plays in request.world, leaves a policy. The world is public and
+                                   nobody's data take part: with a mechanism its episodes stand for
+                                   people's */
+    ALGORITHM_RELEASES_Q,       /* trains others on shards of a dataset's experts, leaves a released
+                                   Q-function (hooks.give_release) and no policy. With
+                                   request.protects_rewards a world does for a dataset */
+    ALGORITHM_AUDITS, /* takes nothing, leaves numbers (hooks.show_finding) that are public and no
+                         policy: *out_policy stays NULL */
+    ALGORITHM_EVALUATES, /* trains nothing: what is there already, and may leave, is played where
+                            the request's evaluation says. train is NULL */
+    ALGORITHM_KINDS
+};
+
+/* What is learned from a dataset. */
+enum algorithm_target {
+    TARGET_ACTIONS, /* what the experts do, from states and actions alone */
+    TARGET_VALUES,  /* a Q-function, from rewards and next states too: the first outputs of the
+                       policy, one an action, are its values, which gp_q_learning may release */
+};
+
 struct algorithm {
     const char *name;
     const char *summary;
     bool mechanisms[MECHANISM_COUNT];
-    bool needs_dataset;
-    bool reads_transitions;   /* rewards and next states, and not states and actions alone */
-    bool learns_q;            /* from a dataset: the first outputs of its policy, one an action, are
-                                 values of a Q-function, which gp_q_learning may release */
-    bool needs_world;         /* it plays in request.world, and takes no dataset */
-    bool may_play;            /* where request.protects_rewards, a world does for a dataset */
-    bool result_is_public;    /* it plays in a public world, with nobody's data: what MECHANISM_NONE
-                                 gives is released although nothing protects it. With another
-                                 mechanism its episodes stand for people's */
-    bool may_choose;          /* request.choice is heeded */
-    bool gives_findings;      /* numbers (hooks.show_finding) and no policy: *out_policy stays NULL.
-                                 Only with result_is_public */
-    bool gives_q_release;     /* a released Q-function (hooks.give_release) and no policy */
-    bool plays_given;         /* it trains nothing: what is there already, and may leave, is played
-                                 where the request's evaluation says. train is NULL */
-    bool asks_teacher;        /* with MECHANISM_TEACHER_ANSWERS (hooks.ask_teacher), and then shows
-                                 findings beside its policy */
-    const char *privacy_unit; /* "expert"; "" where there is nothing to protect */
+    enum algorithm_kind kind;
+    enum algorithm_target target; /* of ALGORITHM_LEARNS_FROM_DATA */
+    const char *privacy_unit;     /* "expert"; "" where there is nothing to protect */
     const struct parameter_spec *parameters;
     unsigned parameter_count;
     const struct parameter_override *overrides; /* defaults that worlds have of their own */

@@ -80,8 +80,7 @@ bool parameters_is_choice(const struct parameter_spec *spec);
 /* Index of NAME in the table, or -1. */
 int parameters_index(const struct parameter_spec *specs, unsigned count, const char *name);
 
-/* NULL when VALUE fits SPEC; else a static sentence ("must be an integer from 1 to 4096" is for the
- * caller to word: this gives the kind of failure). */
+/* What a value has against it. */
 enum parameter_problem {
     PARAMETER_FITS,
     PARAMETER_NOT_FINITE,
@@ -89,6 +88,8 @@ enum parameter_problem {
     PARAMETER_NOT_INTEGER,
     PARAMETER_BAD_COUNT
 };
+
+/* Whether VALUE fits SPEC; the caller words what does not. */
 enum parameter_problem parameters_check(const struct parameter_spec *spec,
                                         const struct parameter_value *value);
 

@@ -29,9 +29,11 @@ struct policy {
     bool injected_noise;
 };
 
-/* A policy of that shape with all parameters zero, or NULL. Free with policy_free, which takes NULL
- * too. */
+/* A policy of that shape with all parameters zero, for policy_free. NULL: no such shape, or it does
+ * not fit into memory. */
 struct policy *policy_new(const struct mlp_shape *shape, enum policy_output output);
+
+/* Frees it; takes NULL too. */
 void policy_free(struct policy *policy);
 
 /* Actions it chooses among. */
@@ -64,6 +66,14 @@ uint32_t policy_best_allowed(const float *values, const float *logits, uint32_t 
 /* The action with the largest output; ties go to the lower number. */
 uint32_t policy_best_action(const float *values, uint32_t actions);
 
+/* How a policy does in a world. */
+struct policy_evaluation {
+    double mean_return, std_return;
+    uint32_t episodes;
+    bool not_finite; /* the network gave what is no number */
+    bool broken;     /* no memory, or the world broke: which says nothing of the network */
+};
+
 /* Plays EPISODES episodes of at most MAX_STEPS in ENV with the best action (POLICY_SOFTMAX: drawn),
  * from the public SEED, and gives mean and standard deviation of the undiscounted return.
  * PARAMETERS as env_defaults fills them. The deviation is that of a sample (n - 1; 0 for one
@@ -72,12 +82,6 @@ uint32_t policy_best_action(const float *values, uint32_t actions);
  * network or the world was at fault; neither: no episode, no step, or a network that does not fit
  * the world.
  */
-struct policy_evaluation {
-    double mean_return, std_return;
-    uint32_t episodes;
-    bool not_finite; /* the network gave what is no number */
-    bool broken;     /* no memory, or the world broke: which says nothing of the network */
-};
 bool policy_evaluate(const struct policy *policy, const struct env *env, const double *parameters,
                      uint32_t episodes, uint32_t max_steps, uint64_t seed,
                      struct policy_evaluation *out);

@@ -57,7 +57,7 @@ static bool choose_best(struct evaluation *e)
 }
 
 /* An action for each that is awake, drawn from the policy's probabilities. */
-static bool draw(struct evaluation *e)
+static bool draw_actions(struct evaluation *e)
 {
     uint32_t dim = e->worlds->env->state_dim, count = e->worlds->env->action_count;
     for (uint32_t i = 0; i < e->awake_count; i++) {
@@ -94,7 +94,7 @@ static bool turn_over(struct evaluation *e)
     return true;
 }
 
-static bool play(struct evaluation *e)
+static bool play_all(struct evaluation *e)
 {
     for (uint32_t w = 0; w < e->worlds->count; w++) {
         if (!begin_episode(e, w))
@@ -102,7 +102,7 @@ static bool play(struct evaluation *e)
         e->awake[e->awake_count++] = w;
     }
     while (e->awake_count > 0) {
-        e->not_finite = !(e->policy->output == POLICY_SOFTMAX ? draw(e) : choose_best(e));
+        e->not_finite = !(e->policy->output == POLICY_SOFTMAX ? draw_actions(e) : choose_best(e));
         if (e->not_finite || !env_batch_step(e->worlds, e->actions) || !turn_over(e))
             return false;
     }
@@ -110,7 +110,7 @@ static bool play(struct evaluation *e)
 }
 
 /* Welford's running mean and sum of squares. */
-static struct policy_evaluation summary(const double *returns, uint32_t episodes)
+static struct policy_evaluation summarize_returns(const double *returns, uint32_t episodes)
 {
     double mean = 0.0, squares = 0.0;
     for (uint32_t e = 0; e < episodes; e++) {
@@ -134,7 +134,9 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
     if (episodes == 0 || max_steps == 0 || shape->input != env->state_dim ||
         policy_action_count(policy) != env->action_count)
         return false;
-    uint32_t count = env->open ? 1 : episodes < WORLDS ? episodes : WORLDS;
+    uint32_t count = episodes < WORLDS ? episodes : WORLDS;
+    if (env->open)
+        count = 1;
     struct evaluation e = {.policy = policy, .seed = seed, .episodes = episodes};
     e.worlds = env_batch_new(env, count, max_steps);
     e.network = batch_new(shape, count);
@@ -142,8 +144,8 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
     bool played = e.worlds && e.network && e.returns;
     for (uint32_t w = 0; played && w < count; w++)
         env_batch_physics(e.worlds, w, parameters);
-    played = played && play(&e);
-    *out = played ? summary(e.returns, episodes)
+    played = played && play_all(&e);
+    *out = played ? summarize_returns(e.returns, episodes)
                   : (struct policy_evaluation){.not_finite = e.not_finite, .broken = !e.not_finite};
     free(e.returns);
     batch_free(e.network);

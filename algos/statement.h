@@ -26,9 +26,13 @@ struct statement {
     unsigned figure_count;
 };
 
-/* Add a sentence to a list, or a figure; a list that is full is our own bug. */
+/* Adds a sentence to a list. A list that is full is our own bug, here and below. */
 void statement_add(const char *list[STATEMENT_SENTENCES], const char *sentence);
+
+/* Adds a number by name. */
 void statement_number(struct statement *statement, const char *name, double value);
+
+/* Adds a list of COUNT numbers by name. */
 void statement_list(struct statement *statement, const char *name, const double *value,
                     unsigned count);
 

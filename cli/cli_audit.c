@@ -119,7 +119,8 @@ int cli_audit(int argc, char **argv)
     if (status != CLI_GO_ON)
         return status;
     const struct algorithm *algorithm = algorithm_find(options.algorithm);
-    if (!algorithm || !algorithm->needs_dataset || !algorithm->mechanisms[MECHANISM_DPSGD])
+    if (!algorithm || algorithm->kind != ALGORITHM_LEARNS_FROM_DATA ||
+        !algorithm->mechanisms[MECHANISM_DPSGD])
         return cli_complain(&FLAGS, CLI_USAGE,
                             "--algorithm must be one that trains on a dataset by DP-SGD");
     const struct membership_settings settings = {.algorithm = algorithm,

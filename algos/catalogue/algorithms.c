@@ -38,11 +38,11 @@ const struct algorithm *algorithm_find(const char *name)
 
 const char *algorithm_lacks_q(const struct algorithm *algorithm)
 {
-    if (!algorithm->needs_dataset)
+    if (algorithm->kind == ALGORITHM_RELEASES_Q)
+        return "trains others on shards and learns nothing by itself";
+    if (algorithm->kind != ALGORITHM_LEARNS_FROM_DATA)
         return "learns from no dataset";
-    if (algorithm->learns_q && algorithm->mechanisms[MECHANISM_NONE])
+    if (algorithm->target == TARGET_VALUES && algorithm->mechanisms[MECHANISM_NONE])
         return NULL;
-    return algorithm->gives_q_release ? "trains others on shards and learns nothing by itself"
-                                      : "learns which actions to take and no Q-function, so there "
-                                        "are no values to release";
+    return "learns which actions to take and no Q-function, so there are no values to release";
 }

@@ -119,10 +119,8 @@ const struct algorithm bcq_algorithm = {
     .summary = "Batch-constrained Q-learning from logged trajectories: the best value among the "
                "actions that the experts are likely to take.",
     .mechanisms = OFFLINE_MECHANISMS,
-    .needs_dataset = true,
-    .may_choose = true,
-    .reads_transitions = true,
-    .learns_q = true,
+    .kind = ALGORITHM_LEARNS_FROM_DATA,
+    .target = TARGET_VALUES,
     .privacy_unit = "expert",
     .parameters = specs,
     .parameter_count = P_COUNT,

@@ -146,7 +146,7 @@ static enum algorithm_status attack_aim(struct membership_attack *attack, const 
 static bool in_range(const struct membership_settings *settings)
 {
     return settings->experts >= 1 && settings->experts <= 1000 && settings->steps >= 1 &&
-           settings->steps <= 1000 && settings->algorithm->needs_dataset &&
+           settings->steps <= 1000 && settings->algorithm->kind == ALGORITHM_LEARNS_FROM_DATA &&
            settings->algorithm->mechanisms[MECHANISM_DPSGD];
 }
 

@@ -210,7 +210,8 @@ enum algorithm_status shards_plan(const struct shards *shards, uint64_t *out_ste
 {
     struct algorithm_plan plan;
     const struct algorithm_request request = shard_request(shards);
-    assert(shards->algorithm->needs_dataset && shards->algorithm->mechanisms[MECHANISM_NONE]);
+    assert(shards->algorithm->kind == ALGORITHM_LEARNS_FROM_DATA &&
+           shards->algorithm->mechanisms[MECHANISM_NONE]);
     assert(shards->count >= 1 && shards->count <= SHARDS_MAX);
     enum algorithm_status status = shards->algorithm->plan(&request, &plan, message);
     if (status == ALGORITHM_OK) {

@@ -283,8 +283,7 @@ const struct algorithm dqn_algorithm = {
                "observation is protected.",
     .mechanisms =
         {[MECHANISM_NONE] = true, [MECHANISM_DPSGD] = true, [MECHANISM_LDP_OBSERVATIONS] = true},
-    .needs_world = true,
-    .result_is_public = true,
+    .kind = ALGORITHM_LEARNS_BY_PLAY,
     .privacy_unit = "transition",
     .parameters = specs,
     .parameter_count = P_COUNT,

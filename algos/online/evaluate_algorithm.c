@@ -18,8 +18,7 @@ const struct algorithm evaluate_algorithm = {
     .name = "evaluate",
     .summary = "Plays a policy or released Q-function that is there already; trains nothing.",
     .mechanisms = {[MECHANISM_NONE] = true},
-    .result_is_public = true,
-    .plays_given = true,
+    .kind = ALGORITHM_EVALUATES,
     .privacy_unit = "",
     .plan = evaluate_plan,
 };

@@ -258,8 +258,7 @@ const struct algorithm pgc_a3c_algorithm = {
     .summary = "Locally private gradient collection with simulated agents, for reproduction; an "
                "agent is protected.",
     .mechanisms = {[MECHANISM_NONE] = true, [MECHANISM_LOCAL_REPORTS] = true},
-    .needs_world = true,
-    .result_is_public = true,
+    .kind = ALGORITHM_LEARNS_BY_PLAY,
     .privacy_unit = "agent",
     .parameters = specs,
     .parameter_count = P_COUNT,

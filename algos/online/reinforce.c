@@ -323,8 +323,7 @@ const struct algorithm reinforce_algorithm = {
                "is protected.",
     .mechanisms =
         {[MECHANISM_NONE] = true, [MECHANISM_DPSGD] = true, [MECHANISM_LDP_OBSERVATIONS] = true},
-    .needs_world = true,
-    .result_is_public = true,
+    .kind = ALGORITHM_LEARNS_BY_PLAY,
     .privacy_unit = "episode",
     .parameters = specs,
     .parameter_count = P_COUNT,

@@ -279,9 +279,7 @@ const struct algorithm gp_q_learning_algorithm = {
     .summary = "Q-functions learned on shards of experts; their mean under Gaussian-process noise "
                "is released and may be asked for ever.",
     .mechanisms = {[MECHANISM_GAUSSIAN_PROCESS] = true},
-    .needs_dataset = true,
-    .may_play = true,
-    .gives_q_release = true,
+    .kind = ALGORITHM_RELEASES_Q,
     .privacy_unit = "expert",
     .parameters = gp_q_parameters,
     .parameter_count = GP_Q_COUNT,

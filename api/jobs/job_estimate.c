@@ -9,9 +9,6 @@
 #include "api/jobs/ask/job_shards.h"
 #include "api/jobs/ask/job_teacher.h"
 #include "api/jobs/ask/job_time.h"
-#include "api/jobs/run/run_release.h"
-#include "api/jobs/run/run_shards.h"
-#include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 
@@ -36,23 +33,22 @@ static json_t *time_json(const struct job_time *time)
 }
 
 /* ACCOUNT is the dataset's; all zero where it has none. */
-static json_t *plan_json(const struct job_wish *wish, const struct ledger_account *account)
+static json_t *estimate_plan(const struct job_wish *wish, const struct ledger_account *account)
 {
     const struct algorithm_plan *plan = &wish->plan.plan;
-    bool private = wish->plan.request.mechanism != MECHANISM_NONE;
-    json_t *json = private ? job_plan_privacy(&wish->plan)
-                           : json_pack("{s:I}", "steps", (json_int_t)plan->total_steps);
-    json_member_add(&json, "total_steps", json_integer((json_int_t)plan->total_steps));
-    json_member_add(&json, "parameter_count", json_integer((json_int_t)plan->parameter_count));
-    if (json && wish->plan.shards > 0) {
+    json_t *json;
+    if (wish->plan.request.mechanism != MECHANISM_NONE)
+        json = job_plan_privacy(&wish->plan);
+    else
+        json = json_pack("{s:I}", "steps", (json_int_t)plan->total_steps);
+    json_object_set_new(json, "total_steps", json_integer((json_int_t)plan->total_steps));
+    json_object_set_new(json, "parameter_count", json_integer((json_int_t)plan->parameter_count));
+    if (wish->plan.shards > 0) {
         json_t *left = budget_remaining(account);
         json_t *teaching =
             job_shards_estimate(&wish->plan, json_number_value(json_object_get(left, "epsilon")),
                                 json_number_value(json_object_get(left, "delta")));
-        if (json_object_update(json, teaching) != 0) {
-            json_decref(json);
-            json = NULL;
-        }
+        json_object_update(json, teaching);
         json_decref(teaching);
         json_decref(left);
     }
@@ -74,7 +70,9 @@ static const char *why_not(const struct job_wish *wish, const json_t *plan, bool
                "shards; with unit reward a greater value_limit (features: radius) and reward_scale "
                "with it; or privacy/force";
     }
-    return pays ? NULL : "the dataset's budget cannot pay for it";
+    if (!pays)
+        return "the dataset's budget cannot pay for it";
+    return NULL;
 }
 
 enum problem api_jobs_estimate(struct call *call)
@@ -98,25 +96,22 @@ enum problem api_jobs_estimate(struct call *call)
         json_list_add(&accounts, budget_json(&account));
         pays = sharded || (wish->feasible && can_pay(&account, privacy));
     }
-    json_t *asked_cost = NULL, *asking = json_null();
+    json_t *cost = json_null(), *asking = json_null(), *plan = json_null();
     if (wish->feasible && wish->plan.teacher[0] != '\0') {
-        enum problem problem =
-            job_teacher_estimate(call, &wish->plan, accounts, &asked_cost, &asking);
+        enum problem problem = job_teacher_estimate(call, &wish->plan, accounts, &cost, &asking);
         if (problem != PROBLEM_NONE) {
             json_decref(accounts);
             return problem;
         }
+    } else if (wish->feasible && private) {
+        cost = budget_amount(privacy->epsilon, privacy->delta);
+    } else if (wish->feasible) {
+        cost = budget_amount(0, 0);
     }
     bool drowns = wish->feasible && job_release_drowns(&wish->plan);
-    json_t *plan = wish->feasible ? plan_json(wish, &account) : json_null();
+    if (wish->feasible)
+        plan = estimate_plan(wish, &account);
     const char *reason = why_not(wish, plan, drowns, pays);
-    json_t *cost = asked_cost                  ? asked_cost
-                   : wish->feasible && private ? budget_amount(privacy->epsilon, privacy->delta)
-                                               : budget_amount(0, 0);
-    if (!wish->feasible) {
-        json_decref(cost);
-        cost = json_null();
-    }
     return call_reply_json(
         call, 200,
         json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",

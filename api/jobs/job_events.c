@@ -10,6 +10,7 @@
 #include "api/jobs/job_view.h"
 #include "api/jobs/jobs.h"
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 
 #define PING_EVERY_MS 15000
 
@@ -25,17 +26,17 @@ struct follower {
 static long write_event(char *buffer, size_t size, const char *name, int64_t id, json_t *json)
 {
     size_t length = 0;
-    char *data = !json ? NULL : json_text_write(json, false, &length);
+    char *data = json_text_write(json, false, &length);
     json_decref(json);
-    if (!data)
-        return -1;
     int used = snprintf(buffer, size, "event: %s\nid: %" PRId64 "\ndata: %s\n\n", name, id, data);
     free(data);
-    return used > 0 && (size_t)used < size ? used : 0;
+    if (used < 0 || (size_t)used >= size)
+        return 0;
+    return used;
 }
 
-static long show(struct follower *follower, struct app *app, struct db *db,
-                 const struct job_row *job, char *buffer, size_t size)
+static long show_job(struct follower *follower, struct app *app, struct db *db,
+                     const struct job_row *job, char *buffer, size_t size)
 {
     int64_t now = app->settings.now_ms(), place = 0;
     if (job->state == JOB_QUEUED && jobs_queue_place(db, job->id, &place) != DB_OK)
@@ -47,10 +48,14 @@ static long show(struct follower *follower, struct app *app, struct db *db,
             return 0;
         follower->sent_ms = now;
         int ping = snprintf(buffer, size, ": ping\n\n");
-        return ping > 0 && (size_t)ping < size ? ping : 0;
+        if (ping < 0 || (size_t)ping >= size)
+            return 0;
+        return ping;
     }
-    long used =
-        write_event(buffer, size, over ? "done" : "progress", job->step, job_json(job, place, now));
+    const char *name = "progress";
+    if (over)
+        name = "done";
+    long used = write_event(buffer, size, name, job->step, job_json(job, place, now));
     if (used > 0) {
         follower->step = job->step;
         follower->state = (int)job->state;
@@ -67,9 +72,11 @@ static long next_events(void *context, struct app *app, struct db *db, char *buf
         return -1;
     struct job_row job = {0};
     enum db_status status = jobs_find(db, follower->job, &job);
+    if (status == DB_RETRY)
+        return 0;
     if (status != DB_OK)
-        return status == DB_RETRY ? 0 : -1;
-    long used = show(follower, app, db, &job, buffer, size);
+        return -1;
+    long used = show_job(follower, app, db, &job, buffer, size);
     job_done(&job);
     return used;
 }
@@ -80,15 +87,15 @@ enum problem api_jobs_events(struct call *call)
     enum problem problem = job_of_call(call, &job);
     if (problem != PROBLEM_NONE)
         return problem;
-    struct follower *follower = calloc(1, sizeof *follower);
-    if (!follower)
-        return PROBLEM_INTERNAL_ERROR;
+    struct follower *follower = memory_new(1, sizeof *follower);
     memcpy(follower->job, job->id, ID_SIZE);
     follower->step = follower->state = -1;
     follower->sent_ms = call->now_ms;
     const char *last = call_request_header(call, "Last-Event-ID");
     char *end = NULL;
-    long long step = !last ? -1 : strtoll(last, &end, 10);
+    long long step = -1;
+    if (last)
+        step = strtoll(last, &end, 10);
     if (last && end != last && *end == '\0' && step == job->step) {
         follower->step = job->step; /* seen already: go on behind it */
         follower->state = (int)job->state;

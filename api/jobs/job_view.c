@@ -5,12 +5,10 @@
 
 #include "api/call/budget.h"
 #include "api/jobs/ask/job_choose.h"
-#include "api/jobs/ask/job_plan.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_shards.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "api/jobs/ask/job_teacher.h"
-#include "api/jobs/run/run_shards.h"
-#include "api/jobs/run/run_sweep.h"
 #include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
@@ -18,6 +16,13 @@
 bool job_is_over(const struct job_row *job)
 {
     return job->state != JOB_QUEUED && job->state != JOB_RUNNING;
+}
+
+static json_t *json_count_or_null(int64_t count)
+{
+    if (count <= 0)
+        return json_null();
+    return json_integer(count);
 }
 
 static json_t *progress_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
@@ -28,11 +33,12 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
         double seconds = (double)(now_ms - job->started_ms) / 1000;
         eta = json_number(seconds / step * (steps - step));
     }
-    json_t *place = queue_place > 0 ? json_integer(queue_place) : json_null();
+    double fraction = 0;
+    if (steps > 0)
+        fraction = step / steps;
     json_t *json = json_pack("{s:I, s:I, s:o, s:o, s:o}", "step", (json_int_t)job->step, "steps",
-                             (json_int_t)job->total_steps, "fraction",
-                             json_number(steps > 0 ? step / steps : 0), "eta_seconds", eta,
-                             "queue_place", place);
+                             (json_int_t)job->total_steps, "fraction", json_number(fraction),
+                             "eta_seconds", eta, "queue_place", json_count_or_null(queue_place));
     if (job->has_shown_return)
         json_member_add(&json, "mean_return", json_number(job->shown_return));
     return json;
@@ -41,9 +47,7 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
 /* Of a job that asks a teacher: what its answers have added to the payer's account. */
 static json_t *answers_json(const struct job_row *job, const struct job_plan *plan)
 {
-    struct job_teacher_spent spent;
-    if (!job_teacher_spent_of(job->findings, &spent))
-        return NULL;
+    const struct job_teacher_spent spent = job_teacher_spent_of(job->findings);
     return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested", json_null(),
                      "reserved", budget_amount(0, 0), "spent",
                      budget_amount(spent.epsilon, spent.delta));
@@ -51,22 +55,23 @@ static json_t *answers_json(const struct job_row *job, const struct job_plan *pl
 
 /* Requested is what was asked for, reserved what is held now on an account, spent what it has cost
  * (where there is no account: those whose episodes are thought of). */
-static json_t *privacy_json(const struct job_row *job, const struct job_plan *plan)
+static json_t *job_privacy_json(const struct job_row *job, const struct job_plan *plan)
 {
     if (plan->request.mechanism == MECHANISM_NONE)
         return json_null();
     if (plan->teacher[0] != '\0')
         return answers_json(job, plan);
-    bool over = job_is_over(job), holds = !over && job->account[0] != '\0';
-    double held = !holds ? 0 : ledger_units_value(job->hold_units);
-    double held_delta = !holds ? 0 : ledger_delta_value(job->hold_delta);
-    double spent = job->epsilon_spent;
+    double held = 0, held_delta = 0, spent = job->epsilon_spent, spent_delta = 0;
+    if (!job_is_over(job) && job->account[0] != '\0') {
+        held = ledger_units_value(job->hold_units);
+        held_delta = ledger_delta_value(job->hold_delta);
+    }
     /* Steps that cost less epsilon than can be told from 0 still cost delta. */
-    bool paid = over && (spent > 0 || job->step > 0);
+    if (job_is_over(job) && (spent > 0 || job->step > 0))
+        spent_delta = plan->request.delta;
     return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested",
                      budget_amount(plan->request.epsilon, plan->request.delta), "reserved",
-                     budget_amount(held, held_delta), "spent",
-                     budget_amount(spent, paid ? plan->request.delta : 0));
+                     budget_amount(held, held_delta), "spent", budget_amount(spent, spent_delta));
 }
 
 static json_t *evaluation_json(const struct job_row *job)
@@ -92,41 +97,26 @@ static json_t *error_json(const struct job_row *job)
 static json_t *notes_json(const struct job_plan *plan)
 {
     json_t *notes = json_array();
-    if (plan->algorithm->gives_findings) {
-        json_list_add(&notes, json_string("From made-up data: nobody's take part."));
-    } else if (plan->algorithm->plays_given) {
-        json_list_add(&notes, json_string("Played what may leave already: nothing is "
-                                          "charged for it."));
-    } else if (plan->teacher[0] != '\0') {
-        json_list_add(&notes,
-                      json_string("Each answer of the teacher is paid for when it is given, "
-                                  "by the client's, the teacher's and perhaps a dataset's "
-                                  "account; when they cannot pay the student goes on "
-                                  "alone. Its policy and its returns tell no more than "
-                                  "the answers did."));
-    } else if (plan->algorithm->result_is_public && plan->request.mechanism != MECHANISM_NONE) {
-        json_list_add(&notes, json_string("Its episodes were simulated here and no account is "
-                                          "debited: epsilon is what such a run costs people whose "
-                                          "episodes they stand for."));
-    } else if (plan->algorithm->result_is_public) {
-        json_list_add(&notes, json_string("Learned in a simulator, from nobody's data: the policy "
-                                          "is released without a guarantee and needs none."));
-    }
+    const struct job_kind *kind = job_kind(plan->algorithm);
+    if (kind->note)
+        json_array_append_new(notes, json_string(kind->note(plan)));
     if (plan->judge[0] != '\0') {
-        json_list_add(
-            &notes, json_sprintf("fitted_q_value is an estimate from the public dataset %s, by "
-                                 "fitted Q evaluation, and no return of play: a discounted value, "
-                                 "which may be far off where the policy does what those data "
-                                 "hardly hold.",
-                                 plan->judge));
+        json_array_append_new(
+            notes, json_sprintf("fitted_q_value is an estimate from the public dataset %s, by "
+                                "fitted Q evaluation, and no return of play: a discounted value, "
+                                "which may be far off where the policy does what those data "
+                                "hardly hold.",
+                                plan->judge));
     }
     if (plan->shards > 0) {
-        json_list_add(&notes, json_string(job_shards_note));
+        json_array_append_new(notes, json_string(job_shards_note));
     } else if (!job_plan_releases(plan)) {
-        json_list_add(&notes, json_string("Trained without privacy on private data: the policy "
+        json_array_append_new(notes,
+                              json_string("Trained without privacy on private data: the policy "
                                           "stays inside the service, to be asked as a teacher."));
         if (plan->evaluate.name[0] != '\0') {
-            json_list_add(&notes, json_string("Its evaluation is withheld: a return is a number "
+            json_array_append_new(notes,
+                                  json_string("Its evaluation is withheld: a return is a number "
                                               "that depends on the data."));
         }
     }
@@ -163,29 +153,31 @@ static json_t *outcome_json(const struct job_row *job, int64_t queue_place, int6
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
-    bool starved = false;
-    if (!job_plan_read(job->plan, &plan, &starved))
-        return starved ? NULL : outcome_json(job, queue_place, now_ms);
-    bool played = plan.algorithm->plays_given;
-    json_t *sweep = job_sweep_json(&plan);
-    json_t *release =
-        plan.algorithm->gives_q_release ? q_terms_json(&plan.plan.release) : json_null();
+    if (!job_plan_read(job->plan, &plan))
+        return outcome_json(job, queue_place, now_ms);
+    const char *policy = job->policy, *q_release = job->q_release;
+    if (plan.policy[0] != '\0') /* what is played */
+        policy = plan.policy;
+    if (plan.q_release[0] != '\0')
+        q_release = plan.q_release;
+    json_t *sweep = job_sweep_json(&plan), *release = json_null(), *choose = json_null();
+    if (plan.request.mechanism == MECHANISM_GAUSSIAN_PROCESS)
+        release = q_terms_json(&plan.plan.release);
+    if (plan.request.choice.candidates > 0)
+        choose = job_choose_json(&plan);
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
         "s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
         "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
-        "privacy", privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "sweep",
-        sweep, "policy", json_text_or_null(played ? plan.policy : job->policy), "q_release",
-        json_text_or_null(played ? plan.q_release : job->q_release), "release", release,
-        "evaluation", evaluation_json(job), "findings", findings_json(job), "error",
-        error_json(job), "notes", notes_json(&plan), "cancel_requested", (int)job->cancel_requested,
-        "created_at", json_time(job->created_ms), "started_at", json_time(job->started_ms),
-        "finished_at", json_time(job->finished_ms), "shards",
-        plan.shards > 0 ? json_integer(plan.shards) : json_null(), "teacher",
-        job_teacher_json(&plan), "choose",
-        plan.request.choice.candidates > 0 ? job_choose_json(&plan) : json_null());
+        "privacy", job_privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "sweep",
+        sweep, "policy", json_text_or_null(policy), "q_release", json_text_or_null(q_release),
+        "release", release, "evaluation", evaluation_json(job), "findings", findings_json(job),
+        "error", error_json(job), "notes", notes_json(&plan), "cancel_requested",
+        (int)job->cancel_requested, "created_at", json_time(job->created_ms), "started_at",
+        json_time(job->started_ms), "finished_at", json_time(job->finished_ms), "shards",
+        json_count_or_null(plan.shards), "teacher", job_teacher_json(&plan), "choose", choose);
     job_plan_clear(&plan);
     return json;
 }

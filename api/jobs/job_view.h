@@ -7,7 +7,7 @@
 
 #include "storage/jobs.h"
 
-/* QUEUE_PLACE: from 1, or 0 when it is not queued. New reference; NULL: memory. */
+/* QUEUE_PLACE: from 1, or 0 when it is not queued. New reference. */
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms);
 
 /* True when the job is over. */

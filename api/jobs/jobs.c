@@ -8,10 +8,10 @@
 
 #include "api/call/budget.h"
 #include "api/call/page.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_release.h"
 #include "api/jobs/ask/job_request.h"
 #include "api/jobs/job_view.h"
-#include "api/jobs/run/run_release.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 
@@ -20,14 +20,12 @@
 enum problem api_jobs_prepare(struct call *call)
 {
     struct job_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
-    if (!wish)
-        return PROBLEM_INTERNAL_ERROR;
     call->plan = wish;
     return job_wish_read(call, wish);
 }
 
 /* The dataset as it is now: PREPARE looked at it before this transaction. */
-static enum problem check_dataset(struct call *call, const struct job_wish *wish)
+static enum problem check_dataset_now(struct call *call, const struct job_wish *wish)
 {
     struct dataset_row now;
     if (wish->dataset.id[0] == '\0')
@@ -65,8 +63,6 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
         return PROBLEM_NONE;
     memcpy(job->account, wish->dataset.account, ID_SIZE);
     char *event = job_plan_event(&wish->plan, privacy->steps, true);
-    if (!event)
-        return PROBLEM_INTERNAL_ERROR;
     const struct ledger_charge charge = {
         .prices = {{job->account, job->hold_units, job->hold_delta}},
         .count = 1,
@@ -79,16 +75,16 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     free(event);
     if (status != DB_OK)
         return call_db(call, status);
-    return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
+    if (outcome.verdict != LEDGER_OK)
+        return budget_refused(call, &outcome);
+    return PROBLEM_NONE;
 }
 
-static enum problem submit(struct call *call, const struct job_wish *wish, struct job_row *job)
+static enum problem submit_job(struct call *call, const struct job_wish *wish, struct job_row *job)
 {
     size_t size;
     job->request = json_text_write(call->body, false, &size);
     job->plan = job_plan_write(&wish->plan);
-    if (!job->request || !job->plan)
-        return PROBLEM_INTERNAL_ERROR;
     enum db_status status = jobs_submit(call->db, job);
     if (status != DB_OK)
         return call_db(call, status);
@@ -101,44 +97,47 @@ static enum problem submit(struct call *call, const struct job_wish *wish, struc
     return call_reply_json(call, 202, job_json(job, place, call->now_ms));
 }
 
+/* The parameter that would make more of the values than of the noise. */
+static enum problem refuse_drowned(struct call *call, const struct job_plan *plan)
+{
+    const char *pointer = "/parameters/shards", *more = "must be more";
+    if (plan->request.protects_rewards) {
+        pointer = "/parameters/value_limit";
+        more = "must be more, and reward_scale with it";
+        if (plan->plan.release.form == Q_FORM_FEATURES)
+            pointer = "/parameters/radius";
+    }
+    return call_invalid(call, pointer,
+                        "%s, or privacy/force true: the noise would be %.3g times the range of the "
+                        "values",
+                        more, plan->plan.release.noise_to_range);
+}
+
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
     /* What is public by its nature has never seen anybody's data. */
-    assert(!wish->plan.algorithm->result_is_public || wish->dataset.id[0] == '\0');
-    enum problem problem = check_dataset(call, wish);
+    assert(!job_plan_is_public(&wish->plan) || wish->dataset.id[0] == '\0');
+    enum problem problem = check_dataset_now(call, wish);
     if (problem != PROBLEM_NONE)
         return problem;
     if (!wish->feasible)
         return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
-    if (job_release_drowns(&wish->plan)) {
-        const struct job_plan *plan = &wish->plan;
-        bool rewards = plan->request.protects_rewards;
-        bool features = plan->plan.release.form == Q_FORM_FEATURES;
-        return call_invalid(call,
-                            !rewards   ? "/parameters/shards"
-                            : features ? "/parameters/radius"
-                                       : "/parameters/value_limit",
-                            "must be more%s, or privacy/force true: the noise would be %.3g times "
-                            "the range of the values",
-                            rewards ? ", and reward_scale with it" : "",
-                            plan->plan.release.noise_to_range);
-    }
+    if (job_release_drowns(&wish->plan))
+        return refuse_drowned(call, &wish->plan);
     struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
                           .state = JOB_QUEUED,
                           .created_ms = call->now_ms};
     id_new("job_", job.id);
     memcpy(job.owner, call->caller.id, ID_SIZE);
     memcpy(job.dataset, wish->dataset.id, ID_SIZE);
-    const struct job_world *where =
-        wish->plan.algorithm->plays_given ? &wish->plan.evaluate : &wish->plan.learn;
-    snprintf(job.environment, sizeof job.environment, "%s", where->name);
+    snprintf(job.environment, sizeof job.environment, "%s", job_plan_world(&wish->plan)->name);
     snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
     snprintf(job.mechanism, sizeof job.mechanism, "%s",
              algorithm_mechanism_name(wish->plan.request.mechanism));
     problem = hold_price(call, wish, &job);
     if (problem == PROBLEM_NONE)
-        problem = submit(call, wish, &job);
+        problem = submit_job(call, wish, &job);
     job_done(&job);
     return problem;
 }
@@ -161,7 +160,9 @@ enum problem job_of_call(struct call *call, struct job_row **out)
         call_defer(call, free_job, job);
     if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return PROBLEM_NONE;
 }
 
 static enum problem reply_job(struct call *call, const struct job_row *job)
@@ -179,7 +180,9 @@ enum problem api_jobs_get(struct call *call)
 {
     struct job_row *job;
     enum problem problem = job_of_call(call, &job);
-    return problem == PROBLEM_NONE ? reply_job(call, job) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return reply_job(call, job);
 }
 
 static bool list_one(void *context, const struct job_row *job)
@@ -203,11 +206,14 @@ enum problem api_jobs_list(struct call *call)
         return call_invalid_query(call, "state",
                                   "must be queued, running, succeeded, failed or cancelled");
     }
-    const struct job_filter filter = {.owner = call->caller.id,
-                                      .algorithm = call_query(call, "algorithm"),
-                                      .state = !named ? NULL : &state};
+    struct job_filter filter = {.owner = call->caller.id,
+                                .algorithm = call_query(call, "algorithm")};
+    if (named)
+        filter.state = &state;
     enum db_status status = jobs_list(call->db, &filter, page.after, page.limit, list_one, &page);
-    return status == DB_OK ? page_reply(&page) : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return page_reply(&page);
 }
 
 /* ---- cancelling */
@@ -225,7 +231,9 @@ static enum problem release_hold(struct call *call, const struct job_row *job)
     enum db_status status = ledger_settle(call->db, &charge, &outcome);
     if (status != DB_OK)
         return call_db(call, status);
-    return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : budget_refused(call, &outcome);
+    if (outcome.verdict != LEDGER_OK)
+        return budget_refused(call, &outcome);
+    return PROBLEM_NONE;
 }
 
 enum problem api_jobs_cancel(struct call *call)
@@ -254,5 +262,7 @@ enum problem api_jobs_cancel(struct call *call)
         return problem;
     struct job_row *now;
     problem = job_of_call(call, &now);
-    return problem == PROBLEM_NONE ? reply_job(call, now) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return reply_job(call, now);
 }

@@ -5,13 +5,26 @@
 #include "api/call/call.h"
 #include "storage/jobs.h"
 
-enum problem api_jobs_prepare(struct call *call);  /* plans a POST /v1/jobs or :estimate */
-enum problem api_jobs_create(struct call *call);   /* POST /v1/jobs */
-enum problem api_jobs_estimate(struct call *call); /* POST /v1/jobs:estimate */
-enum problem api_jobs_list(struct call *call);     /* GET /v1/jobs */
-enum problem api_jobs_get(struct call *call);      /* GET /v1/jobs/{id} */
-enum problem api_jobs_cancel(struct call *call);   /* POST /v1/jobs/{id}:cancel */
-enum problem api_jobs_events(struct call *call);   /* GET /v1/jobs/{id}/events */
+/* Plans a POST /v1/jobs or :estimate. */
+enum problem api_jobs_prepare(struct call *call);
+
+/* POST /v1/jobs. */
+enum problem api_jobs_create(struct call *call);
+
+/* POST /v1/jobs:estimate. */
+enum problem api_jobs_estimate(struct call *call);
+
+/* GET /v1/jobs. */
+enum problem api_jobs_list(struct call *call);
+
+/* GET /v1/jobs/{id}. */
+enum problem api_jobs_get(struct call *call);
+
+/* POST /v1/jobs/{id}:cancel. */
+enum problem api_jobs_cancel(struct call *call);
+
+/* GET /v1/jobs/{id}/events. */
+enum problem api_jobs_events(struct call *call);
 
 /* The job that {id} names when the caller owns it; it lives as long as the call. */
 enum problem job_of_call(struct call *call, struct job_row **out);

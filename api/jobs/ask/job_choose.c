@@ -25,10 +25,6 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
     };
     if (!object)
         return;
-    if (!out->algorithm->may_choose) {
-        call_invalid(call, "/choose", "has no meaning with this algorithm");
-        return;
-    }
     if (!fields_read(call, object, "/choose", fields, 4) ||
         !environment_choice_read(call, "/choose/environment", environment, &place))
         return;
@@ -38,7 +34,9 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
         return;
     }
     if (steps == 0)
-        steps = place.env->max_episode_steps < STEPS_MAX ? place.env->max_episode_steps : STEPS_MAX;
+        steps = place.env->max_episode_steps;
+    if (steps > STEPS_MAX)
+        steps = STEPS_MAX;
     job_world_set(&out->choose, &place);
     out->request.choice = (struct choice){.candidates = (uint32_t)candidates,
                                           .episodes = (uint32_t)episodes,
@@ -64,29 +62,28 @@ json_t *job_choose_json(const struct job_plan *plan)
     json_t *json = json_object();
     if (choice->candidates == 0)
         return json;
-    if (!job_world_write(&plan->choose, json) ||
-        json_object_set_new(json, "candidates", json_integer(choice->candidates)) != 0 ||
-        json_object_set_new(json, "episodes", json_integer(choice->episodes)) != 0 ||
-        json_object_set_new(json, "max_episode_steps", json_integer(choice->max_steps)) != 0) {
-        json_decref(json);
-        return NULL;
-    }
+    job_world_write(&plan->choose, json);
+    json_object_set_new(json, "candidates", json_integer(choice->candidates));
+    json_object_set_new(json, "episodes", json_integer(choice->episodes));
+    json_object_set_new(json, "max_episode_steps", json_integer(choice->max_steps));
     return json;
 }
 
 /* A number from 0 to MOST; MOST + 1 when it is none. */
-static uint32_t number(const json_t *json, const char *name, uint32_t most)
+static uint32_t choice_number(const json_t *json, const char *name, uint32_t most)
 {
     json_int_t value = json_integer_value(json_object_get(json, name));
-    return value >= 0 && value <= most ? (uint32_t)value : most + 1;
+    if (value < 0 || value > most)
+        return most + 1;
+    return (uint32_t)value;
 }
 
 bool job_choose_parse(const json_t *json, struct job_plan *out)
 {
     struct choice *choice = &out->request.choice;
-    choice->candidates = number(json, "candidates", CHOICE_MAX_CANDIDATES);
-    choice->episodes = number(json, "episodes", EPISODES_MAX);
-    choice->max_steps = number(json, "max_episode_steps", STEPS_MAX);
+    choice->candidates = choice_number(json, "candidates", CHOICE_MAX_CANDIDATES);
+    choice->episodes = choice_number(json, "episodes", EPISODES_MAX);
+    choice->max_steps = choice_number(json, "max_episode_steps", STEPS_MAX);
     bool fits = choice->candidates <= CHOICE_MAX_CANDIDATES && choice->episodes <= EPISODES_MAX &&
                 choice->max_steps <= STEPS_MAX;
     bool whole = choice->candidates == 0 || (choice->episodes > 0 && choice->max_steps > 0);

@@ -15,7 +15,7 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
 /* PROBLEM_NONE, or a fault: the world's sizes are not the dataset's. */
 enum problem job_choose_fit(struct call *call, const struct job_plan *plan);
 
-/* The plan's, as above. New reference; NULL: memory. */
+/* The plan's, as above. New reference. */
 json_t *job_choose_json(const struct job_plan *plan);
 
 /* Reads what job_choose_json gave; false when it did not. */

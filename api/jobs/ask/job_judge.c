@@ -5,6 +5,7 @@
 
 #include "api/call/fields.h"
 #include "api/data/datasets.h"
+#include "api/jobs/ask/job_kind.h"
 
 void job_judge_read(struct call *call, const json_t *object, const char **out)
 {
@@ -15,10 +16,6 @@ void job_judge_read(struct call *call, const json_t *object, const char **out)
 enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan)
 {
     struct dataset_row row;
-    if (plan->algorithm->gives_findings || plan->algorithm->gives_q_release) {
-        return call_invalid(call, "/judge",
-                            "has no meaning with this algorithm: it gives no policy");
-    }
     enum problem problem = dataset_of_owner(call, id, &row);
     if (problem != PROBLEM_NONE) {
         if (problem == PROBLEM_NOT_FOUND)

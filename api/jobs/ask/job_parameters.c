@@ -6,6 +6,7 @@
 
 #include "algos/catalogue/algorithms.h"
 #include "api/call/fields.h"
+#include "memory/buffer.h"
 
 struct slot {
     double number;
@@ -48,7 +49,9 @@ static void read_list(struct call *call, const char *place, const struct paramet
         if (!json_is_number(item) || parameters_check(spec, &one) != PARAMETER_FITS) {
             char pointer[96];
             snprintf(pointer, sizeof pointer, "%s/%s/%u", place, spec->name, i);
-            const char *kind = spec->type == PARAMETER_INTEGER_LIST ? "an integer" : "a number";
+            const char *kind = "a number";
+            if (spec->type == PARAMETER_INTEGER_LIST)
+                kind = "an integer";
             call_invalid(call, pointer, "must be %s from %.0f to %.0f", kind, spec->min, spec->max);
         }
     }
@@ -58,27 +61,53 @@ static void read_list(struct call *call, const char *place, const struct paramet
 static void read_q_learner(struct call *call, const char *place, const struct parameter_spec *spec,
                            const char *name, struct parameter_value *out)
 {
-    char pointer[96], list[200] = "";
-    size_t size = 0;
-    for (unsigned i = 0; name && parameters_choice(spec, i); i++) {
-        const char *one = parameters_choice(spec, i);
-        if (strcmp(one, name) == 0) {
-            out->number[0] = i;
-            return;
-        }
-        int more = snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "", one);
-        size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
-    }
+    char pointer[96];
+    struct buffer list = {.lid = 4096};
     if (!name)
         return;
-    list[size] = '\0';
+    for (unsigned i = 0; parameters_choice(spec, i); i++) {
+        if (strcmp(parameters_choice(spec, i), name) == 0) {
+            out->number[0] = i;
+            buffer_clear(&list);
+            return;
+        }
+        if (i > 0)
+            buffer_add_text(&list, ", ");
+        buffer_add_format(&list, "\"%s\"", parameters_choice(spec, i));
+    }
     const struct algorithm *other = algorithm_find(name);
     snprintf(pointer, sizeof pointer, "%s/%s", place, spec->name);
     if (!other) {
-        call_invalid(call, pointer, "must be one of %s", list);
+        call_invalid(call, pointer, "must be one of %s", list.bytes);
     } else {
-        call_invalid(call, pointer, "must be one of %s: %s %s", list, other->name,
+        call_invalid(call, pointer, "must be one of %s: %s %s", list.bytes, other->name,
                      algorithm_lacks_q(other));
+    }
+    buffer_clear(&list);
+}
+
+/* Takes what was read into SLOT. */
+static void take_slot(struct call *call, const char *place, const struct parameter_spec *spec,
+                      const struct slot *slot, struct parameter_value *out)
+{
+    switch (spec->type) {
+    case PARAMETER_INTEGER_LIST:
+    case PARAMETER_REAL_LIST:
+        if (slot->list)
+            read_list(call, place, spec, slot->list, out);
+        break;
+    case PARAMETER_Q_LEARNER:
+        read_q_learner(call, place, spec, slot->name, out);
+        break;
+    case PARAMETER_REAL:
+        out->number[0] = slot->number;
+        break;
+    case PARAMETER_INTEGER:
+        out->number[0] = (double)slot->integer;
+        break;
+    case PARAMETER_CHOICE:
+        out->number[0] = slot->choice;
+        break;
     }
 }
 
@@ -96,19 +125,6 @@ void job_parameters_read(struct call *call, const char *place, const struct algo
     }
     if (!fields_read(call, object, place, fields, algorithm->parameter_count))
         return;
-    for (unsigned i = 0; i < algorithm->parameter_count; i++) {
-        const struct parameter_spec *spec = &algorithm->parameters[i];
-        struct parameter_value *value = &out->value[i];
-        if (parameters_most(spec->type) > 1) {
-            if (slots[i].list)
-                read_list(call, place, spec, slots[i].list, value);
-        } else if (spec->type == PARAMETER_Q_LEARNER) {
-            read_q_learner(call, place, spec, slots[i].name, value);
-        } else if (spec->type == PARAMETER_REAL) {
-            value->number[0] = slots[i].number;
-        } else {
-            value->number[0] =
-                spec->type == PARAMETER_INTEGER ? (double)slots[i].integer : slots[i].choice;
-        }
-    }
+    for (unsigned i = 0; i < algorithm->parameter_count; i++)
+        take_slot(call, place, &algorithm->parameters[i], &slots[i], &out->value[i]);
 }

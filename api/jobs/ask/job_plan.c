@@ -14,13 +14,7 @@
 #include "api/jobs/ask/job_teacher.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
-
-bool job_plan_releases(const struct job_plan *plan)
-{
-    return plan->shards == 0 &&
-           (plan->dataset_public || plan->request.mechanism != MECHANISM_NONE ||
-            plan->algorithm->result_is_public);
-}
+#include "memory/memory.h"
 
 bool job_plan_statement(const struct job_plan *plan, struct statement *out)
 {
@@ -39,8 +33,9 @@ const char *job_plan_unit(const struct job_plan *plan)
     if (plan->request.protects_rewards)
         return "reward";
     const struct stage_request *stage = &plan->request.stage;
-    bool logged = stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
-    return logged ? "policy of an expert" : plan->algorithm->privacy_unit;
+    if (stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED)
+        return "policy of an expert";
+    return plan->algorithm->privacy_unit;
 }
 
 /* ---- the noisy steps, and what was before them */
@@ -97,18 +92,12 @@ json_t *job_plan_privacy(const struct job_plan *plan)
         return tries_privacy(plan);
     json_t *json = steps_json(&plan->plan.privacy);
     json_t *stage = job_stage_json(plan), *figures = figures_json(plan);
-    if (!json || !stage || !figures || json_object_update(json, stage) != 0 ||
-        json_object_update(json, figures) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
+    json_object_update(json, stage);
+    json_object_update(json, figures);
     json_decref(stage);
     json_decref(figures);
-    if (json && plan->algorithm->gives_q_release &&
-        json_object_set_new(json, "release", q_terms_json(&plan->plan.release)) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
+    if (plan->request.mechanism == MECHANISM_GAUSSIAN_PROCESS)
+        json_object_set_new(json, "release", q_terms_json(&plan->plan.release));
     return json;
 }
 
@@ -116,19 +105,25 @@ json_t *job_plan_privacy(const struct job_plan *plan)
 static double number_of(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)INFINITY;
+    if (!json_is_number(value))
+        return (double)INFINITY;
+    return json_number_value(value);
 }
 
-static uint64_t count_of(const json_t *object, const char *name)
+static uint64_t plan_count(const json_t *object, const char *name)
 {
     json_int_t value = json_integer_value(json_object_get(object, name));
-    return value > 0 ? (uint64_t)value : 0;
+    if (value < 0)
+        return 0;
+    return (uint64_t)value;
 }
 
 static uint32_t size_of(const json_t *object, const char *name)
 {
-    uint64_t value = count_of(object, name);
-    return value <= UINT32_MAX ? (uint32_t)value : 0;
+    uint64_t value = plan_count(object, name);
+    if (value > UINT32_MAX)
+        return 0;
+    return (uint32_t)value;
 }
 
 static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
@@ -138,8 +133,8 @@ static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
                                 .clip_norm = number_of(json, "clip_norm"),
                                 .batch_size = size_of(json, "batch_size"),
                                 .nominal_experts = size_of(json, "nominal_experts"),
-                                .steps = count_of(json, "steps"),
-                                .rounded_draws = count_of(json, "rounded_draws"),
+                                .steps = plan_count(json, "steps"),
+                                .rounded_draws = plan_count(json, "rounded_draws"),
                                 .delta = number_of(json, "delta"),
                                 .epsilon = number_of(json, "epsilon"),
                                 .epsilon_lower = number_of(json, "epsilon_lower"),
@@ -162,10 +157,13 @@ static bool shape_read(const json_t *json, struct mlp_shape *out)
     const json_t *widths = json_object_get(json, "widths");
     *out = (struct mlp_shape){.input = size_of(json, "input"),
                               .layer_count = (uint32_t)json_array_size(widths)};
-    out->activation = size_of(json, "activation") == MLP_TANH ? MLP_TANH : MLP_RELU;
+    out->activation = MLP_RELU;
+    if (size_of(json, "activation") == MLP_TANH)
+        out->activation = MLP_TANH;
     for (uint32_t l = 0; l < out->layer_count && l < MLP_MAX_LAYERS; l++) {
         json_int_t width = json_integer_value(json_array_get(widths, l));
-        out->width[l] = width > 0 && width <= MLP_MAX_WIDTH ? (uint32_t)width : 0;
+        if (width > 0 && width <= MLP_MAX_WIDTH)
+            out->width[l] = (uint32_t)width;
     }
     return mlp_shape_valid(out);
 }
@@ -189,7 +187,7 @@ static void request_read(const json_t *json, struct algorithm_request *out)
     out->action_count = size_of(json, "action_count");
     out->nominal_experts = size_of(json, "nominal_experts");
     out->plain_share = json_number_value(json_object_get(json, "plain_share"));
-    out->seed = count_of(json, "seed");
+    out->seed = plan_count(json, "seed");
     out->force = json_is_true(json_object_get(json, "force"));
     out->protects_rewards = json_is_true(json_object_get(json, "protects_rewards"));
 }
@@ -197,10 +195,8 @@ static void request_read(const json_t *json, struct algorithm_request *out)
 static json_t *world_json(const struct job_world *world)
 {
     json_t *json = json_object();
-    if (world->name[0] != '\0' && !job_world_write(world, json)) {
-        json_decref(json);
-        return NULL;
-    }
+    if (world->name[0] != '\0')
+        job_world_write(world, json);
     return json;
 }
 
@@ -237,7 +233,7 @@ char *job_plan_write(const struct job_plan *plan)
 {
     json_t *json = plan_json(plan);
     size_t size;
-    char *text = !json ? NULL : json_text_write(json, false, &size);
+    char *text = json_text_write(json, false, &size);
     json_decref(json);
     return text;
 }
@@ -245,16 +241,19 @@ char *job_plan_write(const struct job_plan *plan)
 static void id_read(const json_t *json, const char *name, char out[ID_SIZE])
 {
     const char *id = json_string_value(json_object_get(json, name));
-    snprintf(out, ID_SIZE, "%s", !id ? "" : id);
+    if (id)
+        snprintf(out, ID_SIZE, "%s", id);
 }
 
-static bool read_one(const json_t *json, struct job_plan *out)
+static bool plan_parse(const json_t *json, struct job_plan *out)
 {
     const char *algorithm = json_string_value(json_object_get(json, "algorithm"));
     const char *mechanism = json_string_value(json_object_get(json, "mechanism"));
     *out = (struct job_plan){0};
-    out->algorithm = !algorithm ? NULL : algorithm_find(algorithm);
-    int index = !mechanism ? -1 : algorithm_mechanism_find(mechanism);
+    if (!algorithm || !mechanism)
+        return false;
+    out->algorithm = algorithm_find(algorithm);
+    int index = algorithm_mechanism_find(mechanism);
     if (!out->algorithm || index < 0)
         return false;
     out->request.mechanism = (enum algorithm_mechanism)index;
@@ -263,11 +262,12 @@ static bool read_one(const json_t *json, struct job_plan *out)
     if (!job_stage_parse(json_object_get(json, "privacy"), out))
         return false;
     const json_t *release = json_object_get(json_object_get(json, "privacy"), "release");
-    if (out->algorithm->gives_q_release && !q_terms_read(release, &out->plan.release))
+    if (out->request.mechanism == MECHANISM_GAUSSIAN_PROCESS &&
+        !q_terms_read(release, &out->plan.release))
         return false;
     if (!job_teacher_parse(json_object_get(json, "teacher"), out))
         return false;
-    out->plan.total_steps = count_of(json, "total_steps");
+    out->plan.total_steps = plan_count(json, "total_steps");
     out->dataset_public = json_is_true(json_object_get(json, "public"));
     out->experts_declared = json_is_true(json_object_get(json, "experts_declared"));
     const json_t *evaluate = json_object_get(json, "evaluate");
@@ -299,30 +299,18 @@ static bool read_tries(const json_t *array, struct job_plan *out)
     if (count > JOB_SWEEP_MAX)
         return false;
     out->try_count = (uint32_t)count;
-    out->tries = calloc(count, sizeof *out->tries);
-    if (!out->tries)
-        return false;
+    out->tries = memory_new(count, sizeof *out->tries);
     bool good = true;
     for (size_t t = 0; good && t < count; t++) {
-        good = read_one(json_array_get(array, t), &out->tries[t]);
+        good = plan_parse(json_array_get(array, t), &out->tries[t]);
         out->unfit = out->tries[t].unfit;
     }
     return good;
 }
 
-/* A plan that could not be read, for want of memory. */
-static bool starved(const struct job_plan *plan)
-{
-    bool any =
-        job_stage_grid_starved(&plan->request.stage.grid) || (plan->try_count > 0 && !plan->tries);
-    for (uint32_t t = 0; plan->tries && t < plan->try_count; t++)
-        any = any || job_stage_grid_starved(&plan->tries[t].request.stage.grid);
-    return any;
-}
-
 void job_plan_clear(struct job_plan *plan)
 {
-    for (uint32_t t = 0; plan->tries && t < plan->try_count; t++)
+    for (uint32_t t = 0; t < plan->try_count; t++)
         job_stage_grid_clear(&plan->tries[t].request.stage.grid);
     job_stage_grid_clear(&plan->request.stage.grid);
     free(plan->tries);
@@ -330,15 +318,12 @@ void job_plan_clear(struct job_plan *plan)
     plan->try_count = 0;
 }
 
-bool job_plan_read(const char *text, struct job_plan *out, bool *out_starved)
+bool job_plan_read(const char *text, struct job_plan *out)
 {
     json_t *json = json_text_stored(text);
-    bool good = json && read_one(json, out) && read_tries(json_object_get(json, "tries"), out);
-    bool no_room = json && !good && starved(out);
-    if (json && !good)
+    bool good = plan_parse(json, out) && read_tries(json_object_get(json, "tries"), out);
+    if (!good)
         job_plan_clear(out);
-    if (out_starved)
-        *out_starved = no_room;
     json_decref(json);
     return good;
 }

@@ -26,7 +26,7 @@ struct job_plan {
     struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
     struct job_world choose; /* where the result is chosen (job_choose.h), if it is */
-    char policy[ID_SIZE], q_release[ID_SIZE]; /* of algorithms with plays_given: which of the two is
+    char policy[ID_SIZE], q_release[ID_SIZE]; /* of ALGORITHM_EVALUATES: which of the two is
                                                  played; "": not this */
     char judge[ID_SIZE]; /* public dataset to judge by (job_judge.h); "": none */
     double judge_discount;
@@ -47,10 +47,6 @@ struct job_plan {
 /* Frees what a plan that was read owns. */
 void job_plan_clear(struct job_plan *plan);
 
-/* True when what the job gives may leave: trained under DP, on public data, or on nothing private
- * at all. Never an ensemble. */
-bool job_plan_releases(const struct job_plan *plan);
-
 /* What the job's algorithm itself says of its privacy; false, with nothing in *OUT: it protects
  * experts, or nobody. */
 bool job_plan_statement(const struct job_plan *plan, struct statement *out);
@@ -59,7 +55,7 @@ bool job_plan_statement(const struct job_plan *plan, struct statement *out);
  * what the algorithm says. */
 const char *job_plan_unit(const struct job_plan *plan);
 
-/* The settings as the caller would write them, defaults included. New reference; NULL: memory. */
+/* The settings as the caller would write them, defaults included. New reference. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 
 /* Reads what job_plan_parameters gave for ALGORITHM, perhaps in a version that had fewer of them
@@ -73,14 +69,14 @@ const char *job_plan_parameters_read(const struct algorithm *algorithm, const js
 json_t *job_plan_privacy(const struct job_plan *plan);
 
 /* The event of a ledger entry, as event_json.h has it: the first stage's, when BEFORE, and STEPS
- * composed Poisson sampled Gaussians; neither: nothing was done. malloc'ed; NULL: memory. */
+ * composed Poisson sampled Gaussians; neither: nothing was done. The caller frees it. */
 char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before);
 
-/* All of it as text that job_plan_read understands; exact. malloc'ed; NULL: memory. */
+/* All of it as text that job_plan_read understands; exact. The caller frees it. */
 char *job_plan_write(const struct job_plan *plan);
 
 /* On success OUT is for job_plan_clear. False when TEXT is not what job_plan_write wrote, or names
- * what this program does not have, or when memory ran short, which *OUT_STARVED (or NULL) says. */
-bool job_plan_read(const char *text, struct job_plan *out, bool *out_starved);
+ * what this program does not have. */
+bool job_plan_read(const char *text, struct job_plan *out);
 
 #endif

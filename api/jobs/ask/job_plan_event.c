@@ -3,7 +3,7 @@
 #include "api/json/json_text.h"
 #include "api/wire/event_json.h"
 
-static json_t *event_of(const struct job_plan *plan, uint64_t steps, bool before)
+static json_t *steps_event(const struct job_plan *plan, uint64_t steps, bool before)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
     struct event noise = {
@@ -32,26 +32,33 @@ static json_t *event_of(const struct job_plan *plan, uint64_t steps, bool before
         parts[count++] = (struct event){.kind = EVENT_MECHANISM, .mechanism = table.mechanism};
     struct event nothing = {.kind = EVENT_NO_OP};
     struct event all = {.kind = EVENT_COMPOSED, .child = parts, .child_count = count};
-    return event_json(count > 1 ? &all : count > 0 ? parts : &nothing);
+    if (count > 1)
+        return event_json(&all);
+    if (count == 1)
+        return event_json(parts);
+    return event_json(&nothing);
 }
 
 /* All that a sweep's tries may do. */
-static json_t *event_of_tries(const struct job_plan *plan)
+static json_t *tries_event(const struct job_plan *plan)
 {
     json_t *events = json_array();
     for (uint32_t t = 0; t < plan->try_count; t++) {
         const struct job_plan *one = &plan->tries[t];
-        json_list_add(&events, event_of(one, one->plan.privacy.steps, true));
+        json_list_add(&events, steps_event(one, one->plan.privacy.steps, true));
     }
     return json_pack("{s:s, s:o}", "type", "ComposedDpEvent", "events", events);
 }
 
 char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before)
 {
-    bool tries = plan->try_count > 0 && steps > 0;
-    json_t *json = tries ? event_of_tries(plan) : event_of(plan, steps, before);
+    json_t *json;
+    if (plan->try_count > 0 && steps > 0)
+        json = tries_event(plan);
+    else
+        json = steps_event(plan, steps, before);
     size_t size;
-    char *text = !json ? NULL : json_text_write(json, false, &size);
+    char *text = json_text_write(json, false, &size);
     json_decref(json);
     return text;
 }

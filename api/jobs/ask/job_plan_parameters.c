@@ -4,7 +4,8 @@
 #include "api/jobs/ask/job_plan.h"
 #include "api/json/json_text.h"
 
-static json_t *value_json(const struct parameter_spec *spec, const struct parameter_value *value)
+static json_t *parameter_value_json(const struct parameter_spec *spec,
+                                    const struct parameter_value *value)
 {
     switch (spec->type) {
     case PARAMETER_CHOICE:
@@ -12,12 +13,12 @@ static json_t *value_json(const struct parameter_spec *spec, const struct parame
         return json_string(parameters_choice(spec, (unsigned)value->number[0]));
     case PARAMETER_INTEGER_LIST:
     case PARAMETER_REAL_LIST: {
-        bool whole = spec->type == PARAMETER_INTEGER_LIST;
         json_t *list = json_array();
-        for (unsigned i = 0; i < value->count; i++) {
-            double number = value->number[i];
-            json_list_add(&list, whole ? json_integer((json_int_t)number) : json_number(number));
-        }
+        for (unsigned i = 0; i < value->count; i++)
+            if (spec->type == PARAMETER_INTEGER_LIST)
+                json_array_append_new(list, json_integer((json_int_t)value->number[i]));
+            else
+                json_array_append_new(list, json_number(value->number[i]));
         return list;
     }
     case PARAMETER_INTEGER:
@@ -34,17 +35,14 @@ json_t *job_plan_parameters(const struct job_plan *plan)
     json_t *all = json_object();
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
         const struct parameter_spec *spec = &algorithm->parameters[i];
-        json_t *one = value_json(spec, &plan->request.parameters.value[i]);
-        if (json_object_set_new(all, spec->name, one) != 0) {
-            json_decref(all);
-            return NULL;
-        }
+        json_object_set_new(all, spec->name,
+                            parameter_value_json(spec, &plan->request.parameters.value[i]));
     }
     return all;
 }
 
-static bool value_read(const struct parameter_spec *spec, const json_t *json,
-                       struct parameter_value *out)
+static bool parameter_value_read(const struct parameter_spec *spec, const json_t *json,
+                                 struct parameter_value *out)
 {
     *out = (struct parameter_value){.count = 1};
     if (parameters_is_choice(spec)) {
@@ -78,7 +76,7 @@ const char *job_plan_parameters_read(const struct algorithm *algorithm, const js
         const struct parameter_value *before = algorithm_before(algorithm, i);
         if (!value && before)
             out->value[i] = *before;
-        else if (!value_read(spec, value, &out->value[i]))
+        else if (!parameter_value_read(spec, value, &out->value[i]))
             return spec->name;
     }
     return NULL;

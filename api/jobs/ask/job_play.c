@@ -4,30 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/call/fields.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/policies/policies.h"
 #include "api/releases/q_releases.h"
 #include "api/releases/q_shelf.h"
-
-void job_play_check(struct call *call, const struct job_play_members *members,
-                    const struct job_plan *plan)
-{
-    if (!plan->algorithm->plays_given) {
-        if (members->policy)
-            call_invalid(call, "/policy", "has no meaning with this algorithm, which makes one");
-        if (members->q_release)
-            call_invalid(call, "/q_release", "has no meaning with this algorithm");
-        return;
-    }
-    if (!field_sent(call->body, "policy") && !field_sent(call->body, "q_release"))
-        call_invalid(call, "/policy", "is required by this algorithm, or q_release");
-    if (members->policy && members->q_release)
-        call_invalid(call, "/q_release", "must not stand beside policy: one of them is played");
-    if (!field_sent(call->body, "evaluate"))
-        call_invalid(call, "/evaluate", "is required by this algorithm");
-    if (members->judges)
-        call_invalid(call, "/judge", "has no meaning with this algorithm, which learns nothing");
-}
 
 static enum problem fit_policy(struct call *call, const char *id, struct job_plan *plan)
 {
@@ -52,7 +32,7 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
 }
 
 /* A network of about that size: only the length of a block of episodes depends on it. */
-static struct mlp_shape shape_of(const struct q_terms *terms)
+static struct mlp_shape release_shape(const struct q_terms *terms)
 {
     struct mlp_shape shape = {.input = terms->state_dim, .activation = MLP_RELU};
     if (terms->features > 0)
@@ -76,15 +56,16 @@ static enum problem fit_release(struct call *call, const char *id, struct job_pl
     snprintf(plan->q_release, sizeof plan->q_release, "%s", id);
     plan->request.state_dim = terms->state_dim;
     plan->request.action_count = terms->action_count;
-    plan->request.played = shape_of(terms);
+    plan->request.played = release_shape(terms);
     q_shelf_return(call->app, release);
     return PROBLEM_NONE;
 }
 
-enum problem job_play_fit(struct call *call, const struct job_play_members *members,
+enum problem job_play_fit(struct call *call, const struct job_members *members,
                           struct job_plan *plan)
 {
     plan->request.episodes = plan->episodes;
-    return members->policy ? fit_policy(call, members->policy, plan)
-                           : fit_release(call, members->q_release, plan);
+    if (members->policy)
+        return fit_policy(call, members->policy, plan);
+    return fit_release(call, members->q_release, plan);
 }

@@ -7,18 +7,11 @@
 #include "api/call/call.h"
 #include "api/jobs/ask/job_plan.h"
 
-/* Members of a request, NULL where they are missing: gathers what they lack, or what is too much,
- * for the algorithm of PLAN. */
-struct job_play_members {
-    const char *policy, *q_release;
-    bool evaluates, judges; /* "evaluate" and "judge" are there */
-};
-void job_play_check(struct call *call, const struct job_play_members *members,
-                    const struct job_plan *plan);
+struct job_members;
 
 /* Finds what is to be played, which is the caller's and may leave, and takes its sizes into the
  * plan. */
-enum problem job_play_fit(struct call *call, const struct job_play_members *members,
+enum problem job_play_fit(struct call *call, const struct job_members *members,
                           struct job_plan *plan);
 
 #endif

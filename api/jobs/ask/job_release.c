@@ -34,6 +34,5 @@ void job_release_read(struct call *call, const json_t *privacy, bool logged,
 
 bool job_release_drowns(const struct job_plan *plan)
 {
-    return plan->algorithm->gives_q_release && !plan->request.force &&
-           plan->plan.release.noise_to_range > 1;
+    return !plan->request.force && plan->plan.release.noise_to_range > 1;
 }

@@ -15,25 +15,18 @@
 #include "api/data/environment_choice.h"
 #include "api/jobs/ask/job_choose.h"
 #include "api/jobs/ask/job_judge.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parameters.h"
-#include "api/jobs/ask/job_play.h"
 #include "api/jobs/ask/job_release.h"
 #include "api/jobs/ask/job_shards.h"
 #include "api/jobs/ask/job_stage.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "api/jobs/ask/job_teacher.h"
+#include "memory/buffer.h"
 
 #define EPISODES_MAX  1000
 #define EPISODES      100
 #define EPISODE_STEPS 10000
-
-struct members {
-    const char *algorithm, *mechanism, *dataset, *teacher, *client;
-    json_t *environment, *privacy, *parameters, *evaluate, *choose, *sweep, *judge;
-    const char *judge_dataset;
-    int64_t shards; /* 0: not sent */
-    struct job_play_members play;
-};
 
 /* ---- the other members */
 
@@ -87,105 +80,75 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
     job_world_set(&out->evaluate, &choice);
     out->episodes = (uint32_t)episodes;
     if (steps == 0)
-        steps = world->max_episode_steps < EPISODE_STEPS ? world->max_episode_steps : EPISODE_STEPS;
+        steps = world->max_episode_steps;
+    if (steps > EPISODE_STEPS)
+        steps = EPISODE_STEPS;
     out->max_episode_steps = (uint32_t)steps;
+}
+
+#define LIST_MAX 4096
+
+static void list_name(struct buffer *list, const char *name)
+{
+    if (list->size > 0)
+        buffer_add_text(list, ", ");
+    buffer_add_format(list, "\"%s\"", name);
+}
+
+/* The strongest one that ALGORITHM has. */
+static int usual_mechanism(const struct algorithm *algorithm)
+{
+    static const int order[] = {MECHANISM_DPSGD, MECHANISM_LOCAL_REPORTS,
+                                MECHANISM_GAUSSIAN_PROCESS, MECHANISM_TEACHER_ANSWERS};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        if (algorithm->mechanisms[order[i]])
+            return order[i];
+    return MECHANISM_NONE;
 }
 
 /* False when the mechanism is not known: what it would ask for is not known either. */
 static bool read_mechanism(struct call *call, const char *name, struct job_plan *out)
 {
     const struct algorithm *algorithm = out->algorithm;
-    int usual = algorithm->mechanisms[MECHANISM_DPSGD]           ? MECHANISM_DPSGD
-                : algorithm->mechanisms[MECHANISM_LOCAL_REPORTS] ? MECHANISM_LOCAL_REPORTS
-                : algorithm->gives_q_release                     ? MECHANISM_GAUSSIAN_PROCESS
-                : algorithm->asks_teacher                        ? MECHANISM_TEACHER_ANSWERS
-                                                                 : MECHANISM_NONE;
-    int index = name ? algorithm_mechanism_find(name) : usual;
+    int index = usual_mechanism(algorithm);
+    if (name)
+        index = algorithm_mechanism_find(name);
     if (index < 0 || !algorithm->mechanisms[index]) {
-        char list[96] = "";
-        size_t size = 0;
-        for (int m = 0; m < MECHANISM_COUNT; m++) {
-            if (algorithm->mechanisms[m]) {
-                size += (size_t)snprintf(list + size, sizeof list - size, "%s\"%s\"",
-                                         size > 0 ? ", " : "",
-                                         algorithm_mechanism_name((enum algorithm_mechanism)m));
-            }
-        }
-        call_invalid(call, "/mechanism", "must be one of %s for %s", list, algorithm->name);
+        struct buffer list = {.lid = LIST_MAX};
+        for (int m = 0; m < MECHANISM_COUNT; m++)
+            if (algorithm->mechanisms[m])
+                list_name(&list, algorithm_mechanism_name((enum algorithm_mechanism)m));
+        call_invalid(call, "/mechanism", "must be one of %s for %s", list.bytes, algorithm->name);
+        buffer_clear(&list);
         return false;
     }
     out->request.mechanism = (enum algorithm_mechanism)index;
     return true;
 }
 
-static void unknown_algorithm(struct call *call)
+static void refuse_algorithm(struct call *call)
 {
-    char list[256] = "";
-    size_t size = 0;
+    struct buffer list = {.lid = LIST_MAX};
     unsigned count;
     const struct algorithm *const *all = algorithm_all(&count);
-    for (unsigned i = 0; i < count && size < sizeof list; i++) {
-        int more =
-            snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "", all[i]->name);
-        size += more > 0 ? (size_t)more : 0;
-    }
-    call_invalid(call, "/algorithm", "is not known: there is %s; see GET /v1/algorithms", list);
+    for (unsigned i = 0; i < count; i++)
+        list_name(&list, all[i]->name);
+    call_invalid(call, "/algorithm", "is not known: there is %s; see GET /v1/algorithms",
+                 list.bytes);
+    buffer_clear(&list);
 }
 
-/* What it learns from: a dataset, or a world to play in. */
-static void read_source(struct call *call, const struct members *members, struct job_plan *out)
-{
-    const struct algorithm *algorithm = out->algorithm;
-    struct algorithm_request *request = &out->request;
-    struct environment_choice choice;
-    bool named = members->environment && !json_is_null(members->environment);
-    bool either = algorithm->may_play && request->protects_rewards;
-    bool plays = algorithm->needs_world || (either && named);
-    if (either && named && members->dataset) {
-        call_invalid(call, "/environment", "has no meaning beside a dataset");
-        return;
-    }
-    if (algorithm->needs_dataset && !field_sent(call->body, "dataset") && !plays) {
-        call_invalid(call, "/dataset", "%s",
-                     either ? "is required with privacy/unit \"reward\", or environment: a world "
-                              "to play in"
-                            : "is required by this algorithm");
-    }
-    if (!algorithm->needs_dataset && members->dataset) {
-        call_invalid(call, "/dataset",
-                     "has no meaning with this algorithm, which takes no dataset");
-    }
-    if (!plays && named) {
-        call_invalid(call, "/environment",
-                     algorithm->may_play
-                         ? "has a meaning with privacy/unit \"reward\" alone"
-                         : "has no meaning with this algorithm, which plays nowhere");
-    }
-    if (algorithm->gives_findings && members->evaluate)
-        call_invalid(call, "/evaluate", "has no meaning with this algorithm: it gives no policy");
-    if (algorithm->needs_world && !named)
-        call_invalid(call, "/environment", "is required by this algorithm");
-    if (plays && named &&
-        environment_choice_read(call, "/environment", members->environment, &choice)) {
-        job_world_set(&out->learn, &choice);
-        request->world = choice.env;
-        request->state_dim = choice.env->state_dim;
-        request->action_count = choice.env->action_count;
-        memcpy(request->world_parameters, choice.parameters, sizeof request->world_parameters);
-    }
-}
-
-static bool read_members(struct call *call, struct members *members, struct job_plan *out,
+static bool read_members(struct call *call, struct job_members *members, struct job_plan *out,
                          struct job_sweep *out_sweep)
 {
-    *members = (struct members){0};
+    *members = (struct job_members){0};
     const struct field fields[] = {
         field_text("algorithm", &members->algorithm, 1, 31),
         field_optional(field_text("mechanism", &members->mechanism, 1, 31)),
         field_optional(field_text("dataset", &members->dataset, 1, ID_SIZE - 1)),
         field_optional(field_any("environment", &members->environment)),
-        field_optional(field_text("policy", &members->play.policy, 1, ID_SIZE - 1)),
-        field_optional(field_text("q_release", &members->play.q_release, 1, ID_SIZE - 1)),
+        field_optional(field_text("policy", &members->policy, 1, ID_SIZE - 1)),
+        field_optional(field_text("q_release", &members->q_release, 1, ID_SIZE - 1)),
         field_optional(field_text("teacher", &members->teacher, 1, ID_SIZE - 1)),
         field_optional(field_text("client", &members->client, 1, ID_SIZE - 1)),
         field_optional(field_object("privacy", &members->privacy)),
@@ -201,21 +164,18 @@ static bool read_members(struct call *call, struct members *members, struct job_
         return false;
     out->algorithm = algorithm_find(members->algorithm);
     if (!out->algorithm) {
-        unknown_algorithm(call);
+        refuse_algorithm(call);
         return false;
     }
-    const char *mechanism =
-        !members->mechanism && field_sent(call->body, "shards") ? "none" : members->mechanism;
+    const char *mechanism = members->mechanism;
+    if (!mechanism && field_sent(call->body, "shards"))
+        mechanism = "none";
     bool known = read_mechanism(call, mechanism, out);
     if (known)
         read_privacy(call, members->privacy, members->dataset, &out->request);
-    read_source(call, members, out);
-    members->play.evaluates = members->evaluate != NULL;
-    members->play.judges = members->judge != NULL;
-    job_play_check(call, &members->play, out);
-    const struct env *world = out->request.world;
-    job_parameters_read(call, "/parameters", out->algorithm, !world ? NULL : world->name,
-                        members->parameters, &out->request.parameters);
+    job_kind_read(call, members, out);
+    job_parameters_read(call, "/parameters", out->algorithm, out->learn.name, members->parameters,
+                        &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
     job_choose_read(call, members->choose, out);
     if (members->judge)
@@ -251,8 +211,9 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
     plan->request.discount = dataset->discount;
     plan->request.state_dim = dataset->state_dim;
     plan->request.action_count = dataset->action_count;
-    plan->request.nominal_experts =
-        (uint32_t)(plan->experts_declared ? dataset->nominal_experts : dataset->experts);
+    plan->request.nominal_experts = (uint32_t)dataset->experts;
+    if (plan->experts_declared)
+        plan->request.nominal_experts = (uint32_t)dataset->nominal_experts;
     return PROBLEM_NONE;
 }
 
@@ -264,13 +225,17 @@ static enum problem check_evaluation(struct call *call, const struct job_plan *p
     if (!env ||
         (env->state_dim == request->state_dim && env->action_count == request->action_count))
         return PROBLEM_NONE;
+    static const char *const sources[] = {[JOB_SOURCE_DATASET] = "dataset",
+                                          [JOB_SOURCE_WORLD] = "environment",
+                                          [JOB_SOURCE_POLICY] = "policy",
+                                          [JOB_SOURCE_NOTHING] = "job"};
+    const char *source = sources[job_kind(plan->algorithm)->source];
+    if (request->world)
+        source = sources[JOB_SOURCE_WORLD];
     return call_invalid(call, "/evaluate/environment",
                         "has states of %u numbers and %u actions; the %s has %u and %u",
-                        env->state_dim, env->action_count,
-                        plan->algorithm->plays_given ? "policy"
-                        : !request->world            ? "dataset"
-                                                     : "environment",
-                        request->state_dim, request->action_count);
+                        env->state_dim, env->action_count, source, request->state_dim,
+                        request->action_count);
 }
 
 /* A plan's message about one parameter begins with that parameter's name and a verb. */
@@ -294,7 +259,7 @@ static enum problem refuse_parameters(struct call *call, const struct job_plan *
 
 enum problem job_wish_read(struct call *call, struct job_wish *out)
 {
-    struct members members;
+    struct job_members members;
     struct job_sweep sweep = {0};
     *out = (struct job_wish){0};
     struct job_plan *plan = &out->plan;
@@ -311,8 +276,10 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         job_parameters_read(call, "/parameters", plan->algorithm, out->dataset.environment,
                             members.parameters, &plan->request.parameters);
     }
-    enum problem unfit =
-        plan->algorithm->plays_given ? job_play_fit(call, &members.play, plan) : PROBLEM_NONE;
+    const struct job_kind *kind = job_kind(plan->algorithm);
+    enum problem unfit = PROBLEM_NONE;
+    if (kind->fit)
+        unfit = kind->fit(call, &members, plan);
     if (unfit == PROBLEM_NONE)
         unfit = job_teacher_fit(call, members.teacher, members.client, plan);
     if (unfit == PROBLEM_NONE)
@@ -327,16 +294,24 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     randombytes_buf(&plan->request.seed, sizeof plan->request.seed);
     plan->request.seed >>= 11;
     const char *message = NULL;
-    switch (sweep.axis_count > 0 ? job_sweep_plan(call, &sweep, plan, &message)
-                                 : plan->algorithm->plan(&plan->request, &plan->plan, &message)) {
+    enum algorithm_status status;
+    if (sweep.axis_count > 0)
+        status = job_sweep_plan(call, &sweep, plan, &message);
+    else
+        status = plan->algorithm->plan(&plan->request, &plan->plan, &message);
+    switch (status) {
     case ALGORITHM_OK:
         out->feasible = true;
         return job_shards_fit(call, plan);
     case ALGORITHM_INFEASIBLE:
-        out->why_not = !message ? "no plan fits" : message;
+        out->why_not = "no plan fits";
+        if (message)
+            out->why_not = message;
         return PROBLEM_NONE;
     case ALGORITHM_BAD_INPUT:
-        return refuse_parameters(call, plan, !message ? "do not fit" : message);
+        if (!message)
+            message = "do not fit";
+        return refuse_parameters(call, plan, message);
     default:
         return PROBLEM_INTERNAL_ERROR;
     }

@@ -11,7 +11,7 @@ const char job_shards_note[] =
     "Policies of shards, trained without noise: they stay inside the service, sealed, and answer "
     "as a teacher of adjacency \"expert\" alone, where each answer is paid for.";
 
-static void refuse_beside(struct call *call, const json_t *body, const char *name,
+static void shards_refuse(struct call *call, const json_t *body, const char *name,
                           const char *pointer, const char *why)
 {
     if (json_object_get(body, name))
@@ -20,30 +20,22 @@ static void refuse_beside(struct call *call, const json_t *body, const char *nam
 
 void job_shards_read(struct call *call, const json_t *body, int64_t shards, struct job_plan *out)
 {
-    const struct algorithm *algorithm = out->algorithm;
     if (shards == 0)
         return;
-    if (!algorithm->needs_dataset || !algorithm->mechanisms[MECHANISM_NONE] ||
-        algorithm->gives_q_release || algorithm->gives_findings) {
-        call_invalid(call, "/shards",
-                     "has no meaning with this algorithm, which does not learn a policy from a "
-                     "dataset without noise");
-        return;
-    }
     if (out->request.mechanism != MECHANISM_NONE) {
         call_invalid(call, "/mechanism",
                      "must be \"none\" beside shards: the noise comes with a teacher's answers");
     }
-    refuse_beside(call, body, "evaluate", "/evaluate",
+    shards_refuse(call, body, "evaluate", "/evaluate",
                   "has no meaning beside shards: the return of policies that were trained without "
                   "noise would tell of the data; ask a teacher, whose answers are paid for");
-    refuse_beside(call, body, "judge", "/judge",
+    shards_refuse(call, body, "judge", "/judge",
                   "has no meaning beside shards: what policies that were trained without noise are "
                   "worth would tell of the data");
-    refuse_beside(call, body, "choose", "/choose",
+    shards_refuse(call, body, "choose", "/choose",
                   "has no meaning beside shards: a choice among policies that were trained without "
                   "noise would tell of the data");
-    refuse_beside(call, body, "sweep", "/sweep",
+    shards_refuse(call, body, "sweep", "/sweep",
                   "has no meaning beside shards: a choice among policies that were trained without "
                   "noise would tell of the data");
     out->shards = (uint32_t)shards;

@@ -71,8 +71,14 @@ static void read_selective(struct call *call, const json_t *privacy, struct algo
     };
     (void)fields_read(call, privacy, "/privacy", fields, sizeof fields / sizeof fields[0]);
     bool alone = out->plain_share >= 1; /* no noisy step would need a share */
-    stage->epsilon_share = isnan(share) ? (alone ? 1 : 0.75) : share;
-    stage->delta_share = isnan(delta_share) ? (alone ? 1 : 0.9) : delta_share;
+    stage->epsilon_share = 0.75;
+    stage->delta_share = 0.9;
+    if (alone)
+        stage->epsilon_share = stage->delta_share = 1;
+    if (!isnan(share))
+        stage->epsilon_share = share;
+    if (!isnan(delta_share))
+        stage->delta_share = delta_share;
     if (out->plain_share <= 0) {
         call_invalid(call, "/privacy/plain_share",
                      "must be above 0: without a step on what is stable there is nothing to pay "
@@ -124,12 +130,14 @@ void job_stage_read(struct call *call, const json_t *privacy, struct algorithm_r
         read_consensus(call, privacy, out);
     } else {
         /* Reports are of pure epsilon: a delta buys nothing. */
-        bool pure = out->mechanism == MECHANISM_LOCAL_REPORTS;
+        size_t count = 2;
+        if (out->mechanism == MECHANISM_LOCAL_REPORTS)
+            count = 1;
         const struct field fields[] = {
             field_positive("epsilon", &out->epsilon, JOB_EPSILON_MAX),
             field_positive("delta", &out->delta, 1),
         };
-        (void)fields_read(call, privacy, "/privacy", fields, pure ? 1 : 2);
+        (void)fields_read(call, privacy, "/privacy", fields, count);
     }
 }
 
@@ -167,17 +175,19 @@ static enum problem fit_logged(struct call *call, const struct dataset_row *data
 static enum problem fit_world(struct call *call, const struct dataset_row *dataset,
                               const struct job_plan *plan)
 {
-    bool stable = plan->request.stage.kind == STAGE_STABLE;
+    const char *pointer = "/mechanism";
+    if (plan->request.stage.kind == STAGE_STABLE)
+        pointer = "/privacy/stable/source";
     const struct env *world = worlds_find(call->app->settings.worlds, dataset->environment);
     if (dataset->environment[0] == '\0' || !world) {
-        return call_invalid(call, stable ? "/privacy/stable/source" : "/mechanism",
+        return call_invalid(call, pointer,
                             "needs a dataset of a world that this server can play: \"environment\" "
                             "when the dataset was made");
     }
     /* What is played there is not yet what may be seen: steps of single experts that nothing will
      * release, and labels that a crash would draw anew. A program would see them. */
     if (worlds_program(call->app->settings.worlds, world)) {
-        return call_invalid(call, stable ? "/privacy/stable/source" : "/mechanism",
+        return call_invalid(call, pointer,
                             "needs a dataset of a world that is built in: a program would see what "
                             "experts do before it is released");
     }
@@ -200,7 +210,9 @@ static enum problem fit_networks(struct call *call, const struct dataset_row *da
     if (status != DB_OK)
         return call_db(call, status);
     const struct clone_settings clones = clone_defaults();
-    int64_t cloned = dataset->experts > count ? dataset->experts - count : 0;
+    int64_t cloned = 0;
+    if (dataset->experts > count)
+        cloned = dataset->experts - count;
     int64_t all, each = (int64_t)clone_bytes(&clones, dataset->state_dim, dataset->action_count);
     if (__builtin_mul_overflow(cloned, each, &all) || __builtin_add_overflow(all, bytes, &all) ||
         !job_networks_fit(count, all)) {
@@ -224,11 +236,10 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
                             "has one expert: what experts have in common cannot be shown of one "
                             "alone");
     }
-    if (stage->max_length == 0) {
-        stage->max_length = dataset->max_episode_steps < STAGE_STEPS_MAX
-                                ? dataset->max_episode_steps
-                                : STAGE_STEPS_MAX;
-    }
+    if (stage->max_length == 0)
+        stage->max_length = dataset->max_episode_steps;
+    if (stage->max_length > STAGE_STEPS_MAX)
+        stage->max_length = STAGE_STEPS_MAX;
     stage->min_probability = dataset->min_action_probability;
     if (stable && !(stage->min_probability > 0 && stage->min_probability <= 0.5 &&
                     stage->min_probability * dataset->action_count <= 1)) {
@@ -242,5 +253,7 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
         return problem;
     if (stage->grid.dims > 0)
         return job_stage_grid_fit(call, dataset, plan);
-    return played ? fit_world(call, dataset, plan) : fit_logged(call, dataset, stage);
+    if (played)
+        return fit_world(call, dataset, plan);
+    return fit_logged(call, dataset, stage);
 }

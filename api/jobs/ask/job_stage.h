@@ -21,7 +21,7 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
                            struct job_plan *plan);
 
 /* The plan of the first stage as above; an object without either where there is none. New
- * reference; NULL: memory. */
+ * reference. */
 json_t *job_stage_json(const struct job_plan *plan);
 
 /* Reads what job_stage_json gave, the price included. The request's mechanism is known. */

@@ -8,6 +8,7 @@
 
 #include "api/call/fields.h"
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 
 #define GRID_MOST 1e9 /* size of a number of a state */
 #define AT        "/privacy/consensus/grid"
@@ -54,7 +55,7 @@ static void read_state(struct call *call, const json_t *row, size_t number, uint
 }
 
 /* The first state says how many numbers each has. */
-static void read_list(struct call *call, const json_t *states, struct consensus_grid *out)
+static void read_states(struct call *call, const json_t *states, struct consensus_grid *out)
 {
     size_t count = json_array_size(states), dims = json_array_size(json_array_get(states, 0));
     if (dims < 1 || dims > ENV_MAX_STATE_DIM) {
@@ -65,12 +66,12 @@ static void read_list(struct call *call, const json_t *states, struct consensus_
     out->dims = (uint32_t)dims;
     out->count = (uint32_t)count;
     out->states = arena_array(&call->arena, count * dims, sizeof *out->states);
-    for (size_t i = 0; out->states && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         read_state(call, json_array_get(states, i), i, out->dims, out->states + i * dims);
 }
 
-static void refuse(struct call *call, const json_t *object, const char *pointer,
-                   const char *const *names, size_t count, const char *why)
+static void grid_refuse(struct call *call, const json_t *object, const char *pointer,
+                        const char *const *names, size_t count, const char *why)
 {
     for (size_t i = 0; i < count; i++) {
         if (field_sent(object, names[i])) {
@@ -101,23 +102,22 @@ static void read_grid(struct call *call, const json_t *object, struct consensus_
             read_axes(call, axis, out);
         return;
     }
-    refuse(call, object, AT, axes, 3, "has no meaning beside states, which say all");
+    grid_refuse(call, object, AT, axes, 3, "has no meaning beside states, which say all");
     if (fields_read(call, object, AT, list, sizeof list / sizeof list[0]))
-        read_list(call, states, out);
+        read_states(call, states, out);
 }
 
 void job_stage_grid_read(struct call *call, const json_t *consensus, struct stage_request *out)
 {
     static const char *const played[] = {"labels", "max_length", "explore", "rounds", "skill"};
-    refuse(call, consensus, "/privacy/consensus", played, sizeof played / sizeof played[0],
-           "has no meaning beside a grid, whose every state gets one label");
+    grid_refuse(call, consensus, "/privacy/consensus", played, sizeof played / sizeof played[0],
+                "has no meaning beside a grid, whose every state gets one label");
     read_grid(call, json_object_get(consensus, "grid"), &out->grid);
     out->labels = consensus_grid_size(&out->grid);
     out->max_length = 1;
     out->explore = 0;
     out->rounds = 1;
-    bool said = call_error_count(call) > 0 || job_stage_grid_starved(&out->grid);
-    if (out->labels == 0 && !said)
+    if (out->labels == 0 && call_error_count(call) == 0)
         call_invalid(call, AT "/points", "must give at most %u states", CONSENSUS_MAX_LABELS);
 }
 
@@ -125,69 +125,55 @@ enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dat
                                 const struct job_plan *plan)
 {
     const struct consensus_grid *grid = &plan->request.stage.grid;
-    if (job_stage_grid_starved(grid))
-        return PROBLEM_INTERNAL_ERROR;
-    if (plan->algorithm->reads_transitions) {
+    if (plan->algorithm->target != TARGET_ACTIONS) {
         return call_invalid(call, AT,
                             "gives states and actions alone, of which behaviour_cloning learns; %s "
                             "reads what followed, and needs labels that are played",
                             plan->algorithm->name);
     }
     if (grid->dims != dataset->state_dim) {
+        const char *where = "low, high and points";
+        if (grid->count > 0)
+            where = "each of states";
         return call_invalid(call, AT, "must have one number for each of a state's %u in %s",
-                            dataset->state_dim,
-                            grid->count > 0 ? "each of states" : "low, high and points");
+                            dataset->state_dim, where);
     }
-    return dataset->action_count < 2 || dataset->action_count > ENV_MAX_ACTIONS
-               ? call_invalid(call, "/mechanism", "needs 2 to %u actions", ENV_MAX_ACTIONS)
-               : PROBLEM_NONE;
+    if (dataset->action_count < 2 || dataset->action_count > ENV_MAX_ACTIONS)
+        return call_invalid(call, "/mechanism", "needs 2 to %u actions", ENV_MAX_ACTIONS);
+    return PROBLEM_NONE;
 }
 
 /* ---- as it is stored */
 
-/* New reference; NULL: memory, as with the next. */
-static json_t *numbers_json(const double *values, uint32_t count, bool whole)
+static json_t *numbers_json(const double *values, uint32_t count)
 {
     json_t *array = json_array();
-    bool good = array != NULL;
-    for (uint32_t i = 0; good && i < count; i++) {
-        json_t *number = whole ? json_integer((json_int_t)values[i]) : json_number(values[i]);
-        good = json_array_append_new(array, number) == 0;
-    }
-    if (!good) {
-        json_decref(array);
-        return NULL;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(array, json_number(values[i]));
     return array;
 }
 
 static json_t *list_json(const struct consensus_grid *grid)
 {
     json_t *states = json_array();
-    bool good = states != NULL;
-    for (uint32_t i = 0; good && i < grid->count; i++) {
+    for (uint32_t i = 0; i < grid->count; i++) {
         const double *state = grid->states + (size_t)i * grid->dims;
-        good = json_array_append_new(states, numbers_json(state, grid->dims, false)) == 0;
-    }
-    if (!good) {
-        json_decref(states);
-        return NULL;
+        json_array_append_new(states, numbers_json(state, grid->dims));
     }
     return json_pack("{s:o}", "states", states);
 }
 
 json_t *job_stage_grid_json(const struct consensus_grid *grid)
 {
-    double points[ENV_MAX_STATE_DIM];
     if (grid->dims == 0)
         return json_null();
     if (grid->count > 0)
         return list_json(grid);
+    json_t *points = json_array();
     for (uint32_t d = 0; d < grid->dims; d++)
-        points[d] = grid->points[d];
-    return json_pack("{s:o, s:o, s:o}", "low", numbers_json(grid->low, grid->dims, false), "high",
-                     numbers_json(grid->high, grid->dims, false), "points",
-                     numbers_json(points, grid->dims, true));
+        json_array_append_new(points, json_integer(grid->points[d]));
+    return json_pack("{s:o, s:o, s:o}", "low", numbers_json(grid->low, grid->dims), "high",
+                     numbers_json(grid->high, grid->dims), "points", points);
 }
 
 static bool parse_list(const json_t *states, struct consensus_grid *out)
@@ -197,8 +183,8 @@ static bool parse_list(const json_t *states, struct consensus_grid *out)
         return false;
     out->dims = (uint32_t)dims;
     out->count = (uint32_t)count;
-    out->states = calloc(count * dims, sizeof *out->states);
-    for (size_t i = 0; out->states && i < count; i++) {
+    out->states = memory_new(count * dims, sizeof *out->states);
+    for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(states, i);
         if (json_array_size(row) != dims)
             return false;
@@ -227,11 +213,6 @@ bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out)
         out->points[d] = (uint32_t)json_integer_value(json_array_get(points, d));
     }
     return consensus_grid_size(out) > 0;
-}
-
-bool job_stage_grid_starved(const struct consensus_grid *grid)
-{
-    return grid->count > 0 && !grid->states;
 }
 
 void job_stage_grid_clear(struct consensus_grid *grid)

@@ -19,13 +19,14 @@ void job_stage_grid_read(struct call *call, const json_t *consensus, struct stag
 enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dataset,
                                 const struct job_plan *plan);
 
-/* New reference; null where there is no grid; NULL: memory. */
+/* New reference; null where there is no grid. */
 json_t *job_stage_grid_json(const struct consensus_grid *grid);
 
-/* Reads what job_stage_grid_json gave. False: it did not, or memory was short, which
- * job_stage_grid_starved tells; OUT is for job_stage_grid_clear either way. */
+/* Reads what job_stage_grid_json gave. False: it did not; OUT is for job_stage_grid_clear either
+ * way. */
 bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out);
-bool job_stage_grid_starved(const struct consensus_grid *grid);
+
+/* Frees a list of states. */
 void job_stage_grid_clear(struct consensus_grid *grid);
 
 #endif

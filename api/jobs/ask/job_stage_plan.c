@@ -64,12 +64,12 @@ json_t *job_stage_json(const struct job_plan *plan)
     return json_object();
 }
 
-static double number_of(const json_t *object, const char *name)
+static double stage_number(const json_t *object, const char *name)
 {
     return json_number_value(json_object_get(object, name));
 }
 
-static int64_t integer_of(const json_t *object, const char *name)
+static int64_t stage_integer(const json_t *object, const char *name)
 {
     return (int64_t)json_integer_value(json_object_get(object, name));
 }
@@ -81,39 +81,40 @@ static bool parse_stable(const json_t *json, struct job_plan *out)
     const char *accounting = json_string_value(json_object_get(json, "accounting"));
     if (!source || !accounting)
         return false;
-    *request = (struct stage_request){
-        .kind = STAGE_STABLE,
-        .source = strcmp(source, stable_source_name(STABLE_LOGGED)) == 0 ? STABLE_LOGGED
-                                                                         : STABLE_ROLLOUTS,
-        .accounting = strcmp(accounting, sparse_vector_accounting_name(SPARSE_VECTOR_PAPER)) == 0
-                          ? SPARSE_VECTOR_PAPER
-                          : SPARSE_VECTOR_SHARP,
-        .runs = (uint32_t)integer_of(json, "count"),
-        .max_length = (uint32_t)integer_of(json, "max_length"),
-        .min_probability = number_of(json, "min_action_probability"),
-        .epsilon_share = number_of(json, "epsilon_share"),
-        .delta_share = number_of(json, "delta_share")};
+    *request =
+        (struct stage_request){.kind = STAGE_STABLE,
+                               .source = STABLE_ROLLOUTS,
+                               .accounting = SPARSE_VECTOR_SHARP,
+                               .runs = (uint32_t)stage_integer(json, "count"),
+                               .max_length = (uint32_t)stage_integer(json, "max_length"),
+                               .min_probability = stage_number(json, "min_action_probability"),
+                               .epsilon_share = stage_number(json, "epsilon_share"),
+                               .delta_share = stage_number(json, "delta_share")};
+    if (strcmp(source, stable_source_name(STABLE_LOGGED)) == 0)
+        request->source = STABLE_LOGGED;
+    if (strcmp(accounting, sparse_vector_accounting_name(SPARSE_VECTOR_PAPER)) == 0)
+        request->accounting = SPARSE_VECTOR_PAPER;
     struct sparse_vector_plan plan = {
         .request = {.experts = out->request.nominal_experts,
-                    .epsilon = number_of(json, "epsilon"),
-                    .delta = number_of(json, "delta"),
+                    .epsilon = stage_number(json, "epsilon"),
+                    .delta = stage_number(json, "delta"),
                     .trajectories = request->runs,
                     .max_length = request->max_length,
                     .min_probability = request->min_probability,
                     .accounting = request->accounting},
-        .epsilon_prime = number_of(json, "epsilon_prime"),
-        .delta_prime = number_of(json, "delta_prime"),
-        .min_count = number_of(json, "min_count"),
-        .safe_count = number_of(json, "safe_count"),
-        .threshold = number_of(json, "threshold"),
-        .threshold_scale = number_of(json, "threshold_scale"),
-        .query_scale = number_of(json, "query_scale"),
-        .run_epsilon = number_of(json, "run_epsilon"),
-        .run_delta = number_of(json, "run_delta"),
-        .composed_epsilon = number_of(json, "composed_epsilon"),
-        .lattice = {.threshold = integer_of(json, "lattice_threshold"),
-                    .threshold_scale = (uint64_t)integer_of(json, "lattice_threshold_scale"),
-                    .query_scale = (uint64_t)integer_of(json, "lattice_query_scale")}};
+        .epsilon_prime = stage_number(json, "epsilon_prime"),
+        .delta_prime = stage_number(json, "delta_prime"),
+        .min_count = stage_number(json, "min_count"),
+        .safe_count = stage_number(json, "safe_count"),
+        .threshold = stage_number(json, "threshold"),
+        .threshold_scale = stage_number(json, "threshold_scale"),
+        .query_scale = stage_number(json, "query_scale"),
+        .run_epsilon = stage_number(json, "run_epsilon"),
+        .run_delta = stage_number(json, "run_delta"),
+        .composed_epsilon = stage_number(json, "composed_epsilon"),
+        .lattice = {.threshold = stage_integer(json, "lattice_threshold"),
+                    .threshold_scale = (uint64_t)stage_integer(json, "lattice_threshold_scale"),
+                    .query_scale = (uint64_t)stage_integer(json, "lattice_query_scale")}};
     out->plan.stage.stable = plan;
     return !sparse_vector_problem(&plan.request) && plan.lattice.threshold > 0 &&
            plan.lattice.threshold_scale > 0 && plan.lattice.query_scale > 0;
@@ -123,20 +124,20 @@ static bool parse_consensus(const json_t *json, struct job_plan *out)
 {
     out->request.stage =
         (struct stage_request){.kind = STAGE_CONSENSUS,
-                               .labels = (uint32_t)integer_of(json, "labels"),
-                               .max_length = (uint32_t)integer_of(json, "max_length"),
-                               .explore = number_of(json, "explore"),
-                               .rounds = (uint32_t)integer_of(json, "rounds"),
-                               .epsilon_share = number_of(json, "epsilon_share"),
-                               .delta_share = number_of(json, "delta_share"),
+                               .labels = (uint32_t)stage_integer(json, "labels"),
+                               .max_length = (uint32_t)stage_integer(json, "max_length"),
+                               .explore = stage_number(json, "explore"),
+                               .rounds = (uint32_t)stage_integer(json, "rounds"),
+                               .epsilon_share = stage_number(json, "epsilon_share"),
+                               .delta_share = stage_number(json, "delta_share"),
                                .skill = job_skill_parse(json_object_get(json, "skill"))};
     const struct consensus_plan plan = {.labels = out->request.stage.labels,
                                         .action_count = out->request.action_count,
-                                        .sensitivity = number_of(json, "sensitivity"),
-                                        .noise_multiplier = number_of(json, "noise_multiplier"),
-                                        .noise = number_of(json, "noise"),
+                                        .sensitivity = stage_number(json, "sensitivity"),
+                                        .noise_multiplier = stage_number(json, "noise_multiplier"),
+                                        .noise = stage_number(json, "noise"),
                                         .lattice_scale =
-                                            (uint64_t)integer_of(json, "lattice_scale")};
+                                            (uint64_t)stage_integer(json, "lattice_scale")};
     out->plan.stage.consensus = plan;
     return job_stage_grid_parse(json_object_get(json, "grid"), &out->request.stage.grid) &&
            plan.labels > 0 && plan.lattice_scale > 0 && plan.noise_multiplier > 0 &&

@@ -22,15 +22,13 @@ static void read_axis(struct call *call, const char *name, const json_t *list,
         return;
     }
     out->values = arena_array(&call->arena, count, sizeof *out->values);
-    for (size_t i = 0; out->values && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct parameter_values one;
         if (json_is_null(json_array_get(list, i))) {
             call_invalid(call, "/sweep", "%s must not hold null", name);
             return;
         }
         json_t *object = json_pack("{s:O}", name, json_array_get(list, i));
-        if (!object)
-            return;
         job_parameters_read(call, "/sweep", algorithm, NULL, object, &one);
         out->values[i] = one.value[out->parameter];
         out->count++;
@@ -40,10 +38,7 @@ static void read_axis(struct call *call, const char *name, const json_t *list,
 
 static void check_setting(struct call *call, const struct job_plan *plan)
 {
-    const struct algorithm *algorithm = plan->algorithm;
-    bool gives_policy = !algorithm->gives_findings && !algorithm->gives_q_release;
-    if (plan->request.mechanism != MECHANISM_DPSGD || !algorithm->needs_dataset ||
-        algorithm->describe || !gives_policy) {
+    if (plan->request.mechanism != MECHANISM_DPSGD || plan->learn.name[0] != '\0') {
         call_invalid(call, "/sweep",
                      "needs mechanism \"dpsgd\" and an algorithm that learns a policy from a "
                      "dataset");
@@ -75,9 +70,9 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
         struct job_sweep_axis *axis = &out->axes[out->axis_count++];
         axis->parameter = (unsigned)index;
         read_axis(call, name, list, algorithm, axis);
-        out->starved = out->starved || (axis->count < json_array_size(list));
         out->tries *= axis->count;
-        out->tries = out->tries > JOB_SWEEP_MAX ? JOB_SWEEP_MAX + 1 : out->tries;
+        if (out->tries > JOB_SWEEP_MAX)
+            out->tries = JOB_SWEEP_MAX + 1;
     }
     if (out->axis_count == 0)
         call_invalid(call, "/sweep", "must name a parameter and its values");
@@ -122,12 +117,16 @@ static enum algorithm_status price_together(struct job_plan *plan)
         bool known = accountant_renyi.epsilon(&all, plan->request.delta, &renyi) == ACCOUNTANT_OK;
         plan->plan.privacy.epsilon = figure.upper;
         plan->plan.privacy.epsilon_lower = figure.lower;
-        plan->plan.privacy.epsilon_renyi = known ? renyi.upper : (double)INFINITY;
+        plan->plan.privacy.epsilon_renyi = (double)INFINITY;
+        if (known)
+            plan->plan.privacy.epsilon_renyi = renyi.upper;
         composition_clear(&all);
         return ALGORITHM_OK;
     }
     composition_clear(&all);
-    return priced == ACCOUNTANT_NO_MEMORY ? ALGORITHM_NO_MEMORY : ALGORITHM_INFEASIBLE;
+    if (priced == ACCOUNTANT_NO_MEMORY)
+        return ALGORITHM_NO_MEMORY;
+    return ALGORITHM_INFEASIBLE;
 }
 
 /* Plans every try for EPSILON alone, and prices all. */
@@ -180,11 +179,15 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
             high = share;
         else
             low = share; /* not even a step for so little */
-        share = status == ALGORITHM_OK ? share * 0.99 * budget / price : (low + high) / 2;
-        share = share > low && share < high ? share : (low + high) / 2;
+        if (status == ALGORITHM_OK)
+            share *= 0.99 * budget / price;
+        if (status != ALGORITHM_OK || share <= low || share >= high)
+            share = (low + high) / 2;
     }
     /* The last that was seen to pay, or the least there is. */
-    enum algorithm_status status = plan_all(plan, best > 0 ? best : low, message);
+    if (best <= 0)
+        best = low;
+    enum algorithm_status status = plan_all(plan, best, message);
     if (status == ALGORITHM_OK && plan->plan.privacy.epsilon > budget) {
         *message = "the budget cannot pay for all tries of the sweep together";
         return ALGORITHM_INFEASIBLE;
@@ -195,10 +198,7 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
 enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *sweep,
                                      struct job_plan *plan, const char **message)
 {
-    struct job_plan *tries =
-        sweep->starved ? NULL : arena_array(&call->arena, sweep->tries, sizeof *tries);
-    if (!tries)
-        return ALGORITHM_NO_MEMORY;
+    struct job_plan *tries = arena_array(&call->arena, sweep->tries, sizeof *tries);
     for (unsigned t = 0; t < sweep->tries; t++)
         place_try(sweep, plan, t, &tries[t]);
     plan->tries = tries;
@@ -208,7 +208,7 @@ enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *
 
 /* ---- JSON */
 
-static bool same(const struct parameter_value *a, const struct parameter_value *b)
+static bool values_equal(const struct parameter_value *a, const struct parameter_value *b)
 {
     return a->count == b->count && memcmp(a->number, b->number, a->count * sizeof *a->number) == 0;
 }
@@ -217,7 +217,7 @@ static bool is_swept(const struct job_plan *plan, unsigned index)
 {
     const struct parameter_value *first = &plan->tries[0].request.parameters.value[index];
     for (uint32_t t = 1; t < plan->try_count; t++)
-        if (!same(first, &plan->tries[t].request.parameters.value[index]))
+        if (!values_equal(first, &plan->tries[t].request.parameters.value[index]))
             return true;
     return false;
 }

@@ -22,7 +22,6 @@ struct job_sweep {
         struct parameter_value *values; /* of the call's arena */
     } axes[PARAMETERS_MAX];
     unsigned tries; /* their product */
-    bool starved;   /* memory was short */
 };
 
 /* Reads the object at "/sweep" beside the PARAMETERS that all tries share (NULL: none), and gathers

@@ -16,16 +16,14 @@
 #include "storage/policies.h"
 
 /* False: the faults are in the call. */
-static bool check_form(struct call *call, const char *teacher, const char *client,
-                       const struct job_plan *plan)
+static bool check_teacher_form(struct call *call, const char *teacher, const char *client,
+                               const struct job_plan *plan)
 {
     bool asks = plan->request.mechanism == MECHANISM_TEACHER_ANSWERS;
-    if (teacher && !asks) {
+    if (teacher && !asks)
         call_invalid(call, "/teacher",
-                     plan->algorithm->asks_teacher
-                         ? "has no meaning with mechanism \"none\", which asks nobody"
-                         : "has no meaning with this algorithm, which asks nobody");
-    }
+                     "has no meaning with this algorithm and mechanism, which "
+                     "ask nobody");
     if (client && !asks)
         call_invalid(call, "/client", "has no meaning where no teacher is asked");
     if (!teacher && asks) {
@@ -50,7 +48,10 @@ static enum problem check_payer(struct call *call, const struct teacher_row *row
         return call_db(call, status);
     if (may && (role_find(who.role) & (ROLE_STUDENT | ROLE_STEWARD)) != 0)
         return PROBLEM_NONE;
-    return call_invalid(call, named ? "/client" : "/teacher",
+    const char *pointer = "/teacher";
+    if (named)
+        pointer = "/client";
+    return call_invalid(call, pointer,
                         "has no budget to pay from: PUT /v1/teachers/%s/budgets/%s grants one",
                         row->id, client);
 }
@@ -67,16 +68,18 @@ static enum problem take_terms(struct call *call, const struct shelved_teacher *
                             request->action_count);
     }
     struct policy_row policy = {.released = true};
-    enum db_status status =
-        t->row.shards > 0 ? DB_OK : policies_find(call->db, t->row.policy, &policy);
+    enum db_status status = DB_OK;
+    if (t->row.shards == 0)
+        status = policies_find(call->db, t->row.policy, &policy);
     if (status != DB_OK)
         return call_db(call, status);
-    plan->request.teacher = (struct teacher_terms){
-        .concentration = t->row.concentration,
-        .least = t->row.concentration > 0 ? 1 / t->row.min_probability : 0,
-        .states_max = query_states_limit(call->app, t),
-        .protects_experts = t->row.shards > 0,
-        .over_private_data = t->row.shards == 0 && policy_is_secret(&policy)};
+    plan->request.teacher = (struct teacher_terms){.concentration = t->row.concentration,
+                                                   .states_max = query_states_limit(call->app, t),
+                                                   .protects_experts = t->row.shards > 0,
+                                                   .over_private_data = t->row.shards == 0 &&
+                                                                        policy_is_secret(&policy)};
+    if (t->row.concentration > 0)
+        plan->request.teacher.least = 1 / t->row.min_probability;
     return PROBLEM_NONE;
 }
 
@@ -84,7 +87,7 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
                              struct job_plan *plan)
 {
     const struct shelved_teacher *t;
-    if (!check_form(call, teacher, client, plan))
+    if (!check_teacher_form(call, teacher, client, plan))
         return PROBLEM_VALIDATION;
     if (!teacher)
         return PROBLEM_NONE;
@@ -92,8 +95,12 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     bool own = status == DB_OK && strcmp(t->row.owner, call->caller.id) == 0;
-    enum problem problem = own ? PROBLEM_NONE : call_invalid(call, "/teacher", "is not known");
-    const char *payer = !client ? call->caller.id : client;
+    enum problem problem = PROBLEM_NONE;
+    if (!own)
+        problem = call_invalid(call, "/teacher", "is not known");
+    const char *payer = client;
+    if (!client)
+        payer = call->caller.id;
     if (problem == PROBLEM_NONE)
         problem = check_payer(call, &t->row, payer, client);
     if (problem == PROBLEM_NONE)
@@ -110,13 +117,15 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
 json_t *job_teacher_json(const struct job_plan *plan)
 {
     const struct teacher_terms *t = &plan->request.teacher;
+    const char *unit = "observation";
     if (plan->teacher[0] == '\0')
         return json_null();
+    if (t->protects_experts)
+        unit = "expert";
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "id", plan->teacher, "client",
-                     plan->payer, "unit", t->protects_experts ? "expert" : "observation",
-                     "concentration", json_number(t->concentration), "least_concentration",
-                     json_number(t->least), "states_max", (json_int_t)t->states_max,
-                     "over_private_data", (int)t->over_private_data);
+                     plan->payer, "unit", unit, "concentration", json_number(t->concentration),
+                     "least_concentration", json_number(t->least), "states_max",
+                     (json_int_t)t->states_max, "over_private_data", (int)t->over_private_data);
 }
 
 bool job_teacher_parse(const json_t *json, struct job_plan *out)
@@ -134,9 +143,10 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
     out->request.teacher = (struct teacher_terms){
         .concentration = json_number_value(json_object_get(json, "concentration")),
         .least = json_number_value(json_object_get(json, "least_concentration")),
-        .states_max = most > 0 && most <= UINT32_MAX ? (uint32_t)most : 0,
         .protects_experts = strcmp(unit, "expert") == 0,
         .over_private_data = json_is_true(json_object_get(json, "over_private_data"))};
+    if (most > 0 && most <= UINT32_MAX)
+        out->request.teacher.states_max = (uint32_t)most;
     return true;
 }
 
@@ -161,15 +171,25 @@ static void put_account(struct purse *purse, const struct ledger_account *accoun
     purse->delta_units[i] = account->limit_delta - account->spent_delta - account->held_delta;
 }
 
+/* How often LEFT pays PRICE, at most MOST times. */
+static uint64_t purse_times(int64_t left, int64_t price, uint64_t most)
+{
+    if (price <= 0)
+        return most;
+    if (left < price)
+        return 0;
+    uint64_t times = (uint64_t)(left / price);
+    if (times < most)
+        return times;
+    return most;
+}
+
 /* How often all of them can pay PRICE, at most MOST times; and pays that. */
-static uint64_t pay(struct purse *purse, const struct filter_price *price, uint64_t most)
+static uint64_t purse_pay(struct purse *purse, const struct filter_price *price, uint64_t most)
 {
     for (unsigned i = 0; i < purse->count; i++) {
-        int64_t times = price->units > 0 ? purse->units[i] / price->units : INT64_MAX;
-        int64_t by_delta =
-            price->delta_units > 0 ? purse->delta_units[i] / price->delta_units : INT64_MAX;
-        times = times < by_delta ? times : by_delta;
-        most = times < 0 ? 0 : (uint64_t)times < most ? (uint64_t)times : most;
+        most = purse_times(purse->units[i], price->units, most);
+        most = purse_times(purse->delta_units[i], price->delta_units, most);
     }
     for (unsigned i = 0; i < purse->count; i++) {
         purse->units[i] -= (int64_t)most * price->units;
@@ -186,9 +206,13 @@ static enum db_status find_payer(struct call *call, const struct teacher_row *ro
     struct teacher_client_row standing;
     struct filter fresh;
     enum db_status status = teachers_client_find(call->db, row->id, client, &standing);
-    *out_rollout = status == DB_OK ? standing.rollout : 0;
+    *out_rollout = 0;
+    if (status == DB_OK) {
+        *out_rollout = standing.rollout;
+        return ledger_find(call->db, standing.account, out);
+    }
     if (status != DB_NONE)
-        return status == DB_OK ? ledger_find(call->db, standing.account, out) : status;
+        return status;
     if (!teacher_account(row, row->client_epsilon, row->client_delta, &fresh))
         return DB_NONE;
     *out = (struct ledger_account){.epsilon = row->client_epsilon,
@@ -199,8 +223,8 @@ static enum db_status find_payer(struct call *call, const struct teacher_row *ro
     return DB_OK;
 }
 
-static enum db_status fill(struct call *call, const struct teacher_row *row, const char *client,
-                           struct purse *purse, int64_t *out_rollout)
+static enum db_status purse_fill(struct call *call, const struct teacher_row *row,
+                                 const char *client, struct purse *purse, int64_t *out_rollout)
 {
     struct ledger_account account;
     enum db_status status = find_payer(call, row, client, &account, out_rollout);
@@ -227,7 +251,8 @@ static bool price_of(const struct shelved_teacher *t, const struct algorithm_req
     double k = rollout_concentration(&t->row, begun + (int64_t)rollout + 1, &floor);
     if (floor || !kickstart_wish(request, rollout, &wish))
         return false;
-    k = wish > 0 && wish < k ? wish : k;
+    if (wish > 0 && wish < k)
+        k = wish;
     return teacher_price(&t->teacher, k, t->row.renyi_order, t->row.delta_share, out) &&
            ledger_units_times(out->units, kickstart_questions(request), &out->units) &&
            ledger_units_times(out->delta_units, kickstart_questions(request), &out->delta_units);
@@ -239,11 +264,13 @@ static uint64_t count_paid(const struct shelved_teacher *t, const struct job_pla
     uint64_t total = kickstart_rollouts(&plan->request, &plan->plan), paid = 0;
     struct filter_price price = {0};
     while (paid < total && paid < ROLLOUTS_PRICED) {
-        if (!price_of(t, &plan->request, begun, paid, &price) || pay(purse, &price, 1) == 0)
+        if (!price_of(t, &plan->request, begun, paid, &price) || purse_pay(purse, &price, 1) == 0)
             return paid;
         paid++;
     }
-    return paid < total ? paid + pay(purse, &price, total - paid) : paid;
+    if (paid < total)
+        paid += purse_pay(purse, &price, total - paid);
+    return paid;
 }
 
 static json_t *cost_json(const struct purse *purse)
@@ -252,10 +279,12 @@ static json_t *cost_json(const struct purse *purse)
     int64_t units = payer->limit_units - payer->spent_units - payer->held_units - purse->units[0];
     int64_t delta =
         payer->limit_delta - payer->spent_delta - payer->held_delta - purse->delta_units[0];
-    return budget_amount(budget_epsilon_added(payer, payer->spent_units, units),
-                         payer->renyi_order <= 0                ? ledger_delta_value(delta)
-                         : payer->spent_units == 0 && units > 0 ? payer->delta
-                                                                : 0);
+    double epsilon = budget_epsilon_added(payer, payer->spent_units, units), told = 0;
+    if (payer->renyi_order <= 0)
+        told = ledger_delta_value(delta);
+    else if (payer->spent_units == 0 && units > 0)
+        told = payer->delta;
+    return budget_amount(epsilon, told);
 }
 
 enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan, json_t *accounts,
@@ -267,14 +296,16 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
     enum db_status status = teacher_shelf_borrow(call->app, call->db, plan->teacher, &t);
     if (status != DB_OK)
         return call_db(call, status);
-    status = fill(call, &t->row, plan->payer, &purse, &begun);
-    uint64_t paid = status == DB_OK ? count_paid(t, plan, begun, &purse) : 0;
+    status = purse_fill(call, &t->row, plan->payer, &purse, &begun);
+    uint64_t paid = 0;
+    if (status == DB_OK)
+        paid = count_paid(t, plan, begun, &purse);
     teacher_shelf_return(call->app, t);
     if (status != DB_OK)
         return call_db(call, status);
-    for (unsigned i = purse.account[0].id[0] == '\0' ? 1 : 0; i < purse.count; i++)
-        if (json_array_append_new(accounts, budget_json(&purse.account[i])) != 0)
-            return PROBLEM_INTERNAL_ERROR;
+    for (unsigned i = 0; i < purse.count; i++)
+        if (purse.account[i].id[0] != '\0')
+            json_array_append_new(accounts, budget_json(&purse.account[i]));
     *out_cost = cost_json(&purse);
     *out_asking = json_pack("{s:I, s:I, s:I}", "rollouts",
                             (json_int_t)kickstart_rollouts(&plan->request, &plan->plan),

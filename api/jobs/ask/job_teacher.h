@@ -11,8 +11,10 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
                              struct job_plan *plan);
 
 /* {"id","client","unit",...}, or null where nobody is asked: for views, certificates and stored
- * plans. New reference; NULL: memory. job_teacher_parse takes it back; false: it is none. */
+ * plans. New reference. */
 json_t *job_teacher_json(const struct job_plan *plan);
+
+/* Reads what job_teacher_json gave; false: it is not that. */
 bool job_teacher_parse(const json_t *json, struct job_plan *out);
 
 /* What all its roll-outs would cost and how many of them the accounts can pay for as they are now:

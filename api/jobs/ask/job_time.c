@@ -11,6 +11,7 @@
 #include "algos/offline/expert_clones.h"
 #include "algos/offline/fitted_q.h"
 #include "api/call/app.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/worlds/world_program.h"
 #include "storage/datasets.h"
 
@@ -58,9 +59,11 @@ static double batch_rows(const struct job_plan *plan)
 {
     int batch = parameters_index(plan->algorithm->parameters, plan->algorithm->parameter_count,
                                  "batch_size");
-    double asked = batch < 0 ? 0 : plan->request.parameters.value[batch].number[0];
-    double drawn = plan->plan.privacy.batch_size;
-    return asked > 0 ? asked : drawn > 0 ? drawn : 128;
+    if (batch >= 0 && plan->request.parameters.value[batch].number[0] > 0)
+        return plan->request.parameters.value[batch].number[0];
+    if (plan->plan.privacy.batch_size > 0)
+        return plan->plan.privacy.batch_size;
+    return 128;
 }
 
 /* Forward is one, backward two. Values are learned from what the network says of the next state, by
@@ -69,11 +72,13 @@ static double batch_rows(const struct job_plan *plan)
  */
 static double training_passes(const struct job_plan *plan)
 {
-    if (!plan->algorithm->reads_transitions)
+    if (plan->algorithm->target == TARGET_ACTIONS)
         return 3;
     int next = parameters_index(plan->algorithm->parameters, plan->algorithm->parameter_count,
                                 "next_action");
-    return next >= 0 && plan->request.parameters.value[next].number[0] > 0 ? 4 : 5;
+    if (next >= 0 && plan->request.parameters.value[next].number[0] > 0)
+        return 4;
+    return 5;
 }
 
 static double training_seconds(const struct job_plan *plan)
@@ -85,9 +90,11 @@ static double training_seconds(const struct job_plan *plan)
     double steps = (double)p->total_steps, noisy = (double)p->privacy.steps;
     double plain = STEP_SECONDS + rows + ADAM_SECONDS * parameters;
     double noise = NOISE_SECONDS * parameters;
-    double times = p->privacy.rounded_draws > 0 ? EXACT_TIMES : 1;
-    noisy = noisy < steps ? noisy : steps;
-    return (steps - noisy) * plain + noisy * (plain + noise) * times;
+    double noisy_step = plain + noise;
+    if (p->privacy.rounded_draws > 0)
+        noisy_step *= EXACT_TIMES;
+    noisy = fmin(noisy, steps);
+    return (steps - noisy) * plain + noisy * noisy_step;
 }
 
 /* ---- the first stage */
@@ -96,8 +103,9 @@ static double training_seconds(const struct job_plan *plan)
  * own limit. */
 static double episode_steps(const struct estimate *e, double most)
 {
-    double limit = !e->dataset ? 0 : e->dataset->max_episode_steps;
-    double share = limit > 0 && e->length > 0 ? fmin(1, e->length / limit) : 1;
+    double limit = e->dataset->max_episode_steps, share = 1;
+    if (limit > 0 && e->length > 0)
+        share = fmin(1, e->length / limit);
     return fmax(1, share * most);
 }
 
@@ -177,7 +185,8 @@ static double judge_seconds(const struct job_plan *plan, double transitions)
 
 /* ---- all of it */
 
-static enum db_status measure(struct call *call, const struct job_wish *wish, struct estimate *out)
+static enum db_status dataset_measure(struct call *call, const struct job_wish *wish,
+                                      struct estimate *out)
 {
     const struct dataset_row *dataset = &wish->dataset;
     const struct clone_settings clones = clone_defaults();
@@ -203,10 +212,9 @@ static const char *why_unknown(const struct call *call, const struct job_wish *w
 {
     if (!wish->feasible)
         return "there is no plan to estimate it from";
-    if (wish->plan.algorithm->gives_findings)
-        return "it trains on made-up data, and no figures of that are kept";
-    if (!wish->plan.algorithm->needs_dataset || wish->plan.learn.name[0] != '\0')
-        return "it plays, or learns by playing: how long episodes become is not known before";
+    const char *unknown = job_kind_time_unknown(&wish->plan);
+    if (unknown)
+        return unknown;
     if (evaluates && worlds_program(call->app->settings.worlds, evaluates))
         return "it is evaluated in a world that is a program, whose speed is not known";
     return NULL;
@@ -224,14 +232,13 @@ enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
 {
     const struct job_plan *plan = &wish->plan;
     const struct worlds *worlds = call->app->settings.worlds;
-    const struct env *evaluates =
-        plan->evaluate.name[0] == '\0' ? NULL : worlds_find(worlds, plan->evaluate.name);
+    const struct env *evaluates = worlds_find(worlds, plan->evaluate.name);
     struct estimate e;
     struct dataset_row judge = {.transitions = 0};
     *out = (struct job_time){.seconds = NAN, .unknown = why_unknown(call, wish, evaluates)};
     if (out->unknown)
         return DB_OK;
-    enum db_status status = measure(call, wish, &e);
+    enum db_status status = dataset_measure(call, wish, &e);
     if (status == DB_OK && plan->judge[0] != '\0')
         status = datasets_find(call->db, plan->judge, &judge);
     if (status != DB_OK)

@@ -22,14 +22,13 @@ bool job_world_physics(const struct job_world *world, const struct env *env, dou
     return true;
 }
 
-bool job_world_write(const struct job_world *world, json_t *object)
+void job_world_write(const struct job_world *world, json_t *object)
 {
-    if (json_object_set_new(object, "environment", json_string(world->name)) != 0)
-        return false;
     json_t *list = json_array();
     for (unsigned i = 0; i < world->count; i++)
-        json_list_add(&list, json_number(world->physics[i]));
-    return json_object_set_new(object, "physics", list) == 0;
+        json_array_append_new(list, json_number(world->physics[i]));
+    json_object_set_new(object, "environment", json_string(world->name));
+    json_object_set_new(object, "physics", list);
 }
 
 bool job_world_read(const json_t *object, struct job_world *out)

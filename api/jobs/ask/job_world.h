@@ -21,9 +21,11 @@ void job_world_set(struct job_world *world, const struct environment_choice *cho
 /* Fills PARAMETERS for ENV, the world of that name. False: its table is not that of before. */
 bool job_world_physics(const struct job_world *world, const struct env *env, double *parameters);
 
-/* Adds the members "environment" and "physics" to OBJECT, and reads them. False: memory; or not
- * what was written. Absent members read as no world, and as the usual physics. */
-bool job_world_write(const struct job_world *world, json_t *object);
+/* Adds the members "environment" and "physics" to OBJECT. */
+void job_world_write(const struct job_world *world, json_t *object);
+
+/* Reads what job_world_write wrote; false: it is not that. Absent members read as no world, and as
+ * the usual physics. */
 bool job_world_read(const json_t *object, struct job_world *out);
 
 #endif

@@ -4,7 +4,6 @@
 #include "api/call/app.h"
 #include "api/call/certificate.h"
 #include "api/jobs/ask/job_teacher.h"
-#include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
 
 static const char neighbours_declared[] =
@@ -49,7 +48,7 @@ static const char warning_logged[] =
     "PROTECTS POLICIES ONLY: beginnings of uploaded trajectories were used as they are. Whoever "
     "knows a trajectory may recognise it; nothing here protects it.";
 
-static bool logged(const struct job_plan *plan)
+static bool uses_logged(const struct job_plan *plan)
 {
     const struct stage_request *stage = &plan->request.stage;
     return stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
@@ -72,22 +71,25 @@ static const char *stage_assumption(const struct job_plan *plan)
     }
     if (stage->kind != STAGE_STABLE)
         return NULL;
-    return logged(plan)
-               ? "Stable prefixes: every expert's trajectories were drawn from its uploaded policy "
-                 "mixed to the stated min_action_probability, in one world whose start states, "
-                 "transitions and rewards are the same for all experts and public."
-               : "Stable prefixes: trajectories were played here, in a public world, from the very "
-                 "policies that were counted; an expert's policy, uploaded or cloned, is a "
-                 "function of its own data alone.";
+    if (uses_logged(plan)) {
+        return "Stable prefixes: every expert's trajectories were drawn from its uploaded policy "
+               "mixed to the stated min_action_probability, in one world whose start states, "
+               "transitions and rewards are the same for all experts and public.";
+    }
+    return "Stable prefixes: trajectories were played here, in a public world, from the very "
+           "policies that were counted; an expert's policy, uploaded or cloned, is a function of "
+           "its own data alone.";
 }
 
-/* FIRST (or NULL), then the sentences of LIST. */
-static json_t *sentences_json(const char *first, const char *const list[STATEMENT_SENTENCES])
+static void add_sentence(json_t *list, const char *sentence)
 {
-    json_t *json = !first ? json_array() : json_pack("[s]", first);
+    json_array_append_new(list, json_string(sentence));
+}
+
+static void add_sentences(json_t *json, const char *const list[STATEMENT_SENTENCES])
+{
     for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i]; i++)
-        json_list_add(&json, json_string(list[i]));
-    return json;
+        add_sentence(json, list[i]);
 }
 
 static const char sweep_assumption[] =
@@ -109,29 +111,50 @@ static const char warning_choices[] =
 static json_t *assumptions_json(const struct job_plan *plan)
 {
     struct statement own;
-    if (job_plan_statement(plan, &own))
-        return sentences_json(NULL, own.assumptions);
-    const char *noise = is_exact(plan) ? noise_exact : noise_float;
-    return JSON_TEXTS(plan->plan.privacy.steps == 0 ? NULL : noise,
-                      plan->try_count > 0 ? sweep_assumption : NULL,
-                      plan->request.choice.candidates > 0 ? choice_assumption : NULL,
-                      stage_assumption(plan), public_assumption,
-                      plan->experts_declared ? "The declared number of experts is public."
-                                             : "The number of experts is public.",
-                      "One expert's data are uploaded under one name.");
+    json_t *list = json_array();
+    if (job_plan_statement(plan, &own)) {
+        add_sentences(list, own.assumptions);
+        return list;
+    }
+    if (plan->plan.privacy.steps > 0 && is_exact(plan))
+        add_sentence(list, noise_exact);
+    else if (plan->plan.privacy.steps > 0)
+        add_sentence(list, noise_float);
+    if (plan->try_count > 0)
+        add_sentence(list, sweep_assumption);
+    if (plan->request.choice.candidates > 0)
+        add_sentence(list, choice_assumption);
+    if (plan->request.stage.kind != STAGE_NONE)
+        add_sentence(list, stage_assumption(plan));
+    add_sentence(list, public_assumption);
+    if (plan->experts_declared)
+        add_sentence(list, "The declared number of experts is public.");
+    else
+        add_sentence(list, "The number of experts is public.");
+    add_sentence(list, "One expert's data are uploaded under one name.");
+    return list;
 }
 
 static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
 {
     struct statement own;
-    if (job_plan_statement(plan, &own))
-        return sentences_json(injected_noise ? warning_injected : NULL, own.warnings);
-    const char *arithmetic = is_exact(plan) ? warning_exact : warning_float;
-    return JSON_TEXTS(injected_noise ? warning_injected : NULL,
-                      logged(plan) ? warning_logged : NULL,
-                      plan->plan.privacy.steps == 0 ? NULL : arithmetic, warning_choices,
-                      "What many experts have in common is meant to be learnt and is not hidden.",
-                      "The data are what was uploaded: nothing here says that they are true.");
+    json_t *list = json_array();
+    if (injected_noise)
+        add_sentence(list, warning_injected);
+    if (job_plan_statement(plan, &own)) {
+        add_sentences(list, own.warnings);
+        return list;
+    }
+    if (uses_logged(plan))
+        add_sentence(list, warning_logged);
+    if (plan->plan.privacy.steps > 0 && is_exact(plan))
+        add_sentence(list, warning_exact);
+    else if (plan->plan.privacy.steps > 0)
+        add_sentence(list, warning_float);
+    add_sentence(list, warning_choices);
+    add_sentence(list, "What many experts have in common is meant to be learnt and is not hidden.");
+    add_sentence(list, "The data are what was uploaded: nothing here says that they are true.");
+    return list;
 }
 
 #define FIGURES                                                                                    \
@@ -149,7 +172,7 @@ static const char accountant_stable[] =
 static const char accountant_labels[] =
     "closed form of the composed Gaussian, of sensitivity sqrt(1 - 1/actions); " FIGURES;
 
-static const char *accountant_of(const struct job_plan *plan)
+static const char *accountant_sentence(const struct job_plan *plan)
 {
     switch (plan->request.stage.kind) {
     case STAGE_STABLE:
@@ -159,43 +182,51 @@ static const char *accountant_of(const struct job_plan *plan)
     case STAGE_NONE:
         break;
     }
-    return plan->plan.privacy.sampling_rate < 1 ? accountant_sampled : accountant_plain;
+    if (plan->plan.privacy.sampling_rate < 1)
+        return accountant_sampled;
+    return accountant_plain;
 }
 
 static const char *neighbours_of(const struct job_plan *plan)
 {
-    if (logged(plan))
+    if (uses_logged(plan))
         return neighbours_policy;
-    return plan->experts_declared ? neighbours_declared : neighbours_counted;
+    if (plan->experts_declared)
+        return neighbours_declared;
+    return neighbours_counted;
 }
 
-static json_t *privacy_json(const struct job_plan *plan)
+static json_t *certificate_privacy(const struct job_plan *plan)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
     struct statement own;
-    bool has_own = job_plan_statement(plan, &own);
+    if (!job_plan_statement(plan, &own)) {
+        own.neighbours = neighbours_of(plan);
+        own.accountant = accountant_sentence(plan);
+    }
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", job_plan_unit(plan),
-                     "neighbours", has_own ? own.neighbours : neighbours_of(plan), "epsilon",
-                     json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
-                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
-                     "accountant", has_own ? own.accountant : accountant_of(plan));
+                     "neighbours", own.neighbours, "epsilon", json_number(p->epsilon), "delta",
+                     json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
+                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant", own.accountant);
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
                       const char *id, const char *policy, bool injected_noise, int64_t now_ms)
 {
+    const char *version = "";
+    if (app->settings.version)
+        version = app->settings.version;
     json_t *ledger =
         json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
         id, "policy", policy, "job", job->id, "dataset", json_text_or_null(job->dataset),
         "environment", json_text_or_null(plan->learn.name), "algorithm", job->algorithm,
-        "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version",
-        !app->settings.version ? "" : app->settings.version, "privacy", privacy_json(plan), "plan",
-        job_plan_privacy(plan), "parameters", job_plan_parameters(plan), "assumptions",
-        assumptions_json(plan), "warnings", warnings_json(plan, injected_noise), "ledger", ledger,
-        "teacher", job_teacher_json(plan));
-    char *text = !json ? NULL : certificate_sign(app, json);
+        "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version", version,
+        "privacy", certificate_privacy(plan), "plan", job_plan_privacy(plan), "parameters",
+        job_plan_parameters(plan), "assumptions", assumptions_json(plan), "warnings",
+        warnings_json(plan, injected_noise), "ledger", ledger, "teacher", job_teacher_json(plan));
+    char *text = certificate_sign(app, json);
     json_decref(json);
     return text;
 }

@@ -12,8 +12,8 @@
 struct app;
 
 /* The signed text of certificate ID for POLICY, which JOB trained by PLAN (MECHANISM_DPSGD). With
- * INJECTED_NOISE (see struct policy) its first warning says that it protects nobody. malloc'ed;
- * NULL: memory. */
+ * INJECTED_NOISE (see struct policy) its first warning says that it protects nobody. The caller
+ * frees it. */
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
                       const char *id, const char *policy, bool injected_noise, int64_t now_ms);
 

@@ -12,8 +12,7 @@
 
 #include "algos/privacy/noise/noise_continuous.h"
 #include "api/call/app.h"
-#include "api/jobs/ask/job_judge.h"
-#include "api/jobs/ask/job_release.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_evaluate.h"
 #include "api/jobs/run/run_judge.h"
 #include "api/jobs/run/run_release.h"
@@ -31,7 +30,7 @@ void job_complete_round(struct policy *policy)
 
 /* ---- keeping */
 
-static bool keep(struct job_run *run, const struct policy *policy)
+static bool keep_policy(struct job_run *run, const struct policy *policy)
 {
     unsigned char *bytes = NULL;
     size_t size = 0;
@@ -40,7 +39,7 @@ static bool keep(struct job_run *run, const struct policy *policy)
         return false;
     }
     if (!policy_to_bytes(policy, &bytes, &size)) {
-        run->starved = true;
+        run->waiting = true;
         return false;
     }
     const struct job_checkpoint checkpoint = {.id = run->job.id,
@@ -65,12 +64,15 @@ struct policy *job_complete_kept(struct job_run *run)
     size_t size = 0;
     int64_t step = 0;
     struct dataset_row row;
-    if (!run->resumed || run->step < run->plan.plan.total_steps)
+    struct policy *policy = NULL;
+    /* With shards nothing comes between the training and the end. */
+    if (!run->resumed || run->step < run->plan.plan.total_steps || run->plan.shards > 0)
         return NULL;
     enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
-    struct policy *policy = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
+    if (status == DB_OK)
+        policy = policy_from_bytes(bytes, size);
     /* A policy that could not be read: memory, most likely; it is not trained a second time. */
-    run->starved = status == DB_OK && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
+    run->waiting = status == DB_OK && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
     free(bytes);
     if (policy && run->job.dataset[0] != '\0') {
         status = datasets_find(run->db, run->job.dataset, &row);
@@ -89,18 +91,19 @@ struct policy *job_complete_kept(struct job_run *run)
 
 /* ---- evaluating */
 
-static bool go_on(void *context)
+static bool evaluation_goes_on(void *context)
 {
     struct job_run *run = context;
     return !job_run_must_stop(run) && job_run_beat(run, true, LEASE_EVALUATE_MS);
 }
 
 /* Where nothing was trained the episodes are the job's steps. */
-static bool go_on_after(void *context, uint32_t done)
+static bool episodes_go_on(void *context, uint32_t done)
 {
     struct job_run *run = context;
-    run->step = run->plan.algorithm->plays_given ? done : run->step;
-    return go_on(run);
+    if (!run->trained)
+        run->step = done;
+    return evaluation_goes_on(run);
 }
 
 /* What is left of a detail beside the sentence about what is kept. */
@@ -109,10 +112,13 @@ static bool go_on_after(void *context, uint32_t done)
 void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
                               struct job_ending *ending)
 {
+    const char *member = "policy";
+    if (run->release)
+        member = "q_release";
     snprintf(run->detail, sizeof run->detail,
              "The policy is trained, paid for and kept: see the member %s. Only its evaluation is "
              "missing: %.*s.",
-             !run->release ? "policy" : "q_release", JOB_WHY_MAX, why);
+             member, JOB_WHY_MAX, why);
     job_ending_fail(ending, PROBLEM_EVALUATION_FAILED, run->detail);
     ending->policy = policy;
     ending->evaluated = false;
@@ -128,12 +134,12 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
         snprintf(why, JOB_DETAIL_SIZE, "this server has no such world any more");
         return JOB_SCORE_UNKNOWN;
     }
-    struct world_run *playing = world_run_open(worlds, world, go_on, run);
+    struct world_run *playing = world_run_open(worlds, world, evaluation_goes_on, run);
     if (!playing) {
-        run->starved = true;
+        run->waiting = true;
         return JOB_SCORE_STOPPED;
     }
-    bool played = job_evaluate(plan, world_run_env(playing), player, go_on_after, run, out);
+    bool played = job_evaluate(plan, world_run_env(playing), player, episodes_go_on, run, out);
     enum world_fault fault = world_run_fault(playing);
     world_run_close(playing);
     if (played)
@@ -141,8 +147,8 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
     if (run->lost || run->cancelled || run->storage_failed || run->stopping)
         return JOB_SCORE_STOPPED;
     /* A world of the server's own breaks only where it finds no memory. */
-    run->starved = fault == WORLD_OK && out->broken;
-    if (run->starved)
+    run->waiting = fault == WORLD_OK && out->broken;
+    if (run->waiting)
         return JOB_SCORE_STOPPED;
     if (fault != WORLD_OK) {
         snprintf(why, JOB_DETAIL_SIZE, "the world's program %s", world_fault_text(fault));
@@ -154,7 +160,7 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
 }
 
 /* False: to be stopped. */
-static bool evaluate(struct job_run *run, struct policy *policy, struct job_ending *ending)
+static bool evaluate_policy(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     char why[JOB_DETAIL_SIZE];
     const struct job_player player = {.policy = policy, .release = run->release};
@@ -180,7 +186,7 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     bool judged = run->plan.judge[0] != '\0';
     ending->state = JOB_SUCCEEDED;
     ending->policy = policy;
-    if (run->plan.algorithm->gives_findings || run->plan.shards > 0)
+    if (run->plan.shards > 0)
         return true;
     if (run->plan.try_count > 0) {
         complete_sweep(run, policy, ending);
@@ -191,8 +197,12 @@ bool job_complete(struct job_run *run, struct policy *policy, struct job_ending 
     bool played = run->plan.evaluate.name[0] != '\0';
     if ((!played && !judged) || !job_plan_releases(&run->plan))
         return true;
-    bool kept = !run->release ? keep(run, policy) : job_release_keep(run);
+    bool kept;
+    if (run->release)
+        kept = job_release_keep(run);
+    else
+        kept = keep_policy(run, policy);
     run->finished = run->finished || kept;
     return kept && (!judged || job_judge(run, policy)) &&
-           (!played || evaluate(run, policy, ending));
+           (!played || evaluate_policy(run, policy, ending));
 }

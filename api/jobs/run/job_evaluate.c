@@ -8,22 +8,22 @@
 #define PUBLIC_SEED UINT64_C(20260101)
 #define BLOCK_WORK  4e8 /* multiply-adds of network and world in one block */
 
-static uint32_t block_size(const struct job_plan *plan, const struct env *world)
+static uint32_t episodes_in_block(const struct job_plan *plan, const struct env *world)
 {
     double step = (double)plan->plan.parameter_count + 1000 + world->step_work;
     double episodes = BLOCK_WORK / (step * plan->max_episode_steps);
-    return episodes < 1 ? 1 : episodes > 1000 ? 1000 : (uint32_t)episodes;
+    return (uint32_t)fmin(fmax(episodes, 1), 1000);
 }
 
-static bool play(const struct job_plan *plan, const struct env *world, const double *parameters,
-                 const struct job_player *player, uint32_t count, uint32_t done,
-                 struct policy_evaluation *out)
+static bool play_block(const struct job_plan *plan, const struct env *world,
+                       const double *parameters, const struct job_player *player, uint32_t count,
+                       uint32_t done, struct policy_evaluation *out)
 {
     uint32_t steps = plan->max_episode_steps;
     uint64_t seed = PUBLIC_SEED + done;
-    return player->release
-               ? q_release_evaluate(player->release, world, parameters, count, steps, seed, out)
-               : policy_evaluate(player->policy, world, parameters, count, steps, seed, out);
+    if (player->release)
+        return q_release_evaluate(player->release, world, parameters, count, steps, seed, out);
+    return policy_evaluate(player->policy, world, parameters, count, steps, seed, out);
 }
 
 bool job_evaluate(const struct job_plan *plan, const struct env *world,
@@ -32,16 +32,18 @@ bool job_evaluate(const struct job_plan *plan, const struct env *world,
 {
     double parameters[ENV_MAX_PARAMETERS];
     double mean = 0, squares = 0; /* of the deviations */
-    uint32_t block = block_size(plan, world), done = 0;
+    uint32_t block = episodes_in_block(plan, world), done = 0;
     *out = (struct policy_evaluation){0};
     if (!job_world_physics(&plan->evaluate, world, parameters))
         return false;
     while (done < plan->episodes) {
-        uint32_t left = plan->episodes - done, count = left < block ? left : block;
+        uint32_t count = plan->episodes - done;
+        if (count > block)
+            count = block;
         struct policy_evaluation part;
         if (!between(context, done))
             return false;
-        if (!play(plan, world, parameters, player, count, done, &part)) {
+        if (!play_block(plan, world, parameters, player, count, done, &part)) {
             *out = part;
             return false;
         }
@@ -52,6 +54,7 @@ bool job_evaluate(const struct job_plan *plan, const struct env *world,
         done += count;
     }
     *out = (struct policy_evaluation){.mean_return = mean, .episodes = done};
-    out->std_return = done > 1 ? sqrt(squares / (done - 1)) : 0;
+    if (done > 1)
+        out->std_return = sqrt(squares / (done - 1));
     return true;
 }

@@ -7,22 +7,20 @@
  * pulse, in the first worker that had it. On any doubt the whole price is paid; nothing is paid
  * only when no step can have run. */
 #include <assert.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/offline/schedule.h"
 #include "api/call/app.h"
-#include "api/jobs/ask/job_judge.h"
-#include "api/jobs/ask/job_release.h"
-#include "api/jobs/ask/job_shards.h"
-#include "api/jobs/ask/job_sweep.h"
-#include "api/jobs/ask/job_teacher.h"
+#include "api/call/sealed.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_certificate.h"
+#include "api/jobs/run/job_hooks.h"
 #include "api/jobs/run/job_run.h"
 #include "api/jobs/run/run_judge.h"
 #include "api/jobs/run/run_release.h"
-#include "api/jobs/run/run_shards.h"
 #include "api/jobs/run/run_sweep.h"
 #include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
@@ -76,8 +74,8 @@ static void set_price(struct finish *finish)
         finish->steps = noisy;
         finish->units = units;
         /* Few steps may be (0, delta)-private with a delta that is not 0. */
-        bool told = noisy > 0 || privacy->before.times > 0;
-        finish->delta_units = told ? finish->delta_units : 0;
+        if (noisy == 0 && privacy->before.times == 0)
+            finish->delta_units = 0;
     }
 }
 
@@ -86,6 +84,18 @@ static bool gives_policy(const struct finish *finish)
 {
     bool whole = finish->run->ensemble && finish->ending->state == JOB_SUCCEEDED;
     return finish->ending->policy || whole;
+}
+
+/* What is trained in shards is trained without noise: what is stored of it is ciphertext. */
+static bool seal_ensemble(const struct job_run *run, const char *policy, unsigned char **out,
+                          size_t *out_size)
+{
+    size_t size = 0;
+    unsigned char *secret = ensemble_to_bytes(run->ensemble, &size);
+    bool closed = sealed_close(run->app, policy, secret, size, out, out_size);
+    sodium_memzero(secret, size);
+    free(secret);
+    return closed;
 }
 
 static bool prepare_policy(struct finish *finish)
@@ -109,93 +119,104 @@ static bool prepare_policy(struct finish *finish)
         id_new("crt_", row->certificate);
         finish->certificate = job_certificate(run->app, job, &run->plan, row->certificate, row->id,
                                               policy->injected_noise, finish->now_ms);
-        if (!finish->certificate)
-            return false;
     }
     if (run->ensemble) {
         row->shards = run->plan.shards;
-        return job_shards_seal(run, row->id, &finish->bytes, &finish->size);
+        return seal_ensemble(run, row->id, &finish->bytes, &finish->size);
     }
     return policy_to_bytes(policy, &finish->bytes, &finish->size);
 }
 
-static bool prepare_findings(struct finish *finish)
+static void prepare_findings(struct finish *finish)
 {
     const struct job_run *run = finish->run;
-    bool sweep = run->plan.try_count > 0;
-    bool asks = run->plan.teacher[0] != '\0';
-    json_t *object = sweep  ? job_sweep_findings(run)
-                     : asks ? json_text_stored(finish->asked)
-                            : json_object();
+    json_t *object;
+    if (run->plan.try_count > 0)
+        object = job_sweep_findings(run);
+    else if (finish->asked)
+        object = json_text_stored(finish->asked);
+    else
+        object = job_findings_json(run);
+    job_judge_show(run, object);
     size_t size = 0;
-    for (unsigned i = 0; i < run->finding_count && !asks; i++)
-        json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
-    bool all = object && (sweep || asks || json_object_size(object) == run->finding_count) &&
-               job_judge_show(run, object);
-    finish->findings = all ? json_text_write(object, false, &size) : NULL;
+    finish->findings = json_text_write(object, false, &size);
     json_decref(object);
-    return finish->findings && size < JOB_FINDINGS_SIZE;
+    assert(size < JOB_FINDINGS_SIZE);
 }
 
-static enum db_status settle(struct db *db, const struct finish *finish)
+static enum db_status settle_hold(struct db *db, const struct finish *finish)
 {
     const struct job_row *job = &finish->run->job;
     if (job->account[0] == '\0')
         return DB_OK;
     const struct ledger_charge charge = {
         .prices = {{job->account, finish->units, finish->delta_units}},
-        .count = finish->units > 0 || finish->delta_units > 0 ? 1 : 0,
+        .count = finish->units > 0 || finish->delta_units > 0,
         .client = job->owner,
         .resource = job->id,
         .event = finish->event,
         .now_ms = finish->now_ms};
     struct ledger_outcome outcome;
     enum db_status status = ledger_settle(db, &charge, &outcome);
-    return status == DB_OK && outcome.verdict != LEDGER_OK ? DB_FAILED : status;
+    if (status == DB_OK && outcome.verdict != LEDGER_OK)
+        return DB_FAILED;
+    return status;
 }
 
+static struct job_end end_of(const struct finish *finish)
+{
+    const struct job_run *run = finish->run;
+    const struct job_ending *ending = finish->ending;
+    struct job_end end = {.id = run->job.id,
+                          .worker = run->control->worker,
+                          .state = ending->state,
+                          .step = (int64_t)run->step,
+                          .has_evaluation = ending->evaluated,
+                          .mean_return = ending->evaluation.mean_return,
+                          .std_return = ending->evaluation.std_return,
+                          .episodes = ending->evaluation.episodes,
+                          .findings = finish->findings,
+                          .epsilon_spent = ledger_units_value(finish->units),
+                          .now_ms = finish->now_ms};
+    if (ending->state == JOB_SUCCEEDED)
+        end.step = (int64_t)run->plan.plan.total_steps;
+    if (gives_policy(finish))
+        end.policy = finish->row.id;
+    else if (finish->release.has_policy)
+        end.policy = finish->release.policy.id;
+    if (run->release)
+        end.q_release = finish->release.row.id;
+    if (ending->state == JOB_FAILED) {
+        end.problem_slug = problem_info(ending->problem)->slug;
+        end.problem_detail = ending->detail;
+    }
+    if (finish->asked)
+        end.epsilon_spent = finish->spent.epsilon;
+    return end;
+}
+
+/* DB_NONE: the lease was lost. */
 static enum db_status finish_work(struct db *db, void *context)
 {
     struct finish *finish = context;
     struct job_run *run = finish->run;
-    const struct job_ending *ending = finish->ending;
     enum db_status status = DB_OK;
-    if (gives_policy(finish)) {
+    if (gives_policy(finish))
         status =
             policies_insert(db, &finish->row, finish->bytes, finish->size, finish->certificate);
-    }
-    if (status != DB_OK)
-        return db_owed(status);
-    if (run->release)
+    if (status == DB_OK && run->release)
         status = job_release_store(db, run, &finish->release);
-    if (status != DB_OK)
-        return status;
-    const char *policy = gives_policy(finish)         ? finish->row.id
-                         : finish->release.has_policy ? finish->release.policy.id
-                                                      : NULL;
-    const struct job_end end = {
-        .id = run->job.id,
-        .worker = run->control->worker,
-        .state = ending->state,
-        .step = (int64_t)(ending->state == JOB_SUCCEEDED ? run->plan.plan.total_steps : run->step),
-        .policy = policy,
-        .q_release = !run->release ? NULL : finish->release.row.id,
-        .has_evaluation = ending->evaluated,
-        .mean_return = ending->evaluation.mean_return,
-        .std_return = ending->evaluation.std_return,
-        .episodes = ending->evaluation.episodes,
-        .problem_slug = ending->state == JOB_FAILED ? problem_info(ending->problem)->slug : NULL,
-        .problem_detail = ending->state == JOB_FAILED ? ending->detail : NULL,
-        .findings = finish->findings,
-        .epsilon_spent = finish->asked ? finish->spent.epsilon : ledger_units_value(finish->units),
-        .now_ms = finish->now_ms};
+    const struct job_end end = end_of(finish);
     bool ours = false;
-    status = jobs_finish(db, &end, &ours);
+    if (status == DB_OK)
+        status = jobs_finish(db, &end, &ours);
     if (status == DB_OK && !ours) {
         run->lost = true;
         return DB_NONE;
     }
-    return status == DB_OK ? settle(db, finish) : db_owed(status);
+    if (status == DB_OK)
+        status = settle_hold(db, finish);
+    return db_owed(status);
 }
 
 /* What the certificate of a student's policy says was spent: all that the payer's account had spent
@@ -207,36 +228,50 @@ static void set_account(struct finish *finish)
     privacy->delta = finish->spent.account_delta;
 }
 
+/* What must be there at the end of a job of its kind. */
+static void check_ending(const struct job_run *run, const struct job_ending *ending)
+{
+    assert(ending->state != JOB_FAILED || ending->detail);
+    if (!run->plan.algorithm) /* its plan could not be read */
+        return;
+    enum job_result result = job_kind(run->plan.algorithm)->result;
+    bool policy = ending->policy || run->ensemble;
+    assert(!policy || result == JOB_RESULT_POLICY);
+    assert(!run->release || result == JOB_RESULT_Q_RELEASE);
+    assert(ending->state != JOB_SUCCEEDED || policy == (result == JOB_RESULT_POLICY));
+    assert(ending->state != JOB_SUCCEEDED ||
+           (run->release != NULL) == (result == JOB_RESULT_Q_RELEASE));
+}
+
+/* Whether there is something to be told beside a policy. */
+static bool has_findings(const struct finish *finish)
+{
+    const struct job_run *run = finish->run;
+    if (finish->asked)
+        return true;
+    return finish->ending->state == JOB_SUCCEEDED &&
+           (run->finding_count > 0 || run->plan.try_count > 0 || run->judged);
+}
+
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
-    bool findings = run->plan.algorithm && run->plan.algorithm->gives_findings;
-    bool shows = findings || run->plan.try_count > 0 || run->judged;
-    bool releases = run->plan.algorithm && run->plan.algorithm->gives_q_release;
-    bool plays = run->plan.algorithm && run->plan.algorithm->plays_given;
-    bool policy = ending->policy || run->ensemble;
-    assert(ending->state != JOB_SUCCEEDED || policy == !(findings || releases || plays));
-    assert(!plays || (!policy && !run->release));
-    assert(ending->state != JOB_SUCCEEDED || (run->release != NULL) == releases);
-    assert(ending->state != JOB_FAILED || ending->detail);
+    check_ending(run, ending);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
-    bool asks = run->plan.teacher[0] != '\0';
-    finish.asked = asks ? job_teacher_all_findings(run) : NULL;
-    if (asks && (!finish.asked || !job_teacher_spent_of(finish.asked, &finish.spent))) {
-        run->starved = finish.asked != NULL; /* else it is the database */
-        free(finish.asked);
-        return DB_FAILED;
-    }
-    if (asks)
+    if (run->plan.teacher[0] != '\0') {
+        finish.asked = job_teacher_all_findings(run);
+        if (!finish.asked)
+            return DB_FAILED;
+        finish.spent = job_teacher_spent_of(finish.asked);
         set_account(&finish);
+    }
     set_price(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
+    if (has_findings(&finish))
+        prepare_findings(&finish);
     enum db_status status = DB_FAILED;
-    bool written =
-        finish.event && (!gives_policy(&finish) || prepare_policy(&finish)) &&
-        (!run->release || job_release_prepare(run, finish.now_ms, &finish.release)) &&
-        ((!asks && !(shows && ending->state == JOB_SUCCEEDED)) || prepare_findings(&finish));
-    /* What cannot be written finds no memory, but for findings that are too long. */
-    run->starved = !written && !finish.findings;
+    bool written = (!gives_policy(&finish) || prepare_policy(&finish)) &&
+                   (!run->release || job_release_prepare(run, finish.now_ms, &finish.release));
+    run->waiting = !written; /* the copy of a large network does not fit into memory */
     if (written)
         status = db_transact(run->db, finish_work, &finish);
     free(finish.event);

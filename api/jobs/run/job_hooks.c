@@ -8,9 +8,10 @@
 
 #include "api/call/app.h"
 #include "api/call/sealed.h"
-#include "api/jobs/ask/job_teacher.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_lease.h"
 #include "api/jobs/run/run_teacher.h"
+#include "api/json/json_text.h"
 
 #define SHOW_EVERY_MS 1000
 #define SAVE_EVERY_MS 5000
@@ -23,7 +24,7 @@ static void note_return(void *context, double mean_return)
 }
 
 /* Once a second at most, and only what is public. A row that is not written is no loss. */
-static void show_return(struct job_run *run)
+static void show_progress(struct job_run *run)
 {
     int64_t now = run->app->settings.now_ms();
     if ((!run->has_return && run->finding_count == 0) || job_lease_broken(run) ||
@@ -35,32 +36,32 @@ static void show_return(struct job_run *run)
     job_teacher_show(run);
 }
 
-static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
+static enum algorithm_pulse hook_pulse(void *context, uint64_t steps_done)
 {
     struct job_run *run = context;
     run->step = steps_done;
-    show_return(run);
+    show_progress(run);
     if (job_run_must_stop(run))
         return PULSE_SAVE_AND_PAUSE;
     if (!job_run_beat(run, false, JOB_LEASE_MS))
         return PULSE_CANCEL;
     int64_t now = run->app->settings.now_ms();
-    bool due = now < run->saved_ms || now - run->saved_ms >= SAVE_EVERY_MS;
-    return due ? PULSE_SAVE : PULSE_CONTINUE;
+    if (now < run->saved_ms || now - run->saved_ms >= SAVE_EVERY_MS)
+        return PULSE_SAVE;
+    return PULSE_CONTINUE;
 }
 
 /* Where the disk is full the checkpoint before stands; steps that would be lost are run again. */
-static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+static bool hook_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     struct job_run *run = context;
     unsigned char *sealed = NULL;
     size_t sealed_size = 0;
-    if (!run->plan.algorithm->gives_q_release)
+    if (!job_plan_seals_checkpoints(&run->plan))
         return job_lease_store(run, steps_done, bytes, size) != DB_FAILED;
-    /* What is kept of the shards has no noise yet. */
-    run->starved = !sealed_close(run->app, run->job.id, bytes, size, &sealed, &sealed_size);
+    run->waiting = !sealed_close(run->app, run->job.id, bytes, size, &sealed, &sealed_size);
     bool saved =
-        !run->starved && job_lease_store(run, steps_done, sealed, sealed_size) != DB_FAILED;
+        !run->waiting && job_lease_store(run, steps_done, sealed, sealed_size) != DB_FAILED;
     free(sealed);
     return saved;
 }
@@ -71,29 +72,36 @@ static void note_finding(void *context, const char *name, double value)
     unsigned i = 0;
     while (i < run->finding_count && strcmp(run->findings[i].name, name) != 0)
         i++;
-    assert(run->plan.algorithm->gives_findings || run->plan.algorithm->asks_teacher);
     assert(i < JOB_RUN_FINDINGS);
     run->finding_count += i == run->finding_count;
     run->findings[i].name = name;
     run->findings[i].value = value;
 }
 
+json_t *job_findings_json(const struct job_run *run)
+{
+    json_t *object = json_object();
+    for (unsigned i = 0; i < run->finding_count; i++)
+        json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
+    return object;
+}
+
 static void take_release(void *context, struct q_release *release, bool injected_noise)
 {
     struct job_run *run = context;
-    assert(run->plan.algorithm->gives_q_release && !run->release);
+    assert(!run->release);
     run->release = release;
     run->injected_noise = injected_noise;
 }
 
-static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
-                     uint32_t count)
+static void hook_parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
+                          uint32_t count)
 {
     const struct job_run *run = context;
     run->control->parallel(run->control->context, work, what, count);
 }
 
-static enum algorithm_status experts(void *context, struct expert_policies **out)
+static enum algorithm_status hook_experts(void *context, struct expert_policies **out)
 {
     struct job_run *run = context;
     struct expert_policies *policies = job_run_load_experts(run);
@@ -101,26 +109,30 @@ static enum algorithm_status experts(void *context, struct expert_policies **out
         *out = policies;
         return ALGORITHM_OK;
     }
-    if (run->starved)
+    if (run->waiting)
         return ALGORITHM_NO_MEMORY;
     if (run->lost || run->storage_failed || run->stopping)
         return ALGORITHM_PAUSED;
-    return run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_BAD_DATA;
+    if (run->cancelled)
+        return ALGORITHM_CANCELLED;
+    return ALGORITHM_BAD_DATA;
 }
 
 struct algorithm_hooks job_hooks_of(struct job_run *run)
 {
     /* Returns of episodes that somebody is promised protection of are nobody's to see. */
     enum algorithm_mechanism mechanism = run->plan.request.mechanism;
-    bool public = run->plan.algorithm->result_is_public &&
-                  (mechanism == MECHANISM_NONE || mechanism == MECHANISM_TEACHER_ANSWERS);
-    return (struct algorithm_hooks){.context = run,
-                                    .pulse = pulse,
-                                    .save = save,
-                                    .parallel = run->control->parallel ? parallel : NULL,
-                                    .experts = experts,
+    struct algorithm_hooks hooks = {.context = run,
+                                    .pulse = hook_pulse,
+                                    .save = hook_save,
+                                    .experts = hook_experts,
                                     .ask_teacher = job_teacher_ask,
                                     .show_finding = note_finding,
-                                    .give_release = take_release,
-                                    .show_return = public ? note_return : NULL};
+                                    .give_release = take_release};
+    if (run->control->parallel)
+        hooks.parallel = hook_parallel;
+    if (job_plan_is_public(&run->plan) &&
+        (mechanism == MECHANISM_NONE || mechanism == MECHANISM_TEACHER_ANSWERS))
+        hooks.show_return = note_return;
+    return hooks;
 }

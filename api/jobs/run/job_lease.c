@@ -71,12 +71,14 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
         return status;
     run->storage_failed = status != DB_OK;
     run->lost = status == DB_OK && !lease.ours;
-    return run->storage_failed || run->lost ? DB_FAILED : DB_OK;
+    if (run->storage_failed || run->lost)
+        return DB_FAILED;
+    return DB_OK;
 }
 
 bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     enum db_status status = job_lease_store(run, steps_done, bytes, size);
-    run->starved = run->starved || status == DB_FULL || status == DB_RETRY;
+    run->waiting = run->waiting || status == DB_FULL || status == DB_RETRY;
     return status == DB_OK;
 }

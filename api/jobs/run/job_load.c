@@ -54,7 +54,7 @@ static bool load_chunk(void *context, const void *bytes, size_t size, const uint
         }
         /* All that the builder refuses has been looked for: what is left is memory. */
         loading->good = dataset_builder_add(loading->builder, &trajectory);
-        loading->run->starved = !loading->good;
+        loading->run->waiting = !loading->good;
         at += used;
         size -= used;
     }
@@ -87,7 +87,7 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     struct loading_keys loading = {.count = data->expert_count};
     loading.keys = calloc(data->expert_count, sizeof *loading.keys);
     data->expert_keys = loading.keys;
-    run->starved = !loading.keys;
+    run->waiting = !loading.keys;
     if (!loading.keys)
         return false;
     enum db_status status =
@@ -96,13 +96,13 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     return !run->storage_failed && loading.seen == loading.count;
 }
 
-static struct dataset *load(struct job_run *run, const struct dataset_row *row)
+static struct dataset *load_rows(struct job_run *run, const struct dataset_row *row)
 {
     const struct algorithm_request *request = &run->plan.request;
     struct loading loading = {.run = run, .slots = (uint32_t)row->experts, .good = true};
     loading.builder = dataset_builder_new(request->state_dim, request->action_count, loading.slots);
     if (!loading.builder) {
-        run->starved = true;
+        run->waiting = true;
         return NULL;
     }
     enum db_status status = uploads_read(run->db, row->id, load_chunk, &loading);
@@ -112,16 +112,11 @@ static struct dataset *load(struct job_run *run, const struct dataset_row *row)
         return NULL;
     }
     struct dataset *data = dataset_builder_finish(loading.builder);
-    bool sharded = run->plan.algorithm->gives_q_release || run->plan.shards > 0;
-    run->starved = !data;
-    if (data && sharded && !load_keys(run, data)) {
-        dataset_free(data);
-        return NULL;
-    }
+    run->waiting = !data;
     return data;
 }
 
-static bool find(struct job_run *run, const char *id, struct dataset_row *out)
+static bool find_dataset(struct job_run *run, const char *id, struct dataset_row *out)
 {
     enum db_status status = datasets_find(run->db, id, out);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
@@ -131,18 +126,25 @@ static bool find(struct job_run *run, const char *id, struct dataset_row *out)
 struct dataset *job_run_load(struct job_run *run)
 {
     struct dataset_row row;
-    if (!find(run, run->job.dataset, &row))
+    if (!find_dataset(run, run->job.dataset, &row))
         return NULL;
     snprintf(run->environment, sizeof run->environment, "%s", row.environment);
-    return load(run, &row);
+    struct dataset *data = load_rows(run, &row);
+    if (data && !load_keys(run, data)) {
+        dataset_free(data);
+        return NULL;
+    }
+    return data;
 }
 
 struct dataset *job_run_load_other(struct job_run *run, const char *id)
 {
     struct dataset_row row;
-    bool there = find(run, id, &row) && row.is_public && row.experts > 0 &&
+    bool there = find_dataset(run, id, &row) && row.is_public && row.experts > 0 &&
                  row.state_dim == run->plan.request.state_dim;
-    return there ? load(run, &row) : NULL;
+    if (!there)
+        return NULL;
+    return load_rows(run, &row);
 }
 
 /* ---- networks */
@@ -181,7 +183,7 @@ struct expert_policies *job_run_load_experts(struct job_run *run)
     loading.policies = expert_policies_new((uint32_t)row.experts, row.state_dim, row.action_count,
                                            row.min_action_probability);
     if (!loading.policies) {
-        run->starved = true;
+        run->waiting = true;
         return NULL;
     }
     status = datasets_policies(run->db, run->job.dataset, load_network, &loading);

@@ -29,7 +29,6 @@ struct job_run {
     bool resumed;     /* an earlier worker had it: how far that came is not known exactly */
     bool trained;     /* the training was entered */
     bool finished;    /* only an evaluation is missing: what it trained is on disk, or was given */
-    bool untouched;   /* nobody came so far as to read its plan */
     int64_t beat_ms;  /* of the last heartbeat */
     int64_t saved_ms; /* of the last checkpoint */
 
@@ -62,8 +61,8 @@ struct job_run {
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */
     bool storage_failed; /* the database does not answer as it should */
-    bool starved; /* memory (or disk for what must be kept) ran short: to be tried again when the
-                     lease has run out */
+    bool waiting; /* the disk is full or busy, or what a user made large does not fit into memory:
+                     to be tried again when the lease has run out */
 };
 
 /* How a job ended, before it is stored. */
@@ -94,12 +93,12 @@ bool job_run_must_stop(struct job_run *run);
 bool job_run_goes_on(struct job_run *run);
 
 /* Stores the checkpoint; true only when it is on disk. On false another flag is set: the disk is
- * full or busy counts as starved, so that the job is tried again when its lease has run out. */
+ * full or busy sets waiting, so that the job is tried again when its lease has run out. */
 bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
                   size_t size);
 
 /* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
- * (lost, stopping, cancelled, storage_failed, starved) says another reason. */
+ * (lost, stopping, cancelled, storage_failed, waiting) says another reason. */
 struct dataset *job_run_load(struct job_run *run);
 
 /* The same of another dataset, which has the job's sizes and is public. */

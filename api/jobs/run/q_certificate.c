@@ -44,17 +44,18 @@ static const char warning_drowned[] =
 
 static const char *mechanism_of_reward(const struct q_terms *terms)
 {
-    return terms->form == Q_FORM_GRID
-               ? "The noised function is what each update goes on from: an update adds the mean of "
-                 "clipped errors of its batch times update_rate as a function of the stated "
-                 "kernel's space, and then a fresh sample path per action of the Gaussian process "
-                 "of that kernel, of deviation sigma at most (less where the batch's states, which "
-                 "are public, allow less sensitivity). States are rounded to the nodes; between "
-                 "nodes answers are interpolated."
-               : "The noised coefficients of public features are what each update goes on from: an "
-                 "update adds update_rate times the mean of its batch's clipped errors times "
-                 "features, and then Gaussian noise of deviation sigma at most (less where the "
-                 "batch's states, which are public, allow less sensitivity).";
+    if (terms->form == Q_FORM_GRID) {
+        return "The noised function is what each update goes on from: an update adds the mean of "
+               "clipped errors of its batch times update_rate as a function of the stated kernel's "
+               "space, and then a fresh sample path per action of the Gaussian process of that "
+               "kernel, of deviation sigma at most (less where the batch's states, which are "
+               "public, allow less sensitivity). States are rounded to the nodes; between nodes "
+               "answers are interpolated.";
+    }
+    return "The noised coefficients of public features are what each update goes on from: an "
+           "update adds update_rate times the mean of its batch's clipped errors times features, "
+           "and then Gaussian noise of deviation sigma at most (less where the batch's states, "
+           "which are public, allow less sensitivity).";
 }
 
 static const char *mechanism_of(const struct q_terms *terms)
@@ -79,12 +80,13 @@ static const char *mechanism_of(const struct q_terms *terms)
            "answers are interpolated.";
 }
 
-static json_t *assumptions_json(const struct q_terms *terms)
+static void add_text(json_t *list, const char *sentence)
 {
-    const char *key = terms->form == Q_FORM_PATH
-                          ? "The path's normals are a pseudo-random function of a key that is "
-                            "secret and was drawn once: privacy is computational there."
-                          : NULL;
+    json_array_append_new(list, json_string(sentence));
+}
+
+static json_t *release_assumptions(const struct q_terms *terms)
+{
     if (terms->unit == Q_UNIT_REWARD) {
         return json_pack("[s, s, s]", mechanism_of(terms),
                          "States, actions and transitions are public, and which of them an update "
@@ -92,40 +94,59 @@ static json_t *assumptions_json(const struct q_terms *terms)
                          "Bounds, scales, kernel, rates and all settings are public and were not "
                          "derived from the rewards.");
     }
-    return JSON_TEXTS(mechanism_of(terms), key,
-                      "Bounds, class, number of shards and all settings are public and were not "
-                      "derived from the data.",
-                      "One expert's data are uploaded under one name.");
+    json_t *list = json_pack("[s]", mechanism_of(terms));
+    if (terms->form == Q_FORM_PATH) {
+        add_text(list, "The path's normals are a pseudo-random function of a key that is secret "
+                       "and was drawn once: privacy is computational there.");
+    }
+    add_text(list, "Bounds, class, number of shards and all settings are public and were not "
+                   "derived from the data.");
+    add_text(list, "One expert's data are uploaded under one name.");
+    return list;
 }
 
 static const char warning_whole[] =
     "The guarantee is about the whole release: any number of questions, chosen in "
     "any way, costs nothing more.";
 
-static json_t *warnings_json(const struct job_plan *plan, const char *account, bool injected)
+static json_t *release_warnings(const struct job_plan *plan, const char *account, bool injected)
 {
     const struct q_terms *terms = &plan->plan.release;
     bool rewards = terms->unit == Q_UNIT_REWARD;
-    return JSON_TEXTS(
-        injected ? warning_injected : NULL, terms->noise_to_range > 1 ? warning_drowned : NULL,
-        rewards ? warning_reward : NULL, rewards && account[0] != '\0' ? warning_account : NULL,
-        rewards && plan->episodes > 0 ? warning_returns : NULL, warning_whole,
-        account[0] != '\0' ? warning_charged : warning_uncharged,
-        rewards ? "What distinguishes reward functions that are not neighbours is "
-                  "meant to be learnt and is not hidden."
-                : "What many experts have in common is meant to be learnt and is not "
-                  "hidden.");
+    json_t *list = json_array();
+    if (injected)
+        add_text(list, warning_injected);
+    if (terms->noise_to_range > 1)
+        add_text(list, warning_drowned);
+    if (rewards)
+        add_text(list, warning_reward);
+    if (rewards && account[0] != '\0')
+        add_text(list, warning_account);
+    if (rewards && plan->episodes > 0)
+        add_text(list, warning_returns);
+    add_text(list, warning_whole);
+    if (account[0] != '\0')
+        add_text(list, warning_charged);
+    else
+        add_text(list, warning_uncharged);
+    if (rewards)
+        add_text(list, "What distinguishes reward functions that are not neighbours is meant to be "
+                       "learnt and is not hidden.");
+    else
+        add_text(list, "What many experts have in common is meant to be learnt and is not hidden.");
+    return list;
 }
 
-static json_t *privacy_json(const struct job_plan *plan)
+static json_t *release_privacy(const struct job_plan *plan)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
-    bool rewards = plan->request.protects_rewards;
+    const char *who = neighbours;
+    if (plan->request.protects_rewards)
+        who = neighbours_reward;
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", job_plan_unit(plan),
-                     "neighbours", rewards ? neighbours_reward : neighbours, "epsilon",
-                     json_number(p->epsilon), "delta", json_number(p->delta), "epsilon_lower",
-                     json_number(p->epsilon_lower), "epsilon_renyi", json_number(p->epsilon_renyi),
-                     "accountant",
+                     "neighbours", who, "epsilon", json_number(p->epsilon), "delta",
+                     json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
+                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
                      "closed form of as many Gaussian releases of noise sigma / sensitivity as "
                      "there are updates (one for unit expert), adaptively composed; epsilon is "
                      "an upper and epsilon_lower a lower bound, epsilon_renyi a check by Renyi "
@@ -136,18 +157,20 @@ char *q_certificate(const struct app *app, const struct job_row *job, const stru
                     const struct q_certificate *certificate)
 {
     const struct q_terms *terms = &plan->plan.release;
+    const char *version = "";
+    if (app->settings.version)
+        version = app->settings.version;
     json_t *ledger =
         json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-                  certificate->id, certificate->subject, certificate->subject_id, "job", job->id,
-                  "dataset", json_text_or_null(job->dataset), "algorithm", job->algorithm,
-                  "mechanism", job->mechanism, "issued_at", json_time(certificate->now_ms),
-                  "software_version", !app->settings.version ? "" : app->settings.version,
-                  "privacy", privacy_json(plan), "plan", job_plan_privacy(plan), "parameters",
-                  job_plan_parameters(plan), "assumptions", assumptions_json(terms), "warnings",
-                  warnings_json(plan, job->account, certificate->injected_noise), "ledger", ledger);
-    char *text = !json ? NULL : certificate_sign(app, json);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+        certificate->id, certificate->subject, certificate->subject_id, "job", job->id, "dataset",
+        json_text_or_null(job->dataset), "algorithm", job->algorithm, "mechanism", job->mechanism,
+        "issued_at", json_time(certificate->now_ms), "software_version", version, "privacy",
+        release_privacy(plan), "plan", job_plan_privacy(plan), "parameters",
+        job_plan_parameters(plan), "assumptions", release_assumptions(terms), "warnings",
+        release_warnings(plan, job->account, certificate->injected_noise), "ledger", ledger);
+    char *text = certificate_sign(app, json);
     json_decref(json);
     return text;
 }

@@ -16,7 +16,7 @@ struct q_certificate {
     int64_t now_ms;
 };
 
-/* The signed text; malloc'ed. NULL: memory. */
+/* The signed text; The caller frees it. */
 char *q_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
                     const struct q_certificate *certificate);
 

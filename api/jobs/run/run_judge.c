@@ -26,14 +26,14 @@ static struct fitted_q_settings settings_for(const struct dataset *data, double 
     return settings;
 }
 
-static bool goes_on(void *context)
+static bool fit_goes_on(void *context)
 {
     return job_run_goes_on(context);
 }
 
-static bool held_up(const struct job_run *run)
+static bool judge_held_up(const struct job_run *run)
 {
-    return run->lost || run->storage_failed || run->starved || run->stopping || run->cancelled;
+    return run->lost || run->storage_failed || run->waiting || run->stopping || run->cancelled;
 }
 
 bool job_judge(struct job_run *run, const struct policy *policy)
@@ -41,26 +41,23 @@ bool job_judge(struct job_run *run, const struct policy *policy)
     const char *message;
     struct dataset *data = job_run_load_other(run, run->plan.judge);
     if (!data)
-        return !held_up(run);
+        return !judge_held_up(run);
     const struct fitted_q_settings settings = settings_for(data, run->plan.judge_discount);
-    enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED, goes_on,
-                                                     run, &run->judgement, &message);
+    enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED,
+                                                     fit_goes_on, run, &run->judgement, &message);
     dataset_free(data);
     run->judged = status == ALGORITHM_OK;
-    run->starved = run->starved || status == ALGORITHM_NO_MEMORY;
-    return !held_up(run);
+    run->waiting = run->waiting || status == ALGORITHM_NO_MEMORY;
+    return !judge_held_up(run);
 }
 
-bool job_judge_show(const struct job_run *run, json_t *object)
+void job_judge_show(const struct job_run *run, json_t *object)
 {
     if (!run->judged)
-        return true;
+        return;
     const struct fitted_q_result *found = &run->judgement;
-    json_t *mine = json_pack("{s:o, s:o, s:o, s:I}", "fitted_q_value", json_number(found->value),
-                             "fitted_q_standard_error", json_number(found->standard_error),
-                             "fitted_q_residual", json_number(found->residual), "fitted_q_starts",
-                             (json_int_t)found->starts);
-    bool good = mine && json_object_update(object, mine) == 0;
-    json_decref(mine);
-    return good;
+    json_object_set_new(object, "fitted_q_value", json_number(found->value));
+    json_object_set_new(object, "fitted_q_standard_error", json_number(found->standard_error));
+    json_object_set_new(object, "fitted_q_residual", json_number(found->residual));
+    json_object_set_new(object, "fitted_q_starts", json_integer((json_int_t)found->starts));
 }

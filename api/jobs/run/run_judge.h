@@ -10,7 +10,7 @@
  * is gone, or has too little) none are noted. False: to be stopped; a flag of RUN says why. */
 bool job_judge(struct job_run *run, const struct policy *policy);
 
-/* Adds what was noted to OBJECT. False: memory. */
-bool job_judge_show(const struct job_run *run, json_t *object);
+/* Adds what was noted to OBJECT. */
+void job_judge_show(const struct job_run *run, json_t *object);
 
 #endif

@@ -27,13 +27,15 @@ static enum db_status open_policy(struct job_run *run, struct policy **out)
         return DB_NONE;
     if (status == DB_OK)
         status = policies_bytes(run->db, row.id, &bytes, &size);
-    *out = status == DB_OK ? policy_from_bytes(bytes, size) : NULL;
-    run->starved = status == DB_OK && !*out; /* memory, most likely */
+    if (status == DB_OK)
+        *out = policy_from_bytes(bytes, size);
+    run->waiting = status == DB_OK && !*out; /* memory, most likely */
     free(bytes);
     return status;
 }
 
-static bool play(struct job_run *run, const struct job_player *player, struct job_ending *ending)
+static bool play_player(struct job_run *run, const struct job_player *player,
+                        struct job_ending *ending)
 {
     char why[JOB_DETAIL_SIZE];
     enum job_score score = job_complete_score(run, &run->plan, player, &ending->evaluation, why);
@@ -56,19 +58,22 @@ bool job_play(struct job_run *run, struct job_ending *ending)
     const struct q_release *release = NULL;
     bool of_policy = run->plan.policy[0] != '\0', over = false;
     run->finished = true;
-    enum db_status status = of_policy
-                                ? open_policy(run, &policy)
-                                : q_shelf_borrow(run->app, run->db, run->plan.q_release, &release);
+    enum db_status status;
+    if (of_policy)
+        status = open_policy(run, &policy);
+    else
+        status = q_shelf_borrow(run->app, run->db, run->plan.q_release, &release);
     run->storage_failed = status != DB_OK && status != DB_NONE;
     if (status == DB_NONE) {
-        job_ending_fail(ending, PROBLEM_EVALUATION_FAILED,
-                        of_policy ? "There is no such policy any more."
-                                  : "The released Q-function has ended.");
+        const char *detail = "The released Q-function has ended.";
+        if (of_policy)
+            detail = "There is no such policy any more.";
+        job_ending_fail(ending, PROBLEM_EVALUATION_FAILED, detail);
         return true;
     }
     if (policy || release) {
         const struct job_player player = {.policy = policy, .release = release};
-        over = play(run, &player, ending);
+        over = play_player(run, &player, ending);
     }
     policy_free(policy);
     if (release)

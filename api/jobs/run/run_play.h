@@ -5,7 +5,7 @@
 #include "api/jobs/run/job_run.h"
 
 /* Plays it and fills ENDING: it succeeded with an evaluation, or failed. False: to be stopped
- * without an end (lost, stopping, cancelled, storage_failed or starved says why). */
+ * without an end (lost, stopping, cancelled, storage_failed or waiting says why). */
 bool job_play(struct job_run *run, struct job_ending *ending);
 
 #endif

@@ -7,7 +7,6 @@
  * nobody: drawing again is drawing for the first time. */
 #include "api/jobs/run/run_release.h"
 
-#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +31,9 @@ bool job_release_keep(struct job_run *run)
     bool closed = sealed_close(run->app, run->job.id, secret, size, &sealed, &sealed_size);
     sodium_memzero(secret, size);
     free(secret);
-    bytes = closed ? malloc(sizeof magic + sealed_size) : NULL;
-    run->starved = !bytes;
+    if (closed)
+        bytes = malloc(sizeof magic + sealed_size);
+    run->waiting = !bytes;
     if (bytes) {
         memcpy(bytes, magic, sizeof magic);
         memcpy(bytes + sizeof magic, sealed, sealed_size);
@@ -42,23 +42,6 @@ bool job_release_keep(struct job_run *run)
     free(bytes);
     free(sealed);
     return kept;
-}
-
-bool job_release_unseal(const struct job_run *run, void **checkpoint, size_t *size)
-{
-    size_t length = 0;
-    unsigned char *secret = sealed_open(run->app, run->job.id, *checkpoint, *size, &length);
-    if (!secret)
-        return errno != ENOMEM;
-    unsigned char *copy = malloc(length + 1);
-    if (copy) {
-        memcpy(copy, secret, length);
-        free(*checkpoint);
-        *checkpoint = copy;
-        *size = length;
-    }
-    sodium_free(secret);
-    return copy != NULL;
 }
 
 /* The dataset's environment, which loading it would have told. */
@@ -85,11 +68,11 @@ bool job_release_kept(struct job_run *run)
         unsigned char *secret =
             sealed_open(run->app, run->job.id, (const unsigned char *)bytes + sizeof magic,
                         size - sizeof magic, &length);
-        run->release =
-            !secret ? NULL : q_release_from_bytes(&run->plan.plan.release, secret, length);
-        if (secret)
+        if (secret) {
+            run->release = q_release_from_bytes(&run->plan.plan.release, secret, length);
             sodium_free(secret);
-        run->starved = !run->release; /* most likely; it is not drawn a second time */
+        }
+        run->waiting = !run->release; /* most likely; it is not drawn a second time */
         run->trained = true;
         note_environment(run);
     }
@@ -99,8 +82,8 @@ bool job_release_kept(struct job_run *run)
 
 /* ---- the end */
 
-static bool prepare_policy(struct job_run *run, const struct policy *network,
-                           struct job_release *out)
+static bool prepare_network(struct job_run *run, const struct policy *network,
+                            struct job_release *out)
 {
     const struct job_row *job = &run->job;
     struct policy_row *row = &out->policy;
@@ -122,7 +105,7 @@ static bool prepare_policy(struct job_run *run, const struct policy *network,
                                               .injected_noise = run->injected_noise,
                                               .now_ms = row->created_ms};
     out->policy_certificate = q_certificate(run->app, job, &run->plan, &certificate);
-    return out->policy_certificate && policy_to_bytes(network, &out->bytes, &out->size);
+    return policy_to_bytes(network, &out->bytes, &out->size);
 }
 
 bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out)
@@ -144,7 +127,7 @@ bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release
                                               .injected_noise = run->injected_noise,
                                               .now_ms = now_ms};
     out->certificate = q_certificate(run->app, job, &run->plan, &certificate);
-    return out->certificate && (!network || prepare_policy(run, network, out));
+    return !network || prepare_network(run, network, out);
 }
 
 void job_release_clear(struct job_release *release)
@@ -163,5 +146,5 @@ enum db_status job_release_store(struct db *db, const struct job_run *run,
         status = policies_insert(db, &release->policy, release->bytes, release->size,
                                  release->policy_certificate);
     }
-    return db_owed(status);
+    return status;
 }

@@ -11,10 +11,6 @@
  * of it before this is on disk. False: a flag of RUN says why. */
 bool job_release_keep(struct job_run *run);
 
-/* Puts what is in a CHECKPOINT of the training, which is sealed, in its place; malloc'ed likewise.
- * What cannot be opened stays: it will be found damaged. False: memory was short. */
-bool job_release_unseal(const struct job_run *run, void **checkpoint, size_t *size);
-
 /* Takes back what an earlier worker kept, into run->release. False: there is none, unless a flag
  * says that it could not be looked for. */
 bool job_release_kept(struct job_run *run);
@@ -31,8 +27,11 @@ struct job_release {
     size_t size;
 };
 
-/* Makes the rows of run->release; false: memory. Clear with job_release_clear, also then. */
+/* Makes the rows of run->release, for job_release_clear. False: the network's bytes do not fit into
+ * memory; OUT is to be cleared also then. */
 bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out);
+
+/* Frees what the rows own. */
 void job_release_clear(struct job_release *release);
 
 /* Stores them, in the transaction that settles the price. */

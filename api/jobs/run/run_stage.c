@@ -2,28 +2,28 @@
 #include "api/jobs/run/run_stage.h"
 #include "algos/offline/stage.h"
 #include "api/call/app.h"
-#include "api/jobs/ask/job_stage.h"
 #include "api/worlds/world_run.h"
 
 /* The training's own save goes on when the disk is full, as what it would lose is run again; this
  * must not be lost. */
-static bool keep(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+static bool stage_keep(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     return job_run_keep(context, steps_done, bytes, size);
 }
 
-static bool go_on(void *context)
+static bool stage_goes_on(void *context)
 {
     return job_run_goes_on(context);
 }
 
 /* A world that was told to stop looks like one that broke. */
-static enum algorithm_status interrupted(const struct job_run *run)
+static enum algorithm_status stage_interrupted(const struct job_run *run)
 {
     if (run->cancelled)
         return ALGORITHM_CANCELLED;
-    bool held_up = run->lost || run->storage_failed || run->stopping;
-    return held_up ? ALGORITHM_PAUSED : ALGORITHM_BAD_INPUT;
+    if (run->lost || run->storage_failed || run->stopping)
+        return ALGORITHM_PAUSED;
+    return ALGORITHM_BAD_INPUT;
 }
 
 enum algorithm_status job_stage_train(struct job_run *run, const struct algorithm_run *training,
@@ -31,7 +31,7 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
 {
     const struct stage_request *stage = &run->plan.request.stage;
     struct stage_run both = {
-        .algorithm = run->plan.algorithm, .run = training, .keep = keep, .context = run};
+        .algorithm = run->plan.algorithm, .run = training, .keep = stage_keep, .context = run};
     bool played = (stage->kind == STAGE_CONSENSUS && stage->grid.dims == 0) ||
                   (stage->kind == STAGE_STABLE && stage->source == STABLE_ROLLOUTS);
     struct world_run *world = NULL;
@@ -42,7 +42,7 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
             *message = "this server has no such world any more";
             return ALGORITHM_BAD_INPUT;
         }
-        world = world_run_open(worlds, found, go_on, run);
+        world = world_run_open(worlds, found, stage_goes_on, run);
         if (!world)
             return ALGORITHM_NO_MEMORY;
         if (world_run_is_program(world)) {
@@ -54,5 +54,7 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
     }
     enum algorithm_status status = stage_train(&both, out_policy, message);
     world_run_close(world);
-    return status == ALGORITHM_BAD_INPUT ? interrupted(run) : status;
+    if (status == ALGORITHM_BAD_INPUT)
+        return stage_interrupted(run);
+    return status;
 }

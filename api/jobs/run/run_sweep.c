@@ -36,7 +36,7 @@ struct sweep {
 
 /* ---- the checkpoint */
 
-static size_t padded(uint64_t size)
+static size_t word_padded(uint64_t size)
 {
     return (size_t)(size + 3) & ~(size_t)3;
 }
@@ -48,10 +48,10 @@ static uint64_t head_checksum(const struct head *head, const unsigned char *poli
 }
 
 /* Head, policies, then SIZE BYTES of the trainer's. The caller frees it; NULL: memory. */
-static unsigned char *write_state(struct sweep *s, const unsigned char *bytes, size_t size,
-                                  size_t *out_size)
+static unsigned char *write_sweep_state(struct sweep *s, const unsigned char *bytes, size_t size,
+                                        size_t *out_size)
 {
-    size_t best = padded(s->head.best_size), waiting = padded(s->head.waiting_size);
+    size_t best = word_padded(s->head.best_size), waiting = word_padded(s->head.waiting_size);
     *out_size = sizeof s->head + best + waiting + size;
     unsigned char *all = calloc(1, *out_size);
     if (!all)
@@ -68,16 +68,18 @@ static unsigned char *write_state(struct sweep *s, const unsigned char *bytes, s
     return all;
 }
 
-static bool take_bytes(const unsigned char *from, uint64_t size, unsigned char **out)
+static bool copy_policy(const unsigned char *from, uint64_t size, unsigned char **out)
 {
-    *out = size > 0 ? malloc(size) : NULL;
+    if (size == 0)
+        return true;
+    *out = malloc(size);
     if (*out)
         memcpy(*out, from, size);
-    return size == 0 || *out;
+    return *out;
 }
 
 /* ALGORITHM_OK: *OUT_USED bytes of the checkpoint are not the trainer's. */
-static enum algorithm_status read_state(struct sweep *s, size_t *out_used)
+static enum algorithm_status read_sweep_state(struct sweep *s, size_t *out_used)
 {
     const struct algorithm_run *training = s->training;
     struct head head;
@@ -89,14 +91,15 @@ static enum algorithm_status read_state(struct sweep *s, size_t *out_used)
     memcpy(&head, training->checkpoint, sizeof head);
     size_t room = training->checkpoint_size - sizeof head;
     if (head.magic != MAGIC || head.at >= s->run->plan.try_count || head.best_size > room ||
-        head.waiting_size > room || padded(head.best_size) + padded(head.waiting_size) > room)
+        head.waiting_size > room ||
+        word_padded(head.best_size) + word_padded(head.waiting_size) > room)
         return ALGORITHM_BAD_CHECKPOINT;
     const unsigned char *policies = training->checkpoint + sizeof head;
-    size_t best = padded(head.best_size), both = best + padded(head.waiting_size);
+    size_t best = word_padded(head.best_size), both = best + word_padded(head.waiting_size);
     if (head_checksum(&head, policies, both) != head.checksum)
         return ALGORITHM_BAD_CHECKPOINT;
-    if (!take_bytes(policies, head.best_size, &s->best) ||
-        !take_bytes(policies + best, head.waiting_size, &s->waiting))
+    if (!copy_policy(policies, head.best_size, &s->best) ||
+        !copy_policy(policies + best, head.waiting_size, &s->waiting))
         return ALGORITHM_NO_MEMORY;
     s->head = head;
     *out_used = sizeof head + both;
@@ -105,26 +108,26 @@ static enum algorithm_status read_state(struct sweep *s, size_t *out_used)
 
 /* ---- one try */
 
-static enum algorithm_pulse pulse(void *context, uint64_t steps_done)
+static enum algorithm_pulse try_pulse(void *context, uint64_t steps_done)
 {
     struct sweep *s = context;
     const struct algorithm_hooks *hooks = &s->training->hooks;
     return hooks->pulse(hooks->context, s->steps_before + steps_done);
 }
 
-static bool save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
+static bool try_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     struct sweep *s = context;
     const struct algorithm_hooks *hooks = &s->training->hooks;
     size_t all_size;
-    unsigned char *all = write_state(s, bytes, size, &all_size);
+    unsigned char *all = write_sweep_state(s, bytes, size, &all_size);
     bool saved = all && hooks->save(hooks->context, s->steps_before + steps_done, all, all_size);
     free(all);
     return saved;
 }
 
-static void parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
-                     uint32_t count)
+static void try_parallel(void *context, void (*work)(void *what, uint32_t i), void *what,
+                         uint32_t count)
 {
     const struct sweep *s = context;
     const struct algorithm_hooks *hooks = &s->training->hooks;
@@ -132,20 +135,22 @@ static void parallel(void *context, void (*work)(void *what, uint32_t i), void *
 }
 
 /* Puts the trained policy where it waits, and that on disk. */
-static enum algorithm_status keep(struct sweep *s, struct policy *policy)
+static enum algorithm_status keep_waiting(struct sweep *s, struct policy *policy)
 {
     size_t size, all_size;
     job_complete_round(policy);
     if (!policy_to_bytes(policy, &s->waiting, &size))
         return ALGORITHM_NO_MEMORY;
     s->head.waiting_size = size;
-    unsigned char *all = write_state(s, NULL, 0, &all_size);
+    unsigned char *all = write_sweep_state(s, NULL, 0, &all_size);
     if (!all)
         return ALGORITHM_NO_MEMORY;
     uint64_t steps = s->steps_before + s->run->plan.tries[s->head.at].plan.total_steps;
     bool kept = job_run_keep(s->run, steps, all, all_size);
     free(all);
-    return kept ? ALGORITHM_OK : ALGORITHM_PAUSED;
+    if (!kept)
+        return ALGORITHM_PAUSED;
+    return ALGORITHM_OK;
 }
 
 /* USED bytes of the checkpoint are not this try's. A try that cannot be trained, which may follow
@@ -158,16 +163,19 @@ static enum algorithm_status train_try(struct sweep *s, size_t used)
     bool continued = used > 0 && run.checkpoint_size > used;
     run.request = &plan->request;
     run.plan = &plan->plan;
-    run.checkpoint = continued ? s->training->checkpoint + used : NULL;
-    run.checkpoint_size = continued ? s->training->checkpoint_size - used : 0;
-    run.hooks = (struct algorithm_hooks){.context = s,
-                                         .pulse = !hooks->pulse ? NULL : pulse,
-                                         .save = !hooks->save ? NULL : save,
-                                         .parallel = !hooks->parallel ? NULL : parallel};
+    run.checkpoint = NULL;
+    run.checkpoint_size = 0;
+    if (continued) {
+        run.checkpoint = s->training->checkpoint + used;
+        run.checkpoint_size = s->training->checkpoint_size - used;
+    }
+    run.hooks = (struct algorithm_hooks){.context = s, .pulse = try_pulse, .save = try_save};
+    if (hooks->parallel)
+        run.hooks.parallel = try_parallel;
     struct policy *policy = NULL;
     enum algorithm_status status = plan->algorithm->train(&run, &policy, &s->reason);
     if (status == ALGORITHM_OK)
-        status = keep(s, policy);
+        status = keep_waiting(s, policy);
     else if (status == ALGORITHM_BAD_INPUT)
         status = ALGORITHM_OK;
     policy_free(policy);
@@ -175,7 +183,7 @@ static enum algorithm_status train_try(struct sweep *s, size_t used)
 }
 
 /* Plays the policy that waits; the better one of it and the best so far stays. */
-static enum algorithm_status judge(struct sweep *s)
+static enum algorithm_status judge_waiting(struct sweep *s)
 {
     struct policy_evaluation played = {0};
     char why[JOB_DETAIL_SIZE];
@@ -187,14 +195,16 @@ static enum algorithm_status judge(struct sweep *s)
         job_complete_score(s->run, &s->run->plan.tries[s->head.at], &player, &played, why);
     policy_free(policy);
     if (score == JOB_SCORE_STOPPED) {
-        if (s->run->starved)
-            return ALGORITHM_NO_MEMORY;
-        return s->run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_PAUSED;
+        if (s->run->cancelled)
+            return ALGORITHM_CANCELLED;
+        return ALGORITHM_PAUSED;
     }
     bool scored = score == JOB_SCORE_FOUND && isfinite(played.mean_return);
     double *scores = s->head.scores;
     bool better = scored && !(s->head.best_known && s->head.best_mean >= played.mean_return);
-    scores[s->head.at] = scored ? played.mean_return : (double)NAN;
+    scores[s->head.at] = (double)NAN;
+    if (scored)
+        scores[s->head.at] = played.mean_return;
     if (better || !s->head.has_best) {
         free(s->best);
         s->best = s->waiting;
@@ -226,7 +236,7 @@ static enum algorithm_status go_through(struct sweep *s, size_t used)
         if (!s->waiting)
             status = train_try(s, used);
         if (status == ALGORITHM_OK && s->waiting)
-            status = judge(s);
+            status = judge_waiting(s);
         if (status == ALGORITHM_OK)
             s->steps_before += plan->tries[s->head.at++].plan.total_steps;
         used = 0;
@@ -234,7 +244,7 @@ static enum algorithm_status go_through(struct sweep *s, size_t used)
     return status;
 }
 
-static enum algorithm_status finish(struct sweep *s, struct policy **out_policy)
+static enum algorithm_status finish_sweep(struct sweep *s, struct policy **out_policy)
 {
     struct job_run *run = s->run;
     if (!s->head.has_best)
@@ -247,7 +257,9 @@ static enum algorithm_status finish(struct sweep *s, struct policy **out_policy)
                                                   .episodes = (uint32_t)s->head.best_episodes};
     run->plan.request.parameters = run->plan.tries[s->head.best].request.parameters;
     memcpy(run->try_scores, s->head.scores, sizeof run->try_scores);
-    return !*out_policy ? ALGORITHM_NO_MEMORY : ALGORITHM_OK;
+    if (!*out_policy)
+        return ALGORITHM_NO_MEMORY;
+    return ALGORITHM_OK;
 }
 
 enum algorithm_status job_sweep_train(struct job_run *run, const struct algorithm_run *training,
@@ -255,23 +267,21 @@ enum algorithm_status job_sweep_train(struct job_run *run, const struct algorith
 {
     struct sweep s = {.run = run, .training = training, .head = {.magic = MAGIC}, .reason = ""};
     size_t used;
-    enum algorithm_status status = read_state(&s, &used);
+    enum algorithm_status status = read_sweep_state(&s, &used);
     if (status == ALGORITHM_OK)
         status = go_through(&s, used);
     if (status == ALGORITHM_OK)
-        status = finish(&s, out_policy);
+        status = finish_sweep(&s, out_policy);
     *message = s.reason;
     free(s.best);
     free(s.waiting);
     return status;
 }
 
-/* ---- JSON */
-
 json_t *job_sweep_findings(const struct job_run *run)
 {
     json_t *scores = json_array();
     for (uint32_t t = 0; t < run->plan.try_count; t++)
-        json_list_add(&scores, json_number(run->try_scores[t]));
+        json_array_append_new(scores, json_number(run->try_scores[t]));
     return json_pack("{s:I, s:o}", "best", (json_int_t)run->best_try, "mean_returns", scores);
 }

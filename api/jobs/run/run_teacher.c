@@ -13,9 +13,11 @@
 
 #include "algos/online/kickstart_algorithm.h"
 #include "api/call/app.h"
+#include "api/jobs/run/job_hooks.h"
 #include "api/json/json_text.h"
 #include "api/teachers/teacher_ask.h"
 #include "api/wire/student_messages.h"
+#include "memory/memory.h"
 #include "storage/answers/answers.h"
 
 /* Workers in a row that a teacher gives an internal error in the same roll-out. */
@@ -32,27 +34,21 @@ static void write_key(const struct job_run *run, const char *what, uint64_t roll
 }
 
 /* Those that RUN saw, or where it saw none those that are stored. */
-static char *findings_of(const struct job_run *run)
+static json_t *findings_of(const struct job_run *run)
 {
-    size_t size = 0;
-    if (run->finding_count == 0)
-        return strdup(run->job.findings[0] == '\0' ? "{}" : run->job.findings);
-    json_t *object = json_object();
-    for (unsigned i = 0; i < run->finding_count; i++)
-        json_member_add(&object, run->findings[i].name, json_number(run->findings[i].value));
-    char *text = !object ? NULL : json_text_write(object, false, &size);
-    json_decref(object);
-    return text;
+    if (run->finding_count == 0 && run->job.findings[0] != '\0')
+        return json_text_stored(run->job.findings);
+    return job_findings_json(run);
 }
 
-static void add_to(json_t **findings, const char *sum, double more)
+static void add_to(json_t *findings, const char *sum, double more)
 {
-    double before = json_number_value(json_object_get(*findings, sum));
-    json_member_add(findings, sum, json_number(before + more));
+    double before = json_number_value(json_object_get(findings, sum));
+    json_object_set_new(findings, sum, json_number(before + more));
 }
 
-/* Adds the answer in roll-out ROLLOUT to *FINDINGS. DB_NONE: there is none that is stored. */
-static enum db_status add_stored(const struct job_run *run, uint64_t rollout, json_t **findings)
+/* Adds the answer in roll-out ROLLOUT to FINDINGS. DB_NONE: there is none that is stored. */
+static enum db_status add_stored(const struct job_run *run, uint64_t rollout, json_t *findings)
 {
     const struct algorithm_request *request = &run->plan.request;
     uint32_t count = kickstart_questions(request);
@@ -60,71 +56,82 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
     struct student_answer told;
     char key[KEY_SIZE];
     write_key(run, "queries", rollout, key);
-    double *answers = calloc((size_t)count * request->action_count, sizeof *answers);
-    enum db_status status =
-        !answers ? DB_FAILED : answers_find(run->db, run->plan.payer, key, &stored);
+    double *answers = memory_new((size_t)count * request->action_count, sizeof *answers);
+    enum db_status status = answers_find(run->db, run->plan.payer, key, &stored);
     bool good = status == DB_OK && stored.status == 200 &&
                 !student_answer_read(stored.body, stored.body_size, count, request->action_count,
                                      answers, &told);
     free(answers);
     answer_done(&stored);
-    if (!good)
-        return status == DB_OK ? DB_NONE : status;
+    if (status == DB_OK && !good)
+        return DB_NONE;
+    if (status != DB_OK)
+        return status;
     add_to(findings, KICKSTART_EPSILON, told.cost_epsilon);
     add_to(findings, KICKSTART_DELTA, told.cost_delta);
     add_to(findings, KICKSTART_ANSWERED_STATES, count);
-    json_member_add(findings, KICKSTART_ACCOUNT_EPSILON, json_number(told.spent_epsilon));
-    json_member_add(findings, KICKSTART_ACCOUNT_DELTA, json_number(told.spent_delta));
-    return !*findings ? DB_FAILED : DB_OK;
+    json_object_set_new(findings, KICKSTART_ACCOUNT_EPSILON, json_number(told.spent_epsilon));
+    json_object_set_new(findings, KICKSTART_ACCOUNT_DELTA, json_number(told.spent_delta));
+    return DB_OK;
 }
 
 char *job_teacher_all_findings(const struct job_run *run)
 {
-    char *text = findings_of(run);
+    json_t *findings = findings_of(run);
     uint32_t count = kickstart_questions(&run->plan.request);
-    if (!text || count == 0) /* a plan of which only the beginning could be read */
-        return text;
-    json_t *findings = json_text_stored(text);
-    uint64_t rollout =
-        (uint64_t)json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES)) / count;
-    enum db_status status = !findings ? DB_FAILED : DB_OK;
-    for (; status == DB_OK; rollout++)
-        status = add_stored(run, rollout, &findings);
+    enum db_status status = DB_NONE;
+    char *text = NULL;
     size_t size = 0;
-    free(text);
-    text = status == DB_NONE ? json_text_write(findings, false, &size) : NULL;
+    if (count > 0) { /* 0: a plan of which only the beginning could be read */
+        double answered = json_number_value(json_object_get(findings, KICKSTART_ANSWERED_STATES));
+        uint64_t rollout = (uint64_t)answered / count;
+        do
+            status = add_stored(run, rollout++, findings);
+        while (status == DB_OK);
+    }
+    if (status == DB_NONE)
+        text = json_text_write(findings, false, &size);
     json_decref(findings);
     return text;
 }
 
 void job_teacher_show(struct job_run *run)
 {
-    char *text = run->plan.teacher[0] == '\0' || run->finding_count == 0 || db_broken(run->db)
-                     ? NULL
-                     : findings_of(run);
-    if (text)
-        (void)jobs_show_findings(run->db, run->job.id, run->control->worker, text);
+    size_t size = 0;
+    if (run->plan.teacher[0] == '\0' || run->finding_count == 0 || db_broken(run->db))
+        return;
+    json_t *findings = job_findings_json(run);
+    char *text = json_text_write(findings, false, &size);
+    (void)jobs_show_findings(run->db, run->job.id, run->control->worker, text);
+    json_decref(findings);
     free(text);
 }
 
-bool job_teacher_spent_of(const char *findings, struct job_teacher_spent *out)
+struct job_teacher_spent job_teacher_spent_of(const char *findings)
 {
     json_t *json = json_text_stored(findings);
-    *out = (struct job_teacher_spent){
+    struct job_teacher_spent spent = {
         json_number_value(json_object_get(json, KICKSTART_EPSILON)),
         json_number_value(json_object_get(json, KICKSTART_DELTA)),
         json_number_value(json_object_get(json, KICKSTART_ACCOUNT_EPSILON)),
         json_number_value(json_object_get(json, KICKSTART_ACCOUNT_DELTA))};
     json_decref(json);
-    return true;
+    return spent;
 }
 
 /* ---- asking */
 
-static bool has_slug(const struct api_reply *reply, const char *slug)
+static json_t *reply_json(const struct api_reply *reply)
+{
+    if (!reply->body)
+        return NULL;
+    return json_loadb(reply->body, reply->body_size, 0, NULL);
+}
+
+static bool reply_has_slug(const struct api_reply *reply, const char *slug)
 {
     char type[80];
-    json_t *json = !reply->body ? NULL : json_loadb(reply->body, reply->body_size, 0, NULL);
+    json_t *json = reply_json(reply);
     const char *told = json_string_value(json_object_get(json, "type"));
     snprintf(type, sizeof type, "/problems/%s", slug);
     bool same = told && strcmp(told, type) == 0;
@@ -132,9 +139,16 @@ static bool has_slug(const struct api_reply *reply, const char *slug)
     return same;
 }
 
+/* The disk or another call is in the way. */
+static enum algorithm_status ask_later(struct job_run *run)
+{
+    run->waiting = true;
+    return ALGORITHM_PAUSED;
+}
+
 /* What an answer other than 200 means for the student. */
-static enum algorithm_status refused(struct job_run *run, const struct api_reply *reply,
-                                     struct teacher_told *out)
+static enum algorithm_status reply_refused(struct job_run *run, const struct api_reply *reply,
+                                           struct teacher_told *out)
 {
     if (db_broken(run->db)) {
         run->storage_failed = true;
@@ -147,11 +161,13 @@ static enum algorithm_status refused(struct job_run *run, const struct api_reply
         out->silent = true;
         return ALGORITHM_OK;
     case 409: /* held by another job, or the same call is under way */
-        out->silent = has_slug(reply, "budget-reserved");
-        return out->silent ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
-    case 503: /* many write: later */
+        out->silent = reply_has_slug(reply, "budget-reserved");
+        if (out->silent)
+            return ALGORITHM_OK;
+        return ask_later(run);
+    case 503: /* many write */
     case 507: /* the disk is full */
-        return ALGORITHM_NO_MEMORY;
+        return ask_later(run);
     case 500: /* the database failed, perhaps for a moment; the next worker asks again */
         if (run->job.attempts >= ASKED_IN_VAIN_MAX) {
             out->message = "The teacher failed whenever it was asked, and so did not answer; what "
@@ -168,8 +184,8 @@ static enum algorithm_status refused(struct job_run *run, const struct api_reply
 }
 
 /* Begins the payer's next roll-out, on which a vanishing teacher's concentration depends. */
-static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double *concentration,
-                                   struct teacher_told *out)
+static enum algorithm_status begin_payers_rollout(struct job_run *run, uint64_t rollout,
+                                                  double *concentration, struct teacher_told *out)
 {
     struct api_reply reply;
     char key[KEY_SIZE];
@@ -178,9 +194,9 @@ static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double
     teacher_begin_rollout(run->app, run->db, &ask, &reply);
     enum algorithm_status status = ALGORITHM_OK;
     if (reply.status != 200) {
-        status = refused(run, &reply, out);
+        status = reply_refused(run, &reply, out);
     } else {
-        json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
+        json_t *json = reply_json(&reply);
         const json_t *most = json_object_get(json, "concentration");
         out->silent = json_is_string(json_object_get(json, "at_floor"));
         if (*concentration > 0 && json_is_number(most))
@@ -191,9 +207,10 @@ static enum algorithm_status begin(struct job_run *run, uint64_t rollout, double
     return status;
 }
 
-static enum algorithm_status query(struct job_run *run, const struct teacher_question *question,
-                                   double concentration, double *out_probabilities,
-                                   struct teacher_told *out)
+static enum algorithm_status ask_states(struct job_run *run,
+                                        const struct teacher_question *question,
+                                        double concentration, double *out_probabilities,
+                                        struct teacher_told *out)
 {
     struct api_reply reply;
     struct student_answer answer;
@@ -201,15 +218,13 @@ static enum algorithm_status query(struct job_run *run, const struct teacher_que
     uint32_t actions = run->plan.request.action_count;
     char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
                                      concentration);
-    if (!body)
-        return ALGORITHM_NO_MEMORY;
     write_key(run, "queries", question->rollout, key);
     struct teacher_ask ask = {run->plan.payer, run->plan.teacher, key, run->job.id};
     teacher_query(run->app, run->db, &ask, body, &reply);
     free(body);
     enum algorithm_status status = ALGORITHM_OK;
     if (reply.status != 200) {
-        status = refused(run, &reply, out);
+        status = reply_refused(run, &reply, out);
     } else if (student_answer_read(reply.body, reply.body_size, question->count, actions,
                                    out_probabilities, &answer)) {
         out->message = "The teacher's answer was not one.";
@@ -232,11 +247,14 @@ enum algorithm_status job_teacher_ask(void *context, const struct teacher_questi
     double concentration = question->concentration;
     *out = (struct teacher_told){0};
     if (!job_run_keep(run, question->rollout, question->checkpoint, question->checkpoint_size))
-        return run->starved ? ALGORITHM_NO_MEMORY : ALGORITHM_PAUSED;
-    if (!job_run_goes_on(run))
-        return run->cancelled ? ALGORITHM_CANCELLED : ALGORITHM_PAUSED;
-    enum algorithm_status status = begin(run, question->rollout, &concentration, out);
+        return ALGORITHM_PAUSED;
+    if (!job_run_goes_on(run) && run->cancelled)
+        return ALGORITHM_CANCELLED;
+    if (run->stopping || run->lost || run->storage_failed)
+        return ALGORITHM_PAUSED;
+    enum algorithm_status status =
+        begin_payers_rollout(run, question->rollout, &concentration, out);
     if (status != ALGORITHM_OK || out->silent)
         return status;
-    return query(run, question, concentration, out_probabilities, out);
+    return ask_states(run, question, concentration, out_probabilities, out);
 }

@@ -16,7 +16,7 @@
 enum algorithm_status job_teacher_ask(void *context, const struct teacher_question *question,
                                       double *out_probabilities, struct teacher_told *out);
 
-/* The findings of RUN at its end as JSON text (malloc'ed; NULL: memory, or the database failed):
+/* The findings of RUN at its end as JSON text (malloc'ed; NULL: the database failed):
  * what this worker saw, or an earlier one had stored, and answers that were paid for and that
  * neither lived to write down. */
 char *job_teacher_all_findings(const struct job_run *run);
@@ -24,11 +24,12 @@ char *job_teacher_all_findings(const struct job_run *run);
 /* Writes them down for views of the running job. A row that is not written is no loss. */
 void job_teacher_show(struct job_run *run);
 
-/* What such findings say was spent: of the job's own answers, and of the payer's account. False:
- * memory. */
+/* What a job's own answers have cost, and all that the payer's account has spent. */
 struct job_teacher_spent {
     double epsilon, delta, account_epsilon, account_delta;
 };
-bool job_teacher_spent_of(const char *findings, struct job_teacher_spent *out);
+
+/* What such findings say was spent. */
+struct job_teacher_spent job_teacher_spent_of(const char *findings);
 
 #endif

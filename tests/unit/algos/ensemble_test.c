@@ -214,7 +214,7 @@ Test(ensemble, of_every_algorithm_depends_on_an_expert_by_one_shard)
     for (uint32_t e = 0; e < EXPERTS; e++)
         data->expert_keys[e] = UINT64_C(0x9e3779b97f4a7c15) * (e + 3);
     for (unsigned i = 0; i < count; i++) {
-        if (!all[i]->needs_dataset || !all[i]->mechanisms[MECHANISM_NONE])
+        if (all[i]->kind != ALGORITHM_LEARNS_FROM_DATA || !all[i]->mechanisms[MECHANISM_NONE])
             continue;
         tried++;
         struct ensemble *with = train(all[i]->name, data);

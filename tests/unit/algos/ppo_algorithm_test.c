@@ -137,15 +137,13 @@ Test(ppo_algorithm, only_what_sees_no_data_is_public)
     unsigned count;
     const struct algorithm *const *all = algorithm_all(&count);
     for (unsigned i = 0; i < count; i++) {
-        if (all[i]->result_is_public) {
-            cr_assert((all[i]->needs_world || all[i]->gives_findings || all[i]->plays_given) &&
-                      !all[i]->needs_dataset);
+        if (all[i]->kind != ALGORITHM_LEARNS_FROM_DATA && all[i]->kind != ALGORITHM_RELEASES_Q) {
             bool protects = all[i]->privacy_unit[0] != '\0';
             cr_assert_eq(protects, all[i]->describe != NULL, "%s", all[i]->name);
             cr_assert(protects || !all[i]->mechanisms[MECHANISM_DPSGD]);
         }
     }
-    cr_assert(ppo_algorithm.result_is_public);
+    cr_assert_eq(ppo_algorithm.kind, ALGORITHM_LEARNS_BY_PLAY);
 }
 
 Test(ppo_algorithm, gives_a_policy_of_plain_observations)

@@ -203,20 +203,26 @@ Test(job_grid, bad_grids_name_what_is_bad)
     fixture_close(f);
 }
 
-static void expect_back(const struct consensus_grid *grid)
+static void expect_read_back(const struct consensus_grid *grid)
 {
-    json_t *json = job_stage_grid_json(grid);
     struct consensus_grid back = {0};
+    json_t *json = job_stage_grid_json(grid);
     cr_assert(job_stage_grid_parse(json, &back));
     cr_assert_eq(consensus_grid_size(&back), consensus_grid_size(grid));
+    for (uint32_t i = 0; i < consensus_grid_size(grid); i++) {
+        float wanted[2], read[2];
+        consensus_grid_state(grid, i, wanted);
+        consensus_grid_state(&back, i, read);
+        cr_expect(memcmp(wanted, read, sizeof read) == 0, "%u", i);
+    }
     job_stage_grid_clear(&back);
     json_decref(json);
 }
 
-Test(job_grid, is_written_and_read_again)
+Test(job_grid, is_read_back_as_it_was_written)
 {
     double states[] = {0.5, 1.5, 2.5, 3.5, 4.5, 5.5};
-    expect_back(
+    expect_read_back(
         &(struct consensus_grid){.low = {-1, 0}, .high = {1, 0}, .points = {3, 1}, .dims = 2});
-    expect_back(&(struct consensus_grid){.dims = 2, .count = 3, .states = states});
+    expect_read_back(&(struct consensus_grid){.dims = 2, .count = 3, .states = states});
 }

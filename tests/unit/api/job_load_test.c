@@ -64,7 +64,7 @@ static void expect_damaged(struct fixture *f, const char *dataset, const char *s
     struct job_run run = run_of(f, &control, dataset);
     cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
     cr_assert_null(job_run_load_experts(&run), "%s", sql);
-    cr_assert_not(run.lost || run.stopping || run.cancelled || run.storage_failed || run.starved);
+    cr_assert_not(run.lost || run.stopping || run.cancelled || run.storage_failed || run.waiting);
 }
 
 Test(job_load, networks_come_into_their_slots_with_the_datasets_floor)

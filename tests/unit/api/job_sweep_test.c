@@ -9,7 +9,6 @@
 #include "api/call/certificate.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
-#include "tests/unit/api/failing_calloc.h"
 
 #define EVALUATE                                                                                   \
     ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":4,\"max_episode_steps\":60}"
@@ -164,44 +163,6 @@ Test(job_sweep, goes_on_after_stops, .timeout = 120)
     expect_best(now);
     double cost = domain_spent(f, id);
     cr_assert(cost > 3.9 && cost <= 4, "%g", cost);
-    fixture_close(f);
-}
-
-/* ---- memory runs short */
-
-static struct response *two_tries(struct fixture *f)
-{
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs",
-                     domain_path(JOB(PRIVACY SMALL EVALUATE ",\"sweep\":{\"alpha\":[0.5,1]}"),
-                                 domain_sealed(f, "private", 20), 5u));
-    expect_status(made, 202);
-    return made;
-}
-
-/* Whichever allocation of the first try fails, from loading the data on: it is not passed over for
- * that, the job is tried again. */
-Test(job_sweep, no_try_loses_for_want_of_memory, .timeout = 120)
-{
-    struct fixture *f = fixture_open();
-    unsigned held_up = 0;
-    for (int n = 12; n < 40; n++) {
-        struct response *made = two_tries(f);
-        callocs_left = n;
-        enum api_job_turn turn = domain_turn(f, "scarce", NULL, NULL);
-        cr_assert_lt(callocs_left, 0);
-        if (turn != API_JOB_RAN) {
-            held_up++;
-            fixture_advance(400000);
-            cr_assert_eq(domain_turn(f, "rich", NULL, NULL), API_JOB_RAN);
-        }
-        struct response *job = domain_job(f, made);
-        cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%d: %s", n, job->body);
-        const json_t *scores = response_at(job, "/findings/mean_returns");
-        for (size_t t = 0; t < 2; t++)
-            cr_assert(json_is_number(json_array_get(scores, t)), "%d: %s", n, job->body);
-    }
-    cr_assert_geq(held_up, 20);
     fixture_close(f);
 }
 

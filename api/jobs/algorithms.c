@@ -1,7 +1,8 @@
 /* The catalogue of learning algorithms: the tables that validate a job, written out. */
-#include "api/data/algorithms.h"
+#include "api/jobs/algorithms.h"
 
 #include "algos/catalogue/algorithms.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/json/json_text.h"
 
 /* ---- one parameter */
@@ -24,8 +25,7 @@ static const char *type_name(enum parameter_type type)
     return "choice";
 }
 
-static json_t *parameter_value_json(const struct parameter_spec *spec,
-                                    const struct parameter_value *value)
+static json_t *default_json(const struct parameter_spec *spec, const struct parameter_value *value)
 {
     if (parameters_is_choice(spec))
         return json_string(parameters_choice(spec, (unsigned)value->number[0]));
@@ -45,7 +45,7 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
         const struct parameter_override *one = &algorithm->overrides[i];
         if (one->index == index) {
             json_object_set_new(worlds, one->world,
-                                parameter_value_json(&algorithm->parameters[index], &one->value));
+                                default_json(&algorithm->parameters[index], &one->value));
         }
     }
     return worlds;
@@ -63,10 +63,10 @@ static json_t *choices_json(const struct parameter_spec *spec)
 static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
 {
     const struct parameter_spec *spec = &algorithm->parameters[index];
-    json_t *one = json_pack(
-        "{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type", type_name(spec->type),
-        "default", parameter_value_json(spec, &spec->value), "environment_defaults",
-        overrides_json(algorithm, index), "unit", spec->unit, "meaning", spec->meaning);
+    json_t *one = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type",
+                            type_name(spec->type), "default", default_json(spec, &spec->value),
+                            "environment_defaults", overrides_json(algorithm, index), "unit",
+                            spec->unit, "meaning", spec->meaning);
     if (parameters_is_choice(spec)) {
         json_object_set_new(one, "choices", choices_json(spec));
         return one;
@@ -93,14 +93,15 @@ static json_t *mechanisms_json(const struct algorithm *algorithm)
 static json_t *algorithm_json(const struct algorithm *algorithm)
 {
     json_t *parameters = json_array();
+    enum job_source source = job_kind(algorithm)->source;
     for (unsigned i = 0; i < algorithm->parameter_count; i++)
         json_array_append_new(parameters, parameter_json(algorithm, i));
     return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o}", "name", algorithm->name, "summary",
                      algorithm->summary, "mechanisms", mechanisms_json(algorithm), "privacy_unit",
                      json_text_or_null(algorithm->privacy_unit), "needs_dataset",
-                     (int)algorithm->needs_dataset, "needs_environment",
-                     (int)algorithm->needs_world, "needs_policy", (int)algorithm->plays_given,
-                     "parameters", parameters);
+                     (int)(source == JOB_SOURCE_DATASET), "needs_environment",
+                     (int)(source == JOB_SOURCE_WORLD), "needs_policy",
+                     (int)(source == JOB_SOURCE_POLICY), "parameters", parameters);
 }
 
 enum problem api_algorithms_list(struct call *call)

@@ -1,0 +1,240 @@
+/* The table of kinds. */
+#include "api/jobs/ask/job_kind.h"
+
+#include <string.h>
+
+#include "api/call/fields.h"
+#include "api/data/environment_choice.h"
+#include "api/jobs/ask/job_play.h"
+
+#define NO_POLICY_TAKEN                                                                            \
+    {"/policy", false, "has no meaning with this algorithm, which makes one"},                     \
+    {                                                                                              \
+        "/q_release", false, "has no meaning with this algorithm"                                  \
+    }
+#define NO_DATASET                                                                                 \
+    {                                                                                              \
+        "/dataset", false, "has no meaning with this algorithm, which takes no dataset"            \
+    }
+#define NO_WORLD                                                                                   \
+    {                                                                                              \
+        "/environment", false, "has no meaning with this algorithm, which plays nowhere"           \
+    }
+#define NO_CHOICE                                                                                  \
+    {"/choose", false, "has no meaning with this algorithm"},                                      \
+    {                                                                                              \
+        "/shards", false,                                                                          \
+            "has no meaning with this algorithm, which does not learn a policy from a dataset "    \
+            "without noise"                                                                        \
+    }
+#define NO_JUDGE                                                                                   \
+    {                                                                                              \
+        "/judge", false, "has no meaning with this algorithm: it gives no policy"                  \
+    }
+
+/* ---- what several kinds share */
+
+static void kind_read_world(struct call *call, const struct job_members *members,
+                            struct job_plan *out)
+{
+    struct environment_choice choice;
+    struct algorithm_request *request = &out->request;
+    if (!members->environment || json_is_null(members->environment) ||
+        !environment_choice_read(call, "/environment", members->environment, &choice))
+        return;
+    job_world_set(&out->learn, &choice);
+    request->world = choice.env;
+    request->state_dim = choice.env->state_dim;
+    request->action_count = choice.env->action_count;
+    memcpy(request->world_parameters, choice.parameters, sizeof request->world_parameters);
+}
+
+static const char played_time[] =
+    "it plays, or learns by playing: how long episodes become is not known before";
+
+/* ---- learning a policy from a dataset */
+
+static const struct job_member_rule data_rules[] = {
+    {"/dataset", true, "is required by this algorithm"},
+    NO_WORLD,
+    NO_POLICY_TAKEN,
+    {NULL, 0, NULL},
+};
+
+/* ---- learning a policy by playing */
+
+static const struct job_member_rule play_rules[] = {
+    {"/environment", true, "is required by this algorithm"},
+    NO_DATASET,
+    NO_POLICY_TAKEN,
+    NO_CHOICE,
+    {NULL, 0, NULL},
+};
+
+static const char *play_note(const struct job_plan *plan)
+{
+    if (plan->teacher[0] != '\0') {
+        return "Each answer of the teacher is paid for when it is given, by the client's, the "
+               "teacher's and perhaps a dataset's account; when they cannot pay the student goes "
+               "on alone. Its policy and its returns tell no more than the answers did.";
+    }
+    if (plan->request.mechanism != MECHANISM_NONE) {
+        return "Its episodes were simulated here and no account is debited: epsilon is what such "
+               "a run costs people whose episodes they stand for.";
+    }
+    return "Learned in a simulator, from nobody's data: the policy is released without a "
+           "guarantee and needs none.";
+}
+
+/* ---- releasing a Q-function */
+
+static const struct job_member_rule release_rules[] = {
+    NO_POLICY_TAKEN,
+    NO_CHOICE,
+    NO_JUDGE,
+    {NULL, 0, NULL},
+};
+
+/* With unit reward a world does for a dataset. */
+static void release_read(struct call *call, const struct job_members *members, struct job_plan *out)
+{
+    bool named = field_sent(call->body, "environment");
+    bool either = out->request.protects_rewards;
+    if (named && !either) {
+        call_invalid(call, "/environment", "has a meaning with privacy/unit \"reward\" alone");
+    } else if (named && members->dataset) {
+        call_invalid(call, "/environment", "has no meaning beside a dataset");
+        return;
+    }
+    if (named && either)
+        kind_read_world(call, members, out);
+    else if (!field_sent(call->body, "dataset") && either)
+        call_invalid(call, "/dataset",
+                     "is required with privacy/unit \"reward\", or environment: a world to play "
+                     "in");
+    else if (!field_sent(call->body, "dataset"))
+        call_invalid(call, "/dataset", "is required by this algorithm");
+}
+
+/* ---- findings from made-up data */
+
+static const struct job_member_rule audit_rules[] = {
+    NO_DATASET,
+    NO_WORLD,
+    {"/evaluate", false, "has no meaning with this algorithm: it gives no policy"},
+    NO_POLICY_TAKEN,
+    NO_CHOICE,
+    NO_JUDGE,
+    {NULL, 0, NULL},
+};
+
+static const char *audit_note(const struct job_plan *plan)
+{
+    (void)plan;
+    return "From made-up data: nobody's take part.";
+}
+
+/* ---- playing what is there */
+
+static const struct job_member_rule evaluate_rules[] = {
+    NO_DATASET,
+    NO_WORLD,
+    {"/evaluate", true, "is required by this algorithm"},
+    {"/judge", false, "has no meaning with this algorithm, which learns nothing"},
+    NO_CHOICE,
+    {NULL, 0, NULL},
+};
+
+static void evaluate_read(struct call *call, const struct job_members *members,
+                          struct job_plan *out)
+{
+    (void)out;
+    if (!field_sent(call->body, "policy") && !field_sent(call->body, "q_release"))
+        call_invalid(call, "/policy", "is required by this algorithm, or q_release");
+    if (members->policy && members->q_release)
+        call_invalid(call, "/q_release", "must not stand beside policy: one of them is played");
+}
+
+static const char *evaluate_note(const struct job_plan *plan)
+{
+    (void)plan;
+    return "Played what may leave already: nothing is charged for it.";
+}
+
+/* ---- the table */
+
+static const struct job_kind kinds[ALGORITHM_KINDS] = {
+    [ALGORITHM_LEARNS_FROM_DATA] = {.source = JOB_SOURCE_DATASET,
+                                    .result = JOB_RESULT_POLICY,
+                                    .rules = data_rules},
+    [ALGORITHM_LEARNS_BY_PLAY] = {.source = JOB_SOURCE_WORLD,
+                                  .result = JOB_RESULT_POLICY,
+                                  .rules = play_rules,
+                                  .read = kind_read_world,
+                                  .note = play_note,
+                                  .time_unknown = played_time},
+    [ALGORITHM_RELEASES_Q] = {.source = JOB_SOURCE_DATASET,
+                              .result = JOB_RESULT_Q_RELEASE,
+                              .seals_checkpoints = true,
+                              .rules = release_rules,
+                              .read = release_read},
+    [ALGORITHM_AUDITS] = {.source = JOB_SOURCE_NOTHING,
+                          .result = JOB_RESULT_FINDINGS,
+                          .rules = audit_rules,
+                          .note = audit_note,
+                          .time_unknown =
+                              "it trains on made-up data, and no figures of that are kept"},
+    [ALGORITHM_EVALUATES] = {.source = JOB_SOURCE_POLICY,
+                             .result = JOB_RESULT_EVALUATION,
+                             .rules = evaluate_rules,
+                             .read = evaluate_read,
+                             .fit = job_play_fit,
+                             .note = evaluate_note,
+                             .time_unknown = played_time},
+};
+
+const struct job_kind *job_kind(const struct algorithm *algorithm)
+{
+    return &kinds[algorithm->kind];
+}
+
+void job_kind_read(struct call *call, const struct job_members *members, struct job_plan *out)
+{
+    const struct job_kind *kind = job_kind(out->algorithm);
+    for (const struct job_member_rule *rule = kind->rules; rule->pointer; rule++)
+        if (field_sent(call->body, rule->pointer + 1) != rule->required)
+            call_invalid(call, rule->pointer, "%s", rule->detail);
+    if (kind->read)
+        kind->read(call, members, out);
+}
+
+const char *job_kind_time_unknown(const struct job_plan *plan)
+{
+    if (plan->learn.name[0] != '\0')
+        return played_time;
+    return job_kind(plan->algorithm)->time_unknown;
+}
+
+bool job_plan_is_public(const struct job_plan *plan)
+{
+    return job_kind(plan->algorithm)->source != JOB_SOURCE_DATASET;
+}
+
+const struct job_world *job_plan_world(const struct job_plan *plan)
+{
+    if (job_kind(plan->algorithm)->source == JOB_SOURCE_POLICY)
+        return &plan->evaluate;
+    return &plan->learn;
+}
+
+bool job_plan_releases(const struct job_plan *plan)
+{
+    return plan->shards == 0 &&
+           (plan->dataset_public || plan->request.mechanism != MECHANISM_NONE ||
+            job_plan_is_public(plan));
+}
+
+bool job_plan_seals_checkpoints(const struct job_plan *plan)
+{
+    return plan->shards > 0 || job_kind(plan->algorithm)->seals_checkpoints;
+}

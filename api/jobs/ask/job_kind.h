@@ -1,0 +1,79 @@
+/* The kinds of algorithms: one row for each algorithm_kind says which members a request has, how
+ * they are read, and what such a job leaves. What a kind does at work is api/jobs/run/run_kind.h.
+ */
+#ifndef TACET_API_JOBS_ASK_JOB_KIND_H
+#define TACET_API_JOBS_ASK_JOB_KIND_H
+
+#include "api/call/call.h"
+#include "api/jobs/ask/job_plan.h"
+
+/* Members of a request; NULL where they were not sent. */
+struct job_members {
+    const char *algorithm, *mechanism, *dataset, *teacher, *client, *policy, *q_release;
+    json_t *environment, *privacy, *parameters, *evaluate, *choose, *sweep, *judge;
+    const char *judge_dataset;
+    int64_t shards; /* 0: not sent */
+};
+
+/* A member that a kind requires, or has no use for. */
+struct job_member_rule {
+    const char *pointer; /* "/dataset"; NULL ends a list */
+    bool required;       /* else it must not be there */
+    const char *detail;  /* what the caller is told when the rule is broken */
+};
+
+/* What an algorithm takes. */
+enum job_source {
+    JOB_SOURCE_DATASET,
+    JOB_SOURCE_WORLD,
+    JOB_SOURCE_POLICY, /* or a released Q-function */
+    JOB_SOURCE_NOTHING,
+};
+
+/* What a job leaves when it succeeds. */
+enum job_result {
+    JOB_RESULT_POLICY,
+    JOB_RESULT_Q_RELEASE,
+    JOB_RESULT_FINDINGS,
+    JOB_RESULT_EVALUATION,
+};
+
+struct job_kind {
+    enum job_source source;
+    enum job_result result;
+    bool seals_checkpoints; /* what is kept while it trains has no noise yet */
+    const struct job_member_rule *rules;
+    /* Reads what the rules do not say, and gathers faults. NULL: nothing. */
+    void (*read)(struct call *call, const struct job_members *members, struct job_plan *out);
+    /* Looks up what the members name. NULL: nothing. PROBLEM_NONE, or a fault with its pointer. */
+    enum problem (*fit)(struct call *call, const struct job_members *members,
+                        struct job_plan *plan);
+    /* A sentence about the job's result, static. NULL: there is none to be said. */
+    const char *(*note)(const struct job_plan *plan);
+    const char *time_unknown; /* why a running time cannot be estimated; NULL: it can */
+};
+
+/* The row of ALGORITHM's kind. */
+const struct job_kind *job_kind(const struct algorithm *algorithm);
+
+/* Reads MEMBERS by the rules of OUT's kind, and gathers faults. */
+void job_kind_read(struct call *call, const struct job_members *members, struct job_plan *out);
+
+/* Why the running time of PLAN cannot be estimated: a static sentence; NULL: it can. */
+const char *job_kind_time_unknown(const struct job_plan *plan);
+
+/* True when nobody's data take part: the job plays in a public world, or makes its data up. */
+bool job_plan_is_public(const struct job_plan *plan);
+
+/* The world that the job is known by: the one it learns in, or else is evaluated in when it learns
+ * nothing. Its name may be "". */
+const struct job_world *job_plan_world(const struct job_plan *plan);
+
+/* True when what the job gives may leave: trained under DP, on public data, or on nothing private
+ * at all. Never an ensemble. */
+bool job_plan_releases(const struct job_plan *plan);
+
+/* True when checkpoints are stored encrypted. */
+bool job_plan_seals_checkpoints(const struct job_plan *plan);
+
+#endif
