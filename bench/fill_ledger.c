@@ -32,7 +32,6 @@ struct fill {
     struct person *people;
     unsigned long count;
     unsigned long next; /* person or charge */
-    struct id_stock ids;
 };
 
 static void need(bool good, struct db *db, const char *what)
@@ -118,7 +117,7 @@ static enum db_status charge_one(struct db *db, void *context)
     char query[ID_SIZE];
     /* A person asks some times in a row; 40,503 has no factor in common with most counts. */
     const struct person *person = &fill->people[fill->next / 8 * 40503 % fill->count];
-    id_take(&fill->ids, "qry_", query);
+    id_new("qry_", query);
     return fill->next % ANSWER == 0 ? charge_and_answer(db, fill, person, query)
                                     : charge_person(db, fill, person, query);
 }

@@ -75,14 +75,18 @@ static int report_finding(const struct audit_options *options, const struct dp_s
     struct epsilon_lines lines = {0};
     epsilon_lines_text(&lines, "algorithm", options->algorithm, "trained by its own trainer");
     epsilon_lines_text(&lines, "broken", SABOTAGES[options->sabotage], "on purpose");
-    epsilon_lines_upper(&lines, "epsilon_certified", claim->epsilon, "what a certificate states");
-    epsilon_lines_lower(&lines, "epsilon_shown", found->epsilon,
-                        "lower bound that the attack proves");
-    epsilon_lines_number(&lines, "delta", claim->delta, "of both");
-    epsilon_lines_number(&lines, "likely", found->p, "times the event was seen where it is likely");
-    epsilon_lines_number(&lines, "unlikely", found->q, "times it was seen in the other world");
-    epsilon_lines_number(&lines, "counted", found->counted, "runs of each world that were counted");
-    epsilon_lines_number(&lines, "false_alarm", FALSE_ALARM,
+    epsilon_lines_number(&lines, EPSILON_UPPER, "epsilon_certified", claim->epsilon,
+                         "what a certificate states");
+    epsilon_lines_number(&lines, EPSILON_LOWER, "epsilon_shown", found->epsilon,
+                         "lower bound that the attack proves");
+    epsilon_lines_number(&lines, EPSILON_EXACT, "delta", claim->delta, "of both");
+    epsilon_lines_number(&lines, EPSILON_EXACT, "likely", found->p,
+                         "times the event was seen where it is likely");
+    epsilon_lines_number(&lines, EPSILON_EXACT, "unlikely", found->q,
+                         "times it was seen in the other world");
+    epsilon_lines_number(&lines, EPSILON_EXACT, "counted", found->counted,
+                         "runs of each world that were counted");
+    epsilon_lines_number(&lines, EPSILON_EXACT, "false_alarm", FALSE_ALARM,
                          "chance that a true claim is exceeded");
     if (!epsilon_lines_print(&lines, options->json))
         return cli_complain(&FLAGS, CLI_FAILED, "standard output cannot be written");

@@ -26,20 +26,21 @@ static void add_report(const struct privacy_question *question, const struct pri
     bool delta = question->for_delta;
     const struct privacy_interval *figure = &report->figure;
     if (delta) {
-        epsilon_lines_upper(out, "delta", figure->upper, "certified from above");
-        epsilon_lines_lower(out, "delta_lower", figure->lower, "certified from below");
-        epsilon_lines_number(out, "epsilon", question->at, "at which delta is told");
+        epsilon_lines_number(out, EPSILON_UPPER, "delta", figure->upper, "certified from above");
+        epsilon_lines_number(out, EPSILON_LOWER, "delta_lower", figure->lower,
+                             "certified from below");
+        epsilon_lines_number(out, EPSILON_EXACT, "epsilon", question->at, "at which delta is told");
     } else {
         bool pair = strcmp(report->accountant, accountant_renyi.name) == 0;
-        epsilon_lines_upper(out, "epsilon", figure->upper, "certified from above");
-        epsilon_lines_lower(out, "epsilon_lower", figure->lower,
-                            pair ? "what one pair of neighbours costs" : "certified from below");
-        epsilon_lines_number(out, "delta", question->at, "at which epsilon is told");
+        epsilon_lines_number(out, EPSILON_UPPER, "epsilon", figure->upper, "certified from above");
+        epsilon_lines_number(out, EPSILON_LOWER, "epsilon_lower", figure->lower,
+                             pair ? "what one pair of neighbours costs" : "certified from below");
+        epsilon_lines_number(out, EPSILON_EXACT, "delta", question->at, "at which epsilon is told");
     }
     epsilon_lines_text(out, "accountant", report->accountant, "whose figures these are");
-    epsilon_lines_upper(out, delta ? "delta_renyi" : "epsilon_renyi", report->renyi,
-                        "by Renyi divergence at its best order");
-    epsilon_lines_number(out, delta ? "delta_exact" : "epsilon_exact", report->exact,
+    epsilon_lines_number(out, EPSILON_UPPER, delta ? "delta_renyi" : "epsilon_renyi", report->renyi,
+                         "by Renyi divergence at its best order");
+    epsilon_lines_number(out, EPSILON_EXACT, delta ? "delta_exact" : "epsilon_exact", report->exact,
                          "exact but for floating point");
 }
 
@@ -52,7 +53,8 @@ static void add_paper(const struct composition *plan, double delta, struct epsil
     struct dirichlet d = {m->dirichlet.actions, m->dirichlet.concentration,
                           m->dirichlet.min_probability, m->dirichlet.sensitivity};
     double epsilon = dirichlet_paper_total(&d, (double)plan->part[0].times, delta);
-    epsilon_lines_number(out, "epsilon_paper", isfinite(epsilon) ? epsilon : (double)NAN,
+    epsilon_lines_number(out, EPSILON_EXACT, "epsilon_paper",
+                         isfinite(epsilon) ? epsilon : (double)NAN,
                          "by the published formula, which is no guarantee");
 }
 
@@ -162,7 +164,7 @@ static int solve_for(const struct epsilon_options *options,
         return status;
     struct composition plan = {0};
     family.options.value[family.flag] = found;
-    epsilon_lines_number(out, name_of_found(family.flag), found,
+    epsilon_lines_number(out, EPSILON_EXACT, name_of_found(family.flag), found,
                          family.flag == FLAG_STEPS ? "the most" : "the least");
     status = mechanism->plan(&family.options, &plan);
     if (status == 0)

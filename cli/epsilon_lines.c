@@ -7,37 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void add_line(struct epsilon_lines *lines, struct epsilon_line line)
+void epsilon_lines_number(struct epsilon_lines *lines, enum epsilon_bound bound, const char *name,
+                          double value, const char *meaning)
 {
     assert(lines->count < EPSILON_LINES_MAX);
-    if (isfinite(line.value))
-        lines->line[lines->count++] = line;
-}
-
-void epsilon_lines_number(struct epsilon_lines *lines, const char *name, double value,
-                          const char *meaning)
-{
-    add_line(lines, (struct epsilon_line){.name = name, .value = value, .meaning = meaning});
-}
-
-void epsilon_lines_upper(struct epsilon_lines *lines, const char *name, double value,
-                         const char *meaning)
-{
-    add_line(lines,
-             (struct epsilon_line){.name = name, .value = value, .meaning = meaning, .toward = 1});
-}
-
-void epsilon_lines_lower(struct epsilon_lines *lines, const char *name, double value,
-                         const char *meaning)
-{
-    add_line(lines,
-             (struct epsilon_line){.name = name, .value = value, .meaning = meaning, .toward = -1});
+    if (isfinite(value))
+        lines->line[lines->count++] = (struct epsilon_line){name, value, NULL, meaning, bound};
 }
 
 void epsilon_lines_text(struct epsilon_lines *lines, const char *name, const char *text,
                         const char *meaning)
 {
-    add_line(lines, (struct epsilon_line){.name = name, .text = text, .meaning = meaning});
+    assert(lines->count < EPSILON_LINES_MAX);
+    lines->line[lines->count++] = (struct epsilon_line){name, 0.0, text, meaning, EPSILON_EXACT};
 }
 
 /* The fewest digits that read back as the same double. */
@@ -68,15 +50,15 @@ static void print_json(const struct epsilon_lines *lines)
     puts("}");
 }
 
-/* Six digits, rounded in the direction of LINE. */
+/* Six digits, rounded so that a bound remains one. */
 static void shorten_value(const struct epsilon_line *line, char out[32])
 {
     double value = line->value;
     bool whole = value == floor(value) && fabs(value) < 1e15;
     double unit = value > 0.0 ? pow(10.0, floor(log10(value)) - 5.0) : 0.0;
-    if (!whole && line->toward != 0 && unit > 0.0) {
+    if (!whole && line->bound != EPSILON_EXACT && unit > 0.0) {
         double units = value / unit;
-        value = unit * (line->toward > 0 ? ceil(units) : floor(units));
+        value = unit * (line->bound == EPSILON_UPPER ? ceil(units) : floor(units));
     }
     snprintf(out, 32, whole ? "%.0f" : "%.6g", value);
 }

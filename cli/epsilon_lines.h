@@ -6,28 +6,26 @@
 
 #define EPSILON_LINES_MAX 16
 
+enum epsilon_bound {
+    EPSILON_EXACT, /* for people it is rounded to the nearest */
+    EPSILON_UPPER, /* a bound from above: rounded up, so that it remains one */
+    EPSILON_LOWER, /* from below: rounded down */
+};
+
 struct epsilon_lines {
     struct epsilon_line {
         const char *name;    /* "epsilon_lower" */
         double value;        /* finite; where there is no text */
         const char *text;    /* NULL: a number */
         const char *meaning; /* for people */
-        int toward;          /* for people: 1 rounds up, -1 down, 0 to the nearest */
+        enum epsilon_bound bound;
     } line[EPSILON_LINES_MAX];
     unsigned count;
 };
 
-/* All texts are borrowed. A value that is not finite is left out. */
-void epsilon_lines_number(struct epsilon_lines *lines, const char *name, double value,
-                          const char *meaning);
-
-/* An upper bound: when it is shortened it remains one. */
-void epsilon_lines_upper(struct epsilon_lines *lines, const char *name, double value,
-                         const char *meaning);
-
-/* A lower bound, likewise. */
-void epsilon_lines_lower(struct epsilon_lines *lines, const char *name, double value,
-                         const char *meaning);
+/* Adds a figure; one that is not finite is left out. All texts are borrowed. */
+void epsilon_lines_number(struct epsilon_lines *lines, enum epsilon_bound bound, const char *name,
+                          double value, const char *meaning);
 
 /* A word instead of a number. */
 void epsilon_lines_text(struct epsilon_lines *lines, const char *name, const char *text,

@@ -101,15 +101,18 @@ static int answer_optimal_composition(const struct epsilon_options *options,
                                  "runs together, or there are too many runs");
         goto cleanup;
     }
-    epsilon_lines_upper(out, "epsilon", figure.upper, "of all runs together, certified");
-    epsilon_lines_lower(out, "epsilon_lower", figure.lower, "some such mechanisms do cost this");
-    epsilon_lines_number(out, "delta", v[FLAG_DELTA], "at which epsilon is told");
+    epsilon_lines_number(out, EPSILON_UPPER, "epsilon", figure.upper,
+                         "of all runs together, certified");
+    epsilon_lines_number(out, EPSILON_LOWER, "epsilon_lower", figure.lower,
+                         "some such mechanisms do cost this");
+    epsilon_lines_number(out, EPSILON_EXACT, "delta", v[FLAG_DELTA], "at which epsilon is told");
     epsilon_lines_text(out, "accountant", accountant_optimal_composition.name,
                        "Kairouz, Oh, Viswanath 2015, Theorem 3.3");
-    epsilon_lines_number(out, "epsilon_advanced",
+    epsilon_lines_number(out, EPSILON_EXACT, "epsilon_advanced",
                          epsilon_by(&accountant_advanced, &pairs, v[FLAG_DELTA]),
                          "by advanced composition, for comparison");
-    epsilon_lines_number(out, "epsilon_basic", epsilon_by(&accountant_basic, &pairs, v[FLAG_DELTA]),
+    epsilon_lines_number(out, EPSILON_EXACT, "epsilon_basic",
+                         epsilon_by(&accountant_basic, &pairs, v[FLAG_DELTA]),
                          "by adding up, for comparison");
 cleanup:
     composition_clear(&pairs);
@@ -134,18 +137,20 @@ static int answer_sparse_vector(const struct epsilon_options *options, struct ep
         return cli_complain(&epsilon_flags, CLI_FAILED, "no threshold below 2^28 experts will do");
     request.accounting = SPARSE_VECTOR_PAPER;
     bool published = sparse_vector_plan_make(&request, &paper) == SPARSE_VECTOR_OK;
-    epsilon_lines_upper(out, "threshold", sharp.threshold,
-                        "experts on average that must agree, as charged");
-    epsilon_lines_number(out, "threshold_paper", published ? paper.threshold : (double)NAN,
+    epsilon_lines_number(out, EPSILON_UPPER, "threshold", sharp.threshold,
+                         "experts on average that must agree, as charged");
+    epsilon_lines_number(out, EPSILON_EXACT, "threshold_paper",
+                         published ? paper.threshold : (double)NAN,
                          "by the published constants, which are no guarantee");
-    epsilon_lines_upper(out, "epsilon", sharp.composed_epsilon, "of all trajectories, certified");
-    epsilon_lines_number(out, "epsilon_lower", 0.0, "none is known");
-    epsilon_lines_number(out, "delta", request.delta, "at which epsilon is told");
+    epsilon_lines_number(out, EPSILON_UPPER, "epsilon", sharp.composed_epsilon,
+                         "of all trajectories, certified");
+    epsilon_lines_number(out, EPSILON_EXACT, "epsilon_lower", 0.0, "none is known");
+    epsilon_lines_number(out, EPSILON_EXACT, "delta", request.delta, "at which epsilon is told");
     epsilon_lines_text(out, "accountant", accountant_optimal_composition.name,
                        "over the trajectories");
-    epsilon_lines_number(out, "threshold_scale", sharp.threshold_scale,
+    epsilon_lines_number(out, EPSILON_EXACT, "threshold_scale", sharp.threshold_scale,
                          "of the threshold's Laplace noise, in experts");
-    epsilon_lines_number(out, "query_scale", sharp.query_scale,
+    epsilon_lines_number(out, EPSILON_EXACT, "query_scale", sharp.query_scale,
                          "of each count's Laplace noise, in experts");
     return 0;
 }
@@ -176,24 +181,20 @@ static const struct epsilon_mechanism MECHANISMS[] = {
      0, EPSILON_FLAGS, NULL, answer_sparse_vector},
 };
 
-const struct epsilon_mechanism *epsilon_mechanism_at(unsigned index)
-{
-    return index < sizeof MECHANISMS / sizeof MECHANISMS[0] ? &MECHANISMS[index] : NULL;
-}
+#define MECHANISM_COUNT (sizeof MECHANISMS / sizeof MECHANISMS[0])
 
 const struct epsilon_mechanism *epsilon_mechanism_find(const char *name)
 {
-    const struct epsilon_mechanism *mechanism;
-    for (unsigned i = 0; (mechanism = epsilon_mechanism_at(i)); i++)
-        if (strcmp(mechanism->name, name) == 0)
-            return mechanism;
+    for (unsigned i = 0; i < MECHANISM_COUNT; i++)
+        if (strcmp(MECHANISMS[i].name, name) == 0)
+            return &MECHANISMS[i];
     return NULL;
 }
 
 void epsilon_mechanisms_help(FILE *out)
 {
-    const struct epsilon_mechanism *mechanism;
-    for (unsigned i = 0; (mechanism = epsilon_mechanism_at(i)); i++) {
+    for (unsigned i = 0; i < MECHANISM_COUNT; i++) {
+        const struct epsilon_mechanism *mechanism = &MECHANISMS[i];
         fprintf(out, "  %s: %s\n     ", mechanism->name, mechanism->summary);
         for (unsigned flag = 0; flag < EPSILON_FLAGS; flag++)
             if (mechanism->needs & FLAG_BIT(flag))

@@ -17,9 +17,6 @@ struct epsilon_mechanism {
     int (*answer)(const struct epsilon_options *options, struct epsilon_lines *out);
 };
 
-/* Row INDEX, NULL past the end. */
-const struct epsilon_mechanism *epsilon_mechanism_at(unsigned index);
-
 /* The row of that name, or NULL. */
 const struct epsilon_mechanism *epsilon_mechanism_find(const char *name);
 

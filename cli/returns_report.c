@@ -18,7 +18,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double returns_quantile(const double *sorted, size_t count, double fraction)
+/* The FRACTION quantile of sorted[count], count at least 1: linear between order statistics (type 7
+ * of Hyndman and Fan 1996, as NumPy and R have it). */
+static double returns_quantile(const double *sorted, size_t count, double fraction)
 {
     assert(count > 0 && fraction >= 0 && fraction <= 1);
     double place = fraction * (double)(count - 1);

@@ -29,10 +29,6 @@ struct returns_report {
 /* Minimum, 5, 25, 50, 75, 95 per cent, maximum, as fractions. */
 extern const double returns_levels[RETURNS_QUANTILES];
 
-/* The FRACTION quantile of sorted[count], count at least 1: linear between order statistics (type 7
- * of Hyndman and Fan 1996, as NumPy and R have it). */
-double returns_quantile(const double *sorted, size_t count, double fraction);
-
 /* Which of PARTS equal parts of LOW .. HIGH holds X; the last one holds HIGH, too. All are in part
  * 0 when LOW is HIGH. */
 size_t returns_part(double x, double low, double high, size_t parts);

@@ -12,7 +12,6 @@
 #include "server/data_dir.h"
 #include "server/log.h"
 #include "storage/db/db.h"
-#include "storage/db/meta.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/upgrade.h"

@@ -50,9 +50,8 @@ enum db_status aggregations_insert(struct db *db, const struct aggregation_row *
     enum db_status status = table_insert(db, &aggregations_table, row, &extra, 1);
     if (status != DB_OK)
         return status;
-    struct db_value weights[] = {db_text(row->id), db_bytes(parameters, parameters_size)};
     return db_run(db, "INSERT INTO aggregation_parameters (aggregation, bytes) VALUES ($1, $2)",
-                  weights, 2, NULL, NULL);
+                  DB_VALUES(db_text(row->id), db_bytes(parameters, parameters_size)), NULL, NULL);
 }
 
 struct scheme {
@@ -95,18 +94,17 @@ enum db_status aggregations_list(struct db *db, const char *owner, const char *a
                                  unsigned limit, aggregation_fn *each, void *context)
 {
     struct show_aggregation list = {each, context};
-    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(after),
-                                db_integer(limit)};
-    return table_list(db, &aggregations_table,
-                      "WHERE ($1 = '' OR owner = $1) AND" LISTING_PAGE("aggregations", "$2", "$3"),
-                      values, 3, show_aggregation, &list);
+    return table_list(
+        db, &aggregations_table,
+        "WHERE ($1 = '' OR owner = $1) AND" LISTING_PAGE("aggregations", "$2", "$3"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(after), db_integer(limit)),
+        show_aggregation, &list);
 }
 
 enum db_status aggregations_close(struct db *db, const char *id)
 {
-    struct db_value values[] = {db_text(id)};
     return db_change(db, "UPDATE aggregations SET is_open = 0 WHERE id = $1 AND is_open = 1",
-                     values, 1);
+                     DB_VALUES(db_text(id)));
 }
 
 /* ---- reports */
@@ -114,11 +112,10 @@ enum db_status aggregations_close(struct db *db, const char *id)
 enum db_status aggregations_agent(struct db *db, const char *id, const char *client,
                                   int64_t *out_reports)
 {
-    struct db_value values[] = {db_text(id), db_text(client)};
     *out_reports = 0;
     enum db_status status =
         db_one(db, "SELECT reports FROM aggregation_agents WHERE aggregation = $1 AND client = $2",
-               values, 2, listing_integer, out_reports);
+               DB_VALUES(db_text(id), db_text(client)), listing_integer, out_reports);
     return db_optional(status);
 }
 
@@ -126,32 +123,29 @@ enum db_status aggregations_accept(struct db *db, struct aggregation_row *row, c
                                    const void *bytes, size_t size, int64_t now_ms,
                                    int64_t *out_number)
 {
-    struct db_value agent[] = {db_text(row->id), db_text(client),
-                               db_integer(row->submissions_per_agent)};
-    enum db_status status =
-        db_change_one(db,
-                      "INSERT INTO aggregation_agents (aggregation, client, reports) "
-                      "VALUES ($1, $2, 1) ON CONFLICT (aggregation, client) "
-                      "DO UPDATE SET reports = reports + 1 WHERE reports < $3 RETURNING reports",
-                      agent, 3, listing_integer, out_number);
+    enum db_status status = db_change_one(
+        db,
+        "INSERT INTO aggregation_agents (aggregation, client, reports) "
+        "VALUES ($1, $2, 1) ON CONFLICT (aggregation, client) "
+        "DO UPDATE SET reports = reports + 1 WHERE reports < $3 RETURNING reports",
+        DB_VALUES(db_text(row->id), db_text(client), db_integer(row->submissions_per_agent)),
+        listing_integer, out_number);
     if (status != DB_OK)
         return status;
-    struct db_value counters[] = {db_text(row->id), db_integer(row->version),
-                                  db_integer(row->reports)};
-    status = db_change(db,
-                       "UPDATE aggregations SET reports = reports + 1 WHERE id = $1 AND "
-                       "is_open = 1 AND version = $2 AND reports = $3",
-                       counters, 3);
+    status =
+        db_change(db,
+                  "UPDATE aggregations SET reports = reports + 1 WHERE id = $1 AND "
+                  "is_open = 1 AND version = $2 AND reports = $3",
+                  DB_VALUES(db_text(row->id), db_integer(row->version), db_integer(row->reports)));
     if (status != DB_OK)
         return status == DB_NONE ? DB_RETRY : status;
     row->reports++;
-    struct db_value report[] = {db_text(row->id),      db_integer(row->reports),
-                                db_text(client),       db_integer(*out_number),
-                                db_bytes(bytes, size), db_integer(now_ms)};
     return db_run(db,
                   "INSERT INTO aggregation_reports (aggregation, sequence, client, number, bytes, "
                   "accepted_ms) VALUES ($1, $2, $3, $4, $5, $6)",
-                  report, 6, NULL, NULL);
+                  DB_VALUES(db_text(row->id), db_integer(row->reports), db_text(client),
+                            db_integer(*out_number), db_bytes(bytes, size), db_integer(now_ms)),
+                  NULL, NULL);
 }
 
 struct report_row {
@@ -164,8 +158,7 @@ struct report_row {
 static const struct column report_columns[] = {
     COLUMN(report_row, client, TEXT),
     COLUMN(report_row, number, INTEGER),
-    {"bytes", COLUMN_BLOB, offsetof(struct report_row, bytes), offsetof(struct report_row, size),
-     NULL},
+    COLUMN_BYTES_OF(report_row, bytes, size),
 };
 
 static const struct table reports_table =
@@ -187,30 +180,25 @@ enum db_status aggregations_waiting(struct db *db, const char *id, aggregation_r
                                     void *context)
 {
     struct report_list list = {each, context};
-    struct db_value values[] = {db_text(id)};
-    return table_list(db, &reports_table, "WHERE aggregation = $1 ORDER BY sequence", values, 1,
-                      show_report, &list);
+    return table_list(db, &reports_table, "WHERE aggregation = $1 ORDER BY sequence",
+                      DB_VALUES(db_text(id)), show_report, &list);
 }
 
 enum db_status aggregations_update(struct db *db, struct aggregation_row *row,
                                    const void *parameters, size_t size)
 {
-    struct db_value counters[] = {db_text(row->id), db_integer(row->version),
-                                  db_integer(row->reports)};
     enum db_status status =
         db_change(db,
                   "UPDATE aggregations SET version = version + 1, applied = reports WHERE id = $1 "
                   "AND version = $2 AND reports = $3",
-                  counters, 3);
+                  DB_VALUES(db_text(row->id), db_integer(row->version), db_integer(row->reports)));
     if (status != DB_OK)
         return status == DB_NONE ? DB_RETRY : status;
-    struct db_value weights[] = {db_text(row->id), db_bytes(parameters, size)};
     status = db_run(db, "UPDATE aggregation_parameters SET bytes = $2 WHERE aggregation = $1",
-                    weights, 2, NULL, NULL);
+                    DB_VALUES(db_text(row->id), db_bytes(parameters, size)), NULL, NULL);
     if (status == DB_OK) {
-        struct db_value values[] = {db_text(row->id)};
-        status = db_run(db, "DELETE FROM aggregation_reports WHERE aggregation = $1", values, 1,
-                        NULL, NULL);
+        status = db_run(db, "DELETE FROM aggregation_reports WHERE aggregation = $1",
+                        DB_VALUES(db_text(row->id)), NULL, NULL);
     }
     if (status == DB_OK) {
         row->version++;

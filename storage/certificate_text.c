@@ -14,8 +14,7 @@ enum db_status certificate_text_find(struct db *db, const struct table *table, c
                                      char **out_text)
 {
     struct certificate_text found = {.certificate_text = NULL};
-    struct db_value values[] = {db_text(id)};
-    enum db_status status = table_find(db, table, tail, values, 1, &found);
+    enum db_status status = table_find(db, table, tail, DB_VALUES(db_text(id)), &found);
     memcpy(out_id, found.certificate, ID_SIZE);
     memcpy(out_owner, found.owner, ID_SIZE);
     *out_text = found.certificate_text;

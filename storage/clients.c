@@ -23,8 +23,7 @@ enum db_status clients_insert(struct db *db, const struct client_row *client)
 
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out)
 {
-    struct db_value values[] = {db_text(id)};
-    return table_find(db, &clients_table, "WHERE id = $1", values, 1, out);
+    return table_find(db, &clients_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 TABLE_SHOW(show_client, client_row);
@@ -33,16 +32,14 @@ enum db_status clients_list(struct db *db, const char *after, unsigned limit, cl
                             void *context)
 {
     struct show_client list = {each, context};
-    struct db_value values[] = {db_text_or_empty(after), db_integer(limit)};
-    return table_list(db, &clients_table, "WHERE" LISTING_PAGE("clients", "$1", "$2"), values, 2,
-                      show_client, &list);
+    return table_list(db, &clients_table, "WHERE" LISTING_PAGE("clients", "$1", "$2"),
+                      DB_VALUES(db_text_or_empty(after), db_integer(limit)), show_client, &list);
 }
 
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms)
 {
-    struct db_value values[] = {db_text(id), db_integer(now_ms)};
     return db_change(db,
                      "UPDATE clients SET revoked_ms = CASE WHEN revoked_ms = 0 THEN $2 "
                      "ELSE revoked_ms END WHERE id = $1",
-                     values, 2);
+                     DB_VALUES(db_text(id), db_integer(now_ms)));
 }

@@ -52,8 +52,7 @@ enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset)
 
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out)
 {
-    struct db_value values[] = {db_text(id)};
-    return table_find(db, &datasets_table, "WHERE id = $1", values, 1, out);
+    return table_find(db, &datasets_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 TABLE_SHOW(show_dataset, dataset_row);
@@ -62,54 +61,50 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *after
                              dataset_fn *each, void *context)
 {
     struct show_dataset list = {each, context};
-    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(after),
-                                db_integer(limit)};
-    return table_list(db, &datasets_table,
-                      "WHERE state <> 'deleted' AND ($1 = '' OR owner = $1) "
-                      "AND" LISTING_PAGE("datasets", "$2", "$3"),
-                      values, 3, show_dataset, &list);
+    return table_list(
+        db, &datasets_table,
+        "WHERE state <> 'deleted' AND ($1 = '' OR owner = $1) "
+        "AND" LISTING_PAGE("datasets", "$2", "$3"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(after), db_integer(limit)),
+        show_dataset, &list);
 }
 
 /* ---- changes of state */
 
 struct state_work {
     const char *id;
-    enum dataset_verdict verdict;
+    enum dataset_verdict *verdict;
 };
 
 static enum db_status seal_dataset(struct db *db, void *context)
 {
-    struct state_work *work = context;
+    const struct state_work *work = context;
     struct dataset_row dataset;
-    struct db_value values[] = {db_text(work->id)};
-    enum db_status status = db_change(
-        db, "UPDATE datasets SET state = 'sealed' WHERE id = $1 AND state = 'open'", values, 1);
-    work->verdict = DATASET_OK;
+    enum db_status status =
+        db_change(db, "UPDATE datasets SET state = 'sealed' WHERE id = $1 AND state = 'open'",
+                  DB_VALUES(db_text(work->id)));
+    *work->verdict = DATASET_OK;
     if (status != DB_NONE)
         return status;
     status = datasets_find(db, work->id, &dataset);
     bool known = status == DB_OK && dataset.state != DATASET_DELETED;
-    work->verdict = known ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
+    *work->verdict = known ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
     return db_optional(status);
 }
 
 enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict)
 {
-    struct state_work work = {.id = id};
-    enum db_status status = db_transact(db, seal_dataset, &work);
-    if (status == DB_OK)
-        *out_verdict = work.verdict;
-    return status;
+    return db_transact(db, seal_dataset, &(struct state_work){id, out_verdict});
 }
 
 static enum db_status mark_deleted(struct db *db, void *context)
 {
-    struct state_work *work = context;
+    const struct state_work *work = context;
     struct db_value values[] = {db_text(work->id)};
     enum db_status status =
         db_change(db, "UPDATE datasets SET state = 'deleted' WHERE id = $1 AND state <> 'deleted'",
                   values, 1);
-    work->verdict = status == DB_NONE ? DATASET_UNKNOWN : DATASET_OK;
+    *work->verdict = status == DB_NONE ? DATASET_UNKNOWN : DATASET_OK;
     if (status != DB_OK)
         return db_optional(status);
     status = db_run(db, "DELETE FROM expert_policies WHERE dataset = $1", values, 1, NULL, NULL);
@@ -120,9 +115,5 @@ static enum db_status mark_deleted(struct db *db, void *context)
 
 enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdict *out_verdict)
 {
-    struct state_work work = {.id = id};
-    enum db_status status = db_transact(db, mark_deleted, &work);
-    if (status == DB_OK)
-        *out_verdict = work.verdict;
-    return status;
+    return db_transact(db, mark_deleted, &(struct state_work){id, out_verdict});
 }

@@ -95,10 +95,6 @@ struct expert_policy {
 enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy,
                                    enum dataset_verdict *out_verdict);
 
-/* The policy of expert NUMBER: malloc'ed. DB_NONE: it has none. */
-enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t number,
-                                   void **out_bytes, size_t *out_size);
-
 /* How many policies there are, and their bytes together. */
 enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
                                       int64_t *out_bytes);

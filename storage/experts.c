@@ -15,8 +15,8 @@
 struct register_work {
     const char *dataset, *name, *client;
     int64_t max_experts;
-    uint32_t number;
-    enum dataset_verdict verdict;
+    uint32_t *number;
+    enum dataset_verdict *verdict;
 };
 
 static enum db_status see_expert_number(void *context, const struct db_row *row)
@@ -26,11 +26,11 @@ static enum db_status see_expert_number(void *context, const struct db_row *row)
 }
 
 /* Takes the next number of the dataset: its count of experts. */
-static enum db_status add_expert(struct db *db, struct register_work *work,
+static enum db_status add_expert(struct db *db, const struct register_work *work,
                                  const struct dataset_row *dataset)
 {
     if (dataset->experts >= work->max_experts || dataset->experts >= UINT32_MAX) {
-        work->verdict = DATASET_EXPERTS_LIMIT;
+        *work->verdict = DATASET_EXPERTS_LIMIT;
         return DB_OK;
     }
     struct db_value values[] = {db_text(work->dataset), db_integer(dataset->experts),
@@ -43,26 +43,26 @@ static enum db_status add_expert(struct db *db, struct register_work *work,
         return status;
     status = db_change(
         db, "UPDATE datasets SET experts = experts + 1 WHERE id = $1 AND experts = $2", values, 2);
-    work->number = (uint32_t)dataset->experts;
-    work->verdict = DATASET_OK;
+    *work->number = (uint32_t)dataset->experts;
+    *work->verdict = DATASET_OK;
     return status == DB_NONE ? DB_RETRY : status;
 }
 
 static enum db_status register_expert(struct db *db, void *context)
 {
-    struct register_work *work = context;
+    const struct register_work *work = context;
     struct dataset_row dataset;
     enum db_status status = datasets_find(db, work->dataset, &dataset);
     if (status != DB_OK || dataset.state != DATASET_OPEN) {
         bool sealed = status == DB_OK && dataset.state == DATASET_SEALED;
-        work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
+        *work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
         return db_optional(status);
     }
-    struct db_value values[] = {db_text(work->dataset), db_text(work->client), db_text(work->name)};
     status =
         db_one(db, "SELECT number FROM experts WHERE dataset = $1 AND owner = $2 AND name = $3",
-               values, 3, see_expert_number, &work->number);
-    work->verdict = DATASET_OK;
+               DB_VALUES(db_text(work->dataset), db_text(work->client), db_text(work->name)),
+               see_expert_number, work->number);
+    *work->verdict = DATASET_OK;
     return status == DB_NONE ? add_expert(db, work, &dataset) : status;
 }
 
@@ -71,13 +71,8 @@ enum db_status datasets_register_expert(struct db *db, const char *dataset, cons
                                         uint32_t *out_number, enum dataset_verdict *out_verdict)
 {
     assert(strlen(name) < DATASET_EXPERT_SIZE && strlen(client) < ID_SIZE);
-    struct register_work work = {dataset, name, client, max_experts, 0, DATASET_OK};
-    enum db_status status = db_transact(db, register_expert, &work);
-    if (status == DB_OK) {
-        *out_number = work.number;
-        *out_verdict = work.verdict;
-    }
-    return status;
+    struct register_work work = {dataset, name, client, max_experts, out_number, out_verdict};
+    return db_transact(db, register_expert, &work);
 }
 
 /* ---- lists */
@@ -99,45 +94,40 @@ enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t fro
                                 expert_fn *each, void *context)
 {
     struct show_expert list = {each, context};
-    struct db_value values[] = {db_text(dataset), db_integer(from), db_integer(limit)};
-    return table_list(db, &experts_table,
-                      "WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT $3", values, 3,
-                      show_expert, &list);
+    return table_list(
+        db, &experts_table, "WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT $3",
+        DB_VALUES(db_text(dataset), db_integer(from), db_integer(limit)), show_expert, &list);
 }
 
 /* ---- policies */
 
 struct put_work {
     const struct expert_policy *policy;
-    enum dataset_verdict verdict;
+    enum dataset_verdict *verdict;
 };
 
 static enum db_status put_policy(struct db *db, void *context)
 {
-    struct put_work *work = context;
+    const struct put_work *work = context;
     const struct expert_policy *p = work->policy;
     uint32_t number = 0;
     enum db_status status = datasets_register_expert(db, p->dataset, p->expert, p->client,
-                                                     p->max_experts, &number, &work->verdict);
-    if (status != DB_OK || work->verdict != DATASET_OK)
+                                                     p->max_experts, &number, work->verdict);
+    if (status != DB_OK || *work->verdict != DATASET_OK)
         return status;
-    struct db_value values[] = {db_text(p->dataset), db_integer(number),
-                                db_bytes(p->bytes, p->size), db_integer(p->now_ms)};
     return db_run(db,
                   "INSERT INTO expert_policies (dataset, number, bytes, stored_ms) "
                   "VALUES ($1, $2, $3, $4) ON CONFLICT (dataset, number) "
                   "DO UPDATE SET bytes = excluded.bytes, stored_ms = excluded.stored_ms",
-                  values, 4, NULL, NULL);
+                  DB_VALUES(db_text(p->dataset), db_integer(number), db_bytes(p->bytes, p->size),
+                            db_integer(p->now_ms)),
+                  NULL, NULL);
 }
 
 enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy,
                                    enum dataset_verdict *out_verdict)
 {
-    struct put_work work = {.policy = policy};
-    enum db_status status = db_transact(db, put_policy, &work);
-    if (status == DB_OK)
-        *out_verdict = work.verdict;
-    return status;
+    return db_transact(db, put_policy, &(struct put_work){policy, out_verdict});
 }
 
 /* One policy. Its bytes are a copy: a row's own may start anywhere, and end with the statement. */
@@ -149,26 +139,11 @@ struct expert_bytes {
 
 static const struct column expert_bytes_columns[] = {
     COLUMN(expert_bytes, number, COUNT),
-    {"bytes", COLUMN_BLOB, offsetof(struct expert_bytes, bytes),
-     offsetof(struct expert_bytes, size), NULL},
+    COLUMN_BYTES_OF(expert_bytes, bytes, size),
 };
 
 static const struct table expert_bytes_table =
     TABLE("expert_policies", expert_bytes, expert_bytes_columns, 0);
-
-enum db_status datasets_get_policy(struct db *db, const char *dataset, uint32_t number,
-                                   void **out_bytes, size_t *out_size)
-{
-    struct expert_bytes policy = {.number = 0};
-    struct db_value values[] = {db_text(dataset), db_integer(number)};
-    enum db_status status = table_find(db, &expert_bytes_table,
-                                       "WHERE dataset = $1 AND number = $2", values, 2, &policy);
-    if (status != DB_OK)
-        return status;
-    *out_bytes = policy.bytes;
-    *out_size = policy.size;
-    return DB_OK;
-}
 
 struct policies_size {
     int64_t count, bytes;
@@ -187,9 +162,8 @@ enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_
                                       int64_t *out_bytes)
 {
     struct policies_size size = {0};
-    struct db_value values[] = {db_text(dataset)};
-    enum db_status status =
-        table_find(db, &policies_size_table, "WHERE dataset = $1", values, 1, &size);
+    enum db_status status = table_find(db, &policies_size_table, "WHERE dataset = $1",
+                                       DB_VALUES(db_text(dataset)), &size);
     *out_count = size.count;
     *out_bytes = size.bytes;
     return status;
@@ -204,10 +178,9 @@ enum db_status datasets_policies(struct db *db, const char *dataset, expert_poli
     enum db_status status = DB_OK;
     while (more && status == DB_OK) {
         struct expert_bytes policy = {0};
-        struct db_value values[] = {db_text(dataset), db_integer(from)};
         status = table_find(db, &expert_bytes_table,
-                            "WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT 1", values,
-                            2, &policy);
+                            "WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT 1",
+                            DB_VALUES(db_text(dataset), db_integer(from)), &policy);
         if (status == DB_OK) {
             more = each(context, policy.number, policy.bytes, policy.size);
             from = (int64_t)policy.number + 1;

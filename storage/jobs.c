@@ -84,8 +84,7 @@ enum db_status jobs_submit(struct db *db, const struct job_row *job)
 
 enum db_status jobs_find(struct db *db, const char *id, struct job_row *out)
 {
-    struct db_value values[] = {db_text(id)};
-    return table_find(db, &jobs_table, "WHERE id = $1", values, 1, out);
+    return table_find(db, &jobs_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 TABLE_SHOW(show_job, job_row);
@@ -94,59 +93,37 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter, const c
                          unsigned limit, job_fn *each, void *context)
 {
     struct show_job list = {each, context};
-    struct db_value values[] = {
-        db_text_or_empty(filter->owner),
-        db_text_or_empty(filter->algorithm),
-        db_text_or_empty(filter->dataset),
-        db_text_or_empty(!filter->state ? NULL : job_state_name(*filter->state)),
-        db_text_or_empty(after),
-        db_integer(limit),
-    };
-    return table_list(db, &jobs_table,
-                      "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR algorithm = $2) "
-                      "AND ($3 = '' OR dataset = $3) AND ($4 = '' OR state = $4) "
-                      "AND ($5 = '' OR (created_ms, id) < "
-                      "(SELECT created_ms, id FROM jobs WHERE id = $5)) "
-                      "ORDER BY created_ms DESC, id DESC LIMIT $6",
-                      values, sizeof values / sizeof *values, show_job, &list);
-}
-
-static enum db_status see_count(void *context, const struct db_row *row)
-{
-    int64_t *counts = context;
-    enum job_state state;
-    if (!job_state_named(db_row_text(row, 0), &state))
-        return DB_FAILED;
-    counts[state] = db_row_integer(row, 1);
-    return DB_OK;
-}
-
-enum db_status jobs_count(struct db *db, int64_t out_counts[JOB_STATES])
-{
-    memset(out_counts, 0, JOB_STATES * sizeof *out_counts);
-    return db_run(db, "SELECT state, count(*) FROM jobs GROUP BY state", NULL, 0, see_count,
-                  out_counts);
+    return table_list(
+        db, &jobs_table,
+        "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR algorithm = $2) "
+        "AND ($3 = '' OR dataset = $3) AND ($4 = '' OR state = $4) "
+        "AND ($5 = '' OR (created_ms, id) < "
+        "(SELECT created_ms, id FROM jobs WHERE id = $5)) "
+        "ORDER BY created_ms DESC, id DESC LIMIT $6",
+        DB_VALUES(db_text_or_empty(filter->owner), db_text_or_empty(filter->algorithm),
+                  db_text_or_empty(filter->dataset),
+                  db_text_or_empty(!filter->state ? NULL : job_state_name(*filter->state)),
+                  db_text_or_empty(after), db_integer(limit)),
+        show_job, &list);
 }
 
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used)
 {
-    struct db_value values[] = {db_text(dataset)};
     enum db_status status = db_one(db,
                                    "SELECT 1 FROM jobs WHERE dataset = $1 "
                                    "AND state IN ('queued', 'running') LIMIT 1",
-                                   values, 1, listing_ignore, NULL);
+                                   DB_VALUES(db_text(dataset)), listing_ignore, NULL);
     *out_used = status == DB_OK;
     return db_optional(status);
 }
 
 enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place)
 {
-    struct db_value values[] = {db_text(id)};
     return db_one(db,
                   "SELECT CASE WHEN j.state = 'queued' THEN 1 + (SELECT count(*) FROM jobs q "
                   "WHERE q.state = 'queued' AND (q.created_ms, q.id) < (j.created_ms, j.id)) "
                   "ELSE 0 END FROM jobs j WHERE j.id = $1",
-                  values, 1, listing_integer, out_place);
+                  DB_VALUES(db_text(id)), listing_integer, out_place);
 }
 
 /* ---- cancelling */
@@ -154,14 +131,14 @@ enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_plac
 struct cancel_work {
     const char *id;
     int64_t now_ms;
-    enum job_cancel result;
+    enum job_cancel *result;
 };
 
 static enum db_status cancel_job(struct db *db, void *context)
 {
-    struct cancel_work *work = context;
+    const struct cancel_work *work = context;
     struct db_value values[] = {db_text(work->id), db_integer(work->now_ms)};
-    work->result = JOB_CANCEL_DONE;
+    *work->result = JOB_CANCEL_DONE;
     enum db_status status =
         db_change(db,
                   "UPDATE jobs SET state = 'cancelled', cancel_requested = 1, finished_ms = $2 "
@@ -169,21 +146,17 @@ static enum db_status cancel_job(struct db *db, void *context)
                   values, 2);
     if (status != DB_NONE)
         return status;
-    work->result = JOB_CANCEL_REQUESTED;
+    *work->result = JOB_CANCEL_REQUESTED;
     status = db_change(
         db, "UPDATE jobs SET cancel_requested = 1 WHERE id = $1 AND state = 'running'", values, 1);
     if (status != DB_NONE)
         return status;
     status = db_one(db, "SELECT 1 FROM jobs WHERE id = $1", values, 1, listing_ignore, NULL);
-    work->result = status == DB_OK ? JOB_CANCEL_TOO_LATE : JOB_CANCEL_UNKNOWN;
+    *work->result = status == DB_OK ? JOB_CANCEL_TOO_LATE : JOB_CANCEL_UNKNOWN;
     return db_optional(status);
 }
 
 enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum job_cancel *out)
 {
-    struct cancel_work work = {.id = id, .now_ms = now_ms};
-    enum db_status status = db_transact(db, cancel_job, &work);
-    if (status == DB_OK)
-        *out = work.result;
-    return status;
+    return db_transact(db, cancel_job, &(struct cancel_work){id, now_ms, out});
 }

@@ -75,9 +75,6 @@ typedef bool job_fn(void *context, const struct job_row *job);
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
                          unsigned limit, job_fn *each, void *context);
 
-/* How many jobs are in each state, for metrics. */
-enum db_status jobs_count(struct db *db, int64_t out_counts[JOB_STATES]);
-
 /* Whether any job that is queued or running uses the dataset. */
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used);
 

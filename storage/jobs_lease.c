@@ -19,27 +19,21 @@ struct claim_work {
     struct job_row *out;
 };
 
-static enum db_status see_claimed(void *context, const struct db_row *row)
-{
-    return db_row_copy(row, 0, context, ID_SIZE) ? DB_OK : DB_FAILED;
-}
-
 static enum db_status claim_job(struct db *db, void *context)
 {
     const struct claim_work *work = context;
     char id[ID_SIZE];
-    struct db_value values[] = {db_text(work->worker), db_integer(work->now_ms),
-                                db_integer(work->until_ms)};
-    enum db_status status =
-        db_one(db,
-               "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
-               "attempts = attempts + 1, "
-               "started_ms = CASE WHEN started_ms = 0 THEN $2 ELSE started_ms END "
-               "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
-               "(state = 'running' AND lease_until_ms <= $2) "
-               "ORDER BY created_ms, id LIMIT 1) "
-               "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING id",
-               values, 3, see_claimed, id);
+    enum db_status status = db_one(
+        db,
+        "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
+        "attempts = attempts + 1, "
+        "started_ms = CASE WHEN started_ms = 0 THEN $2 ELSE started_ms END "
+        "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
+        "(state = 'running' AND lease_until_ms <= $2) "
+        "ORDER BY created_ms, id LIMIT 1) "
+        "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING id",
+        DB_VALUES(db_text(work->worker), db_integer(work->now_ms), db_integer(work->until_ms)),
+        listing_id, id);
     return status == DB_OK ? db_owed(jobs_find(db, id, work->out)) : status;
 }
 
@@ -48,14 +42,13 @@ enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int
 {
     assert(worker[0] != '\0' && strlen(worker) < JOB_WORD_SIZE);
     struct claim_work work = {worker, now_ms, now_ms + lease_ms, out};
-    struct db_value values[] = {db_integer(now_ms)};
     *out = (struct job_row){.request = NULL};
     /* Looking first spares an idle worker the writer's lock. */
     enum db_status status =
         db_one(db,
                "SELECT 1 FROM jobs WHERE state = 'queued' OR (state = 'running' "
                "AND lease_until_ms <= $1) LIMIT 1",
-               values, 1, listing_ignore, NULL);
+               DB_VALUES(db_integer(now_ms)), listing_ignore, NULL);
     if (status == DB_OK)
         status = db_transact(db, claim_job, &work);
     if (status != DB_OK)
@@ -77,12 +70,12 @@ enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker,
                               int64_t now_ms, int64_t lease_ms, struct job_lease *out)
 {
     struct job_lease lease = {.ours = false};
-    struct db_value values[] = {db_text(id), db_text(worker), db_integer(step),
-                                db_integer(now_ms + lease_ms)};
-    enum db_status status = db_change_one(db,
-                                          "UPDATE jobs SET step = $3, lease_until_ms = $4 "
-                                          "WHERE " OURS " RETURNING cancel_requested",
-                                          values, 4, see_cancel, &lease);
+    enum db_status status = db_change_one(
+        db,
+        "UPDATE jobs SET step = $3, lease_until_ms = $4 "
+        "WHERE " OURS " RETURNING cancel_requested",
+        DB_VALUES(db_text(id), db_text(worker), db_integer(step), db_integer(now_ms + lease_ms)),
+        see_cancel, &lease);
     if (status == DB_OK || status == DB_NONE) {
         *out = lease;
         return DB_OK;
@@ -93,30 +86,30 @@ enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker,
 enum db_status jobs_show_return(struct db *db, const char *id, const char *worker,
                                 double mean_return)
 {
-    struct db_value values[] = {db_text(id), db_text(worker), db_real(mean_return)};
-    return db_change(db, "UPDATE jobs SET shown_return = $3 WHERE " OURS, values, 3);
+    return db_change(db, "UPDATE jobs SET shown_return = $3 WHERE " OURS,
+                     DB_VALUES(db_text(id), db_text(worker), db_real(mean_return)));
 }
 
 enum db_status jobs_show_findings(struct db *db, const char *id, const char *worker,
                                   const char *findings)
 {
     assert(strlen(findings) < JOB_FINDINGS_SIZE);
-    struct db_value values[] = {db_text(id), db_text(worker), db_text(findings)};
-    return db_change(db, "UPDATE jobs SET findings = $3 WHERE " OURS, values, 3);
+    return db_change(db, "UPDATE jobs SET findings = $3 WHERE " OURS,
+                     DB_VALUES(db_text(id), db_text(worker), db_text(findings)));
 }
 
 struct checkpoint_work {
     const struct job_checkpoint *checkpoint;
-    struct job_lease lease;
+    struct job_lease *lease;
 };
 
 static enum db_status save_checkpoint(struct db *db, void *context)
 {
-    struct checkpoint_work *work = context;
+    const struct checkpoint_work *work = context;
     const struct job_checkpoint *c = work->checkpoint;
     enum db_status status =
-        jobs_heartbeat(db, c->id, c->worker, c->step, c->now_ms, c->lease_ms, &work->lease);
-    if (status != DB_OK || !work->lease.ours)
+        jobs_heartbeat(db, c->id, c->worker, c->step, c->now_ms, c->lease_ms, work->lease);
+    if (status != DB_OK || !work->lease->ours)
         return status;
     struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size)};
     status = db_run(db,
@@ -134,11 +127,7 @@ static enum db_status save_checkpoint(struct db *db, void *context)
 enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *checkpoint,
                                     struct job_lease *out)
 {
-    struct checkpoint_work work = {.checkpoint = checkpoint};
-    enum db_status status = db_transact(db, save_checkpoint, &work);
-    if (status == DB_OK)
-        *out = work.lease;
-    return status;
+    return db_transact(db, save_checkpoint, &(struct checkpoint_work){checkpoint, out});
 }
 
 struct loaded {
@@ -148,7 +137,7 @@ struct loaded {
 };
 
 static const struct column checkpoint_columns[] = {
-    {"bytes", COLUMN_BLOB, offsetof(struct loaded, bytes), offsetof(struct loaded, size), NULL},
+    COLUMN_BYTES_OF(loaded, bytes, size),
     COLUMN(loaded, step, INTEGER),
 };
 
@@ -158,9 +147,8 @@ enum db_status jobs_load_checkpoint(struct db *db, const char *id, int64_t *out_
                                     void **out_bytes, size_t *out_size)
 {
     struct loaded loaded = {.step = 0};
-    struct db_value values[] = {db_text(id)};
     enum db_status status =
-        table_find(db, &checkpoints_table, "WHERE job = $1", values, 1, &loaded);
+        table_find(db, &checkpoints_table, "WHERE job = $1", DB_VALUES(db_text(id)), &loaded);
     if (status != DB_OK)
         return status;
     *out_step = loaded.step;
@@ -173,7 +161,7 @@ enum db_status jobs_load_checkpoint(struct db *db, const char *id, int64_t *out_
 
 struct finish_work {
     const struct job_end *end;
-    bool ours;
+    bool *ours;
 };
 
 /* Copies a detail, cut before a character that would not fit whole. */
@@ -191,7 +179,7 @@ static void copy_detail(char out[JOB_DETAIL_SIZE], const char *detail)
 
 static enum db_status finish_job(struct db *db, void *context)
 {
-    struct finish_work *work = context;
+    const struct finish_work *work = context;
     const struct job_end *e = work->end;
     char detail[JOB_DETAIL_SIZE];
     copy_detail(detail, e->problem_detail);
@@ -221,7 +209,7 @@ static enum db_status finish_job(struct db *db, void *context)
                   "lease_owner = '', "
                   "lease_until_ms = 0 WHERE " OURS,
                   values, sizeof values / sizeof *values);
-    work->ours = status == DB_OK;
+    *work->ours = status == DB_OK;
     if (status != DB_OK)
         return db_optional(status);
     return db_run(db, "DELETE FROM checkpoints WHERE job = $1", values, 1, NULL, NULL);
@@ -232,29 +220,23 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
     assert(end->state != JOB_QUEUED && end->state != JOB_RUNNING);
     assert(!end->problem_slug || strlen(end->problem_slug) < JOB_WORD_SIZE);
     assert(!end->findings || strlen(end->findings) < JOB_FINDINGS_SIZE);
-    struct finish_work work = {.end = end};
-    enum db_status status = db_transact(db, finish_job, &work);
-    if (status == DB_OK)
-        *out_ours = work.ours;
-    return status;
+    return db_transact(db, finish_job, &(struct finish_work){end, out_ours});
 }
 
 enum db_status jobs_release_leases(struct db *db, const char *worker)
 {
-    struct db_value values[] = {db_text(worker)};
     return db_optional(db_change(db,
                                  "UPDATE jobs SET lease_until_ms = 0, attempts = 0 "
                                  "WHERE state = 'running' AND lease_owner = $1",
-                                 values, 1));
+                                 DB_VALUES(db_text(worker))));
 }
 
 enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched)
 {
-    struct db_value values[] = {db_text(id), db_text(worker)};
     const char *sql = "UPDATE jobs SET attempts = 0 WHERE " OURS;
     if (untouched)
         sql = "UPDATE jobs SET attempts = 0, started_ms = 0 WHERE " OURS;
-    return db_optional(db_change(db, sql, values, 2));
+    return db_optional(db_change(db, sql, DB_VALUES(db_text(id), db_text(worker))));
 }
 
 enum db_status jobs_expire_leases(struct db *db)

@@ -62,8 +62,7 @@ enum db_status policies_insert(struct db *db, const struct policy_row *policy, c
 
 enum db_status policies_find(struct db *db, const char *id, struct policy_row *out)
 {
-    struct db_value values[] = {db_text(id)};
-    return table_find(db, &policies_table, "WHERE id = $1", values, 1, out);
+    return table_find(db, &policies_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size)
@@ -73,9 +72,8 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
 
 enum db_status policies_erase_ensembles(struct db *db, const char *dataset)
 {
-    struct db_value values[] = {db_text(dataset)};
-    return db_run(db, "UPDATE policies SET bytes = x'' WHERE dataset = $1 AND shards > 0", values,
-                  1, NULL, NULL);
+    return db_run(db, "UPDATE policies SET bytes = x'' WHERE dataset = $1 AND shards > 0",
+                  DB_VALUES(db_text(dataset)), NULL, NULL);
 }
 
 TABLE_SHOW(show_policy, policy_row);
@@ -84,16 +82,16 @@ enum db_status policies_list(struct db *db, const char *owner, const char *after
                              policy_fn *each, void *context)
 {
     struct show_policy list = {each, context};
-    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(after),
-                                db_integer(limit)};
-    return table_list(db, &policies_table,
-                      "WHERE ($1 = '' OR owner = $1) AND" LISTING_PAGE("policies", "$2", "$3"),
-                      values, 3, show_policy, &list);
+    return table_list(
+        db, &policies_table,
+        "WHERE ($1 = '' OR owner = $1) AND" LISTING_PAGE("policies", "$2", "$3"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(after), db_integer(limit)), show_policy,
+        &list);
 }
 
 enum db_status certificates_find(struct db *db, const char *certificate_or_policy,
                                  struct certificate_row *out)
 {
-    struct db_value values[] = {db_text(certificate_or_policy)};
-    return table_find(db, &certificates_table, "WHERE id = $1 OR policy = $1", values, 1, out);
+    return table_find(db, &certificates_table, "WHERE id = $1 OR policy = $1",
+                      DB_VALUES(db_text(certificate_or_policy)), out);
 }

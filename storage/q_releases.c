@@ -38,16 +38,14 @@ enum db_status q_releases_insert(struct db *db, const struct q_release_row *row,
 
 enum db_status q_releases_find(struct db *db, const char *id, struct q_release_row *out)
 {
-    struct db_value values[] = {db_text(id)};
     out->terms = NULL;
-    return table_find(db, &q_releases_table, "WHERE id = $1", values, 1, out);
+    return table_find(db, &q_releases_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 enum db_status q_releases_answers(struct db *db, const char *id)
 {
-    struct db_value values[] = {db_text(id)};
-    return db_one(db, "SELECT 1 FROM q_releases WHERE id = $1 AND ended_ms = 0", values, 1,
-                  listing_ignore, NULL);
+    return db_one(db, "SELECT 1 FROM q_releases WHERE id = $1 AND ended_ms = 0",
+                  DB_VALUES(db_text(id)), listing_ignore, NULL);
 }
 
 enum db_status q_releases_sealed(struct db *db, const char *id, void **out, size_t *out_size)
@@ -62,21 +60,20 @@ enum db_status q_releases_list(struct db *db, const char *owner, const char *aft
                                q_release_fn *each, void *context)
 {
     struct show_release list = {each, context};
-    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(after),
-                                db_integer(limit)};
-    return table_list(db, &q_releases_table,
-                      "WHERE (owner = $1 OR ($1 = '' AND ended_ms = 0)) "
-                      "AND" LISTING_PAGE("q_releases", "$2", "$3"),
-                      values, 3, show_release, &list);
+    return table_list(
+        db, &q_releases_table,
+        "WHERE (owner = $1 OR ($1 = '' AND ended_ms = 0)) "
+        "AND" LISTING_PAGE("q_releases", "$2", "$3"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(after), db_integer(limit)),
+        show_release, &list);
 }
 
 enum db_status q_releases_end(struct db *db, const char *id, int64_t now_ms)
 {
-    struct db_value values[] = {db_text(id), db_integer(now_ms)};
     return db_change(db,
                      "UPDATE q_releases SET sealed = x'', ended_ms = $2 WHERE id = $1 "
                      "AND ended_ms = 0",
-                     values, 2);
+                     DB_VALUES(db_text(id), db_integer(now_ms)));
 }
 
 static const struct table certificate_table = CERTIFICATE_TABLE("q_releases");

@@ -47,8 +47,7 @@ enum db_status teachers_insert(struct db *db, const struct teacher_row *teacher,
 
 enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *out)
 {
-    struct db_value values[] = {db_text(id)};
-    return table_find(db, &teachers_table, "WHERE id = $1", values, 1, out);
+    return table_find(db, &teachers_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 static const struct table certificate_table = CERTIFICATE_TABLE("teachers");
@@ -67,14 +66,14 @@ enum db_status teachers_list(struct db *db, const char *owner, const char *clien
                              const char *after, unsigned limit, teacher_fn *each, void *context)
 {
     struct show_teacher list = {each, context};
-    struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(client),
-                                db_text_or_empty(after), db_integer(limit)};
     return table_list(db, &teachers_table,
                       "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR has_client_budget = 1 "
                       "OR EXISTS (SELECT 1 FROM teacher_clients c "
                       "WHERE c.teacher = teachers.id AND c.client = $2)) "
                       "AND" LISTING_PAGE("teachers", "$3", "$4"),
-                      values, 4, show_teacher, &list);
+                      DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client),
+                                db_text_or_empty(after), db_integer(limit)),
+                      show_teacher, &list);
 }
 
 /* ---- clients of a teacher */
@@ -91,37 +90,36 @@ static const struct table standings_table =
 enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
                                     struct teacher_client_row *out)
 {
-    struct db_value values[] = {db_text(teacher), db_text(client)};
-    return table_find(db, &standings_table, "WHERE teacher = $1 AND client = $2", values, 2, out);
+    return table_find(db, &standings_table, "WHERE teacher = $1 AND client = $2",
+                      DB_VALUES(db_text(teacher), db_text(client)), out);
 }
 
 enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
                                       const char *account, int64_t now_ms)
 {
-    struct db_value values[] = {db_text(teacher), db_text(client), db_text(account),
-                                db_integer(now_ms)};
-    return db_change(db,
-                     "INSERT INTO teacher_clients (teacher, client, account, created_ms) "
-                     "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-                     values, 4);
+    return db_change(
+        db,
+        "INSERT INTO teacher_clients (teacher, client, account, created_ms) "
+        "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+        DB_VALUES(db_text(teacher), db_text(client), db_text(account), db_integer(now_ms)));
 }
 
 enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, const char *client,
                                             int64_t *out_rollout)
 {
-    struct db_value values[] = {db_text(teacher), db_text(client)};
     return db_change_one(db,
                          "UPDATE teacher_clients SET rollout = rollout + 1 "
                          "WHERE teacher = $1 AND client = $2 RETURNING rollout",
-                         values, 2, listing_integer, out_rollout);
+                         DB_VALUES(db_text(teacher), db_text(client)), listing_integer,
+                         out_rollout);
 }
 
 enum db_status teachers_client_revise(struct db *db, const char *teacher, const char *client,
                                       int64_t expected, int64_t *out_revision)
 {
-    struct db_value values[] = {db_text(teacher), db_text(client), db_integer(expected)};
     return db_change_one(db,
                          "UPDATE teacher_clients SET revision = revision + 1 WHERE teacher = $1 "
                          "AND client = $2 AND revision = $3 RETURNING revision",
-                         values, 3, listing_integer, out_revision);
+                         DB_VALUES(db_text(teacher), db_text(client), db_integer(expected)),
+                         listing_integer, out_revision);
 }

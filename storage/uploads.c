@@ -11,58 +11,51 @@
 
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
-#include "storage/uploads_drop.h"
 
 /* ---- staging */
 
 struct begin_work {
     const char *dataset, *client;
     int64_t now_ms;
-    char upload[ID_SIZE];
-    enum dataset_verdict verdict;
+    char *upload;
+    enum dataset_verdict *verdict;
 };
 
 static enum db_status begin_upload(struct db *db, void *context)
 {
-    struct begin_work *work = context;
+    const struct begin_work *work = context;
     struct dataset_row dataset;
     enum db_status status = datasets_find(db, work->dataset, &dataset);
     if (status != DB_OK || dataset.state != DATASET_OPEN) {
         bool sealed = status == DB_OK && dataset.state == DATASET_SEALED;
-        work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
+        *work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
         return db_optional(status);
     }
     id_new("upl_", work->upload);
-    work->verdict = DATASET_OK;
-    struct db_value values[] = {db_text(work->upload), db_text(work->dataset),
-                                db_text(work->client), db_integer(work->now_ms), db_bytes("", 0)};
+    *work->verdict = DATASET_OK;
     return db_run(db,
                   "INSERT INTO uploads (id, dataset, client, place, chunks, created_ms, experts) "
                   "VALUES ($1, $2, $3, 0, 0, $4, $5)",
-                  values, 5, NULL, NULL);
+                  DB_VALUES(db_text(work->upload), db_text(work->dataset), db_text(work->client),
+                            db_integer(work->now_ms), db_bytes("", 0)),
+                  NULL, NULL);
 }
 
 enum db_status uploads_begin(struct db *db, const char *dataset, const char *client, int64_t now_ms,
                              char out_upload[ID_SIZE], enum dataset_verdict *out_verdict)
 {
-    struct begin_work work = {.dataset = dataset, .client = client, .now_ms = now_ms};
-    enum db_status status = db_transact(db, begin_upload, &work);
-    if (status == DB_OK) {
-        memcpy(out_upload, work.upload, ID_SIZE);
-        *out_verdict = work.verdict;
-    }
-    return status;
+    struct begin_work work = {dataset, client, now_ms, out_upload, out_verdict};
+    return db_transact(db, begin_upload, &work);
 }
 
 enum db_status uploads_chunk(struct db *db, const char *upload, uint32_t sequence,
                              const void *bytes, size_t size)
 {
     assert(size <= UPLOAD_CHUNK_MAX);
-    struct db_value values[] = {db_text(upload), db_integer(sequence), db_bytes(bytes, size)};
     return db_change(db,
                      "INSERT INTO upload_chunks (upload, sequence, bytes) "
                      "SELECT id, $2, $3 FROM uploads WHERE id = $1 AND place = 0",
-                     values, 3);
+                     DB_VALUES(db_text(upload), db_integer(sequence), db_bytes(bytes, size)));
 }
 
 /* ---- committing */
@@ -111,16 +104,14 @@ static enum db_status take_place(struct db *db, struct commit_work *work,
                                  const struct staged *staged)
 {
     const struct upload_summary *summary = work->summary;
-    struct db_value values[] = {db_text(work->upload), db_text(staged->dataset),
-                                db_integer(summary->chunks),
-                                db_bytes(work->map, 4 * (size_t)summary->expert_count)};
     enum db_status status = db_change(
         db,
         "UPDATE uploads SET chunks = $3, experts = $4, place = "
         "(SELECT coalesce(max(place), 0) + 1 FROM uploads WHERE dataset = $2 AND place >= 0) "
         "WHERE id = $1 AND place = 0 AND $3 = (SELECT count(*) FROM upload_chunks "
         "WHERE upload = $1 AND sequence < $3)",
-        values, 4);
+        DB_VALUES(db_text(work->upload), db_text(staged->dataset), db_integer(summary->chunks),
+                  db_bytes(work->map, 4 * (size_t)summary->expert_count)));
     if (status == DB_NONE)
         work->out->verdict = DATASET_INCOMPLETE;
     return status;
@@ -129,12 +120,11 @@ static enum db_status take_place(struct db *db, struct commit_work *work,
 static enum db_status add_counts(struct db *db, const struct upload_summary *summary,
                                  const struct staged *staged)
 {
-    struct db_value values[] = {db_text(staged->dataset), db_integer(summary->trajectories),
-                                db_integer(summary->transitions)};
     return db_change(db,
                      "UPDATE datasets SET trajectories = trajectories + $2, "
                      "transitions = transitions + $3 WHERE id = $1",
-                     values, 3);
+                     DB_VALUES(db_text(staged->dataset), db_integer(summary->trajectories),
+                               db_integer(summary->transitions)));
 }
 
 /* DB_NONE rolls back with the verdict in OUT. */
@@ -143,10 +133,9 @@ static enum db_status commit_upload(struct db *db, void *context)
     struct commit_work *work = context;
     struct staged staged;
     struct dataset_row before, after;
-    struct db_value values[] = {db_text(work->upload)};
     *work->out = (struct upload_outcome){.verdict = DATASET_UNKNOWN};
-    enum db_status status =
-        table_find(db, &staged_table, "WHERE id = $1 AND place = 0", values, 1, &staged);
+    enum db_status status = table_find(db, &staged_table, "WHERE id = $1 AND place = 0",
+                                       DB_VALUES(db_text(work->upload)), &staged);
     if (status == DB_OK)
         status = datasets_find(db, staged.dataset, &before);
     if (status != DB_OK || before.state == DATASET_DELETED)
@@ -191,8 +180,7 @@ static const struct column place_columns[] = {
     COLUMN(place, id, TEXT),
     COLUMN(place, place, INTEGER),
     COLUMN(place, chunks, COUNT),
-    {"experts", COLUMN_BLOB, offsetof(struct place, experts), offsetof(struct place, experts_size),
-     NULL},
+    COLUMN_BYTES_OF(place, experts, experts_size),
 };
 
 static const struct table places_table = TABLE("uploads", place, place_columns, 0);
@@ -215,7 +203,7 @@ struct chunk {
 };
 
 static const struct column chunk_columns[] = {
-    {"bytes", COLUMN_BLOB, offsetof(struct chunk, bytes), offsetof(struct chunk, size), NULL},
+    COLUMN_BYTES_OF(chunk, bytes, size),
 };
 
 static const struct table chunks_table = TABLE("upload_chunks", chunk, chunk_columns, 0);
@@ -233,9 +221,8 @@ static enum db_status read_chunks(struct db *db, struct chunk_reader *reader)
     const uint32_t *experts = decode_map(place);
     for (uint32_t i = 0; i < place->chunks && !reader->stopped; i++) {
         struct chunk chunk = {0};
-        struct db_value values[] = {db_text(place->id), db_integer(i)};
-        enum db_status status =
-            table_find(db, &chunks_table, "WHERE upload = $1 AND sequence = $2", values, 2, &chunk);
+        enum db_status status = table_find(db, &chunks_table, "WHERE upload = $1 AND sequence = $2",
+                                           DB_VALUES(db_text(place->id), db_integer(i)), &chunk);
         if (status != DB_OK)
             return status;
         reader->stopped = !reader->each(reader->context, chunk.bytes, chunk.size, experts,
@@ -257,10 +244,9 @@ enum db_status uploads_read(struct db *db, const char *dataset, upload_chunk_fn 
         status = datasets_find(db, dataset, &row);
         if (status != DB_OK || row.state == DATASET_DELETED)
             return status == DB_OK ? DB_NONE : status;
-        struct db_value values[] = {db_text(dataset), db_integer(last)};
         status = table_find(db, &places_table,
-                            "WHERE dataset = $1 AND place > $2 ORDER BY place LIMIT 1", values, 2,
-                            &place);
+                            "WHERE dataset = $1 AND place > $2 ORDER BY place LIMIT 1",
+                            DB_VALUES(db_text(dataset), db_integer(last)), &place);
         if (status == DB_NONE)
             return DB_OK;
         if (status == DB_OK)

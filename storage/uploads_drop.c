@@ -1,10 +1,12 @@
 /* Removing uploads: aborted ones, what a crash left, and those of deleted datasets; always a few
  * chunks at a time, so that other writers never wait long. */
-#include "storage/uploads_drop.h"
+#include "storage/uploads.h"
 
 #include <assert.h>
 
 #include "storage/db/listing.h"
+
+#define UPLOADS_DROP_CHUNKS 4 /* removed in one transaction: about 4 MiB */
 
 struct drop_work {
     const char *upload;
@@ -31,7 +33,8 @@ static enum db_status drop_some(struct db *db, void *context)
     return db_run(db, "DELETE FROM uploads WHERE id = $1", values, 1, NULL, NULL);
 }
 
-enum db_status uploads_drop_some(struct db *db, const char *upload, bool *out_more)
+/* Removes a few chunks of UPLOAD, or its row when none is left; *OUT_MORE: call again. */
+static enum db_status uploads_drop_some(struct db *db, const char *upload, bool *out_more)
 {
     struct drop_work work = {.upload = upload};
     enum db_status status = db_transact(db, drop_some, &work);
@@ -51,17 +54,12 @@ static enum db_status drop_all(struct db *db, const char *upload)
 enum db_status uploads_abort(struct db *db, const char *upload)
 {
     assert(!db_in_transaction(db));
-    struct db_value values[] = {db_text(upload)};
     enum db_status status =
-        db_change(db, "UPDATE uploads SET place = -1 WHERE id = $1 AND place = 0", values, 1);
+        db_change(db, "UPDATE uploads SET place = -1 WHERE id = $1 AND place = 0",
+                  DB_VALUES(db_text(upload)));
     if (status != DB_OK)
         return db_optional(status);
     return drop_all(db, upload);
-}
-
-static enum db_status copy_id(void *context, const struct db_row *row)
-{
-    return db_row_copy(row, 0, context, ID_SIZE) ? DB_OK : DB_FAILED;
 }
 
 enum db_status uploads_sweep(struct db *db)
@@ -71,7 +69,7 @@ enum db_status uploads_sweep(struct db *db)
     while (status == DB_OK) {
         char upload[ID_SIZE];
         status = db_one(db, "SELECT id FROM uploads WHERE place <= 0 ORDER BY id LIMIT 1", NULL, 0,
-                        copy_id, upload);
+                        listing_id, upload);
         if (status == DB_OK)
             status = drop_all(db, upload);
     }
@@ -86,12 +84,12 @@ enum db_status uploads_purge(struct db *db, bool *out_more)
     enum db_status status = db_one(db,
                                    "SELECT id FROM datasets WHERE state = 'deleted' "
                                    "AND purged = 0 ORDER BY id LIMIT 1",
-                                   NULL, 0, copy_id, dataset);
+                                   NULL, 0, listing_id, dataset);
     if (status != DB_OK)
         return db_optional(status);
     struct db_value values[] = {db_text(dataset)};
-    status =
-        db_one(db, "SELECT id FROM uploads WHERE dataset = $1 LIMIT 1", values, 1, copy_id, upload);
+    status = db_one(db, "SELECT id FROM uploads WHERE dataset = $1 LIMIT 1", values, 1, listing_id,
+                    upload);
     if (status == DB_OK)
         status = uploads_drop_some(db, upload, out_more);
     else if (status == DB_NONE)

@@ -6,13 +6,9 @@
 #include "storage/db/table.h"
 
 static const struct column answer_columns[] = {
-    COLUMN(answer_row, fingerprint, BYTES),
-    COLUMN(answer_row, status, COUNT),
-    COLUMN(answer_row, content_type, TEXT),
-    COLUMN(answer_row, location, TEXT),
-    {"body", COLUMN_BLOB, offsetof(struct answer_row, body), offsetof(struct answer_row, body_size),
-     NULL},
-    COLUMN(answer_row, created_ms, INTEGER),
+    COLUMN(answer_row, fingerprint, BYTES),       COLUMN(answer_row, status, COUNT),
+    COLUMN(answer_row, content_type, TEXT),       COLUMN(answer_row, location, TEXT),
+    COLUMN_BYTES_OF(answer_row, body, body_size), COLUMN(answer_row, created_ms, INTEGER),
 };
 
 static const struct table answers_table =
@@ -26,9 +22,9 @@ void answer_done(struct answer_row *answer)
 enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out)
 {
-    struct db_value values[] = {db_text(client), db_text(key)};
     out->body = NULL;
-    return table_find(db, &answers_table, "WHERE client = $1 AND key = $2", values, 2, out);
+    return table_find(db, &answers_table, "WHERE client = $1 AND key = $2",
+                      DB_VALUES(db_text(client), db_text(key)), out);
 }
 
 enum db_status answers_store(struct db *db, const char *client, const char *key,

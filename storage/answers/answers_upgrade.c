@@ -20,8 +20,7 @@ struct answer_block {
 
 static const struct column block_columns[] = {
     COLUMN(answer_block, id, INTEGER),
-    {"answers", COLUMN_BLOB, offsetof(struct answer_block, answers),
-     offsetof(struct answer_block, size), NULL},
+    COLUMN_BYTES_OF(answer_block, answers, size),
 };
 
 static const struct table blocks_table = TABLE("answer_blocks", answer_block, block_columns, 0);

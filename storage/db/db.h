@@ -157,6 +157,11 @@ bool db_broken(const struct db *db);
 
 /* ---- statements */
 
+/* The values $1, $2, ... of a statement: two arguments, VALUES and COUNT, of what follows. */
+#define DB_VALUES(...)                                                                             \
+    (const struct db_value[]){__VA_ARGS__},                                                        \
+        (unsigned)(sizeof((struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value))
+
 /* Runs SQL with COUNT values; EACH (or NULL) sees every row. DB_OK whether or not there were rows.
  * SQL should be a literal: prepared statements are kept by its address.
  * Writing needs a transaction: see db_change and db_transact. */

@@ -2,8 +2,6 @@
 #ifndef TACET_STORAGE_DB_ID_H
 #define TACET_STORAGE_DB_ID_H
 
-#include <stdbool.h>
-
 #define ID_SIZE   32  /* bytes of any id, its NUL included */
 #define NAME_SIZE 201 /* bytes of a short text: names of at most 200 bytes */
 
@@ -14,18 +12,5 @@
 /* PREFIX (with its underscore, at most 8 bytes) and 20 characters of Crockford's base 32, drawn
  * from the system's generator (libsodium, which the program has initialised). */
 void id_new(const char *prefix, char out[ID_SIZE]);
-
-/* Randomness for many ids, drawn at once: one thread's own, all zero to begin with. */
-struct id_stock {
-    unsigned left;
-    unsigned char random[32][20];
-};
-
-/* id_new from STOCK, which asks the system's generator for more when it is empty. What was used is
- * overwritten. */
-void id_take(struct id_stock *stock, const char *prefix, char out[ID_SIZE]);
-
-/* Whether TEXT has the form of an id of that kind. */
-bool id_valid(const char *prefix, const char *text);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/db/id.h"
+
 enum db_status listing_ignore(void *context, const struct db_row *row)
 {
     (void)context;
@@ -15,6 +17,11 @@ enum db_status listing_integer(void *context, const struct db_row *row)
 {
     *(int64_t *)context = db_row_integer(row, 0);
     return DB_OK;
+}
+
+enum db_status listing_id(void *context, const struct db_row *row)
+{
+    return db_row_copy(row, 0, context, ID_SIZE) ? DB_OK : DB_FAILED;
 }
 
 struct bytes_out {
@@ -42,7 +49,6 @@ enum db_status listing_bytes(struct db *db, const char *sql, const char *id, voi
                              size_t *out_size)
 {
     struct bytes_out to = {out, out_size};
-    struct db_value values[] = {db_text(id)};
     *out = NULL;
-    return db_one(db, sql, values, 1, copy_bytes, &to);
+    return db_one(db, sql, DB_VALUES(db_text(id)), copy_bytes, &to);
 }

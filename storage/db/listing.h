@@ -18,6 +18,9 @@ enum db_status listing_ignore(void *context, const struct db_row *row);
 /* Reads column 0 as an integer into the int64_t at CONTEXT. */
 enum db_status listing_integer(void *context, const struct db_row *row);
 
+/* Reads column 0 as an id into the char[ID_SIZE] at CONTEXT. */
+enum db_status listing_id(void *context, const struct db_row *row);
+
 /* Gives the one value of a SELECT whose $1 is ID, with a NUL behind it that *out_size does not
  * count (OUT_SIZE may be NULL). The caller frees it. DB_NONE: no row. */
 enum db_status listing_bytes(struct db *db, const char *sql, const char *id, void **out,

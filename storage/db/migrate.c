@@ -50,8 +50,8 @@ static enum db_status apply_next(struct db *db, void *context)
     status = run_steps(db, m, m->version + 1);
     if (status != DB_OK)
         return status;
-    struct db_value next[] = {db_integer(m->version + 1)};
-    return db_run(db, "INSERT INTO schema_versions (version) VALUES ($1)", next, 1, NULL, NULL);
+    return db_run(db, "INSERT INTO schema_versions (version) VALUES ($1)",
+                  DB_VALUES(db_integer(m->version + 1)), NULL, NULL);
 }
 
 enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,

@@ -30,6 +30,12 @@ struct column {
 #field, COLUMN_##kind, offsetof(struct row, field), sizeof(((struct row *)0)->field), NULL \
     }
 
+/* Column FIELD of any bytes, whose size is member SIZE_FIELD: a COLUMN_BLOB. */
+#define COLUMN_BYTES_OF(row, field, size_field)                                                    \
+    {                                                                                              \
+#field, COLUMN_BLOB, offsetof(struct row, field), offsetof(struct row, size_field), NULL   \
+    }
+
 struct table {
     const char *name;
     const struct column *columns;

@@ -274,8 +274,7 @@ static const char *listed(const struct job_filter *filter, const char *after, un
 
 Test(jobs, are_listed_newest_first, .init = open_store, .fini = close_store)
 {
-    enum job_state queued = JOB_QUEUED;
-    int64_t counts[JOB_STATES];
+    enum job_state queued = JOB_QUEUED, running = JOB_RUNNING;
     submit("job_a", 1);
     submit("job_b", 2);
     submit("job_c", 2);
@@ -289,8 +288,7 @@ Test(jobs, are_listed_newest_first, .init = open_store, .fini = close_store)
                      "d,c,b,a,");
     cr_assert_str_eq(listed(&(struct job_filter){.algorithm = "bcq"}, NULL, 9), "");
     cr_assert_str_eq(listed(&(struct job_filter){.dataset = "ds_x"}, NULL, 9), "");
-    cr_assert_eq(jobs_count(f.db, counts), DB_OK);
-    cr_assert(counts[JOB_QUEUED] == 3 && counts[JOB_RUNNING] == 1 && counts[JOB_FAILED] == 0);
+    cr_assert_str_eq(listed(&(struct job_filter){.state = &running}, NULL, 9), "a,");
 }
 
 /* ---- many workers, one queue */

@@ -394,8 +394,6 @@ Test(experts, policies_are_the_callers_own_experts, .init = open_store, .fini = 
 Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_store)
 {
     char text[200] = "";
-    void *bytes = NULL;
-    size_t size = 0;
     uint32_t number = 9;
     enum dataset_verdict verdict;
     cr_assert_eq(put("e1", "cli_a", "one"), DATASET_OK);
@@ -415,10 +413,6 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     text[0] = '\0';
     cr_assert_eq(datasets_experts(f.db, "ds_a", 1, 9, see_expert, text), DB_OK);
     cr_assert_str_eq(text, "1:e2:cli_b:1;2:e3:cli_a:0;");
-    cr_assert_eq(datasets_get_policy(f.db, "ds_a", 0, &bytes, &size), DB_OK);
-    cr_assert(size == 3 && memcmp(bytes, "uno", 3) == 0);
-    free(bytes);
-    cr_assert_eq(datasets_get_policy(f.db, "ds_a", 2, &bytes, &size), DB_NONE);
     cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
     cr_assert_eq(put("e1", "cli_a", "late"), DATASET_NOT_OPEN);
 }
