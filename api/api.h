@@ -56,17 +56,12 @@ bool api_is_heavy(const struct app *app, const struct api_request *request);
 
 /* The problem reply that the server itself needs: "body-too-large", "overloaded", "shutting-down",
  * "storage-full", "request-timeout", "internal-error", ... (slugs of the table in problem.c). */
-void api_problem_reply(const struct app *app, const char *slug, const char *detail,
-                       const char *request_id, struct api_reply *reply);
+void api_problem_reply(const char *slug, const char *detail, const char *request_id,
+                       struct api_reply *reply);
+
 /* The same with the request's path as "instance"; the detail of "body-too-large" is replaced by one
  * that names the limit of the request's route. */
 void api_problem_reply_to(const struct app *app, const char *slug, const char *detail,
                           const struct api_request *request, struct api_reply *reply);
-
-/* ---- beside requests
- * ------------------------------------------------------------------------------------------- */
-
-/* The table of routes, for the contract test: INDEX from 0; false past the end. */
-bool api_route_at(unsigned index, const char **out_method, const char **out_pattern);
 
 #endif

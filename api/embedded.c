@@ -2,7 +2,7 @@
  * object and keeps it out of link-time optimisation, which moves such symbols about. */
 #include "api/embedded.h"
 
-#include <assert.h>
+#include <string.h>
 
 #define EMBED(symbol, path)                                                                        \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -22,18 +22,21 @@ EMBED(script, "web/status.js");
 EMBED(style, "web/status.css");
 EMBED(openapi, "openapi.yaml");
 
-struct embedded_file embedded_file(enum embedded which)
+struct embedded_file embedded_file(const char *path)
 {
-    const struct {
-        const char *bytes, *end, *content_type;
-    } files[EMBEDDED_COUNT] = {
-        [EMBEDDED_HOME] = {tacet_home, tacet_home_end, "text/html; charset=utf-8"},
-        [EMBEDDED_SCRIPT] = {tacet_script, tacet_script_end, "text/javascript; charset=utf-8"},
-        [EMBEDDED_STYLE] = {tacet_style, tacet_style_end, "text/css; charset=utf-8"},
-        [EMBEDDED_OPENAPI] = {tacet_openapi, tacet_openapi_end, "application/yaml; charset=utf-8"},
+    static const struct {
+        const char *path, *bytes, *end, *content_type;
+    } files[] = {
+        {"/", tacet_home, tacet_home_end, "text/html; charset=utf-8"},
+        {"/status.js", tacet_script, tacet_script_end, "text/javascript; charset=utf-8"},
+        {"/status.css", tacet_style, tacet_style_end, "text/css; charset=utf-8"},
+        {"/openapi.yaml", tacet_openapi, tacet_openapi_end, "application/yaml; charset=utf-8"},
     };
-    assert(which < EMBEDDED_COUNT);
+    size_t which = sizeof files / sizeof files[0] - 1;
+    while (which > 0 && strcmp(files[which].path, path) != 0)
+        which--;
     return (struct embedded_file){.bytes = files[which].bytes,
                                   .size = (size_t)(files[which].end - files[which].bytes),
-                                  .content_type = files[which].content_type};
+                                  .content_type = files[which].content_type,
+                                  .is_home = which == 0};
 }

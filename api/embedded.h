@@ -2,23 +2,17 @@
 #ifndef TACET_API_EMBEDDED_H
 #define TACET_API_EMBEDDED_H
 
+#include <stdbool.h>
 #include <stddef.h>
-
-enum embedded {
-    EMBEDDED_HOME,    /* web/index.html */
-    EMBEDDED_SCRIPT,  /* web/status.js */
-    EMBEDDED_STYLE,   /* web/status.css */
-    EMBEDDED_OPENAPI, /* openapi.yaml */
-    EMBEDDED_COUNT
-};
 
 struct embedded_file {
     const char *bytes; /* lives as long as the process */
     size_t size;
     const char *content_type;
+    bool is_home; /* the status page */
 };
 
-/* Its bytes live as long as the process. */
-struct embedded_file embedded_file(enum embedded which);
+/* The file that PATH ("/status.js") serves; of any other path the status page. */
+struct embedded_file embedded_file(const char *path);
 
 #endif

@@ -5,20 +5,12 @@
 
 #include "api/call/call.h"
 
-/* GET / */
-enum problem api_page_home(struct call *call);
-
-/* GET /status.js */
-enum problem api_page_script(struct call *call);
-
-/* GET /status.css */
-enum problem api_page_style(struct call *call);
+/* GET /, /status.js, /status.css and /openapi.yaml. Any other path that a browser asks for shows
+ * the status page. */
+enum problem api_page_file(struct call *call);
 
 /* GET /docs */
 enum problem api_page_docs(struct call *call);
-
-/* GET /openapi.yaml */
-enum problem api_page_openapi(struct call *call);
 
 /* GET /problems */
 enum problem api_page_problems(struct call *call);

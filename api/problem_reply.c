@@ -16,33 +16,32 @@ static void say_limit(const struct app *app, const struct api_request *request, 
              upload ? ", and so may what it decodes to" : "");
 }
 
-void api_problem_reply_to(const struct app *app, const char *slug, const char *detail,
-                          const struct api_request *request, struct api_reply *reply)
-{
-    enum problem problem = problem_find(slug);
-    char limit[120];
-    assert(problem != PROBLEM_NONE);
-    reply_init(reply);
-    reply_header_text(reply, "Request-Id", request->request_id);
-    reply_header_text(reply, "Cache-Control", "no-store");
-    if (problem == PROBLEM_BODY_TOO_LARGE) {
-        say_limit(app, request, limit, sizeof limit);
-        detail = limit;
-    }
-    struct reply_problem says = {
-        .detail = detail, .instance = request->path, .request_id = request->request_id};
-    reply_problem(reply, problem, &says);
-}
-
-void api_problem_reply(const struct app *app, const char *slug, const char *detail,
+static void make_reply(const char *slug, const char *detail, const char *path,
                        const char *request_id, struct api_reply *reply)
 {
-    (void)app;
     enum problem problem = problem_find(slug);
     assert(problem != PROBLEM_NONE);
     reply_init(reply);
     reply_header_text(reply, "Request-Id", request_id ? request_id : "-");
     reply_header_text(reply, "Cache-Control", "no-store");
-    struct reply_problem says = {.detail = detail, .request_id = request_id};
+    const struct reply_problem says = {
+        .detail = detail, .instance = path, .request_id = request_id};
     reply_problem(reply, problem, &says);
+}
+
+void api_problem_reply_to(const struct app *app, const char *slug, const char *detail,
+                          const struct api_request *request, struct api_reply *reply)
+{
+    char limit[120];
+    if (problem_find(slug) == PROBLEM_BODY_TOO_LARGE) {
+        say_limit(app, request, limit, sizeof limit);
+        detail = limit;
+    }
+    make_reply(slug, detail, request->path, request->request_id, reply);
+}
+
+void api_problem_reply(const char *slug, const char *detail, const char *request_id,
+                       struct api_reply *reply)
+{
+    make_reply(slug, detail, NULL, request_id, reply);
 }

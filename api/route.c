@@ -124,11 +124,11 @@ static const struct route routes[] = {
     {"GET", "/metrics", BATCH, ROLE_STEWARD | ROLE_ADMIN, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_metrics, "Counters of the server in Prometheus text; nothing that depends on private data."},
 
     /* pages.h */
-    {"GET", "/", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_home, "The status page."},
-    {"GET", "/status.js", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_script, "The script of the status page."},
-    {"GET", "/status.css", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_style, "The style sheet of all pages."},
+    {"GET", "/", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The status page."},
+    {"GET", "/status.js", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The script of the status page."},
+    {"GET", "/status.css", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The style sheet of all pages."},
     {"GET", "/docs", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_docs, "The list of endpoints, as a page."},
-    {"GET", "/openapi.yaml", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_openapi, "This contract, as OpenAPI 3.1."},
+    {"GET", "/openapi.yaml", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "This contract, as OpenAPI 3.1."},
     {"GET", "/problems", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problems, "Lists the problem types."},
     {"GET", "/problems/{slug}", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problem, "Explains one problem type."},
     {"GET", "/.well-known/jwks.json", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_signing_keys, "The public key of certificates (RFC 7517)."},
@@ -141,13 +141,4 @@ const struct route *route_all(unsigned *out_count)
 {
     *out_count = (unsigned)ROUTE_COUNT;
     return routes;
-}
-
-bool api_route_at(unsigned index, const char **out_method, const char **out_pattern)
-{
-    if (index >= ROUTE_COUNT)
-        return false;
-    *out_method = routes[index].method;
-    *out_pattern = routes[index].pattern;
-    return true;
 }

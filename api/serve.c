@@ -106,8 +106,8 @@ static void add_common_headers(struct call *call)
         reply_header_text(reply, "Access-Control-Allow-Origin", origin);
         reply_header_text(reply, "Vary", "Origin");
         if (reply->header_count < API_REPLY_HEADERS) {
-            reply_header(reply, "Access-Control-Expose-Headers",
-                         "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed");
+            reply_header_text(reply, "Access-Control-Expose-Headers",
+                              "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed");
         }
     }
 }
@@ -129,7 +129,7 @@ static enum problem serve_call(struct call *call)
     if (!route)
         return no_route(call);
     if ((route->flags & ROUTE_PAGE) && accept_prefers_html(call_request_header(call, "Accept")))
-        return api_page_home(call);
+        return api_page_file(call);
     assert(call->db || route->lane == API_LANE_INLINE || call->pass);
     return call_serve(call, NULL);
 }

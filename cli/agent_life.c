@@ -87,7 +87,7 @@ static enum agent_end send_report(struct http_out *out, const struct agent_task 
 {
     char path[128], key[HTTP_OUT_KEY_SIZE];
     struct http_out_answer answer;
-    char *body = memory_must(agent_submission_write(&task->terms.scheme, version, room->report));
+    char *body = agent_submission_write(&task->terms.scheme, version, room->report);
     http_out_fresh_key(key);
     snprintf(path, sizeof path, "/v1/aggregations/%s/submissions", task->aggregation);
     const struct http_out_call call = {

@@ -78,7 +78,7 @@ static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t c
     enum kickstart_reply reply = post_to_teacher(student, "rollouts", "{}", &answer);
     if (reply != KICKSTART_ANSWERED)
         return reply;
-    char *body = memory_must(student_query_write(states, count, env->state_dim, 0));
+    char *body = student_query_write(states, count, env->state_dim, 0);
     reply = post_to_teacher(student, "queries", body, &answer);
     free(body);
     if (reply != KICKSTART_ANSWERED)

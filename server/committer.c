@@ -40,11 +40,10 @@ static void forget_reply(struct exchange *exchange)
     exchange->reply = (struct api_reply){0};
 }
 
-static void answer_problem(struct committer *committer, struct exchange *exchange, const char *slug,
-                           const char *detail)
+static void answer_problem(struct exchange *exchange, const char *slug, const char *detail)
 {
     forget_reply(exchange);
-    api_problem_reply(committer->app, slug, detail, exchange->request.request_id, &exchange->reply);
+    api_problem_reply(slug, detail, exchange->request.request_id, &exchange->reply);
 }
 
 static bool any_writes(const struct exchange *list)
@@ -103,7 +102,7 @@ static void answer_failure(struct committer *committer, struct exchange *list,
         struct exchange *rest = x->next;
         x->next = NULL;
         if (x->route.writes || serve_with_retries(committer, x) != DB_OK)
-            answer_problem(committer, x, slug, "Nothing was stored and nothing was charged.");
+            answer_problem(x, slug, "Nothing was stored and nothing was charged.");
         x->next = rest;
     }
 }

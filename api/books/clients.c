@@ -47,9 +47,8 @@ enum problem api_clients_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     /* The token is not kept anywhere, so a repeat of the call cannot show it again. */
-    if (call_store_instead(call, new_client_json(&client, NULL)) != PROBLEM_NONE)
-        return PROBLEM_INTERNAL_ERROR;
-    call_location(call, "/v1/clients/%s", client.id);
+    call_store_instead(call, new_client_json(&client, NULL));
+    call_header(call, "Location", "/v1/clients/%s", client.id);
     enum problem problem = call_reply_json(call, 201, new_client_json(&client, token));
     sodium_memzero(token, sizeof token);
     return problem;

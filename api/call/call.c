@@ -115,8 +115,7 @@ static void drop_json(void *json)
 
 json_t *call_own(struct call *call, json_t *json)
 {
-    if (json)
-        call_defer(call, drop_json, json);
+    call_defer(call, drop_json, json);
     return json;
 }
 
@@ -161,13 +160,12 @@ enum problem call_reply_static(struct call *call, int status, const char *conten
     return PROBLEM_NONE;
 }
 
-enum problem call_store_instead(struct call *call, json_t *json)
+void call_store_instead(struct call *call, json_t *json)
 {
     char *text = json_text_write(json, false, &call->stored_size);
     json_decref(json);
     call->stored_body = arena_copy(&call->arena, text, call->stored_size);
     free(text);
-    return PROBLEM_NONE;
 }
 
 enum problem call_reply_empty(struct call *call, int status)
@@ -189,14 +187,6 @@ void call_header(struct call *call, const char *name, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     reply_header_v(call->reply, name, format, arguments);
-    va_end(arguments);
-}
-
-void call_location(struct call *call, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    reply_header_v(call->reply, "Location", format, arguments);
     va_end(arguments);
 }
 
@@ -226,7 +216,7 @@ static enum problem add_fault(struct call *call, json_t *fault)
     if (!call->errors)
         call->errors = json_array();
     if (call->error_count <= ERRORS_SHOWN_MAX)
-        (void)json_array_append_new(call->errors, fault);
+        json_array_append_new(call->errors, fault);
     else
         json_decref(fault);
     return PROBLEM_VALIDATION;
@@ -275,26 +265,18 @@ void call_violated(struct call *call, json_t *violation)
 {
     if (!call->violated)
         call->violated = json_array();
-    (void)json_array_append_new(call->violated, violation);
+    json_array_append_new(call->violated, violation);
 }
 
 void call_problem_member(struct call *call, const char *name, json_t *value)
 {
     if (!call->extra)
         call->extra = json_object();
-    (void)json_object_set_new(call->extra, name, value);
+    json_object_set_new(call->extra, name, value);
 }
 
 void call_answer_problem(struct call *call, enum problem problem)
 {
-    if (call->answered) { /* a handler that answered and failed afterwards */
-        free(call->reply->body);
-        call->reply->body = NULL;
-        call->reply->body_size = 0;
-        if (call->reply->events.free)
-            call->reply->events.free(call->reply->events.context);
-        memset(&call->reply->events, 0, sizeof call->reply->events);
-    }
     const char *detail = call->detail;
     if (!detail && problem == PROBLEM_VALIDATION && call->error_count == 1)
         detail = "One thing is wrong: see errors.";
@@ -311,7 +293,8 @@ void call_answer_problem(struct call *call, enum problem problem)
 
 enum problem call_db(struct call *call, enum db_status status)
 {
-    assert(status != DB_OK);
+    if (status == DB_OK)
+        return PROBLEM_NONE;
     call->db_failure = (int)(status == DB_NONE ? DB_FAILED : status);
     switch (status) {
     case DB_FULL:

@@ -78,7 +78,7 @@ bool call_is(const struct call *call, unsigned roles);
  * still usable then and no transaction of the call is open. */
 void call_defer(struct call *call, void (*free_it)(void *what), void *what);
 
-/* Gives JSON (a new reference, may be NULL) to the call, which drops it at its end. Gives it back.
+/* Gives JSON (a new reference) to the call, which drops it at its end. Gives it back.
  */
 json_t *call_own(struct call *call, json_t *json);
 
@@ -99,7 +99,7 @@ enum problem call_reply_static(struct call *call, int status, const char *conten
 
 /* What is stored for repeats of the call instead of its answer, when that holds a secret. JSON is a
  * new reference that the call takes. Before the reply itself. */
-enum problem call_store_instead(struct call *call, json_t *json);
+void call_store_instead(struct call *call, json_t *json);
 
 /* No body (204). */
 enum problem call_reply_empty(struct call *call, int status);
@@ -111,10 +111,6 @@ enum problem call_reply_events(struct call *call, struct api_events events);
  * our bug. At most four per call of a handler. */
 void call_header(struct call *call, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Location, with the same rules. */
-void call_location(struct call *call, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* ---- a problem */
 
@@ -142,8 +138,8 @@ unsigned call_error_count(const struct call *call);
 /* Adds one element of "violated" (budget-exhausted, budget-reserved); takes the reference. */
 void call_violated(struct call *call, json_t *violation);
 
-/* What a failed storage call means for the caller. STATUS is not DB_OK; DB_NONE, a row that must be
- * there and is not, counts as DB_FAILED. The transaction is run again where that can help. */
+/* What STATUS means for the caller; of DB_OK PROBLEM_NONE. DB_NONE, a row that must be there and is
+ * not, counts as DB_FAILED. The transaction is run again where that can help. */
 enum problem call_db(struct call *call, enum db_status status);
 
 /* Adds any other member to the problem document, e.g. "accepts" for 415; takes the reference. */

@@ -22,15 +22,11 @@ enum problem certificate_reply(struct call *call, const char *id, char *text)
     return call_reply_bytes(call, 200, "application/json", text, strlen(text));
 }
 
-/* Of a teacher: of those who may know of it, and auditors. */
-static enum problem teacher_certificate_of_id(struct call *call)
+/* Answers with the certificate ID, whose TEXT it takes, when the caller MAY see it. */
+static enum problem certificate_show(struct call *call, enum db_status status, bool may,
+                                     const char *id, char *text)
 {
-    char id[ID_SIZE], owner[ID_SIZE], *text = NULL;
-    enum db_status status =
-        teachers_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
-    bool may = status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0 &&
-               (call_is(call, ROLE_AUDITOR | ROLE_STUDENT) || strcmp(owner, call->caller.id) == 0);
-    if (may)
+    if (status == DB_OK && may)
         return certificate_reply(call, id, text);
     free(text);
     if (status != DB_OK && status != DB_NONE)
@@ -38,38 +34,38 @@ static enum problem teacher_certificate_of_id(struct call *call)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.");
 }
 
-/* Of a released Q-function: released it is, so everyone may read it. */
-static enum problem release_certificate(struct call *call)
+/* Of a teacher: of those who may know of it, and auditors. */
+static enum problem teacher_certificate_of_id(struct call *call, const char *wanted)
 {
-    char id[ID_SIZE], owner[ID_SIZE], *text = NULL;
-    enum db_status status =
-        q_releases_certificate(call->db, call_parameter(call, "id"), id, owner, &text);
-    if (status == DB_OK && strcmp(id, call_parameter(call, "id")) == 0)
-        return certificate_reply(call, id, text);
-    free(text);
-    if (status != DB_OK && status != DB_NONE)
-        return call_db(call, status);
-    return teacher_certificate_of_id(call);
+    char id[ID_SIZE] = "", owner[ID_SIZE] = "", *text = NULL;
+    enum db_status status = teachers_certificate(call->db, wanted, id, owner, &text);
+    bool may = call_is(call, ROLE_AUDITOR | ROLE_STUDENT) || strcmp(owner, call->caller.id) == 0;
+    return certificate_show(call, status, may && strcmp(id, wanted) == 0, id, text);
+}
+
+/* Of a released Q-function: released it is, so everyone may read it. */
+static enum problem release_certificate(struct call *call, const char *wanted)
+{
+    char id[ID_SIZE] = "", owner[ID_SIZE], *text = NULL;
+    enum db_status status = q_releases_certificate(call->db, wanted, id, owner, &text);
+    if (status == DB_NONE || (status == DB_OK && strcmp(id, wanted) != 0)) {
+        free(text);
+        return teacher_certificate_of_id(call, wanted);
+    }
+    return certificate_show(call, status, true, id, text);
 }
 
 enum problem api_certificates_get(struct call *call)
 {
+    const char *wanted = call_parameter(call, "id");
     struct certificate_row certificate = {.text = NULL};
-    struct policy_row policy;
-    enum db_status status = certificates_find(call->db, call_parameter(call, "id"), &certificate);
+    struct policy_row policy = {0};
+    enum db_status status = certificates_find(call->db, wanted, &certificate);
+    if (status == DB_NONE)
+        return release_certificate(call, wanted);
     if (status == DB_OK)
         status = policies_find(call->db, certificate.policy, &policy);
-    if (status == DB_NONE && !certificate.text)
-        return release_certificate(call);
-    if (status != DB_OK && status != DB_NONE) {
-        free(certificate.text);
-        return call_db(call, status);
-    }
-    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || policy.released ||
-                                   strcmp(certificate.owner, call->caller.id) == 0);
-    if (!may) {
-        free(certificate.text);
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.");
-    }
-    return certificate_reply(call, certificate.id, certificate.text);
+    bool may = call_is(call, ROLE_AUDITOR) || policy.released ||
+               strcmp(certificate.owner, call->caller.id) == 0;
+    return certificate_show(call, status, may, certificate.id, certificate.text);
 }

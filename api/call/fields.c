@@ -91,16 +91,12 @@ static const char *member_pointer(struct call *call, const char *pointer, const 
         }
     }
     escaped[size] = '\0';
-    const char *full = arena_format(&call->arena, "%s/%s", pointer, escaped);
-    return full;
+    return arena_format(&call->arena, "%s/%s", pointer, escaped);
 }
 
 /* A fault of the member NAME of the object at POINTER. */
-static void add_fault_at(struct call *call, const char *pointer, const char *name,
-                         const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static void add_fault_at(struct call *call, const char *pointer, const char *name,
-                         const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void
+add_fault_at(struct call *call, const char *pointer, const char *name, const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -142,47 +138,37 @@ static bool read_number(struct call *call, const struct field *field, const json
     return false;
 }
 
-static bool has_control(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7F)
-            return true;
-    return false;
-}
-
 static bool read_text(struct call *call, const struct field *field, const json_t *value,
                       const char *pointer)
 {
-    if (!json_is_string(value)) {
-        add_fault_at(call, pointer, field->name, "must be a string");
-        return false;
-    }
+    const char *text = json_string_value(value);
     double size = (double)json_string_length(value);
     if (size < field->min || size > field->max) {
         add_fault_at(call, pointer, field->name, "must be %.0f to %.0f bytes long", field->min,
                      field->max);
         return false;
     }
-    if (has_control(json_string_value(value))) {
-        add_fault_at(call, pointer, field->name, "must not hold control characters");
-        return false;
+    for (const char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7F) {
+            add_fault_at(call, pointer, field->name, "must not hold control characters");
+            return false;
+        }
     }
-    *(const char **)field->out = json_string_value(value);
+    *(const char **)field->out = text;
     return true;
 }
 
 static bool read_choice(struct call *call, const struct field *field, const json_t *value,
                         const char *pointer)
 {
-    for (int i = 0; field->choices[i]; i++) {
-        if (json_is_string(value) && strcmp(json_string_value(value), field->choices[i]) == 0) {
-            *(int *)field->out = i;
-            return true;
-        }
-    }
+    const char *text = json_string_value(value);
     char list[400] = "";
     size_t size = 0;
     for (int i = 0; field->choices[i]; i++) {
+        if (text && strcmp(text, field->choices[i]) == 0) {
+            *(int *)field->out = i;
+            return true;
+        }
         int more = snprintf(list + size, sizeof list - size, "%s\"%s\"", i > 0 ? ", " : "",
                             field->choices[i]);
         size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
@@ -195,28 +181,43 @@ static bool read_choice(struct call *call, const struct field *field, const json
 static bool read_array(struct call *call, const struct field *field, json_t *value,
                        const char *pointer)
 {
-    if (!json_is_array(value)) {
-        add_fault_at(call, pointer, field->name, "must be an array");
-        return false;
-    }
     double size = (double)json_array_size(value);
-    if (size < field->min || size > field->max) {
-        if (field->min == field->max) {
-            add_fault_at(call, pointer, field->name, "must have %.0f elements, not %.0f",
-                         field->min, size);
-        } else {
-            add_fault_at(call, pointer, field->name, "must have %.0f to %.0f elements, not %.0f",
-                         field->min, field->max, size);
-        }
-        return false;
+    if (size >= field->min && size <= field->max) {
+        *(json_t **)field->out = value;
+        return true;
     }
-    *(json_t **)field->out = value;
-    return true;
+    if (field->min == field->max) {
+        add_fault_at(call, pointer, field->name, "must have %.0f elements, not %.0f", field->min,
+                     size);
+    } else {
+        add_fault_at(call, pointer, field->name, "must have %.0f to %.0f elements, not %.0f",
+                     field->min, field->max, size);
+    }
+    return false;
+}
+
+/* What VALUE must be for FIELD and is not; NULL when its type is right. */
+static const char *wrong_type(const struct field *field, const json_t *value)
+{
+    if (field->type == FIELD_TEXT && !json_is_string(value))
+        return "must be a string";
+    if (field->type == FIELD_ARRAY && !json_is_array(value))
+        return "must be an array";
+    if (field->type == FIELD_BOOL && !json_is_boolean(value))
+        return "must be true or false";
+    if (field->type == FIELD_OBJECT && !json_is_object(value))
+        return "must be an object";
+    return NULL;
 }
 
 static bool read_field(struct call *call, const struct field *field, json_t *value,
                        const char *pointer)
 {
+    const char *wrong = wrong_type(field, value);
+    if (wrong) {
+        add_fault_at(call, pointer, field->name, "%s", wrong);
+        return false;
+    }
     switch (field->type) {
     case FIELD_TEXT:
         return read_text(call, field, value, pointer);
@@ -228,19 +229,9 @@ static bool read_field(struct call *call, const struct field *field, json_t *val
     case FIELD_ARRAY:
         return read_array(call, field, value, pointer);
     case FIELD_BOOL:
-        if (!json_is_boolean(value)) {
-            add_fault_at(call, pointer, field->name, "must be true or false");
-            return false;
-        }
         *(bool *)field->out = json_is_true(value);
         return true;
     case FIELD_OBJECT:
-        if (!json_is_object(value)) {
-            add_fault_at(call, pointer, field->name, "must be an object");
-            return false;
-        }
-        *(json_t **)field->out = value;
-        return true;
     case FIELD_ANY:
         *(json_t **)field->out = value;
         return true;

@@ -12,14 +12,23 @@ enum problem api_health_live(struct call *call)
     return call_reply_json(call, 200, json_pack("{s:s}", "status", "live"));
 }
 
-enum problem api_health_ready(struct call *call)
+enum problem health_check_ready(struct call *call)
 {
     const struct api_settings *settings = &call->app->settings;
     const char *why_not = "It is not ready.";
     if (settings->ready && !settings->ready(settings->ready_context, &why_not))
         return call_problem(call, PROBLEM_NOT_READY, "%s", why_not);
+    return PROBLEM_NONE;
+}
+
+enum problem api_health_ready(struct call *call)
+{
+    enum problem problem = health_check_ready(call);
+    if (problem != PROBLEM_NONE)
+        return problem;
     return call_reply_json(
-        call, 200, json_pack("{s:s, s:s}", "status", "ready", "version", settings->version));
+        call, 200,
+        json_pack("{s:s, s:s}", "status", "ready", "version", call->app->settings.version));
 }
 
 enum problem api_metrics(struct call *call)

@@ -13,4 +13,7 @@ enum problem api_health_ready(struct call *call);
 /* GET /metrics */
 enum problem api_metrics(struct call *call);
 
+/* PROBLEM_NOT_READY when the server is not ready to serve. */
+enum problem health_check_ready(struct call *call);
+
 #endif

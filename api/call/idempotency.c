@@ -106,7 +106,7 @@ static enum problem reply_stored(struct call *call, struct answer_row *answer)
 {
     call_header(call, "Idempotency-Replayed", "true");
     if (answer->location[0] != '\0')
-        call_location(call, "%s", answer->location);
+        call_header(call, "Location", "%s", answer->location);
     if (answer->body_size == 0) {
         answer_done(answer);
         return call_reply_empty(call, answer->status);
@@ -166,5 +166,5 @@ enum problem idempotency_store(struct call *call, const char *key)
     enum db_status status = answers_store(call->db, call->caller.id, key, &answer);
     if (status == DB_NONE) /* looked for it in this very transaction */
         return call_db(call, DB_RETRY);
-    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+    return call_db(call, status);
 }

@@ -9,7 +9,7 @@
 
 #include "api/json/json_text.h"
 
-#define RETRY_AFTER_SECONDS 2
+#define RETRY_AFTER_SECONDS "2"
 
 void reply_init(struct api_reply *reply)
 {
@@ -51,14 +51,6 @@ void reply_header_text(struct api_reply *reply, const char *name, const char *va
     reply->header_count++;
 }
 
-void reply_header(struct api_reply *reply, const char *name, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    reply_header_v(reply, name, format, arguments);
-    va_end(arguments);
-}
-
 const char *reply_header_value(const struct api_reply *reply, const char *name)
 {
     for (unsigned i = 0; i < reply->header_count; i++)
@@ -97,7 +89,9 @@ void reply_problem(struct api_reply *reply, enum problem problem, const struct r
 {
     const struct problem_info *info = problem_info(problem);
     free(reply->body);
-    reply->body = NULL;
+    if (reply->events.free) /* a handler that answered and failed afterwards */
+        reply->events.free(reply->events.context);
+    memset(&reply->events, 0, sizeof reply->events);
     reply->static_body = NULL;
     reply->content_type = "application/problem+json";
     json_t *document = problem_document(info, says);
@@ -106,5 +100,5 @@ void reply_problem(struct api_reply *reply, enum problem problem, const struct r
     json_decref(document);
     bool passing = info->status == 503 || info->status == 429;
     if (passing && !reply_header_value(reply, "Retry-After"))
-        reply_header(reply, "Retry-After", "%d", RETRY_AFTER_SECONDS);
+        reply_header_text(reply, "Retry-After", RETRY_AFTER_SECONDS);
 }

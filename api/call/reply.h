@@ -14,13 +14,9 @@ void reply_init(struct api_reply *reply);
 
 /* Adds a header; NAME is static text. A value that is too long, or one header too many, is our bug.
  */
-void reply_header(struct api_reply *reply, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* The same with VALUE as it is. */
 void reply_header_text(struct api_reply *reply, const char *name, const char *value);
 
-/* The same with ARGUMENTS as a list. */
+/* The same with what printf would print. */
 void reply_header_v(struct api_reply *reply, const char *name, const char *format,
                     va_list arguments);
 

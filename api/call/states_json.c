@@ -36,8 +36,6 @@ uint32_t states_read(struct call *call, const json_t *array, const char *pointer
         return 0;
     }
     float *states = arena_array(&call->arena, count * dim, sizeof *states);
-    if (!states)
-        return 0;
     bool good = true;
     for (size_t i = 0; i < count; i++) {
         char at[64];

@@ -60,9 +60,7 @@ static enum problem dataset_find(struct call *call, const char *id, struct datas
     enum db_status status = datasets_find(call->db, id, out);
     if (status == DB_NONE || (status == DB_OK && out->state == DATASET_DELETED))
         return unknown_dataset(call);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out)
@@ -232,7 +230,7 @@ enum problem api_datasets_create(struct call *call)
     enum db_status status = datasets_insert(call->db, &row);
     if (status != DB_OK)
         return call_db(call, status);
-    call_location(call, "/v1/datasets/%s", row.id);
+    call_header(call, "Location", "/v1/datasets/%s", row.id);
     return call_reply_json(call, 201, dataset_json(&row, true));
 }
 

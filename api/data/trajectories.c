@@ -139,9 +139,7 @@ static enum problem upload_flush(struct upload *upload)
         uploads_chunk(call->db, upload->id, upload->chunks, upload->chunk, upload->used);
     upload->chunks++;
     upload->used = 0;
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 static enum problem upload_store(struct upload *upload, struct trajectory *trajectory,

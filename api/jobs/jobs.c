@@ -92,7 +92,7 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish, s
     status = jobs_queue_place(call->db, job->id, &place);
     if (status != DB_OK)
         return call_db(call, status);
-    call_location(call, "/v1/jobs/%s", job->id);
+    call_header(call, "Location", "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
     return call_reply_json(call, 202, job_json(job, place, call->now_ms));
 }
@@ -160,9 +160,7 @@ enum problem job_of_call(struct call *call, struct job_row **out)
         call_defer(call, free_job, job);
     if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 static enum problem reply_job(struct call *call, const struct job_row *job)

@@ -25,9 +25,7 @@ enum problem policy_of_owner(struct call *call, const char *id, struct policy_ro
     enum db_status status = policies_find(call->db, id, out);
     if (status == DB_NONE || (status == DB_OK && strcmp(out->owner, call->caller.id) != 0))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 enum db_status policy_load(struct db *db, const char *id, struct policy **out)
@@ -108,7 +106,7 @@ static enum problem store_import(struct call *call, const struct policy_row *row
     free(bytes);
     if (status != DB_OK)
         return call_db(call, status);
-    call_location(call, "/v1/policies/%s", row->id);
+    call_header(call, "Location", "/v1/policies/%s", row->id);
     return call_reply_json(call, 201, policy_json(row));
 }
 

@@ -115,9 +115,7 @@ enum problem aggregation_of_call(struct call *call, struct aggregation *out)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such aggregation.");
     if (status == DB_OK && !open_row(out, numbers))
         status = DB_FAILED;
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 /* ---- creating */
@@ -293,7 +291,7 @@ enum problem api_aggregations_create(struct call *call)
                                                 parameters, count * sizeof *parameters);
     if (status != DB_OK)
         return call_db(call, status);
-    call_location(call, "/v1/aggregations/%s", a->row.id);
+    call_header(call, "Location", "/v1/aggregations/%s", a->row.id);
     return call_reply_json(call, 201, aggregation_json(a));
 }
 

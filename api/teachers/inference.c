@@ -38,10 +38,9 @@ enum problem api_inference_live(struct call *call)
 
 enum problem api_inference_ready(struct call *call)
 {
-    const struct api_settings *settings = &call->app->settings;
-    const char *why_not = "It is not ready.";
-    if (settings->ready && !settings->ready(settings->ready_context, &why_not))
-        return call_problem(call, PROBLEM_NOT_READY, "%s", why_not);
+    enum problem problem = health_check_ready(call);
+    if (problem != PROBLEM_NONE)
+        return problem;
     return call_reply_json(call, 200, json_pack("{s:b}", "ready", 1));
 }
 
@@ -108,7 +107,8 @@ static bool inference_flatten(const json_t *array, unsigned depth, float *out, s
 static bool inference_read_shape(struct query *query, const json_t *shape)
 {
     struct call *call = query->call;
-    uint32_t dim = query->teacher->state_dim, most = query_states_max(query);
+    uint32_t dim = query->teacher->state_dim;
+    uint32_t most = query_states_limit(call->app, query->teacher);
     double sides[RANK];
     if (fields_numbers(call, shape, "/inputs/0/shape", sides, RANK, true) < 0)
         return false;
@@ -210,12 +210,8 @@ static bool inference_read_request(struct query *query, const char **out_id)
 /* Scalars alone: the protocol allows no objects here. */
 static json_t *inference_terms(const struct query_answer *answer)
 {
-    const char *setting = "concentration";
-    double level = answer->concentration;
-    if (answer->sigma > 0) {
-        setting = "sigma";
-        level = answer->sigma;
-    }
+    double level;
+    const char *setting = query_reply_setting(answer, &level);
     const struct ledger_account *account = answer->account;
     int64_t before = account->spent_units - answer->cost.units;
     double spent = budget_epsilon(account, account->spent_units);
@@ -265,9 +261,7 @@ enum problem api_inference_infer(struct call *call)
         return problem;
     if (!inference_read_request(query, &id))
         return PROBLEM_VALIDATION;
-    if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
-            PROBLEM_NONE ||
-        (problem = query_set_price(query)) != PROBLEM_NONE ||
+    if ((problem = query_admit(query)) != PROBLEM_NONE ||
         (problem = query_settle(query, &answer)) != PROBLEM_NONE)
         return problem;
     return call_reply_json(call, 200, inference_message(query, &answer, id));

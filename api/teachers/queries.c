@@ -91,9 +91,7 @@ static enum problem reuse_or_answer(struct query *query)
     stored.body_size = call->reply->body_size;
     stored.created_ms = call->now_ms;
     status = answers_store(call->db, call->caller.id, key, &stored);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 /* Whether reuse_or_answer will find an answer. */
@@ -131,9 +129,7 @@ enum problem api_queries_ask(struct call *call)
         return problem;
     if (!queries_read_body(query, &reuse))
         return PROBLEM_VALIDATION;
-    if ((problem = teacher_standing_of_call(call, &query->teacher->row, &query->standing)) !=
-            PROBLEM_NONE ||
-        (problem = query_set_price(query)) != PROBLEM_NONE)
+    if ((problem = query_admit(query)) != PROBLEM_NONE)
         return problem;
     if (reuse == 0)
         return reuse_or_answer(query);

@@ -9,12 +9,13 @@
 
 #include <math.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/states_json.h"
-#include "api/teachers/query_event.h"
+#include "api/json/json_text.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/rollouts.h"
 #include "api/teachers/teachers.h"
@@ -37,18 +38,10 @@ static enum problem find_teacher(struct query *query)
     struct call *call = query->call;
     enum db_status status =
         teacher_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &query->teacher);
-    if (status == DB_OK)
-        call_defer(call, query_give_back, query);
-    bool may = false;
-    if (status == DB_OK && call_is(call, ROLE_STEWARD))
-        may = strcmp(query->teacher->row.owner, call->caller.id) == 0;
-    else if (status == DB_OK)
-        status = teacher_may_ask(call->db, &query->teacher->row, call->caller.id, &may);
-    if (status == DB_NONE || (status == DB_OK && !may))
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
     if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+        return teacher_admit(call, status, NULL);
+    call_defer(call, query_give_back, query);
+    return teacher_admit(call, DB_OK, &query->teacher->row);
 }
 
 /* What was learned of shards goes with their dataset, at once. */
@@ -96,15 +89,11 @@ uint32_t query_states_limit(const struct app *app, const struct shelved_teacher 
     return limit;
 }
 
-uint32_t query_states_max(const struct query *query)
-{
-    return query_states_limit(query->call->app, query->teacher);
-}
-
 bool query_read_states(struct query *query, const json_t *states)
 {
     struct call *call = query->call;
-    uint32_t limit = call->app->settings.max_states_per_query, most = query_states_max(query);
+    uint32_t limit = call->app->settings.max_states_per_query;
+    uint32_t most = query_states_limit(call->app, query->teacher);
     if (most < limit && json_array_size(states) > most) {
         call_invalid(call, "/states", "must be at most %u states for a network of %zu parameters",
                      most, query->teacher->work);
@@ -132,6 +121,15 @@ static enum problem set_floor(struct query *query)
     query->concentration = 0;
     query->cost = (struct filter_price){0};
     return PROBLEM_NONE;
+}
+
+enum problem query_admit(struct query *query)
+{
+    enum problem problem =
+        teacher_standing_of_call(query->call, &query->teacher->row, &query->standing);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return query_set_price(query);
 }
 
 enum problem query_set_price(struct query *query)
@@ -205,19 +203,59 @@ static enum db_status dataset_price(const struct query *query, struct ledger_pri
     return status;
 }
 
+#define NUMBER    32
+#define LEAF_SIZE 240
+
+/* One answer with Gaussian noise has the losses of the Gaussian mechanism with this multiplier,
+ * rounded down. */
+static void write_gaussian(const struct shelved_teacher *teacher, char out[LEAF_SIZE])
+{
+    char multiplier[NUMBER];
+    json_text_number(nextafter(1 / gaussian_simplex_mu(&teacher->teacher.gaussian), 0), multiplier);
+    snprintf(out, LEAF_SIZE, "{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":%s}", multiplier);
+}
+
+static void write_dirichlet(const struct shelved_teacher *teacher, double concentration,
+                            char out[LEAF_SIZE])
+{
+    const struct dirichlet *d = &teacher->teacher.dirichlet;
+    char number[3][NUMBER];
+    json_text_number(concentration, number[0]);
+    json_text_number(d->min_probability, number[1]);
+    json_text_number(d->sensitivity, number[2]);
+    snprintf(out, LEAF_SIZE,
+             "{\"type\":\"DirichletDpEvent\",\"actions\":%u,\"concentration\":%s,"
+             "\"min_probability\":%s,\"sensitivity\":%s}",
+             d->actions, number[0], number[1], number[2]);
+}
+
+/* What the ledger's entry says of QUERY: an event (event_json.h), which POST /v1/accounting:compose
+ * reads, written without a tree of JSON. */
+static const char *query_event(const struct query *query)
+{
+    struct arena *arena = &query->call->arena;
+    char leaf[LEAF_SIZE];
+    if (query->teacher->row.sigma > 0)
+        write_gaussian(query->teacher, leaf);
+    else
+        write_dirichlet(query->teacher, query->concentration, leaf);
+    if (query->count == 1)
+        return arena_copy(arena, leaf, strlen(leaf));
+    return arena_format(arena, "{\"type\":\"SelfComposedDpEvent\",\"count\":%u,\"event\":%s}",
+                        query->count, leaf);
+}
+
 static enum problem query_pay(struct query *query)
 {
     struct call *call = query->call;
     const struct filter_price *cost = &query->cost;
-    char event[QUERY_EVENT_SIZE];
-    query_event_write(query->teacher, query->count, query->concentration, event);
     struct ledger_charge charge = {
         .prices = {{query->standing.account, cost->units, cost->delta_units},
                    {query->teacher->row.account, cost->units, cost->delta_units}},
         .count = 2,
         .client = call->caller.id,
         .resource = query->id,
-        .event = event,
+        .event = query_event(query),
         .now_ms = call->now_ms};
     struct ledger_outcome outcome;
     enum db_status status = DB_OK;
@@ -270,9 +308,7 @@ static enum problem answer_at_floor(struct query *query, double *answers)
     for (uint32_t i = 0; i < query->count; i++)
         answer_error_uniform(actions, answers + (size_t)i * actions);
     enum db_status status = ledger_find(query->call->db, query->standing.account, &query->account);
-    if (status != DB_OK)
-        return call_db(query->call, status);
-    return PROBLEM_NONE;
+    return call_db(query->call, status);
 }
 
 static enum problem pay_and_draw(struct query *query, double *answers)

@@ -4,7 +4,6 @@
 #define TACET_API_TEACHERS_QUERY_H
 
 #include "api/call/call.h"
-#include "api/teachers/query_reply.h"
 #include "api/teachers/teacher_shelf.h"
 #include "storage/ledger/ledger.h"
 
@@ -24,6 +23,20 @@ struct query {
     struct ledger_account account;
 };
 
+/* A teacher's answer. */
+struct query_answer {
+    const char *id;              /* qry_... */
+    const double *probabilities; /* count x actions */
+    uint32_t actions, count;
+    bool batch;                  /* probabilities are an array of arrays */
+    double concentration, sigma; /* 0: not a setting of the mechanism */
+    double error_radius;
+    bool floor;  /* the schedule is at its end: nothing was looked at */
+    bool expert; /* what it protects is an expert, else which observation was asked */
+    const struct ledger_account *account; /* the client's, after the debit */
+    struct filter_price cost;             /* of the debit */
+};
+
 /* Makes a query in the call's arena and borrows the teacher that {id} names, until the call ends.
  */
 enum problem query_start(struct call *call, struct query **out);
@@ -31,17 +44,33 @@ enum problem query_start(struct call *call, struct query **out);
 /* The most states that one query of this teacher may hold. */
 uint32_t query_states_limit(const struct app *app, const struct shelved_teacher *teacher);
 
-/* The same of the query's own teacher. */
-uint32_t query_states_max(const struct query *query);
-
 /* Reads a batch that stands at "/states". False: the faults are in the call. */
 bool query_read_states(struct query *query, const json_t *states);
 
 /* Sets the concentration and the cost of COUNT answers, from what was wished and STANDING. */
 enum problem query_set_price(struct query *query);
 
+/* Finds STANDING, opening the client's account when the teacher has a default budget, and sets the
+ * price. */
+enum problem query_admit(struct query *query);
+
 /* Debits all accounts, then draws the answers. Comes after query_set_price, inside the call's
  * transaction. *out points into the query and the call's arena. */
 enum problem query_settle(struct query *query, struct query_answer *out);
+
+/* ---- the answer as JSON (query_reply.c) */
+
+/* {"query", "probabilities", "concentration" or "sigma", "error_radius", "cost", "spent",
+ * "remaining", "protects", "does_not_protect"}, and "at_floor" where it is. New reference. */
+json_t *query_reply_json(const struct query_answer *answer);
+
+/* What an answer says that it protects. */
+const char *query_reply_protects(const struct query_answer *answer);
+
+/* What it says that it does not protect. */
+const char *query_reply_exposes(const struct query_answer *answer);
+
+/* The name of its mechanism's setting, "concentration" or "sigma", and its LEVEL. */
+const char *query_reply_setting(const struct query_answer *answer, double *level);
 
 #endif

@@ -1,9 +1,7 @@
 /* The JSON of an answer. Names and order are part of the contract; costs are the client's. */
-#include "api/teachers/query_reply.h"
-
 #include "api/call/budget.h"
 #include "api/json/json_text.h"
-#include "storage/ledger/ledger.h"
+#include "api/teachers/query.h"
 
 /* Short, because every answer is stored; the teacher says the same in sentences. */
 const char *query_reply_protects(const struct query_answer *answer)
@@ -18,6 +16,15 @@ const char *query_reply_exposes(const struct query_answer *answer)
     if (answer->expert)
         return "observations asked; what many experts share";
     return "training data";
+}
+
+const char *query_reply_setting(const struct query_answer *answer, double *level)
+{
+    *level = answer->concentration;
+    if (answer->sigma <= 0)
+        return "concentration";
+    *level = answer->sigma;
+    return "sigma";
 }
 
 static json_t *probabilities_json(const struct query_answer *answer)
@@ -56,12 +63,8 @@ static json_t *answer_cost_json(const struct query_answer *answer)
 
 json_t *query_reply_json(const struct query_answer *answer)
 {
-    const char *setting = "concentration";
-    double level = answer->concentration;
-    if (answer->sigma > 0) {
-        setting = "sigma";
-        level = answer->sigma;
-    }
+    double level;
+    const char *setting = query_reply_setting(answer, &level);
     json_t *json =
         json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "query", answer->id, "probabilities",
                   probabilities_json(answer), setting, json_number(level), "error_radius",

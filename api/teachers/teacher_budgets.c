@@ -13,12 +13,16 @@
 #define EPSILON_MAX 1e6
 #define REASON_MAX  500
 
-static const char no_event[] = "{\"type\":\"NoOpDpEvent\"}";
+struct grant {
+    double epsilon, delta;
+    const char *reason; /* NULL: none was given */
+    struct filter limits;
+    const char *event; /* of the ledger's entry, with the reason */
+};
 
 /* Opens CLIENT's account. */
 static enum db_status client_account_open(struct call *call, const struct teacher_row *teacher,
-                                          const char *client, double epsilon, double delta,
-                                          const struct filter *limits, const char *event,
+                                          const char *client, const struct grant *grant,
                                           struct ledger_account *out)
 {
     const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
@@ -27,11 +31,11 @@ static enum db_status client_account_open(struct call *call, const struct teache
                                            .owner = teacher->owner,
                                            .unit = teacher->adjacency,
                                            .renyi_order = teacher->renyi_order,
-                                           .epsilon = epsilon,
-                                           .delta = delta,
-                                           .limit_units = limits->limit_units,
-                                           .limit_delta = limits->limit_delta,
-                                           .event = event,
+                                           .epsilon = grant->epsilon,
+                                           .delta = grant->delta,
+                                           .limit_units = grant->limits.limit_units,
+                                           .limit_delta = grant->limits.limit_delta,
+                                           .event = grant->event,
                                            .now_ms = call->now_ms};
     enum db_status status = ledger_open_account(call->db, &opening, out);
     if (status == DB_OK)
@@ -49,12 +53,13 @@ static enum db_status teacher_client_standing(struct call *call, const struct te
     enum db_status status = teachers_client_find(call->db, teacher->id, client, out);
     if (status != DB_NONE || !teacher->has_client_budget)
         return status;
-    struct filter limits;
-    if (!teacher_account(teacher, teacher->client_epsilon, teacher->client_delta, &limits))
+    struct grant grant = {.epsilon = teacher->client_epsilon,
+                          .delta = teacher->client_delta,
+                          .event = "{\"type\":\"NoOpDpEvent\"}"};
+    if (!teacher_account(teacher, grant.epsilon, grant.delta, &grant.limits))
         return DB_NONE;
     struct ledger_account account;
-    status = client_account_open(call, teacher, client, teacher->client_epsilon,
-                                 teacher->client_delta, &limits, no_event, &account);
+    status = client_account_open(call, teacher, client, &grant, &account);
     if (status != DB_OK)
         return status;
     return teachers_client_find(call->db, teacher->id, client, out);
@@ -68,9 +73,7 @@ enum problem teacher_standing_of_call(struct call *call, const struct teacher_ro
         return call_problem(call, PROBLEM_NO_BUDGET,
                             "This teacher answers only clients that were granted a budget.");
     }
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 /* ---- granting */
@@ -105,13 +108,6 @@ static int64_t matched_revision(const char *header)
         return 0;
     return revision;
 }
-
-struct grant {
-    double epsilon, delta;
-    const char *reason; /* NULL: none was given */
-    struct filter limits;
-    char *event; /* of the ledger's entry, with the reason; malloc'ed */
-};
 
 static enum problem budget_change(struct call *call, const struct teacher_client_row *standing,
                                   const struct grant *grant)
@@ -157,8 +153,7 @@ static enum problem grant_new(struct call *call, const struct teacher_row *teach
     if (call_request_header(call, "If-Match"))
         return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The client has no budget yet.");
     struct ledger_account account;
-    enum db_status status = client_account_open(call, teacher, client, grant->epsilon, grant->delta,
-                                                &grant->limits, grant->event, &account);
+    enum db_status status = client_account_open(call, teacher, client, grant, &account);
     if (status != DB_OK)
         return call_db(call, status);
     return reply_budget(call, 201, &account, 1);
@@ -193,20 +188,16 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
 }
 
 /* Why goes into the ledger with what: the hashes of the entries cover it. */
-static char *budget_event(const struct grant *grant)
+static const char *budget_event(struct call *call, const char *reason)
 {
     size_t size;
     json_t *json = json_pack("{s:s}", "type", "NoOpDpEvent");
-    if (grant->reason)
-        json_object_set_new(json, "reason", json_string(grant->reason));
-    char *text = json_text_write(json, false, &size);
+    if (reason)
+        json_object_set_new(json, "reason", json_string(reason));
+    char *text = json_text_write(json, false, &size), *event = arena_copy(&call->arena, text, size);
     json_decref(json);
-    return text;
-}
-
-static void free_event(void *event)
-{
-    free(event);
+    free(text);
+    return event;
 }
 
 enum problem api_teachers_put_budget(struct call *call)
@@ -219,8 +210,7 @@ enum problem api_teachers_put_budget(struct call *call)
         return problem;
     if (!read_grant(call, &teacher, &grant))
         return PROBLEM_VALIDATION;
-    grant.event = budget_event(&grant);
-    call_defer(call, free_event, grant.event);
+    grant.event = budget_event(call, grant.reason);
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(call->db, teacher.id, client, &standing);
     if (status != DB_OK && status != DB_NONE)

@@ -43,9 +43,11 @@ bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct te
     return true;
 }
 
-bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out)
+bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out,
+                    struct filter_price *price)
 {
-    return teacher_settings(row, actions, out) && !teacher_complete(out, row->sensitivity);
+    return teacher_settings(row, actions, out) && !teacher_complete(out, row->sensitivity) &&
+           teacher_price(out, row->concentration, row->renyi_order, row->delta_share, price);
 }
 
 /* Into *T: its ensemble (none when it was erased), and the policy's number of actions. */
@@ -89,17 +91,6 @@ static enum db_status read_network(struct db *db, struct shelved_teacher *t, uin
     return status;
 }
 
-static bool teacher_price_row(struct shelved_teacher *t, uint32_t actions)
-{
-    const struct teacher_row *row = &t->row;
-    if (!teacher_of_row(row, actions, &t->teacher) ||
-        !teacher_price(&t->teacher, row->concentration, row->renyi_order, row->delta_share,
-                       &t->price))
-        return false;
-    t->error_radius = teacher_error_radius(&t->teacher, row->concentration, TEACHER_RADIUS_BETA);
-    return true;
-}
-
 /* ---- the shelf */
 
 struct teacher_reading {
@@ -116,22 +107,31 @@ static void shelved_teacher_close(void *thing)
     free(t);
 }
 
+/* What the row of T names. */
+static enum db_status read_teacher(const struct teacher_reading *reading, struct shelved_teacher *t)
+{
+    uint32_t actions = 0;
+    enum db_status status;
+    if (t->row.shards > 0)
+        status = read_ensemble(reading->app, reading->db, t, &actions);
+    else
+        status = read_network(reading->db, t, &actions);
+    if (status == DB_NONE ||
+        (status == DB_OK && !teacher_of_row(&t->row, actions, &t->teacher, &t->price)))
+        return DB_FAILED;
+    if (status == DB_OK)
+        t->error_radius =
+            teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
+    return status;
+}
+
 static bool shelved_teacher_open(void *context, const char *id, struct shelf_opened *out)
 {
     struct teacher_reading *reading = context;
     struct shelved_teacher *t = memory_new(1, sizeof *t);
-    uint32_t actions = 0;
     reading->status = teachers_find(reading->db, id, &t->row);
-    if (reading->status == DB_OK) {
-        enum db_status status;
-        if (t->row.shards > 0)
-            status = read_ensemble(reading->app, reading->db, t, &actions);
-        else
-            status = read_network(reading->db, t, &actions);
-        if (status == DB_NONE || (status == DB_OK && !teacher_price_row(t, actions)))
-            status = DB_FAILED;
-        reading->status = status;
-    }
+    if (reading->status == DB_OK)
+        reading->status = read_teacher(reading, t);
     if (reading->status != DB_OK) {
         shelved_teacher_close(t);
         return false;

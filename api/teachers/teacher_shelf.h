@@ -64,8 +64,9 @@ void teacher_noise_give(struct teacher_noise *noise);
  */
 bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
-/* The same with the sensitivity that was certified when the teacher was made. False: the row was
- * not written by this program. */
-bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out);
+/* The same with the sensitivity that was certified when the teacher was made, and the PRICE of one
+ * answer. False: the row was not written by this program. */
+bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out,
+                    struct filter_price *price);
 
 #endif

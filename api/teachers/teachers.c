@@ -34,17 +34,19 @@ enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher,
 
 enum problem teacher_of_call(struct call *call, struct teacher_row *out)
 {
-    enum db_status status = teachers_find(call->db, call_parameter(call, "id"), out);
+    return teacher_admit(call, teachers_find(call->db, call_parameter(call, "id"), out), out);
+}
+
+enum problem teacher_admit(struct call *call, enum db_status status, const struct teacher_row *row)
+{
     bool may = false;
     if (status == DB_OK && call_is(call, ROLE_STEWARD))
-        may = strcmp(out->owner, call->caller.id) == 0;
+        may = strcmp(row->owner, call->caller.id) == 0;
     else if (status == DB_OK)
-        status = teacher_may_ask(call->db, out, call->caller.id, &may);
+        status = teacher_may_ask(call->db, row, call->caller.id, &may);
     if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
-    if (status != DB_OK)
-        return call_db(call, status);
-    return PROBLEM_NONE;
+    return call_db(call, status);
 }
 
 bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
@@ -132,14 +134,6 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
     return json;
 }
 
-static bool teacher_row_price(const struct teacher_row *row, uint32_t actions,
-                              struct filter_price *out)
-{
-    struct teacher teacher;
-    return teacher_of_row(row, actions, &teacher) &&
-           teacher_price(&teacher, row->concentration, row->renyi_order, row->delta_share, out);
-}
-
 /* ---- making */
 
 enum problem api_teachers_prepare(struct call *call)
@@ -169,10 +163,11 @@ enum problem api_teachers_create(struct call *call)
     id_new("tch_", row.id);
     row.created_ms = call->now_ms;
     struct filter limits;
+    struct teacher teacher;
     struct filter_price price;
     if (!teacher_account(&row, wish->epsilon, wish->delta, &limits) ||
-        !teacher_row_price(&row, wish->actions,
-                           &price)) /* both were seen to work when it was read */
+        !teacher_of_row(&row, wish->actions, &teacher,
+                        &price)) /* both were seen to work when it was read */
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The teacher has no price.");
     const struct ledger_opening opening = {.kind = LEDGER_TEACHER,
                                            .resource = row.id,
@@ -193,7 +188,7 @@ enum problem api_teachers_create(struct call *call)
     }
     if (status != DB_OK)
         return call_db(call, status);
-    call_location(call, "/v1/teachers/%s", row.id);
+    call_header(call, "Location", "/v1/teachers/%s", row.id);
     return call_reply_json(call, 201, teacher_json(&row, &price, true, wish->coarse));
 }
 
@@ -203,9 +198,10 @@ enum problem api_teachers_create(struct call *call)
 static json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
 {
     struct policy_row policy;
+    struct teacher teacher;
     struct filter_price price;
     if (policies_find(call->db, row->policy, &policy) != DB_OK ||
-        !teacher_row_price(row, policy.action_count, &price))
+        !teacher_of_row(row, policy.action_count, &teacher, &price))
         return NULL;
     bool owner = strcmp(row->owner, call->caller.id) == 0;
     bool secret = row->shards == 0 && policy_is_secret(&policy);

@@ -35,6 +35,9 @@ enum problem api_teachers_get_budget(struct call *call);
  * ask it. */
 enum problem teacher_of_call(struct call *call, struct teacher_row *out);
 
+/* What teacher_of_call says of a teacher whose reading gave STATUS and ROW. */
+enum problem teacher_admit(struct call *call, enum db_status status, const struct teacher_row *row);
+
 /* Sets *OUT_MAY to whether CLIENT may ask: it has a grant, or there is a default budget. */
 enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher, const char *client,
                                bool *out_may);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "algos/privacy/local/local_report.h"
-#include "api/json/json_text.h"
+#include "memory/memory.h"
 
 #define BASE64 sodium_base64_VARIANT_ORIGINAL
 
@@ -131,19 +131,13 @@ const char *agent_parameters_read(const char *body, size_t size, const struct ag
 char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
                              const int64_t *report)
 {
-    static const char frame[] = "{\"version\":%lld,\"report\":{\"bytes\":\"%s\"}}";
-    size_t room = local_report_room(scheme);
-    size_t text_room = sodium_base64_encoded_len(room, BASE64), whole = text_room + sizeof frame;
-    unsigned char *bytes = malloc(room);
-    char *text = malloc(text_room), *out = malloc(whole + 24);
-    if (bytes && text && out) {
-        size_t size = local_report_pack(scheme, report, bytes);
-        sodium_bin2base64(text, text_room, bytes, size, BASE64);
-        snprintf(out, whole + 24, frame, (long long)version, text);
-    } else {
-        free(out);
-        out = NULL;
-    }
+    size_t room = local_report_room(scheme), text_room = sodium_base64_encoded_len(room, BASE64);
+    unsigned char *bytes = memory_new(room, 1);
+    char *text = memory_new(text_room, 1);
+    size_t size = local_report_pack(scheme, report, bytes);
+    sodium_bin2base64(text, text_room, bytes, size, BASE64);
+    char *out =
+        memory_format("{\"version\":%lld,\"report\":{\"bytes\":\"%s\"}}", (long long)version, text);
     free(bytes);
     free(text);
     return out;

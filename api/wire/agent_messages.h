@@ -37,8 +37,7 @@ struct agent_parameters {
 const char *agent_parameters_read(const char *body, size_t size, const struct agent_terms *terms,
                                   struct agent_parameters *out, float *parameters);
 
-/* The body of a submission of REPORT[report_length], made under VERSION. malloc'ed, NUL-terminated;
- * NULL: memory. */
+/* The body of a submission of REPORT[report_length], made under VERSION. The caller frees it. */
 char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
                              const int64_t *report);
 

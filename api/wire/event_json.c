@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 
 #define POINTER_SIZE 400
 #define MEMBERS_MAX  4
@@ -158,11 +159,7 @@ static void read_events(struct reader *reader, const json_t *array, const char *
                     count == 0 ? "must hold at least one event" : "holds more than 10000 events");
         return;
     }
-    out->child = calloc(count, sizeof *out->child);
-    if (!out->child) {
-        event_fault(reader, pointer, NULL, "needs more memory than there is");
-        return;
-    }
+    out->child = memory_new(count, sizeof *out->child);
     out->child_count = count;
     for (size_t i = 0; i < count && reader->events <= EVENT_JSON_MAX_EVENTS; i++) {
         char at[POINTER_SIZE];
@@ -171,31 +168,22 @@ static void read_events(struct reader *reader, const json_t *array, const char *
     }
 }
 
-static void read_child(struct reader *reader, const json_t *json, const char *pointer,
-                       unsigned depth, struct event *out)
-{
-    out->child = calloc(1, sizeof *out->child);
-    if (!out->child) {
-        event_fault(reader, pointer, NULL, "needs more memory than there is");
-        return;
-    }
-    out->child_count = 1;
-    read_event(reader, json, pointer, depth + 1, out->child);
-}
-
 static void read_member(struct reader *reader, const json_t *value, const char *pointer,
                         const struct member *member, unsigned depth, struct event *out)
 {
     char at[POINTER_SIZE];
     snprintf(at, sizeof at, "%s/%s", pointer, member->name);
-    if (!value)
+    if (!value) {
         event_fault(reader, at, NULL, "is required");
-    else if (member->type == MEMBER_EVENT)
-        read_child(reader, value, at, depth, out);
-    else if (member->type == MEMBER_EVENTS)
+    } else if (member->type == MEMBER_EVENT) {
+        out->child = memory_new(1, sizeof *out->child);
+        out->child_count = 1;
+        read_event(reader, value, at, depth + 1, out->child);
+    } else if (member->type == MEMBER_EVENTS) {
         read_events(reader, value, at, depth, out);
-    else
+    } else {
         read_number_member(reader, value, pointer, member, out);
+    }
 }
 
 static const struct type *find_type(struct reader *reader, const json_t *json, const char *pointer)
@@ -324,12 +312,8 @@ static const struct type *type_of(const struct event *event)
 static json_t *children_json(const struct event *event)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < event->child_count; i++) {
-        if (json_array_append_new(array, event_json(&event->child[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    }
+    for (size_t i = 0; i < event->child_count; i++)
+        json_array_append_new(array, event_json(&event->child[i]));
     return array;
 }
 
@@ -361,10 +345,7 @@ json_t *event_json(const struct event *event)
     json_t *json = json_pack("{s:s}", "type", type->name);
     for (size_t i = 0; i < MEMBERS_MAX && type->member[i].name; i++) {
         const struct member *member = &type->member[i];
-        if (json_object_set_new(json, member->name, member_json(event, member)) != 0) {
-            json_decref(json);
-            return NULL;
-        }
+        json_object_set_new(json, member->name, member_json(event, member));
     }
     return json;
 }

@@ -39,7 +39,7 @@ struct event_json_faults {
 bool event_json_read(const json_t *json, const char *pointer,
                      const struct event_json_faults *faults, struct event *out);
 
-/* EVENT as JSON; a new reference, or NULL when memory is short. Every leaf's Gaussian has sampling
+/* EVENT as JSON; a new reference. Every leaf's Gaussian has sampling
  * rate 1, as event.h says. */
 json_t *event_json(const struct event *event);
 

@@ -6,21 +6,12 @@
 
 #include "api/json/json_text.h"
 
-static bool set_member(json_t *json, const char *name, json_t *value)
-{
-    return json_object_set_new(json, name, value) == 0;
-}
-
 static json_t *bounds_json(const struct q_terms *t)
 {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < t->state_dim; i++) {
-        json_t *one = json_pack("[o, o]", json_number(t->low[i]), json_number(t->high[i]));
-        if (json_array_append_new(list, one) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
+    for (uint32_t i = 0; i < t->state_dim; i++)
+        json_array_append_new(list,
+                              json_pack("[o, o]", json_number(t->low[i]), json_number(t->high[i])));
     return list;
 }
 
@@ -29,38 +20,30 @@ static json_t *kernel_json(const struct q_terms *t)
     return json_pack("{s:s, s:o}", "name", "exponential", "beta", json_number(t->beta));
 }
 
-static bool add_form(json_t *json, const struct q_terms *t)
+static json_t *form_json(const struct q_terms *t)
 {
-    switch (t->form) {
-    case Q_FORM_PATH:
-        return set_member(json, "value_limit", json_number(t->value_limit)) &&
-               set_member(json, "lipschitz", json_number(t->lipschitz)) &&
-               set_member(json, "kernel", kernel_json(t)) &&
-               set_member(json, "bits", json_integer(t->bits)) &&
-               set_member(json, "knot_bits", json_integer(t->knot_bits));
-    case Q_FORM_FEATURES:
-        return set_member(json, "radius", json_number(t->value_limit)) &&
-               set_member(json, "features", json_integer(t->features)) &&
-               set_member(json, "seed", json_integer((json_int_t)t->seed));
-    case Q_FORM_GRID:
-        return set_member(json, "value_limit", json_number(t->value_limit)) &&
-               set_member(json, "nodes", json_integer(t->knot_bits)) &&
-               (t->unit == Q_UNIT_EXPERT || set_member(json, "kernel", kernel_json(t)));
-    }
-    return false;
+    if (t->form == Q_FORM_PATH)
+        return json_pack("{s:o, s:o, s:o, s:I, s:I}", "value_limit", json_number(t->value_limit),
+                         "lipschitz", json_number(t->lipschitz), "kernel", kernel_json(t), "bits",
+                         (json_int_t)t->bits, "knot_bits", (json_int_t)t->knot_bits);
+    if (t->form == Q_FORM_FEATURES)
+        return json_pack("{s:o, s:I, s:I}", "radius", json_number(t->value_limit), "features",
+                         (json_int_t)t->features, "seed", (json_int_t)t->seed);
+    json_t *grid = json_pack("{s:o, s:I}", "value_limit", json_number(t->value_limit), "nodes",
+                             (json_int_t)t->knot_bits);
+    if (t->unit != Q_UNIT_EXPERT)
+        json_object_set_new(grid, "kernel", kernel_json(t));
+    return grid;
 }
 
-static bool add_unit(json_t *json, const struct q_terms *t)
+static json_t *unit_json(const struct q_terms *t)
 {
-    if (t->unit == Q_UNIT_EXPERT) {
-        return set_member(json, "shards", json_integer(t->shards)) &&
-               set_member(json, "released", json_string(t->advantages ? "advantages" : "values"));
-    }
-    return set_member(json, "updates", json_integer((json_int_t)t->updates)) &&
-           set_member(json, "update_rate", json_number(t->rate)) &&
-           set_member(json, "batch_size", json_integer(t->batch)) &&
-           set_member(json, "error_limit", json_number(t->error_limit)) &&
-           set_member(json, "reward_scale", json_number(t->reward_scale));
+    if (t->unit == Q_UNIT_EXPERT)
+        return json_pack("{s:I, s:s}", "shards", (json_int_t)t->shards, "released",
+                         t->advantages ? "advantages" : "values");
+    return json_pack("{s:I, s:o, s:I, s:o, s:o}", "updates", (json_int_t)t->updates, "update_rate",
+                     json_number(t->rate), "batch_size", (json_int_t)t->batch, "error_limit",
+                     json_number(t->error_limit), "reward_scale", json_number(t->reward_scale));
 }
 
 json_t *q_terms_json(const struct q_terms *t)
@@ -72,10 +55,8 @@ json_t *q_terms_json(const struct q_terms *t)
                   bounds_json(t), "outside", t->clamps ? "clamp" : "refuse", "sensitivity",
                   json_number(t->sensitivity), "sigma", json_number(t->sigma), "mu",
                   json_number(t->mu), "noise_to_range", json_number(t->noise_to_range));
-    if (!json || !add_form(json, t) || !add_unit(json, t)) {
-        json_decref(json);
-        return NULL;
-    }
+    json_object_update_new(json, form_json(t));
+    json_object_update_new(json, unit_json(t));
     return json;
 }
 

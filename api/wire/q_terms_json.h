@@ -10,7 +10,7 @@
 /* {"form","state_dim","action_count","bounds":[[low,high]...],"outside":"refuse"|"clamp","shards",
  * "sensitivity","sigma","mu","noise_to_range", and what the form has: "value_limit","lipschitz",
  * "kernel":{"name","beta"},"bits","knots"; "radius","features","seed"; "value_limit","nodes"}.
- * Exact: q_terms_read gives the same numbers back. New reference; NULL: memory. */
+ * Exact: q_terms_read gives the same numbers back. New reference. */
 json_t *q_terms_json(const struct q_terms *terms);
 
 /* False: it is none of ours. */

@@ -11,6 +11,7 @@
 
 #include "api/json/json_text.h"
 #include "api/wire/replay_settings.h"
+#include "memory/memory.h"
 
 #define OUR_RESULT "debian_box2d_2_4_1_contact600"
 
@@ -124,12 +125,10 @@ static bool read_start(const struct reader *r, const json_t *item, double *out)
            wrong(r, "/initial/wind_idx and torque_idx must be integers or null");
 }
 
-/* What chance gave each step; OUT NULL: nothing was recorded. */
+/* What chance gave each step. */
 static bool read_chance(const struct reader *r, const json_t *item, size_t length, double *out)
 {
     const char *name = r->world->from_start ? "dispersion" : "efficacies";
-    if (!out)
-        return true;
     if (!read_rows(r, item, "", name, length, r->world->chance_numbers, out))
         return false;
     for (size_t i = 0; i < length * r->world->chance_numbers; i++) {
@@ -148,42 +147,28 @@ static bool has_chance(const struct reader *r, const json_t *item)
            (r->world->chance_numbers > 0 && json_object_get(item, "efficacies"));
 }
 
-/* One block for all arrays of LENGTH steps, doubles first. */
-static bool allocate_case(const struct reader *r, struct replay_file_case *out, size_t length,
-                          bool chance, double **start)
-{
-    size_t w = r->world->numbers, c = chance ? r->world->chance_numbers : 0;
-    size_t doubles = r->world->start_numbers + length * (w + c + 1);
-    out->memory = calloc(1, doubles * sizeof(double) + length * (sizeof(uint32_t) + 2));
-    *start = out->memory;
-    return out->memory != NULL;
-}
-
-/* Reads the arrays of ITEM and of its RESULT into one block. */
+/* Reads the arrays of ITEM and of its RESULT into one block, doubles first. */
 static bool read_arrays(const struct reader *r, const json_t *item, const json_t *result,
                         struct replay_file_case *out)
 {
     const json_t *actions = json_object_get(result, "actions");
     size_t length = json_array_size(actions);
-    bool chance = has_chance(r, item);
-    double *start;
     if (length == 0)
         return wrong(r, "%s/actions must be an array of at least one action", r->result);
-    if (!allocate_case(r, out, length, chance, &start)) {
-        snprintf(r->fault, REPLAY_FAULT_SIZE, "out of memory");
-        return false;
-    }
-    double *states = start + r->world->start_numbers;
-    double *rewards = states + length * r->world->numbers;
-    double *drawn = rewards + length;
-    void *behind = drawn + (chance ? length * r->world->chance_numbers : 0);
-    uint32_t *numbers = behind;
+    size_t width = r->world->numbers, chances = 0;
+    if (has_chance(r, item))
+        chances = r->world->chance_numbers;
+    size_t doubles = r->world->start_numbers + length * (width + chances + 1);
+    out->memory = memory_new(1, doubles * sizeof(double) + length * (sizeof(uint32_t) + 2));
+    double *start = out->memory, *states = start + r->world->start_numbers;
+    double *rewards = states + length * width, *drawn = rewards + length;
+    uint32_t *numbers = (void *)(drawn + length * chances);
     bool *terminated = (bool *)(numbers + length), *truncated = terminated + length;
     struct replay_case *c = &out->recorded;
     c->length = length;
     c->start = start;
     c->actions = numbers;
-    c->chance = chance ? drawn : NULL;
+    c->chance = chances > 0 ? drawn : NULL;
     c->states = states;
     c->rewards = rewards;
     c->terminated = terminated;
@@ -193,7 +178,7 @@ static bool read_arrays(const struct reader *r, const json_t *item, const json_t
            read_numbers(r, result, "rewards", length, rewards) &&
            read_flags(r, result, "terminated", length, terminated) &&
            read_flags(r, result, "truncated", length, truncated) &&
-           read_chance(r, item, length, chance ? drawn : NULL);
+           (chances == 0 || read_chance(r, item, length, drawn));
 }
 
 /* Noise that was not recorded cannot come again. */
@@ -217,11 +202,7 @@ static bool read_case(struct reader *r, const json_t *item, struct replay_file_c
         return wrong(r, "/name must be a text");
     if (params && !json_is_object(params))
         return wrong(r, "/params must be an object");
-    out->name = strdup(name);
-    if (!out->name) {
-        snprintf(r->fault, REPLAY_FAULT_SIZE, "out of memory");
-        return false;
-    }
+    out->name = memory_copy_text(name);
     if (!replay_settings_read(r->world, params, &out->recorded, out->reason, sizeof out->reason) ||
         !is_repeatable(r, item, &out->recorded, out->reason))
         return true;
@@ -268,12 +249,8 @@ static bool read_cases(const json_t *json, struct replay_file *out, char *fault)
         return false;
     }
     struct reader reader = {.world = out->world, .fault = fault};
-    out->cases = calloc(json_array_size(cases), sizeof *out->cases);
-    if (!out->cases) {
-        snprintf(fault, REPLAY_FAULT_SIZE, "out of memory");
-        return false;
-    }
     out->count = json_array_size(cases);
+    out->cases = memory_new(out->count, sizeof *out->cases);
     for (size_t i = 0; i < out->count; i++) {
         reader.index = i;
         if (!read_case(&reader, json_array_get(cases, i), &out->cases[i]))

@@ -32,21 +32,16 @@ const char *student_model_read(const char *body, size_t size, uint32_t *out_stat
 char *student_query_write(const float *states, uint32_t count, uint32_t dim, double concentration)
 {
     json_t *rows = json_array();
-    bool good = rows != NULL;
-    for (uint32_t i = 0; i < count && good; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         json_t *row = json_array();
-        good = json_array_append_new(rows, row) == 0;
-        for (uint32_t d = 0; d < dim && good; d++)
-            good = json_array_append_new(row, json_number(states[(size_t)i * dim + d])) == 0;
+        for (uint32_t d = 0; d < dim; d++)
+            json_array_append_new(row, json_number(states[(size_t)i * dim + d]));
+        json_array_append_new(rows, row);
     }
-    json_t *query = good ? json_pack("{s:O}", "states", rows) : NULL;
-    if (query && concentration > 0 &&
-        json_object_set_new(query, "concentration", json_real(concentration)) != 0) {
-        json_decref(query);
-        query = NULL;
-    }
-    char *text = !query ? NULL : json_dumps(query, JSON_COMPACT);
-    json_decref(rows);
+    json_t *query = json_pack("{s:o}", "states", rows);
+    if (concentration > 0)
+        json_object_set_new(query, "concentration", json_real(concentration));
+    char *text = json_dumps(query, JSON_COMPACT);
     json_decref(query);
     return text;
 }
@@ -61,21 +56,17 @@ static double read_amount(const json_t *object, const char *name)
 
 static bool read_probabilities(const json_t *rows, uint32_t count, uint32_t actions, double *out)
 {
-    if (json_array_size(rows) != count)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
+    bool good = json_array_size(rows) == count;
+    for (uint32_t i = 0; i < count && good; i++) {
         const json_t *row = json_array_get(rows, i);
-        if (json_array_size(row) != actions)
-            return false;
-        for (uint32_t a = 0; a < actions; a++) {
+        good = json_array_size(row) == actions;
+        for (uint32_t a = 0; a < actions && good; a++) {
             const json_t *value = json_array_get(row, a);
-            double p = json_number_value(value);
-            if (!json_is_number(value) || !(p >= 0 && p <= 1))
-                return false;
-            out[(size_t)i * actions + a] = p;
+            double p = *out++ = json_number_value(value);
+            good = json_is_number(value) && p >= 0 && p <= 1;
         }
     }
-    return true;
+    return good;
 }
 
 const char *student_answer_read(const char *body, size_t size, uint32_t count, uint32_t actions,

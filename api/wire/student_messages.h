@@ -13,7 +13,7 @@ const char *student_model_read(const char *body, size_t size, uint32_t *out_stat
                                uint32_t *out_actions);
 
 /* The body of a query about STATES[count x dim] that wishes for CONCENTRATION (0: for none).
- * malloc'ed, NUL-terminated; NULL: memory. */
+ * The caller frees it. */
 char *student_query_write(const float *states, uint32_t count, uint32_t dim, double concentration);
 
 /* What an answer says beside its probabilities, all as of this answer. */
