@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "algos/nn/optimizer.h"
-#include "algos/privacy/math/incomplete_beta.h"
+#include "algos/privacy/math/special.h"
 #include "memory/memory.h"
 
 enum { DIM = 2, ACTIONS = 2, CANARY = 0, CANDIDATES = 4 };

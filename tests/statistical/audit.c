@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "algos/privacy/laws/gaussian_dp.h"
-#include "algos/privacy/math/incomplete_beta.h"
 #include "algos/privacy/math/normal_quantile.h"
+#include "algos/privacy/math/special.h"
 #include "tests/statistical/profile.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

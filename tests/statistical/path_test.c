@@ -28,7 +28,9 @@ static double path_answers(const void *mechanism, bool with, struct noise_source
         double before = 0.0;
         for (uint32_t i = 0; i < POINTS; i++) {
             uint32_t index = i << (BITS - 1);
-            double value = gaussian_path_release(path, action, &index, mean, limit);
+            double all[ACTIONS] = {mean, mean};
+            gaussian_path_release_all(path, action + 1, &index, all, limit, all);
+            double value = all[action];
             sum += i ? (value - keep * before) / (1.0 + keep) : value;
             before = value;
         }

@@ -10,7 +10,7 @@
 #include "algos/privacy/laws/contour.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/laws/points.h"
-#include "algos/privacy/laws/subsampled_gaussian_once.h"
+#include "algos/privacy/laws/subsampled_gaussian.h"
 
 /* One question: delta at AT, or epsilon at AT. */
 struct question {

@@ -6,8 +6,8 @@
 
 #include "algos/privacy/answers/filter.h"
 #include "algos/privacy/laws/renyi.h"
-#include "algos/privacy/math/incomplete_beta.h"
 #include "algos/privacy/math/normal_quantile.h"
+#include "algos/privacy/math/special.h"
 
 #define COORDINATES       32768
 #define CONCENTRATION_MAX 1e6

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/math/incomplete_beta.h"
 #include "algos/privacy/math/special.h"
 
 double dirichlet_paper_epsilon(const struct dirichlet *mechanism, double tau)

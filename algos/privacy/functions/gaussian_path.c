@@ -216,14 +216,6 @@ static double path_release(const struct gaussian_path *path, uint32_t number,
     return gaussian_grid_round(mean, value_at(path, number, axes, FINE), sigma, value_limit);
 }
 
-double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
-                             const uint32_t *index, double mean, double value_limit)
-{
-    struct axis_nodes axes[GAUSSIAN_PATH_MAX_DIMENSIONS];
-    find_nodes(path, index, axes);
-    return path_release(path, number, axes, mean, value_limit);
-}
-
 void gaussian_path_release_all(const struct gaussian_path *path, uint32_t count,
                                const uint32_t *index, const double *mean, double value_limit,
                                double *out)

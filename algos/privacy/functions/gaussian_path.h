@@ -48,14 +48,11 @@ bool gaussian_path_quantise(const struct gaussian_path_law *law, const double *x
 long double gaussian_path_value(const struct gaussian_path *path, uint32_t number,
                                 const uint32_t *index);
 
-/* What may be told: MEAN plus path NUMBER at INDEX, rounded and clipped by gaussian_grid_round.
- * MEAN is the released function AT THE GRID POINT, index / 2^bits, never at the point that was
- * asked for: points of one cell share their noise, so means taken at two of them would show their
- * difference without any. VALUE_LIMIT is positive and below 2^40 sigma. */
-double gaussian_path_release(const struct gaussian_path *path, uint32_t number,
-                             const uint32_t *index, double mean, double value_limit);
-
-/* The same for paths 0 .. COUNT - 1 at one point: MEAN[count] to OUT[count], which may be MEAN. */
+/* What may be told of paths 0 .. COUNT - 1 at the point INDEX: MEAN[count] plus the path, rounded
+ * and clipped by gaussian_grid_round, to OUT[count], which may be MEAN. A mean is the released
+ * function AT THE GRID POINT, index / 2^bits, never at the point that was asked for: points of one
+ * cell share their noise, so means taken at two of them would show their difference without any.
+ * VALUE_LIMIT is positive and below 2^40 sigma. */
 void gaussian_path_release_all(const struct gaussian_path *path, uint32_t count,
                                const uint32_t *index, const double *mean, double value_limit,
                                double *out);

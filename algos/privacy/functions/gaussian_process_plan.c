@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "algos/privacy/functions/gaussian_path_axis.h"
-#include "algos/privacy/functions/gaussian_process_norm.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 
 #define HALF_ULP 0x1p-53
@@ -32,6 +31,12 @@ static const char *problem_of(const struct gaussian_process_plan *plan)
     if (!(plan->delta >= 1e-30 && plan->delta <= 0.5))
         return "delta must be from 1e-30 to 0.5";
     return NULL;
+}
+
+double gaussian_process_class_norm_squared(double beta, double amplitude, double slope)
+{
+    assert(beta > 0.0 && amplitude >= 0.0 && slope >= 0.0);
+    return amplitude * amplitude * (1.0 + 0.5 * beta) + slope * slope / (2.0 * beta);
 }
 
 double gaussian_process_rounding(double beta, uint32_t bits, double error)

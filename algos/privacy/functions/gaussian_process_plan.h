@@ -40,6 +40,12 @@ struct gaussian_process_plan {
 /* Fills the second half from the first, or gives the sentence that says what is out of range. */
 const char *gaussian_process_plan_complete(struct gaussian_process_plan *plan);
 
+/* The norm that the noise protects is that of the kernel exp(-beta |x - y|)'s space on [0, 1],
+ * ||f||^2 = (f(0)^2 + f(1)^2) / 2 + (1 / (2 beta)) integral of f'^2 + beta^2 f^2. This is the
+ * greatest square of the norm of a function with |f| <= amplitude and |f(x) - f(y)| <= slope |x -
+ * y|: amplitude^2 (1 + beta / 2) + slope^2 / (2 beta), which a zig-zag attains. */
+double gaussian_process_class_norm_squared(double beta, double amplitude, double slope);
+
 /* How far apart, in the kernel's norm at the 2^bits + 1 points, two functions of pointwise size at
  * most ERROR (2-norm over the actions) can at most be of one another's making: ERROR sqrt((2^bits +
  * 1) coth(beta / 2^(bits + 1))), by the greatest eigenvalue of the inverse kernel matrix. Rough

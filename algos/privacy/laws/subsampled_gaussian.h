@@ -19,4 +19,18 @@ struct subsampled_gaussian {
 bool subsampled_gaussian_outcomes(const void *parameters, double omit, const struct pld_grid *grid,
                                   struct pld_outcomes *out);
 
+/* In closed form: delta of epsilon and back. */
+
+/* Relative error of both; of an epsilon, as the delta it stands for. */
+#define SUBSAMPLED_GAUSSIAN_ONCE_ERROR 2e-12
+
+/* delta(EPSILON >= 0) of a rate q in (0, 1] and a noise multiplier s > 0, a unit removed or ADDed.
+ */
+double subsampled_gaussian_once_delta(double sampling_rate, double noise_multiplier, bool add,
+                                      double epsilon);
+
+/* The least epsilon >= 0 at DELTA in (0, 1). */
+double subsampled_gaussian_once_epsilon(double sampling_rate, double noise_multiplier, bool add,
+                                        double delta);
+
 #endif

@@ -1,4 +1,6 @@
-/* A point of the sphere that leans towards the vector.
+/* PrivUnit and the half sphere: a uniform point of a cap of the sphere around the vector with one
+ * probability, of the rest of the sphere with the other. Bhowmick, Duchi, Freudiger, Kapoor and
+ * Rogers 2018; optimal among its kind: Asi, Feldman and Talwar 2022.
  *
  * DESIGN. Inside of the cap the density is p/P, outside (1 - p)/(1 - P), of the uniform one; their
  * ratio is e^epsilon when logit p = epsilon + logit P. P is known to 1e-10, so epsilon is
@@ -15,6 +17,7 @@
 #include <string.h>
 
 #include "algos/privacy/local/local_clip.h"
+#include "algos/privacy/local/local_mechanism.h"
 #include "algos/privacy/math/sphere.h"
 #include "memory/memory.h"
 
@@ -31,7 +34,8 @@ static double mean_of(uint32_t dimension, double gamma, double share, double out
     return sphere_tail_mean(dimension, gamma) * ((1.0 - outside) / share - outside / (1.0 - share));
 }
 
-double local_cap_mean(uint32_t dimension, double epsilon, double gamma)
+/* The mean mu that the cap of edge GAMMA in R^dimension reaches at EPSILON. */
+static double cap_mean(uint32_t dimension, double epsilon, double gamma)
 {
     double share = sphere_tail(dimension, gamma);
     if (!(share > 0.0))
@@ -39,13 +43,8 @@ double local_cap_mean(uint32_t dimension, double epsilon, double gamma)
     return mean_of(dimension, gamma, share, outside_probability(epsilon, share));
 }
 
-const char *local_cap_problem(const struct local_parameters *parameters)
-{
-    return parameters->projection_clip != 0.0 ? "projection_clip belongs to projected_random_sign"
-                                              : NULL;
-}
-
-void local_cap_prepare(struct local_scheme *scheme, double gamma)
+/* GAMMA is the edge that the mechanism has chosen. */
+static void cap_prepare(struct local_scheme *scheme, double gamma)
 {
     uint32_t n = scheme->parameters.dimension + 1;
     double share = sphere_tail(n, gamma);
@@ -101,9 +100,9 @@ static void draw_across(const double *v, uint32_t n, struct noise_source *noise,
         across[i] /= norm;
 }
 
-enum local_status local_cap_randomise(const struct local_scheme *scheme, const unsigned char *seed,
-                                      const double *vector, struct noise_source *noise,
-                                      int64_t *report)
+static enum local_status cap_randomise(const struct local_scheme *scheme, const unsigned char *seed,
+                                       const double *vector, struct noise_source *noise,
+                                       int64_t *report)
 {
     (void)seed;
     uint32_t n = scheme->parameters.dimension + 1;
@@ -120,8 +119,8 @@ enum local_status local_cap_randomise(const struct local_scheme *scheme, const u
     return LOCAL_OK;
 }
 
-enum local_status local_cap_decode(const struct local_scheme *scheme, const unsigned char *seed,
-                                   const int64_t *report, double *estimate)
+static enum local_status cap_decode(const struct local_scheme *scheme, const unsigned char *seed,
+                                    const int64_t *report, double *estimate)
 {
     (void)seed;
     uint32_t n = scheme->parameters.dimension + 1;
@@ -141,7 +140,7 @@ enum local_status local_cap_decode(const struct local_scheme *scheme, const unsi
     return LOCAL_OK;
 }
 
-double local_cap_squared_error(const struct local_scheme *scheme, double squared_norm)
+static double cap_squared_error(const struct local_scheme *scheme, double squared_norm)
 {
     double d = scheme->parameters.dimension, clip = scheme->parameters.clip;
     double mean = scheme->constant[LOCAL_CAP_MEAN], square = scheme->constant[LOCAL_CAP_SQUARE];
@@ -150,3 +149,50 @@ double local_cap_squared_error(const struct local_scheme *scheme, double squared
     double dropped = square * added + (1.0 - square) * (1.0 - added) / d;
     return clip * clip * (1.0 - dropped) / (mean * mean) - squared_norm;
 }
+
+/* ---- PrivUnit, with the best cap for its dimension and epsilon */
+
+/* The mean as a function of the edge has its maximum where both are equal. */
+static double best_edge(uint32_t dimension, double epsilon)
+{
+    double low = 0.0, high = 1.0;
+    for (int i = 0; i < 100 && high - low > 1e-15 * high; i++) {
+        double middle = 0.5 * (low + high);
+        if (cap_mean(dimension, epsilon, middle) > middle)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void privunit_prepare(struct local_scheme *scheme)
+{
+    cap_prepare(scheme, best_edge(scheme->parameters.dimension + 1, scheme->parameters.epsilon));
+}
+
+const struct local_mechanism local_privunit = {
+    .name = "privunit",
+    .norm = "l2",
+    .prepare = privunit_prepare,
+    .randomise = cap_randomise,
+    .decode = cap_decode,
+    .squared_error = cap_squared_error,
+};
+
+/* ---- the half of the sphere that the vector points to, or the other: Duchi, Jordan and Wainwright
+ * 2018, 4.2.3. PrivUnit with its edge at 0 */
+
+static void half_sphere_prepare(struct local_scheme *scheme)
+{
+    cap_prepare(scheme, 0.0);
+}
+
+const struct local_mechanism local_half_sphere = {
+    .name = "half_sphere",
+    .norm = "l2",
+    .prepare = half_sphere_prepare,
+    .randomise = cap_randomise,
+    .decode = cap_decode,
+    .squared_error = cap_squared_error,
+};

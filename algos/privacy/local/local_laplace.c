@@ -14,12 +14,6 @@ enum { SCALE }; /* units, an integer */
 /* An honest coordinate exceeds the clip by more than this many scales with probability e^-200. */
 #define MOST_SCALES 200.0
 
-static const char *laplace_problem(const struct local_parameters *parameters)
-{
-    return parameters->projection_clip != 0.0 ? "projection_clip belongs to projected_random_sign"
-                                              : NULL;
-}
-
 static void laplace_prepare(struct local_scheme *scheme)
 {
     double scale = ceil(DIAMETER / scheme->parameters.epsilon * (1.0 + 0x1p-40));
@@ -66,7 +60,6 @@ static double laplace_squared_error(const struct local_scheme *scheme, double sq
 const struct local_mechanism local_laplace = {
     .name = "laplace",
     .norm = "l1",
-    .problem = laplace_problem,
     .prepare = laplace_prepare,
     .randomise = laplace_randomise,
     .decode = laplace_decode,

@@ -40,8 +40,10 @@ const char *local_scheme_make(const struct local_mechanism *mechanism,
                               const struct local_parameters *parameters, struct local_scheme *out)
 {
     const char *problem = common_problem(parameters);
-    if (!problem)
+    if (!problem && mechanism->problem)
         problem = mechanism->problem(parameters);
+    else if (!problem && parameters->projection_clip != 0.0)
+        problem = "projection_clip belongs to projected_random_sign";
     if (problem)
         return problem;
     struct local_scheme scheme = {.mechanism = mechanism, .parameters = *parameters};

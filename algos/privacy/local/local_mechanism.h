@@ -49,7 +49,8 @@ enum local_status {
 struct local_mechanism {
     const char *name;
     const char *norm; /* of clip: "l1" or "l2" */
-    /* NULL when the parameters suit, else a sentence; the common ones are already checked. */
+    /* NULL when the parameters suit, else a sentence; the common ones are already checked. A
+     * mechanism without this one takes no projection_clip. */
     const char *(*problem)(const struct local_parameters *parameters);
     /* Fills report_length, epsilon, unbiased and constant. */
     void (*prepare)(struct local_scheme *scheme);

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "algos/privacy/math/incomplete_beta.h"
+#include "algos/privacy/math/special.h"
 
 #define SQRT_PI 1.7724538509055160273
 

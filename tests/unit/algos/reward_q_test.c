@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/privacy/functions/gaussian_process_norm.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/reward_q.h"
 #include "envs/rng.h"
+#include "tests/unit/privacy/kernel_norm.h"
 
 enum { BITS = 4, KNOTS = (1 << BITS) + 1, ACTIONS = 2, BATCH = 8 };
 

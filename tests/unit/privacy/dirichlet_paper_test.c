@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "algos/privacy/answers/filter.h"
-#include "algos/privacy/math/incomplete_beta.h"
+#include "algos/privacy/math/special.h"
 #include "tests/unit/privacy/golden.h"
 
 Test(dirichlet_paper, oracles)

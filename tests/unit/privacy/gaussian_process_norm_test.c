@@ -1,11 +1,11 @@
 /* Norms in the exponential kernel's space, and how tight the class's bound is. */
-#include "algos/privacy/functions/gaussian_process_norm.h"
-
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/privacy/functions/gaussian_process_plan.h"
 #include "tests/unit/privacy/golden.h"
+#include "tests/unit/privacy/kernel_norm.h"
 
 enum { GRID = 20001 };
 

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algos/privacy/functions/gaussian_process_norm.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/unit/privacy/golden.h"
+#include "tests/unit/privacy/kernel_norm.h"
 
 static const struct gaussian_process_plan usual = {.value_limit = 1.0,
                                                    .lipschitz = 5.0,

@@ -4,7 +4,7 @@
 
 #include "algos/privacy/accounting/accountant.h"
 #include "algos/privacy/laws/gaussian_dp.h"
-#include "algos/privacy/laws/subsampled_gaussian_once.h"
+#include "algos/privacy/laws/subsampled_gaussian.h"
 #include "tests/unit/privacy/golden.h"
 
 #define CLOSE(got, want, tolerance)                                                                \

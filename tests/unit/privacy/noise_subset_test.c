@@ -1,5 +1,5 @@
 /* Random subsets and their sizes against the laws they claim; false alarms: golden.h. */
-#include "algos/privacy/noise/noise_subset.h"
+#include "algos/privacy/noise/noise_discrete.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
