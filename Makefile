@@ -130,6 +130,7 @@ lint:
 	@scripts/install-deps build lint
 	@echo '  clang-format'; clang-format --dry-run -Werror $(SOURCES)
 	@python3 scripts/check_rooms.py rooms.txt .
+	@python3 scripts/check_style.py
 	@echo '  cppcheck'; cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
 	  --suppressions-list=.cppcheck $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 	@echo '  clang-tidy'; clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. $(CPPFLAGS) -march=$(MARCH)

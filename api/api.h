@@ -16,16 +16,15 @@ struct db;
 struct app;
 struct route;
 
-/* ---- process lifetime
- * ------------------------------------------------------------------------------------------ */
+/* ---- process lifetime */
 
-/* NULL when memory or randomness is short. The app is shared by all threads. */
+/* What all threads share, made from SETTINGS, which are copied. NULL when randomness is missing. */
 struct app *api_open(const struct api_settings *settings);
+
+/* Frees APP; its secret key is wiped. NULL is fine. */
 void api_close(struct app *app);
 
-/* ---- one request
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- one request */
 
 /* What the server must know before it reads a body: where to run and how much may come. */
 struct api_route_info {
@@ -37,6 +36,8 @@ struct api_route_info {
     const char *pattern;       /* "/v1/datasets/{id}", for metrics and log; static text */
     const struct route *route; /* for the request, which then need not look again; or NULL */
 };
+
+/* The row of METHOD and PATH (without a query), or what a refusal needs to know. Any thread. */
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
 
 /* Serves one request on this thread's connection DB. Inside a batch (db_begin_batch) the reply may

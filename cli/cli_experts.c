@@ -150,7 +150,7 @@ static void show_waiting(void *context, const char *why, double seconds)
     fprintf(stderr, "tacet experts: %s; trying again in %.1f s\n", why, seconds);
 }
 
-static int begin_upload(struct run *run)
+static int begin_experts_upload(struct run *run)
 {
     const struct expert_options *o = &run->options;
     if (!o->upload)
@@ -216,7 +216,7 @@ static int begin_run(struct run *run)
                             status == EXPERT_STATE_OTHER_RUN ? CLI_USAGE : CLI_FAILED, "%s",
                             run->state.error);
     run->request.first_setting = run->state.settings;
-    int exit_status = begin_upload(run);
+    int exit_status = begin_experts_upload(run);
     if (exit_status == 0)
         exit_status = open_files(run);
     run->working = exit_status == 0;

@@ -187,7 +187,7 @@ static void set_body(CURL *curl, const struct http_out_call *call)
 }
 
 /* True when CALL is idempotent. */
-static bool is_repeatable(const struct http_out_call *call)
+static bool call_is_repeatable(const struct http_out_call *call)
 {
     return call->key || strcmp(call->method, "POST") != 0;
 }
@@ -211,7 +211,7 @@ static bool set_up(struct http_out *out, const struct http_out_call *call,
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
     /* libcurl itself repeats a request when the kept connection turns out dead. */
-    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, is_repeatable(call) ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, call_is_repeatable(call) ? 0L : 1L);
     if (out->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, out->ca_file);
     set_body(curl, call);
@@ -259,7 +259,7 @@ static enum judgement judge_failure(struct http_out *out, const struct http_out_
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
-        return is_repeatable(call) ? AGAIN : FINAL;
+        return call_is_repeatable(call) ? AGAIN : FINAL;
     default:
         return FINAL; /* a certificate, an answer that is not HTTP, ... */
     }
@@ -286,7 +286,7 @@ static enum judgement judge_answer(struct http_out *out, const struct http_out_c
     case 425:
     case 502:
     case 504:
-        return is_repeatable(call) ? AGAIN : FINAL;
+        return call_is_repeatable(call) ? AGAIN : FINAL;
     default:
         return FINAL;
     }

@@ -37,7 +37,7 @@ static long read_bytes(void *context, unsigned char *buffer, size_t size)
 }
 
 /* Keeps the first fault. */
-static void report_fault(void *context, uint64_t line, const char *pointer, const char *detail)
+static void returns_fault(void *context, uint64_t line, const char *pointer, const char *detail)
 {
     struct reading *reading = context;
     if (reading->faulty)
@@ -80,7 +80,7 @@ static bool open_all(struct reading *reading, const struct env *env)
     if (!reading->inflate || !reading->names)
         return reading_failed(reading, "cannot be unpacked here");
     reading->stream = json_stream_new(&shape, inflate_reader(reading->inflate),
-                                      (struct json_stream_faults){reading, report_fault});
+                                      (struct json_stream_faults){reading, returns_fault});
     return reading->stream || reading_failed(reading, "cannot be read here");
 }
 

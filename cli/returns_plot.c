@@ -3,7 +3,7 @@
  * DESIGN. Bins have round edges: their width is a round step that divides the range into at most
  * 30, and the axis begins and ends on one of them, so that no bar stands for half a bin. Returns
  * that are all positive and span decades get a logarithmic axis: frame and bins are then in log10,
- * where place_of() leads. Colours
+ * where bar_place() leads. Colours
  * are those of a style sheet inside the picture, which asks for the reader's scheme; the ground
  * stays that of the page. The random policy and the mean are dashed lines with a label above. */
 #include "cli/returns_plot.h"
@@ -22,7 +22,7 @@
 
 #define LOGARITHMIC_FROM 100.0 /* the largest return over the least */
 
-/* The picture's frame in the units of place_of(). */
+/* The picture's frame in the units of bar_place(). */
 struct frame {
     bool logarithmic;
     double low, high; /* on the axis */
@@ -42,13 +42,13 @@ double returns_plot_step(double span, unsigned most)
     return step * 20;
 }
 
-static double place_of(const struct frame *frame, double x)
+static double bar_place(const struct frame *frame, double x)
 {
     return frame->logarithmic ? log10(x) : x;
 }
 
 /* What stands at that place; near 0 it is 0, so that no axis shows -1.4e-14. */
-static double value_at(const struct frame *frame, double at, double step)
+static double returns_value(const struct frame *frame, double at, double step)
 {
     if (frame->logarithmic)
         return pow(10, at);
@@ -67,8 +67,8 @@ static void make_frame(const struct returns_report *report, const double *sorted
     low = fmin(low, report->random);
     high = fmax(high, report->random);
     *frame = (struct frame){.logarithmic = low > 0 && high / low >= LOGARITHMIC_FROM};
-    low = place_of(frame, low);
-    high = place_of(frame, high);
+    low = bar_place(frame, low);
+    high = bar_place(frame, high);
     double step = returns_plot_step(high - low, 30);
     frame->low = floor(low / step + 1e-9) * step;
     frame->high = ceil(high / step - 1e-9) * step;
@@ -76,7 +76,8 @@ static void make_frame(const struct returns_report *report, const double *sorted
     assert(frame->bins >= 1 && frame->bins <= MAX_BINS);
     size_t most = 0;
     for (size_t i = 0; i < report->count; i++) {
-        size_t bin = returns_part(place_of(frame, sorted[i]), frame->low, frame->high, frame->bins);
+        size_t bin =
+            returns_part(bar_place(frame, sorted[i]), frame->low, frame->high, frame->bins);
         frame->count[bin]++;
         most = frame->count[bin] > most ? frame->count[bin] : most;
     }
@@ -84,7 +85,7 @@ static void make_frame(const struct returns_report *report, const double *sorted
     frame->most = ceil((double)most / fmax(tick, 1)) * fmax(tick, 1);
 }
 
-/* X in the units of place_of(). */
+/* X in the units of bar_place(). */
 static double x_at(const struct frame *frame, double x)
 {
     return LEFT + (x - frame->low) / (frame->high - frame->low) * (WIDTH - LEFT - RIGHT);
@@ -146,7 +147,7 @@ static void write_returns_axis(const struct frame *frame, const struct returns_r
                 "<line class=\"axis\" x1=\"%.2f\" y1=\"%g\" x2=\"%.2f\" y2=\"%g\"/>"
                 "<text class=\"soft\" x=\"%.2f\" y=\"%g\" text-anchor=\"middle\">%.6g</text>\n",
                 x_at(frame, x), base, x_at(frame, x), base + 5, x_at(frame, x), base + 20,
-                value_at(frame, x, step));
+                returns_value(frame, x, step));
     fprintf(out,
             "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">mean return of an expert, episodes of "
             "at most %u steps%s</text>\n",
@@ -167,14 +168,15 @@ static void write_bars(const struct frame *frame, FILE *out)
                 "<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">"
                 "<title>%.6g to %.6g: %zu</title></rect>\n",
                 left + 0.75, top, right - left - 1.5, HEIGHT - BOTTOM - top,
-                value_at(frame, from, width), value_at(frame, to, width), frame->count[b]);
+                returns_value(frame, from, width), returns_value(frame, to, width),
+                frame->count[b]);
     }
 }
 
 /* A dashed line at X with its label above, on row 0 or 1 so that two near ones stay readable. */
 static void write_mark(const struct frame *frame, double x, const char *label, int row, FILE *out)
 {
-    double at = x_at(frame, place_of(frame, x)), y = TOP - 6 - 15 * row;
+    double at = x_at(frame, bar_place(frame, x)), y = TOP - 6 - 15 * row;
     const char *anchor = "middle";
     if (at < LEFT + 70)
         anchor = "start";

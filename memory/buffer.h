@@ -23,10 +23,14 @@ void buffer_init(struct buffer *buffer, size_t lid);
  * or the memory is reached. The caller writes there and then adds to buffer->size. */
 char *buffer_reserve(struct buffer *buffer, size_t size);
 
-/* Adds bytes, a text, or what printf would print. False when they do not fit; the buffer then has
- * FAILED and keeps what it had. A caller may add many times and look at FAILED once. */
+/* Adds SIZE bytes. False when they do not fit; the buffer then has FAILED and keeps what it had. A
+ * caller may add many times and look at FAILED once. */
 bool buffer_add(struct buffer *buffer, const void *bytes, size_t size);
+
+/* The same with a text that NUL ends. */
 bool buffer_add_text(struct buffer *buffer, const char *text);
+
+/* The same with what printf would print. */
 bool buffer_add_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

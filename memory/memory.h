@@ -16,8 +16,10 @@ void *memory_new(size_t count, size_t size) __attribute__((malloc, returns_nonnu
  * block. */
 void *memory_resize(void *block, size_t count, size_t size) __attribute__((returns_nonnull));
 
-/* A copy of SIZE bytes, or of a text that NUL ends. The caller frees it. */
+/* A copy of SIZE bytes. The caller frees it. */
 void *memory_copy(const void *bytes, size_t size) __attribute__((malloc, returns_nonnull));
+
+/* A copy of a text that NUL ends. The caller frees it. */
 char *memory_copy_text(const char *text) __attribute__((malloc, returns_nonnull));
 
 /* What printf would print, as a text that the caller frees. */

@@ -49,7 +49,7 @@ def ternary_depth(piece):
             depth = 0 if c == "[" else depth
         elif c in ")]" and stack:
             depth = stack.pop()
-        elif c == "," and not stack:
+        elif c == ",":
             depth = 0
         elif c == "?":
             depth += 1

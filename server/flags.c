@@ -277,7 +277,7 @@ static bool set_alone(struct flags_reading *reading, const struct flag *flag)
 }
 
 /* Reads the flag at argv[*i], and its value behind it if it has one there. */
-static bool read_one(struct flags_reading *reading, int argc, char **argv, int *i)
+static bool read_flag(struct flags_reading *reading, int argc, char **argv, int *i)
 {
     char *argument = argv[*i], *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
@@ -344,7 +344,7 @@ bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
         bool is_flag = argument[0] == '-' && argument[1] != '\0';
         if (!is_flag && flags->takes_arguments)
             argv[out->arguments++] = argument;
-        else if (!read_one(&reading, argc, argv, &i))
+        else if (!read_flag(&reading, argc, argv, &i))
             return false;
     }
     return check_required(&reading);

@@ -17,7 +17,7 @@ void httpd_resume(void *connection)
     MHD_resume_connection(connection);
 }
 
-static ssize_t read_events(void *context, uint64_t position, char *buffer, size_t size)
+static ssize_t read_event_stream(void *context, uint64_t position, char *buffer, size_t size)
 {
     (void)position;
     long n = event_stream_take(context, buffer, size);
@@ -37,7 +37,7 @@ static struct MHD_Response *event_response(struct httpd *httpd, struct exchange 
     if (!stream)
         return NULL;
     struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_events, stream, close_events);
+        MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_event_stream, stream, close_events);
     if (!response)
         event_stream_close(stream);
     return response;

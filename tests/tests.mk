@@ -92,6 +92,7 @@ test-run: test-programs
 test:
 	@scripts/install-deps build test
 	@python3 scripts/check_rooms.py rooms.txt .
+	@python3 scripts/check_style.py
 	@$(MAKE) $(ALL_CORES) --no-print-directory test-run
 
 test-sanitizers:

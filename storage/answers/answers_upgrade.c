@@ -25,7 +25,7 @@ static const struct column block_columns[] = {
 
 static const struct table blocks_table = TABLE("answer_blocks", answer_block, block_columns, 0);
 
-static uint64_t read_number(const unsigned char *at, unsigned bytes)
+static uint64_t old_number(const unsigned char *at, unsigned bytes)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++)
@@ -34,11 +34,11 @@ static uint64_t read_number(const unsigned char *at, unsigned bytes)
 }
 
 /* The text at *AT, which moves behind it. */
-static bool read_text(const unsigned char **at, const unsigned char *end, struct db_value *out)
+static bool old_text(const unsigned char **at, const unsigned char *end, struct db_value *out)
 {
     if (end - *at < 2)
         return false;
-    size_t size = (size_t)read_number(*at, 2);
+    size_t size = (size_t)old_number(*at, 2);
     *at += 2;
     if ((size_t)(end - *at) < size)
         return false;
@@ -54,12 +54,12 @@ static enum db_status insert_answer(struct db *db, const unsigned char *at,
     struct db_value values[TEXTS + 4];
     if (end - at < FIXED_BYTES)
         return DB_NONE;
-    values[TEXTS] = db_integer((int64_t)read_number(at, 8));
-    values[TEXTS + 1] = db_integer((int64_t)read_number(at + 8, 2));
+    values[TEXTS] = db_integer((int64_t)old_number(at, 8));
+    values[TEXTS + 1] = db_integer((int64_t)old_number(at + 8, 2));
     values[TEXTS + 2] = db_bytes(at + 10, ANSWER_FINGERPRINT_SIZE);
     at += FIXED_BYTES;
     for (unsigned i = 0; i < TEXTS; i++)
-        if (!read_text(&at, end, &values[i]))
+        if (!old_text(&at, end, &values[i]))
             return DB_NONE;
     values[TEXTS + 3] = db_bytes(at, (size_t)(end - at));
     return db_run(db,
@@ -75,7 +75,7 @@ static enum db_status copy_answers(struct db *db, const struct answer_block *blo
         return DB_NONE;
     enum db_status status = DB_OK;
     while (at < end && status == DB_OK) {
-        size_t size = end - at < 4 ? SIZE_MAX : (size_t)read_number(at, 4);
+        size_t size = end - at < 4 ? SIZE_MAX : (size_t)old_number(at, 4);
         if (size > (size_t)(end - at) - 4)
             return DB_NONE;
         status = insert_answer(db, at + 4, at + 4 + size);

@@ -29,7 +29,7 @@ struct search {
     struct privacy_interval cost; /* of good */
 };
 
-static double parameter_at(const struct search *search, double x)
+static double searched_parameter(const struct search *search, double x)
 {
     return search->whole ? floor(exp(-x) * (1.0 + 1e-13) + 1e-9) : exp(x);
 }
@@ -44,11 +44,11 @@ static double parameter_place(const struct search *search, double *x)
 {
     if (!search->whole)
         return exp(*x);
-    double runs = parameter_at(search, *x);
+    double runs = searched_parameter(search, *x);
     if (isfinite(search->good))
-        runs = fmax(runs, parameter_at(search, search->good) + 1.0);
+        runs = fmax(runs, searched_parameter(search, search->good) + 1.0);
     if (isfinite(search->bad))
-        runs = fmin(runs, parameter_at(search, search->bad) - 1.0);
+        runs = fmin(runs, searched_parameter(search, search->bad) - 1.0);
     *x = x_of(search, runs);
     return runs;
 }
@@ -128,7 +128,8 @@ static enum accountant_search_status search_bracket(struct search *search, doubl
 static bool narrow_enough(const struct search *search)
 {
     if (search->whole)
-        return parameter_at(search, search->bad) - parameter_at(search, search->good) <= 1.0;
+        return searched_parameter(search, search->bad) - searched_parameter(search, search->good) <=
+               1.0;
     return search->good - search->bad <= WIDTH;
 }
 
@@ -174,7 +175,7 @@ static enum accountant_search_status search_find(struct search *search, double x
 static bool has_upper_figures(const struct search *search, double x)
 {
     struct privacy_interval cost;
-    return plan_price_at(search, parameter_at(search, x), &cost) == ACCOUNTANT_SEARCH_OK &&
+    return plan_price_at(search, searched_parameter(search, x), &cost) == ACCOUNTANT_SEARCH_OK &&
            !(isinf(cost.upper) && cost.lower > 0.0);
 }
 
@@ -196,7 +197,7 @@ static enum accountant_search_status search_solve(struct search *search,
     enum accountant_search_status status = search_find(search, x, step);
     if (status != ACCOUNTANT_SEARCH_OK)
         return status;
-    double parameter = parameter_at(search, search->good);
+    double parameter = searched_parameter(search, search->good);
     assert(search->cost.upper <= search->budget->epsilon);
     *out = (struct accountant_found){parameter, search->cost};
     return ACCOUNTANT_SEARCH_OK;

@@ -34,7 +34,7 @@ static double gaussian_loss(const struct subsampled_gaussian *g, double z)
 }
 
 /* Where the loss is LOSS; minus infinity when it never falls so low. */
-static double place_of(const struct subsampled_gaussian *g, double loss)
+static double outcome_place(const struct subsampled_gaussian *g, double loss)
 {
     double t;
     if (g->sampling_rate == 1.0)
@@ -105,7 +105,7 @@ bool subsampled_gaussian_outcomes(const void *parameters, double omit, const str
     for (size_t i = 0; grid && i < grid->count; i++) {
         /* Adding runs through the same places backwards, with the sign of the loss turned. */
         double loss = g->add ? -(double)grid->place[grid->count - 1 - i] : (double)grid->place[i];
-        double to = fmin(place_of(g, loss * grid->step), high);
+        double to = fmin(outcome_place(g, loss * grid->step), high);
         if (to <= from)
             continue;
         if (!add_cell(g, from, to, out))
