@@ -9,7 +9,7 @@
 #include "api/jobs/ask/job_shards.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "api/jobs/ask/job_teacher.h"
-#include "api/jobs/run/run_teacher.h"
+#include "api/jobs/run/job_run.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
 

@@ -7,30 +7,35 @@
 #include "api/data/environment_choice.h"
 #include "api/jobs/ask/job_play.h"
 
-#define NO_POLICY_TAKEN                                                                            \
-    {"/policy", false, "has no meaning with this algorithm, which makes one"},                     \
-    {                                                                                              \
-        "/q_release", false, "has no meaning with this algorithm"                                  \
-    }
-#define NO_DATASET                                                                                 \
-    {                                                                                              \
-        "/dataset", false, "has no meaning with this algorithm, which takes no dataset"            \
-    }
-#define NO_WORLD                                                                                   \
-    {                                                                                              \
-        "/environment", false, "has no meaning with this algorithm, which plays nowhere"           \
-    }
-#define NO_CHOICE                                                                                  \
-    {"/choose", false, "has no meaning with this algorithm"},                                      \
-    {                                                                                              \
-        "/shards", false,                                                                          \
-            "has no meaning with this algorithm, which does not learn a policy from a dataset "    \
-            "without noise"                                                                        \
-    }
-#define NO_JUDGE                                                                                   \
-    {                                                                                              \
-        "/judge", false, "has no meaning with this algorithm: it gives no policy"                  \
-    }
+/* ---- members that are required or refused */
+
+#define DATA     (1u << ALGORITHM_LEARNS_FROM_DATA)
+#define PLAY     (1u << ALGORITHM_LEARNS_BY_PLAY)
+#define RELEASE  (1u << ALGORITHM_RELEASES_Q)
+#define AUDIT    (1u << ALGORITHM_AUDITS)
+#define EVALUATE (1u << ALGORITHM_EVALUATES)
+#define REQUIRED "is required by this algorithm"
+
+const struct job_member_rule job_member_rules[] = {
+    {"/environment", PLAY, true, REQUIRED},
+    {"/dataset", DATA, true, REQUIRED},
+    {"/dataset", PLAY | AUDIT | EVALUATE, false,
+     "has no meaning with this algorithm, which takes no dataset"},
+    {"/environment", DATA | AUDIT | EVALUATE, false,
+     "has no meaning with this algorithm, which plays nowhere"},
+    {"/evaluate", AUDIT, false, "has no meaning with this algorithm: it gives no policy"},
+    {"/evaluate", EVALUATE, true, REQUIRED},
+    {"/judge", EVALUATE, false, "has no meaning with this algorithm, which learns nothing"},
+    {"/policy", DATA | PLAY | RELEASE | AUDIT, false,
+     "has no meaning with this algorithm, which makes one"},
+    {"/q_release", DATA | PLAY | RELEASE | AUDIT, false, "has no meaning with this algorithm"},
+    {"/choose", PLAY | RELEASE | AUDIT | EVALUATE, false, "has no meaning with this algorithm"},
+    {"/shards", PLAY | RELEASE | AUDIT | EVALUATE, false,
+     "has no meaning with this algorithm, which does not learn a policy from a dataset without "
+     "noise"},
+    {"/judge", RELEASE | AUDIT, false, "has no meaning with this algorithm: it gives no policy"},
+    {.pointer = NULL},
+};
 
 /* ---- what several kinds share */
 
@@ -52,24 +57,7 @@ static void kind_read_world(struct call *call, const struct job_members *members
 static const char played_time[] =
     "it plays, or learns by playing: how long episodes become is not known before";
 
-/* ---- learning a policy from a dataset */
-
-static const struct job_member_rule data_rules[] = {
-    {"/dataset", true, "is required by this algorithm"},
-    NO_WORLD,
-    NO_POLICY_TAKEN,
-    {NULL, 0, NULL},
-};
-
 /* ---- learning a policy by playing */
-
-static const struct job_member_rule play_rules[] = {
-    {"/environment", true, "is required by this algorithm"},
-    NO_DATASET,
-    NO_POLICY_TAKEN,
-    NO_CHOICE,
-    {NULL, 0, NULL},
-};
 
 static const char *play_note(const struct job_plan *plan)
 {
@@ -87,13 +75,6 @@ static const char *play_note(const struct job_plan *plan)
 }
 
 /* ---- releasing a Q-function */
-
-static const struct job_member_rule release_rules[] = {
-    NO_POLICY_TAKEN,
-    NO_CHOICE,
-    NO_JUDGE,
-    {NULL, 0, NULL},
-};
 
 /* With unit reward a world does for a dataset. */
 static void release_read(struct call *call, const struct job_members *members, struct job_plan *out)
@@ -118,16 +99,6 @@ static void release_read(struct call *call, const struct job_members *members, s
 
 /* ---- findings from made-up data */
 
-static const struct job_member_rule audit_rules[] = {
-    NO_DATASET,
-    NO_WORLD,
-    {"/evaluate", false, "has no meaning with this algorithm: it gives no policy"},
-    NO_POLICY_TAKEN,
-    NO_CHOICE,
-    NO_JUDGE,
-    {NULL, 0, NULL},
-};
-
 static const char *audit_note(const struct job_plan *plan)
 {
     (void)plan;
@@ -135,15 +106,6 @@ static const char *audit_note(const struct job_plan *plan)
 }
 
 /* ---- playing what is there */
-
-static const struct job_member_rule evaluate_rules[] = {
-    NO_DATASET,
-    NO_WORLD,
-    {"/evaluate", true, "is required by this algorithm"},
-    {"/judge", false, "has no meaning with this algorithm, which learns nothing"},
-    NO_CHOICE,
-    {NULL, 0, NULL},
-};
 
 static void evaluate_read(struct call *call, const struct job_members *members,
                           struct job_plan *out)
@@ -164,29 +126,19 @@ static const char *evaluate_note(const struct job_plan *plan)
 /* ---- the table */
 
 static const struct job_kind kinds[ALGORITHM_KINDS] = {
-    [ALGORITHM_LEARNS_FROM_DATA] = {.source = JOB_SOURCE_DATASET,
-                                    .result = JOB_RESULT_POLICY,
-                                    .rules = data_rules},
+    [ALGORITHM_LEARNS_FROM_DATA] = {.source = JOB_SOURCE_DATASET},
     [ALGORITHM_LEARNS_BY_PLAY] = {.source = JOB_SOURCE_WORLD,
-                                  .result = JOB_RESULT_POLICY,
-                                  .rules = play_rules,
                                   .read = kind_read_world,
                                   .note = play_note,
                                   .time_unknown = played_time},
     [ALGORITHM_RELEASES_Q] = {.source = JOB_SOURCE_DATASET,
-                              .result = JOB_RESULT_Q_RELEASE,
                               .seals_checkpoints = true,
-                              .rules = release_rules,
                               .read = release_read},
     [ALGORITHM_AUDITS] = {.source = JOB_SOURCE_NOTHING,
-                          .result = JOB_RESULT_FINDINGS,
-                          .rules = audit_rules,
                           .note = audit_note,
                           .time_unknown =
                               "it trains on made-up data, and no figures of that are kept"},
     [ALGORITHM_EVALUATES] = {.source = JOB_SOURCE_POLICY,
-                             .result = JOB_RESULT_EVALUATION,
-                             .rules = evaluate_rules,
                              .read = evaluate_read,
                              .fit = job_play_fit,
                              .note = evaluate_note,
@@ -201,8 +153,9 @@ const struct job_kind *job_kind(const struct algorithm *algorithm)
 void job_kind_read(struct call *call, const struct job_members *members, struct job_plan *out)
 {
     const struct job_kind *kind = job_kind(out->algorithm);
-    for (const struct job_member_rule *rule = kind->rules; rule->pointer; rule++)
-        if (field_sent(call->body, rule->pointer + 1) != rule->required)
+    for (const struct job_member_rule *rule = job_member_rules; rule->pointer; rule++)
+        if ((rule->kinds >> out->algorithm->kind & 1) != 0 &&
+            field_sent(call->body, rule->pointer + 1) != rule->required)
             call_invalid(call, rule->pointer, "%s", rule->detail);
     if (kind->read)
         kind->read(call, members, out);

@@ -15,12 +15,14 @@ struct job_members {
     int64_t shards; /* 0: not sent */
 };
 
-/* A member that a kind requires, or has no use for. */
+/* A member that kinds require, or have no use for. */
 struct job_member_rule {
-    const char *pointer; /* "/dataset"; NULL ends a list */
+    const char *pointer; /* "/dataset"; NULL ends the table */
+    unsigned kinds;      /* one bit for each enum algorithm_kind */
     bool required;       /* else it must not be there */
     const char *detail;  /* what the caller is told when the rule is broken */
 };
+extern const struct job_member_rule job_member_rules[];
 
 /* What an algorithm takes. */
 enum job_source {
@@ -30,19 +32,9 @@ enum job_source {
     JOB_SOURCE_NOTHING,
 };
 
-/* What a job leaves when it succeeds. */
-enum job_result {
-    JOB_RESULT_POLICY,
-    JOB_RESULT_Q_RELEASE,
-    JOB_RESULT_FINDINGS,
-    JOB_RESULT_EVALUATION,
-};
-
 struct job_kind {
     enum job_source source;
-    enum job_result result;
     bool seals_checkpoints; /* what is kept while it trains has no noise yet */
-    const struct job_member_rule *rules;
     /* Reads what the rules do not say, and gathers faults. NULL: nothing. */
     void (*read)(struct call *call, const struct job_members *members, struct job_plan *out);
     /* Looks up what the members name. NULL: nothing. PROBLEM_NONE, or a fault with its pointer. */

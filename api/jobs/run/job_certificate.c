@@ -1,4 +1,5 @@
-/* The certificate of a trained policy. Its sentences follow docs/privacy.md. */
+/* The certificates of trained policies and of released Q-functions. Their sentences follow
+ * docs/privacy.md; what differs between them is a statement (algos/statement.h). */
 #include "api/jobs/run/job_certificate.h"
 
 #include "api/call/app.h"
@@ -33,11 +34,6 @@ static const char warning_exact[] =
     "Exact arithmetic: every expert's clipped gradient was truncated to a public lattice, whole "
     "numbers were summed and rounded Gaussian noise was added to them; the proof covers what was "
     "computed. All that followed, floating point included, is post-processing.";
-
-static bool is_exact(const struct job_plan *plan)
-{
-    return plan->plan.privacy.rounded_draws > 0;
-}
 
 static const char neighbours_policy[] =
     "Two sets of experts are neighbours when one has one policy more. What is protected is an "
@@ -81,16 +77,9 @@ static const char *stage_assumption(const struct job_plan *plan)
            "its own data alone.";
 }
 
-static void add_sentence(json_t *list, const char *sentence)
-{
-    json_array_append_new(list, json_string(sentence));
-}
-
-static void add_sentences(json_t *json, const char *const list[STATEMENT_SENTENCES])
-{
-    for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i]; i++)
-        add_sentence(json, list[i]);
-}
+static const char one_name[] = "One expert's data are uploaded under one name.";
+static const char warning_common[] =
+    "What many experts have in common is meant to be learnt and is not hidden.";
 
 static const char sweep_assumption[] =
     "The policy is the best of several tries by its play in a public world; plan.tries has all of "
@@ -107,55 +96,6 @@ static const char public_assumption[] =
 static const char warning_choices[] =
     "Every job on the dataset is charged; a choice of settings made by looking at results that "
     "were not released is not accounted.";
-
-static json_t *assumptions_json(const struct job_plan *plan)
-{
-    struct statement own;
-    json_t *list = json_array();
-    if (job_plan_statement(plan, &own)) {
-        add_sentences(list, own.assumptions);
-        return list;
-    }
-    if (plan->plan.privacy.steps > 0 && is_exact(plan))
-        add_sentence(list, noise_exact);
-    else if (plan->plan.privacy.steps > 0)
-        add_sentence(list, noise_float);
-    if (plan->try_count > 0)
-        add_sentence(list, sweep_assumption);
-    if (plan->request.choice.candidates > 0)
-        add_sentence(list, choice_assumption);
-    if (plan->request.stage.kind != STAGE_NONE)
-        add_sentence(list, stage_assumption(plan));
-    add_sentence(list, public_assumption);
-    if (plan->experts_declared)
-        add_sentence(list, "The declared number of experts is public.");
-    else
-        add_sentence(list, "The number of experts is public.");
-    add_sentence(list, "One expert's data are uploaded under one name.");
-    return list;
-}
-
-static json_t *warnings_json(const struct job_plan *plan, bool injected_noise)
-{
-    struct statement own;
-    json_t *list = json_array();
-    if (injected_noise)
-        add_sentence(list, warning_injected);
-    if (job_plan_statement(plan, &own)) {
-        add_sentences(list, own.warnings);
-        return list;
-    }
-    if (uses_logged(plan))
-        add_sentence(list, warning_logged);
-    if (plan->plan.privacy.steps > 0 && is_exact(plan))
-        add_sentence(list, warning_exact);
-    else if (plan->plan.privacy.steps > 0)
-        add_sentence(list, warning_float);
-    add_sentence(list, warning_choices);
-    add_sentence(list, "What many experts have in common is meant to be learnt and is not hidden.");
-    add_sentence(list, "The data are what was uploaded: nothing here says that they are true.");
-    return list;
-}
 
 #define FIGURES                                                                                    \
     "epsilon is an upper and epsilon_lower a lower bound of what these steps cost, "               \
@@ -196,36 +136,219 @@ static const char *neighbours_of(const struct job_plan *plan)
     return neighbours_counted;
 }
 
-static json_t *certificate_privacy(const struct job_plan *plan)
+/* What is said of experts' data by the steps of a plan. */
+static void experts_statement(const struct job_plan *plan, struct statement *out)
+{
+    bool noisy = plan->plan.privacy.steps > 0;
+    const char *noise = noise_float, *arithmetic = warning_float;
+    const char *number = "The number of experts is public.";
+    if (plan->plan.privacy.rounded_draws > 0) {
+        noise = noise_exact;
+        arithmetic = warning_exact;
+    }
+    if (plan->experts_declared)
+        number = "The declared number of experts is public.";
+    out->neighbours = neighbours_of(plan);
+    out->accountant = accountant_sentence(plan);
+    if (noisy)
+        statement_add(out->assumptions, noise);
+    if (plan->try_count > 0)
+        statement_add(out->assumptions, sweep_assumption);
+    if (plan->request.choice.candidates > 0)
+        statement_add(out->assumptions, choice_assumption);
+    if (plan->request.stage.kind != STAGE_NONE)
+        statement_add(out->assumptions, stage_assumption(plan));
+    statement_add(out->assumptions, public_assumption);
+    statement_add(out->assumptions, number);
+    statement_add(out->assumptions, one_name);
+    if (uses_logged(plan))
+        statement_add(out->warnings, warning_logged);
+    if (noisy)
+        statement_add(out->warnings, arithmetic);
+    statement_add(out->warnings, warning_choices);
+    statement_add(out->warnings, warning_common);
+    statement_add(out->warnings,
+                  "The data are what was uploaded: nothing here says that they are true.");
+}
+
+/* ---- released Q-functions: docs/privacy.md, "Functions under Gaussian-process noise" */
+
+static const char neighbours_shards[] =
+    "Two datasets are neighbours when one has one expert more, or one expert with other data under "
+    "the same name. Which shard an expert is in is a hash of the expert's own name and owner.";
+
+static const char neighbours_reward[] =
+    "Two reward functions are neighbours when, as they are stored (32-bit numbers) and multiplied "
+    "by reward_scale, they differ by at most 1 for every state, action and next state. States, "
+    "actions and transitions are the same.";
+
+static const char warning_reward[] =
+    "The rewards are protected. The states and actions are not, nor is whom they are of.";
+
+static const char warning_account[] =
+    "The dataset's account was debited, but what it says of experts does not cover this release: "
+    "one expert more, fewer or with other data may change it by any amount.";
+
+static const char warning_uncharged[] =
+    "No account was debited: several such releases tell more than one, and nobody here adds up "
+    "their figures.";
+
+static const char warning_returns[] =
+    "The evaluation's returns are sums of the world's own rewards without noise: whoever is shown "
+    "them learns of those.";
+
+static const char warning_drowned[] =
+    "The noise is larger than the range of the values: what is left of the data is hardly seen. "
+    "This was asked for.";
+
+static const char *mechanism_of_reward(const struct q_terms *terms)
+{
+    if (terms->form == Q_FORM_GRID) {
+        return "The noised function is what each update goes on from: an update adds the mean of "
+               "clipped errors of its batch times update_rate as a function of the stated kernel's "
+               "space, and then a fresh sample path per action of the Gaussian process of that "
+               "kernel, of deviation sigma at most (less where the batch's states, which are "
+               "public, allow less sensitivity). States are rounded to the nodes; between nodes "
+               "answers are interpolated.";
+    }
+    return "The noised coefficients of public features are what each update goes on from: an "
+           "update adds update_rate times the mean of its batch's clipped errors times features, "
+           "and then Gaussian noise of deviation sigma at most (less where the batch's states, "
+           "which are public, allow less sensitivity).";
+}
+
+static const char *mechanism_of(const struct q_terms *terms)
+{
+    if (terms->unit == Q_UNIT_REWARD)
+        return mechanism_of_reward(terms);
+    switch (terms->form) {
+    case Q_FORM_PATH:
+        return "Every shard's function was forced to |Q_a| <= value_limit and to slopes of at most "
+               "lipschitz on the scaled coordinate; a sample path of a Gaussian process with the "
+               "stated kernel and deviation sigma per action was added to the mean over shards. "
+               "States are rounded to multiples of 2^-bits.";
+    case Q_FORM_FEATURES:
+        return "Every shard's coefficients of public features were projected into a ball of the "
+               "stated radius, all actions together; each coefficient of the mean over shards got "
+               "Gaussian noise of deviation sigma.";
+    case Q_FORM_GRID:
+        break;
+    }
+    return "Every shard's values at the nodes of a public grid were clipped to value_limit; each "
+           "value of the mean over shards got Gaussian noise of deviation sigma; between nodes "
+           "answers are interpolated.";
+}
+
+static const char warning_whole[] =
+    "The guarantee is about the whole release: any number of questions, chosen in "
+    "any way, costs nothing more.";
+
+static const char accountant_release[] =
+    "closed form of as many Gaussian releases of noise sigma / sensitivity as there are updates "
+    "(one for unit expert), adaptively composed; epsilon is an upper and epsilon_lower a lower "
+    "bound, epsilon_renyi a check by Renyi accounting";
+
+static void rewards_statement(const struct job_plan *plan, bool charged, struct statement *out)
+{
+    out->neighbours = neighbours_reward;
+    statement_add(out->assumptions,
+                  "States, actions and transitions are public, and which of them an update takes, "
+                  "and how a world is explored, are public coins.");
+    statement_add(out->assumptions,
+                  "Bounds, scales, kernel, rates and all settings are public and were not derived "
+                  "from the rewards.");
+    statement_add(out->warnings, warning_reward);
+    if (charged)
+        statement_add(out->warnings, warning_account);
+    if (plan->episodes > 0)
+        statement_add(out->warnings, warning_returns);
+}
+
+static void shards_statement(const struct q_terms *terms, struct statement *out)
+{
+    out->neighbours = neighbours_shards;
+    if (terms->form == Q_FORM_PATH) {
+        statement_add(out->assumptions,
+                      "The path's normals are a pseudo-random function of a key that is secret and "
+                      "was drawn once: privacy is computational there.");
+    }
+    statement_add(out->assumptions,
+                  "Bounds, class, number of shards and all settings are public and were not "
+                  "derived from the data.");
+    statement_add(out->assumptions, one_name);
+}
+
+/* CHARGED: a dataset's account pays. */
+static void release_statement(const struct job_plan *plan, bool charged, struct statement *out)
+{
+    const struct q_terms *terms = &plan->plan.release;
+    const char *account = warning_uncharged, *common = warning_common;
+    out->accountant = accountant_release;
+    statement_add(out->assumptions, mechanism_of(terms));
+    if (terms->noise_to_range > 1)
+        statement_add(out->warnings, warning_drowned);
+    if (terms->unit == Q_UNIT_REWARD) {
+        rewards_statement(plan, charged, out);
+        common = "What distinguishes reward functions that are not neighbours is meant to be "
+                 "learnt and is not hidden.";
+    } else {
+        shards_statement(terms, out);
+    }
+    if (charged)
+        account = warning_choices;
+    statement_add(out->warnings, warning_whole);
+    statement_add(out->warnings, account);
+    statement_add(out->warnings, common);
+}
+
+/* ---- the certificate */
+
+static json_t *sentences_json(const char *first, const char *const list[STATEMENT_SENTENCES])
+{
+    json_t *json = JSON_TEXTS(first);
+    for (unsigned i = 0; i < STATEMENT_SENTENCES && list[i]; i++)
+        json_list_add(&json, json_string(list[i]));
+    return json;
+}
+
+static json_t *certificate_privacy(const struct job_plan *plan, const struct statement *statement)
 {
     const struct dp_sgd_plan *p = &plan->plan.privacy;
-    struct statement own;
-    if (!job_plan_statement(plan, &own)) {
-        own.neighbours = neighbours_of(plan);
-        own.accountant = accountant_sentence(plan);
-    }
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", job_plan_unit(plan),
-                     "neighbours", own.neighbours, "epsilon", json_number(p->epsilon), "delta",
-                     json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
-                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant", own.accountant);
+                     "neighbours", statement->neighbours, "epsilon", json_number(p->epsilon),
+                     "delta", json_number(p->delta), "epsilon_lower", json_number(p->epsilon_lower),
+                     "epsilon_renyi", json_number(p->epsilon_renyi), "accountant",
+                     statement->accountant);
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
-                      const char *id, const char *policy, bool injected_noise, int64_t now_ms)
+                      const struct job_certificate *certificate)
 {
-    const char *version = "";
+    const char *version = "", *injected = NULL;
+    struct statement statement = {0};
+    bool releases = plan->request.mechanism == MECHANISM_GAUSSIAN_PROCESS;
     if (app->settings.version)
         version = app->settings.version;
+    if (certificate->injected_noise)
+        injected = warning_injected;
+    if (releases)
+        release_statement(plan, job->account[0] != '\0', &statement);
+    else if (!job_plan_statement(plan, &statement))
+        experts_statement(plan, &statement);
     json_t *ledger =
         json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-        id, "policy", policy, "job", job->id, "dataset", json_text_or_null(job->dataset),
-        "environment", json_text_or_null(plan->learn.name), "algorithm", job->algorithm,
-        "mechanism", job->mechanism, "issued_at", json_time(now_ms), "software_version", version,
-        "privacy", certificate_privacy(plan), "plan", job_plan_privacy(plan), "parameters",
-        job_plan_parameters(plan), "assumptions", assumptions_json(plan), "warnings",
-        warnings_json(plan, injected_noise), "ledger", ledger, "teacher", job_teacher_json(plan));
+        "{s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+        certificate->id, certificate->subject, certificate->subject_id, "job", job->id, "dataset",
+        json_text_or_null(job->dataset), "algorithm", job->algorithm, "mechanism", job->mechanism,
+        "issued_at", json_time(certificate->now_ms), "software_version", version, "privacy",
+        certificate_privacy(plan, &statement), "plan", job_plan_privacy(plan), "parameters",
+        job_plan_parameters(plan), "assumptions", sentences_json(NULL, statement.assumptions),
+        "warnings", sentences_json(injected, statement.warnings), "ledger", ledger);
+    if (!releases) {
+        json_member_add(&json, "environment", json_text_or_null(plan->learn.name));
+        json_member_add(&json, "teacher", job_teacher_json(plan));
+    }
     char *text = certificate_sign(app, json);
     json_decref(json);
     return text;

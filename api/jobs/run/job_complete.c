@@ -4,7 +4,7 @@
  * and a second policy from the same data, trained again from an older checkpoint with fresh noise,
  * would be an output that nobody paid for. So a program sees released policies only, and only once
  * they are on disk. */
-#include "api/jobs/run/job_complete.h"
+#include "api/jobs/run/job_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "api/call/app.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_evaluate.h"
-#include "api/jobs/run/run_judge.h"
 #include "api/jobs/run/run_release.h"
 #include "api/worlds/world_run.h"
 #include "storage/datasets.h"

@@ -15,14 +15,8 @@
 #include "algos/offline/schedule.h"
 #include "api/call/app.h"
 #include "api/call/sealed.h"
-#include "api/jobs/ask/job_kind.h"
-#include "api/jobs/run/job_certificate.h"
-#include "api/jobs/run/job_hooks.h"
 #include "api/jobs/run/job_run.h"
-#include "api/jobs/run/run_judge.h"
 #include "api/jobs/run/run_release.h"
-#include "api/jobs/run/run_sweep.h"
-#include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 #include "storage/policies.h"
@@ -101,24 +95,12 @@ static bool seal_ensemble(const struct job_run *run, const char *policy, unsigne
 static bool prepare_policy(struct finish *finish)
 {
     const struct job_run *run = finish->run;
-    const struct job_row *job = &run->job;
     struct policy *policy = finish->ending->policy;
     struct policy_row *row = &finish->row;
-    *row = (struct policy_row){.released = job_plan_releases(&run->plan),
-                               .state_dim = run->plan.request.state_dim,
-                               .action_count = run->plan.request.action_count,
-                               .created_ms = finish->now_ms};
-    id_new("pol_", row->id);
-    memcpy(row->owner, job->owner, ID_SIZE);
-    memcpy(row->dataset, job->dataset, ID_SIZE);
-    memcpy(row->job, job->id, ID_SIZE);
-    snprintf(row->name, sizeof row->name, "%s of %s", job->algorithm, job->id);
-    snprintf(row->environment, sizeof row->environment, "%s", run->environment);
-    snprintf(row->mechanism, sizeof row->mechanism, "%s", job->mechanism);
+    *row = job_policy_row(run, finish->now_ms);
     if (policy && run->plan.request.mechanism != MECHANISM_NONE) {
-        id_new("crt_", row->certificate);
-        finish->certificate = job_certificate(run->app, job, &run->plan, row->certificate, row->id,
-                                              policy->injected_noise, finish->now_ms);
+        finish->certificate = job_run_certificate(run, "policy", row->id, policy->injected_noise,
+                                                  finish->now_ms, row->certificate);
     }
     if (run->ensemble) {
         row->shards = run->plan.shards;
@@ -228,21 +210,6 @@ static void set_account(struct finish *finish)
     privacy->delta = finish->spent.account_delta;
 }
 
-/* What must be there at the end of a job of its kind. */
-static void check_ending(const struct job_run *run, const struct job_ending *ending)
-{
-    assert(ending->state != JOB_FAILED || ending->detail);
-    if (!run->plan.algorithm) /* its plan could not be read */
-        return;
-    enum job_result result = job_kind(run->plan.algorithm)->result;
-    bool policy = ending->policy || run->ensemble;
-    assert(!policy || result == JOB_RESULT_POLICY);
-    assert(!run->release || result == JOB_RESULT_Q_RELEASE);
-    assert(ending->state != JOB_SUCCEEDED || policy == (result == JOB_RESULT_POLICY));
-    assert(ending->state != JOB_SUCCEEDED ||
-           (run->release != NULL) == (result == JOB_RESULT_Q_RELEASE));
-}
-
 /* Whether there is something to be told beside a policy. */
 static bool has_findings(const struct finish *finish)
 {
@@ -255,7 +222,6 @@ static bool has_findings(const struct finish *finish)
 
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
-    check_ending(run, ending);
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     if (run->plan.teacher[0] != '\0') {
         finish.asked = job_teacher_all_findings(run);

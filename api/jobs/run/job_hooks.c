@@ -1,6 +1,6 @@
 /* What a training asks of its job while it runs: whether to go on, to keep a checkpoint, the
  * experts' networks; and what it shows. */
-#include "api/jobs/run/job_hooks.h"
+#include "api/jobs/run/job_run.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 #include "api/call/app.h"
 #include "api/call/sealed.h"
 #include "api/jobs/ask/job_kind.h"
-#include "api/jobs/run/job_lease.h"
-#include "api/jobs/run/run_teacher.h"
 #include "api/json/json_text.h"
 
 #define SHOW_EVERY_MS 1000

@@ -1,6 +1,6 @@
 /* The hold that a worker has on its job: heartbeats, checkpoints, and leaving off once it is lost.
  */
-#include "api/jobs/run/job_lease.h"
+#include "api/jobs/run/job_run.h"
 
 #include "api/call/app.h"
 

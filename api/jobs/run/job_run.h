@@ -2,14 +2,17 @@
 #ifndef TACET_API_JOBS_RUN_JOB_RUN_H
 #define TACET_API_JOBS_RUN_JOB_RUN_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "algos/algorithm.h"
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
 #include "algos/offline/fitted_q.h"
 #include "algos/release/ensemble.h"
 #include "api/jobs/ask/job_plan.h"
+#include "api/jobs/run/job_evaluate.h"
 #include "api/jobs/run/job_turn.h"
 #include "api/wire/problem.h"
 #include "storage/jobs.h"
@@ -113,5 +116,113 @@ struct expert_policies *job_run_load_experts(struct job_run *run);
 /* Stores the end, the policy with its certificate, and the settlement of the hold, in one
  * transaction. DB_NONE: the lease was lost and nothing was stored. */
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending);
+
+/* ---- the lease (job_lease.c) */
+
+#define JOB_LEASE_MS 30000
+
+/* A broken connection may have stored anything: nothing more is tried. */
+bool job_lease_broken(struct job_run *run);
+
+/* Stores a checkpoint. DB_OK: on disk, and the lease is ours. DB_FULL or DB_RETRY: it is not, and
+ * might be later. DB_FAILED: a flag of RUN says why. */
+enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
+                               size_t size);
+
+/* ---- what a training asks (job_hooks.c) */
+
+/* Hooks whose context is RUN, as algorithm.h has them: a pulse beats the lease and hears of a stop,
+ * a checkpoint is stored (sealed, where what it holds has no noise yet), and what is shown is kept
+ * in RUN. They are valid as long as RUN. */
+struct algorithm_hooks job_hooks_of(struct job_run *run);
+
+/* What was shown, as a JSON object. New reference. */
+json_t *job_findings_json(const struct job_run *run);
+
+/* ---- the teacher that it asks (run_teacher.c) */
+
+/* algorithm_hooks.ask_teacher with CONTEXT a struct job_run. */
+enum algorithm_status job_teacher_ask(void *context, const struct teacher_question *question,
+                                      double *out_probabilities, struct teacher_told *out);
+
+/* The findings of RUN at its end as JSON text (malloc'ed; NULL: the database failed):
+ * what this worker saw, or an earlier one had stored, and answers that were paid for and that
+ * neither lived to write down. */
+char *job_teacher_all_findings(const struct job_run *run);
+
+/* Writes them down for views of the running job. A row that is not written is no loss. */
+void job_teacher_show(struct job_run *run);
+
+/* What a job's own answers have cost, and all that the payer's account has spent. */
+struct job_teacher_spent {
+    double epsilon, delta, account_epsilon, account_delta;
+};
+
+/* What such findings say was spent. */
+struct job_teacher_spent job_teacher_spent_of(const char *findings);
+
+/* ---- its stages (run_stage.c) */
+
+/* Trains in both stages (or in the only one). RUN and its TRAINING as algorithm.h has them. */
+enum algorithm_status job_stage_train(struct job_run *run, const struct algorithm_run *training,
+                                      struct policy **out_policy, const char **message);
+
+/* ---- its tries (run_sweep.c) */
+
+/* Trains and judges every try; gives the best policy, rounded, and notes in RUN how it scored. RUN
+ * and TRAINING as job_stage_train has them; the checkpoints hold what all tries gave so far, so
+ * that no try is trained twice once it is done. */
+enum algorithm_status job_sweep_train(struct job_run *run, const struct algorithm_run *training,
+                                      struct policy **out_policy, const char **message);
+
+/* {"best","mean_returns"} of a sweep that has ended. New reference. */
+json_t *job_sweep_findings(const struct job_run *run);
+
+/* ---- its judge (run_judge.c) */
+
+/* Judges POLICY, which is on disk, and notes the figures in RUN; where there are none (the dataset
+ * is gone, or has too little) none are noted. False: to be stopped; a flag of RUN says why. */
+bool job_judge(struct job_run *run, const struct policy *policy);
+
+/* Adds what was noted to OBJECT. */
+void job_judge_show(const struct job_run *run, json_t *object);
+
+/* ---- playing what is there (run_play.c) */
+
+/* Plays it and fills ENDING: it succeeded with an evaluation, or failed. False: to be stopped
+ * without an end (lost, stopping, cancelled, storage_failed or waiting says why). */
+bool job_play(struct job_run *run, struct job_ending *ending);
+
+/* ---- after the training (job_complete.c) */
+
+/* Rounds the weights onto the public grid of what is released. */
+void job_complete_round(struct policy *policy);
+
+/* How playing went. */
+enum job_score {
+    JOB_SCORE_FOUND,
+    JOB_SCORE_UNKNOWN,
+    JOB_SCORE_STOPPED,
+};
+
+/* Plays PLAYER, which is on disk, as PLAN has it evaluated. UNKNOWN: it cannot be played, and *WHY
+ * is a clause. STOPPED: lost, stopping, cancelled, storage_failed or waiting says why. */
+enum job_score job_complete_score(struct job_run *run, const struct job_plan *plan,
+                                  const struct job_player *player, struct policy_evaluation *out,
+                                  char why[JOB_DETAIL_SIZE]);
+
+/* Fills ENDING with POLICY (NULL where run->release took its place), which stays the caller's, and
+ * its evaluation. The job has failed, with its policy, when the evaluation that was asked for
+ * cannot be had. False: to be stopped without an end (lost, stopping, cancelled, storage_failed or
+ * waiting says why). */
+bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending);
+
+/* The rounded policy that an earlier worker kept before it evaluated, for policy_free; NULL: there
+ * is none, unless storage_failed or waiting says that it could not be looked for. */
+struct policy *job_complete_kept(struct job_run *run);
+
+/* Ends with POLICY and without an evaluation, because of the reason WHY, a clause. */
+void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
+                              struct job_ending *ending);
 
 #endif

@@ -12,12 +12,8 @@
 #include "api/call/sealed.h"
 #include "api/jobs/ask/job_choose.h"
 #include "api/jobs/ask/job_kind.h"
-#include "api/jobs/run/job_hooks.h"
-#include "api/jobs/run/job_lease.h"
+#include "api/jobs/run/job_run.h"
 #include "api/jobs/run/run_kind.h"
-#include "api/jobs/run/run_stage.h"
-#include "api/jobs/run/run_sweep.h"
-#include "api/jobs/run/run_teacher.h"
 #include "api/worlds/world_run.h"
 
 #define DATA_DAMAGED "The dataset is damaged, or does not fit into memory."

@@ -12,8 +12,7 @@
 #include "algos/release/ensemble.h"
 #include "algos/release/q_release.h"
 #include "api/call/app.h"
-#include "api/jobs/run/job_complete.h"
-#include "api/jobs/run/job_lease.h"
+#include "api/jobs/run/job_run.h"
 #include "api/jobs/run/run_kind.h"
 #include "storage/uploads.h"
 

@@ -1,5 +1,5 @@
 /* A public dataset, a fit, and four numbers. */
-#include "api/jobs/run/run_judge.h"
+#include "api/jobs/run/job_run.h"
 
 #include <math.h>
 

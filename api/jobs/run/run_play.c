@@ -3,14 +3,13 @@
  * DESIGN. A row of policies never changes and what it plays is a function of public seeds, so a job
  * that was stopped or killed simply plays again and finds the same numbers. A Q-release can be
  * ended meanwhile: then the job fails. */
-#include "api/jobs/run/run_play.h"
+#include "api/jobs/run/job_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/jobs/run/job_complete.h"
 #include "api/jobs/run/job_evaluate.h"
 #include "api/policies/policies.h"
 #include "api/releases/q_shelf.h"

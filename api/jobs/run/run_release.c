@@ -14,7 +14,8 @@
 
 #include "api/call/app.h"
 #include "api/call/sealed.h"
-#include "api/jobs/run/q_certificate.h"
+#include "api/jobs/ask/job_kind.h"
+#include "api/jobs/run/job_certificate.h"
 #include "api/releases/q_releases.h"
 #include "storage/datasets.h"
 
@@ -82,30 +83,33 @@ bool job_release_kept(struct job_run *run)
 
 /* ---- the end */
 
-static bool prepare_network(struct job_run *run, const struct policy *network,
-                            struct job_release *out)
+struct policy_row job_policy_row(const struct job_run *run, int64_t now_ms)
 {
     const struct job_row *job = &run->job;
-    struct policy_row *row = &out->policy;
-    *row = (struct policy_row){.released = true,
-                               .state_dim = network->shape.input,
-                               .action_count = policy_action_count(network),
-                               .created_ms = out->row.created_ms};
-    id_new("pol_", row->id);
-    id_new("crt_", row->certificate);
-    memcpy(row->owner, job->owner, ID_SIZE);
-    memcpy(row->dataset, job->dataset, ID_SIZE);
-    memcpy(row->job, job->id, ID_SIZE);
-    snprintf(row->name, sizeof row->name, "%s", out->row.name);
-    snprintf(row->environment, sizeof row->environment, "%s", run->environment);
-    snprintf(row->mechanism, sizeof row->mechanism, "%s", job->mechanism);
-    const struct q_certificate certificate = {.id = row->certificate,
-                                              .subject = "policy",
-                                              .subject_id = row->id,
-                                              .injected_noise = run->injected_noise,
-                                              .now_ms = row->created_ms};
-    out->policy_certificate = q_certificate(run->app, job, &run->plan, &certificate);
-    return policy_to_bytes(network, &out->bytes, &out->size);
+    struct policy_row row = {.released = job_plan_releases(&run->plan),
+                             .state_dim = run->plan.request.state_dim,
+                             .action_count = run->plan.request.action_count,
+                             .created_ms = now_ms};
+    id_new("pol_", row.id);
+    memcpy(row.owner, job->owner, ID_SIZE);
+    memcpy(row.dataset, job->dataset, ID_SIZE);
+    memcpy(row.job, job->id, ID_SIZE);
+    snprintf(row.name, sizeof row.name, "%s of %s", job->algorithm, job->id);
+    snprintf(row.environment, sizeof row.environment, "%s", run->environment);
+    snprintf(row.mechanism, sizeof row.mechanism, "%s", job->mechanism);
+    return row;
+}
+
+char *job_run_certificate(const struct job_run *run, const char *subject, const char *id,
+                          bool injected_noise, int64_t now_ms, char certificate[ID_SIZE])
+{
+    id_new("crt_", certificate);
+    const struct job_certificate what = {.id = certificate,
+                                         .subject = subject,
+                                         .subject_id = id,
+                                         .injected_noise = injected_noise,
+                                         .now_ms = now_ms};
+    return job_certificate(run->app, &run->job, &run->plan, &what);
 }
 
 bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out)
@@ -115,19 +119,19 @@ bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release
     struct q_release_row *row = &out->row;
     *out = (struct job_release){.row = {.created_ms = now_ms}, .has_policy = network != NULL};
     id_new("qre_", row->id);
-    id_new("crt_", row->certificate);
     memcpy(row->owner, job->owner, ID_SIZE);
     memcpy(row->dataset, job->dataset, ID_SIZE);
     memcpy(row->job, job->id, ID_SIZE);
     snprintf(row->name, sizeof row->name, "%s of %s", job->algorithm, job->id);
     snprintf(row->environment, sizeof row->environment, "%s", run->environment);
-    const struct q_certificate certificate = {.id = row->certificate,
-                                              .subject = "q_release",
-                                              .subject_id = row->id,
-                                              .injected_noise = run->injected_noise,
-                                              .now_ms = now_ms};
-    out->certificate = q_certificate(run->app, job, &run->plan, &certificate);
-    return !network || prepare_network(run, network, out);
+    out->certificate = job_run_certificate(run, "q_release", row->id, run->injected_noise, now_ms,
+                                           row->certificate);
+    if (!network)
+        return true;
+    out->policy = job_policy_row(run, now_ms);
+    out->policy_certificate = job_run_certificate(
+        run, "policy", out->policy.id, run->injected_noise, now_ms, out->policy.certificate);
+    return policy_to_bytes(network, &out->bytes, &out->size);
 }
 
 void job_release_clear(struct job_release *release)

@@ -15,6 +15,14 @@ bool job_release_keep(struct job_run *run);
  * says that it could not be looked for. */
 bool job_release_kept(struct job_run *run);
 
+/* The row of a policy that RUN gives at NOW_MS, under a new id and without a certificate. */
+struct policy_row job_policy_row(const struct job_run *run, int64_t now_ms);
+
+/* The signed certificate of SUBJECT ("policy" or "q_release") ID; puts its own new id into
+ * CERTIFICATE. The caller frees it. */
+char *job_run_certificate(const struct job_run *run, const char *subject, const char *id,
+                          bool injected_noise, int64_t now_ms, char certificate[ID_SIZE]);
+
 /* The rows of a release: itself, and where it is a network the policy that others ask for actions,
  * weights or as a teacher. */
 struct job_release {

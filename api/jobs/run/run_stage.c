@@ -1,7 +1,7 @@
 /* The first stage of a job at work: its world, and the disk between both stages. */
-#include "api/jobs/run/run_stage.h"
 #include "algos/offline/stage.h"
 #include "api/call/app.h"
+#include "api/jobs/run/job_run.h"
 #include "api/worlds/world_run.h"
 
 /* The training's own save goes on when the disk is full, as what it would lose is run again; this

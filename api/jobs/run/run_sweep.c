@@ -4,14 +4,13 @@
  * and the one that waits to be judged) followed by the present try's own checkpoint. A finished
  * policy is on disk before it is played: what judges it, which may be a program, sees no policy
  * that could be drawn again. */
-#include "api/jobs/run/run_sweep.h"
+#include "api/jobs/run/job_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/data/checksum.h"
-#include "api/jobs/run/job_complete.h"
 #include "api/json/json_text.h"
 
 #define MAGIC UINT32_C(0x50575354) /* "TSWP" */

@@ -1,10 +1,15 @@
-/* DESIGN. There is one way to a teacher's answer, and a job takes it too: the route's
- * own handler (teacher_ask.h). What a job adds is the order of things on disk. The states that it
- * asks about are in its checkpoint before anything is charged; debit and answer are then one
- * transaction; and only then does the training go on. A worker that dies between any two of them
- * asks again about the same states under the same key. A worker that has lost its lease cannot
- * store the checkpoint, and so does not ask. */
-#include "api/jobs/run/run_teacher.h"
+/* Jobs that ask a teacher while they learn (kickstart). A steward may let a job ask a teacher of
+ * its own, at its own standing there or at that of a client whose budget it grants and may take
+ * away anyway.
+ *
+ * DESIGN. There is one way to a teacher's answer, and a job takes it too: the route's
+ * own handler (teacher_ask.h), under the job's id and the roll-out's number as its key: an answer
+ * that was paid for is heard again and never drawn again. What a job adds is the order of things on
+ * disk. The states that it asks about are in its checkpoint before anything is charged; debit and
+ * answer are then one transaction; and only then does the training go on. A worker that dies
+ * between any two of them asks again about the same states under the same key. A worker that has
+ * lost its lease cannot store the checkpoint, and so does not ask. */
+#include "api/jobs/run/job_run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +18,6 @@
 
 #include "algos/online/kickstart_algorithm.h"
 #include "api/call/app.h"
-#include "api/jobs/run/job_hooks.h"
 #include "api/json/json_text.h"
 #include "api/teachers/teacher_ask.h"
 #include "api/wire/student_messages.h"

@@ -102,8 +102,12 @@ static json_t *warnings(struct fixture *f, bool injected_noise)
     parameters_defaults(cql->parameters, cql->parameter_count, &plan.request.parameters);
     const struct job_row job = {
         .id = "job_1", .dataset = "dst_1", .algorithm = "cql", .mechanism = "dpsgd"};
-    char *text =
-        job_certificate(fixture_app(f), &job, &plan, "crt_1", "pol_1", injected_noise, 1000);
+    const struct job_certificate what = {.id = "crt_1",
+                                         .subject = "policy",
+                                         .subject_id = "pol_1",
+                                         .injected_noise = injected_noise,
+                                         .now_ms = 1000};
+    char *text = job_certificate(fixture_app(f), &job, &plan, &what);
     cr_assert(text != NULL && certificate_check(text, fixture_app(f)->public_key));
     json_t *certificate = json_loads(text, 0, NULL);
     json_t *all = json_incref(json_object_get(certificate, "warnings"));

@@ -62,8 +62,10 @@ Test(job_kind, every_rule_is_told)
     unsigned count;
     const struct algorithm *const *all = algorithm_all(&count);
     for (unsigned i = 0; i < count; i++) {
-        for (const struct job_member_rule *rule = job_kind(all[i])->rules; rule->pointer; rule++) {
+        for (const struct job_member_rule *rule = job_member_rules; rule->pointer; rule++) {
             const char *member = "";
+            if ((rule->kinds >> all[i]->kind & 1) == 0)
+                continue;
             if (!rule->required)
                 member = domain_path(",\"%s\":\"x\"", rule->pointer + 1);
             const char *body = domain_path("{\"algorithm\":\"%s\"%s}", all[i]->name, member);
@@ -85,7 +87,7 @@ Test(job_kind, every_kind_has_both_rows)
     for (unsigned i = 0; i < count; i++) {
         const struct run_kind *run = run_kind(all[i]);
         used[all[i]->kind] = true;
-        cr_assert(job_kind(all[i])->rules && run->kept && run->work, "%s", all[i]->name);
+        cr_assert(run->kept && run->work, "%s", all[i]->name);
         cr_assert_eq(run->complete == NULL, all[i]->train == NULL, "%s", all[i]->name);
     }
     for (int kind = 0; kind < ALGORITHM_KINDS; kind++)
