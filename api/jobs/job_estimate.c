@@ -4,10 +4,8 @@
 #include <math.h>
 
 #include "api/call/budget.h"
-#include "api/jobs/ask/job_release.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
-#include "api/jobs/ask/job_shards.h"
-#include "api/jobs/ask/job_teacher.h"
 #include "api/jobs/ask/job_time.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"

@@ -4,11 +4,9 @@
 #include <stdio.h>
 
 #include "api/call/budget.h"
-#include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_kind.h"
-#include "api/jobs/ask/job_shards.h"
 #include "api/jobs/ask/job_sweep.h"
-#include "api/jobs/ask/job_teacher.h"
 #include "api/jobs/run/job_run.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"

@@ -9,7 +9,7 @@
 #include "api/call/budget.h"
 #include "api/call/page.h"
 #include "api/jobs/ask/job_kind.h"
-#include "api/jobs/ask/job_release.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
 #include "api/jobs/job_view.h"
 #include "api/json/json_text.h"

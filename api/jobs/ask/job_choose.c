@@ -1,5 +1,5 @@
 /* The choice between requests, plans and workers. */
-#include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include "api/call/app.h"
 #include "api/call/fields.h"

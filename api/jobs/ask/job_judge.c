@@ -1,5 +1,5 @@
 /* Which dataset may judge. */
-#include "api/jobs/ask/job_judge.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include <string.h>
 

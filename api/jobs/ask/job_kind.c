@@ -5,7 +5,7 @@
 
 #include "api/call/fields.h"
 #include "api/data/environment_choice.h"
-#include "api/jobs/ask/job_play.h"
+#include "api/jobs/ask/job_parts.h"
 
 /* ---- members that are required or refused */
 

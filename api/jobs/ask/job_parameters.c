@@ -1,5 +1,5 @@
 /* Parameters as callers write them, by the tables of algorithms. */
-#include "api/jobs/ask/job_parameters.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include <stdio.h>
 #include <string.h>

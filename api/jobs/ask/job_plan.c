@@ -8,10 +8,7 @@
 #include <string.h>
 
 #include "algos/catalogue/algorithms.h"
-#include "api/jobs/ask/job_choose.h"
-#include "api/jobs/ask/job_stage.h"
-#include "api/jobs/ask/job_stage_grid.h"
-#include "api/jobs/ask/job_teacher.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
 #include "memory/memory.h"

@@ -1,5 +1,5 @@
 /* What may be played, looked for when it is asked for; run_play.c looks again when it plays. */
-#include "api/jobs/ask/job_play.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include <stdio.h>
 #include <string.h>

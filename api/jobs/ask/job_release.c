@@ -1,5 +1,5 @@
 /* The privacy that is asked of a released Q-function. */
-#include "api/jobs/ask/job_release.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include <string.h>
 

@@ -13,15 +13,9 @@
 #include "api/call/fields.h"
 #include "api/data/datasets.h"
 #include "api/data/environment_choice.h"
-#include "api/jobs/ask/job_choose.h"
-#include "api/jobs/ask/job_judge.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_kind.h"
-#include "api/jobs/ask/job_parameters.h"
-#include "api/jobs/ask/job_release.h"
-#include "api/jobs/ask/job_shards.h"
-#include "api/jobs/ask/job_stage.h"
 #include "api/jobs/ask/job_sweep.h"
-#include "api/jobs/ask/job_teacher.h"
 #include "memory/buffer.h"
 
 #define EPISODES_MAX  1000

@@ -1,5 +1,5 @@
 /* Ensembles as they are asked for and estimated. */
-#include "api/jobs/ask/job_shards.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include <math.h>
 

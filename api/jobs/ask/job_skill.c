@@ -1,5 +1,5 @@
 /* The scale of skill between JSON and its struct. */
-#include "api/jobs/ask/job_skill.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include "api/call/fields.h"
 #include "api/json/json_text.h"

@@ -1,5 +1,5 @@
 /* The first stage of a job as it is asked for: its members, and what it needs of the dataset. */
-#include "api/jobs/ask/job_stage.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,8 +8,6 @@
 #include "algos/offline/expert_clones.h"
 #include "api/call/app.h"
 #include "api/call/fields.h"
-#include "api/jobs/ask/job_skill.h"
-#include "api/jobs/ask/job_stage_grid.h"
 #include "api/worlds/world_program.h"
 
 #define JOB_EPSILON_MAX 1000

@@ -1,6 +1,6 @@
 /* Grids of states: bounds first, then the product, so that nobody asks for more labels than there
  * can be. */
-#include "api/jobs/ask/job_stage_grid.h"
+#include "api/jobs/ask/job_parts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,7 @@
  * same double: what was accounted is what runs. */
 #include <string.h>
 
-#include "api/jobs/ask/job_skill.h"
-#include "api/jobs/ask/job_stage.h"
-#include "api/jobs/ask/job_stage_grid.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 
 static json_t *stable_json(const struct job_plan *plan)

@@ -4,7 +4,7 @@
 
 #include "algos/privacy/accounting/privacy_report.h"
 #include "api/call/fields.h"
-#include "api/jobs/ask/job_parameters.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "api/json/json_text.h"
 

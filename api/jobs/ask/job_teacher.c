@@ -6,7 +6,7 @@
 #include "algos/online/kickstart_algorithm.h"
 #include "api/call/app.h"
 #include "api/call/budget.h"
-#include "api/jobs/ask/job_teacher.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "api/teachers/query.h"

@@ -4,7 +4,7 @@
 
 #include "api/call/app.h"
 #include "api/call/certificate.h"
-#include "api/jobs/ask/job_teacher.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 
 static const char neighbours_declared[] =

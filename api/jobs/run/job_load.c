@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/jobs/ask/job_stage.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_run.h"
 #include "storage/datasets.h"
 #include "storage/uploads.h"

@@ -10,7 +10,7 @@
 #include "algos/release/ensemble.h"
 #include "api/call/app.h"
 #include "api/call/sealed.h"
-#include "api/jobs/ask/job_choose.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_run.h"
 #include "api/jobs/run/run_kind.h"

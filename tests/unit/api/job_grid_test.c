@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/jobs/ask/job_stage_grid.h"
+#include "api/jobs/ask/job_parts.h"
 #include "tests/unit/api/domain.h"
 
 /* A sealed dataset of no world that anybody could play. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/jobs/ask/job_stage.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_run.h"
 #include "storage/datasets.h"
 #include "tests/unit/api/domain.h"
