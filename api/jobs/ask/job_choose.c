@@ -4,7 +4,7 @@
 #include "api/call/app.h"
 #include "api/call/fields.h"
 #include "api/data/environment_choice.h"
-#include "api/json/json_text.h"
+#include "api/jobs/ask/plan_members.h"
 #include "api/worlds/world_program.h"
 
 #define CANDIDATES   20
@@ -56,34 +56,27 @@ enum problem job_choose_fit(struct call *call, const struct job_plan *plan)
                         request->action_count);
 }
 
+static const struct plan_member choose_members[] = {
+    PLAN_MEMBER("candidates", request.choice.candidates),
+    PLAN_MEMBER("episodes", request.choice.episodes),
+    PLAN_MEMBER("max_episode_steps", request.choice.max_steps),
+    {.name = NULL},
+};
+
 json_t *job_choose_json(const struct job_plan *plan)
 {
-    const struct choice *choice = &plan->request.choice;
     json_t *json = json_object();
-    if (choice->candidates == 0)
+    if (plan->request.choice.candidates == 0)
         return json;
     job_world_write(&plan->choose, json);
-    json_object_set_new(json, "candidates", json_integer(choice->candidates));
-    json_object_set_new(json, "episodes", json_integer(choice->episodes));
-    json_object_set_new(json, "max_episode_steps", json_integer(choice->max_steps));
+    plan_members_write(choose_members, plan, json);
     return json;
-}
-
-/* A number from 0 to MOST; MOST + 1 when it is none. */
-static uint32_t choice_number(const json_t *json, const char *name, uint32_t most)
-{
-    json_int_t value = json_integer_value(json_object_get(json, name));
-    if (value < 0 || value > most)
-        return most + 1;
-    return (uint32_t)value;
 }
 
 bool job_choose_parse(const json_t *json, struct job_plan *out)
 {
-    struct choice *choice = &out->request.choice;
-    choice->candidates = choice_number(json, "candidates", CHOICE_MAX_CANDIDATES);
-    choice->episodes = choice_number(json, "episodes", EPISODES_MAX);
-    choice->max_steps = choice_number(json, "max_episode_steps", STEPS_MAX);
+    const struct choice *choice = &out->request.choice;
+    plan_members_read(choose_members, json, out);
     bool fits = choice->candidates <= CHOICE_MAX_CANDIDATES && choice->episodes <= EPISODES_MAX &&
                 choice->max_steps <= STEPS_MAX;
     bool whole = choice->candidates == 0 || (choice->episodes > 0 && choice->max_steps > 0);

@@ -115,7 +115,8 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
  *
  *   "stable":{"source":"rollouts","count","max_length","min_action_probability","accounting",
  *             "threshold" (in experts),"unanimous_length",...}
- *   "consensus":{"labels","noise" (in experts),"max_length","explore","skill",...} */
+ *   "consensus":{"labels","noise" (in experts),"max_length","explore",
+ *                "skill":{"low","high","power","episodes"} (algos/offline/skill_voices.h),...} */
 
 /* Reads the members of PRIVACY (at "/privacy") that the request's mechanism has, epsilon and delta
  * among them, and gathers faults. */
@@ -162,17 +163,5 @@ bool job_stage_grid_parse(const json_t *json, struct consensus_grid *out);
 
 /* Frees a list of states. */
 void job_stage_grid_clear(struct consensus_grid *grid);
-
-/* ---- how much an expert's voice counts in consensus labels (algos/offline/skill_voices.h):
- * "skill":{"low","high","power","episodes"} */
-
-/* Reads OBJECT, at "/privacy/consensus/skill"; what is wrong goes to CALL. */
-void job_skill_read(struct call *call, const json_t *object, struct skill_scale *out);
-
-/* As it was asked for, a new reference; NULL where all voices count alike. */
-json_t *job_skill_json(const struct skill_scale *skill);
-
-/* Back from there; takes NULL, too. */
-struct skill_scale job_skill_parse(const json_t *json);
 
 #endif

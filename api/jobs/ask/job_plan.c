@@ -9,6 +9,7 @@
 
 #include "algos/catalogue/algorithms.h"
 #include "api/jobs/ask/job_parts.h"
+#include "api/jobs/ask/plan_members.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
 #include "memory/memory.h"
@@ -37,17 +38,20 @@ const char *job_plan_unit(const struct job_plan *plan)
 
 /* ---- the noisy steps, and what was before them */
 
-static json_t *steps_json(const struct dp_sgd_plan *p)
-{
-    return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "steps",
-                     (json_int_t)p->steps, "noise_multiplier", json_number(p->noise_multiplier),
-                     "sampling_rate", json_number(p->sampling_rate), "clip_norm",
-                     json_number(p->clip_norm), "batch_size", (json_int_t)p->batch_size,
-                     "nominal_experts", (json_int_t)p->nominal_experts, "rounded_draws",
-                     (json_int_t)p->rounded_draws, "delta", json_number(p->delta), "epsilon",
-                     json_number(p->epsilon), "epsilon_lower", json_number(p->epsilon_lower),
-                     "epsilon_renyi", json_number(p->epsilon_renyi));
-}
+static const struct plan_member steps_members[] = {
+    PLAN_MEMBER("steps", plan.privacy.steps),
+    PLAN_FIGURE("noise_multiplier", plan.privacy.noise_multiplier),
+    PLAN_FIGURE("sampling_rate", plan.privacy.sampling_rate),
+    PLAN_FIGURE("clip_norm", plan.privacy.clip_norm),
+    PLAN_MEMBER("batch_size", plan.privacy.batch_size),
+    PLAN_MEMBER("nominal_experts", plan.privacy.nominal_experts),
+    PLAN_MEMBER("rounded_draws", plan.privacy.rounded_draws),
+    PLAN_FIGURE("delta", plan.privacy.delta),
+    PLAN_FIGURE("epsilon", plan.privacy.epsilon),
+    PLAN_FIGURE("epsilon_lower", plan.privacy.epsilon_lower),
+    PLAN_FIGURE("epsilon_renyi", plan.privacy.epsilon_renyi),
+    {.name = NULL},
+};
 
 static json_t *figure_json(const struct statement_figure *figure)
 {
@@ -87,7 +91,8 @@ json_t *job_plan_privacy(const struct job_plan *plan)
 {
     if (plan->try_count > 0)
         return tries_privacy(plan);
-    json_t *json = steps_json(&plan->plan.privacy);
+    json_t *json = json_object();
+    plan_members_write(steps_members, plan, json);
     json_t *stage = job_stage_json(plan), *figures = figures_json(plan);
     json_object_update(json, stage);
     json_object_update(json, figures);
@@ -96,46 +101,6 @@ json_t *job_plan_privacy(const struct job_plan *plan)
     if (plan->request.mechanism == MECHANISM_GAUSSIAN_PROCESS)
         json_object_set_new(json, "release", q_terms_json(&plan->plan.release));
     return json;
-}
-
-/* What is infinite was written as null. */
-static double number_of(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    if (!json_is_number(value))
-        return (double)INFINITY;
-    return json_number_value(value);
-}
-
-static uint64_t plan_count(const json_t *object, const char *name)
-{
-    json_int_t value = json_integer_value(json_object_get(object, name));
-    if (value < 0)
-        return 0;
-    return (uint64_t)value;
-}
-
-static uint32_t size_of(const json_t *object, const char *name)
-{
-    uint64_t value = plan_count(object, name);
-    if (value > UINT32_MAX)
-        return 0;
-    return (uint32_t)value;
-}
-
-static void privacy_read(const json_t *json, struct dp_sgd_plan *out)
-{
-    *out = (struct dp_sgd_plan){.sampling_rate = number_of(json, "sampling_rate"),
-                                .noise_multiplier = number_of(json, "noise_multiplier"),
-                                .clip_norm = number_of(json, "clip_norm"),
-                                .batch_size = size_of(json, "batch_size"),
-                                .nominal_experts = size_of(json, "nominal_experts"),
-                                .steps = plan_count(json, "steps"),
-                                .rounded_draws = plan_count(json, "rounded_draws"),
-                                .delta = number_of(json, "delta"),
-                                .epsilon = number_of(json, "epsilon"),
-                                .epsilon_lower = number_of(json, "epsilon_lower"),
-                                .epsilon_renyi = number_of(json, "epsilon_renyi")};
 }
 
 /* ---- all of it */
@@ -152,10 +117,10 @@ static json_t *shape_json(const struct mlp_shape *shape)
 static bool shape_read(const json_t *json, struct mlp_shape *out)
 {
     const json_t *widths = json_object_get(json, "widths");
-    *out = (struct mlp_shape){.input = size_of(json, "input"),
+    *out = (struct mlp_shape){.input = (uint32_t)json_integer_value(json_object_get(json, "input")),
                               .layer_count = (uint32_t)json_array_size(widths)};
     out->activation = MLP_RELU;
-    if (size_of(json, "activation") == MLP_TANH)
+    if (json_integer_value(json_object_get(json, "activation")) == MLP_TANH)
         out->activation = MLP_TANH;
     for (uint32_t l = 0; l < out->layer_count && l < MLP_MAX_LAYERS; l++) {
         json_int_t width = json_integer_value(json_array_get(widths, l));
@@ -165,29 +130,37 @@ static bool shape_read(const json_t *json, struct mlp_shape *out)
     return mlp_shape_valid(out);
 }
 
-static json_t *request_json(const struct algorithm_request *r)
-{
-    return json_pack(
-        "{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:b, s:b}", "epsilon", json_number(r->epsilon),
-        "delta", json_number(r->delta), "discount", json_number(r->discount), "state_dim",
-        (json_int_t)r->state_dim, "action_count", (json_int_t)r->action_count, "nominal_experts",
-        (json_int_t)r->nominal_experts, "plain_share", json_number(r->plain_share), "seed",
-        (json_int_t)r->seed, "force", (int)r->force, "protects_rewards", (int)r->protects_rewards);
-}
+static const struct plan_member request_members[] = {
+    PLAN_FIGURE("epsilon", request.epsilon),
+    PLAN_FIGURE("delta", request.delta),
+    PLAN_FIGURE("discount", request.discount),
+    PLAN_MEMBER("state_dim", request.state_dim),
+    PLAN_MEMBER("action_count", request.action_count),
+    PLAN_MEMBER("nominal_experts", request.nominal_experts),
+    PLAN_MEMBER("plain_share", request.plain_share),
+    PLAN_MEMBER("seed", request.seed),
+    PLAN_MEMBER("force", request.force),
+    PLAN_MEMBER("protects_rewards", request.protects_rewards),
+    {.name = NULL},
+};
 
-static void request_read(const json_t *json, struct algorithm_request *out)
-{
-    out->epsilon = number_of(json, "epsilon");
-    out->delta = number_of(json, "delta");
-    out->discount = number_of(json, "discount");
-    out->state_dim = size_of(json, "state_dim");
-    out->action_count = size_of(json, "action_count");
-    out->nominal_experts = size_of(json, "nominal_experts");
-    out->plain_share = json_number_value(json_object_get(json, "plain_share"));
-    out->seed = plan_count(json, "seed");
-    out->force = json_is_true(json_object_get(json, "force"));
-    out->protects_rewards = json_is_true(json_object_get(json, "protects_rewards"));
-}
+static const struct plan_member evaluate_members[] = {
+    PLAN_MEMBER("episodes", episodes),
+    PLAN_MEMBER("max_episode_steps", max_episode_steps),
+    {.name = NULL},
+};
+
+static const struct plan_member plan_members[] = {
+    PLAN_MEMBER("total_steps", plan.total_steps),
+    PLAN_MEMBER("public", dataset_public),
+    PLAN_MEMBER("experts_declared", experts_declared),
+    PLAN_MEMBER("judge", judge),
+    PLAN_MEMBER("judge_discount", judge_discount),
+    PLAN_MEMBER("shards", shards),
+    PLAN_MEMBER("policy", policy),
+    PLAN_MEMBER("q_release", q_release),
+    {.name = NULL},
+};
 
 static json_t *world_json(const struct job_world *world)
 {
@@ -200,30 +173,26 @@ static json_t *world_json(const struct job_world *world)
 static json_t *evaluate_json(const struct job_plan *plan)
 {
     json_t *json = world_json(&plan->evaluate);
-    if (plan->evaluate.name[0] != '\0') {
-        json_member_add(&json, "episodes", json_integer(plan->episodes));
-        json_member_add(&json, "max_episode_steps", json_integer(plan->max_episode_steps));
-    }
+    if (plan->evaluate.name[0] != '\0')
+        plan_members_write(evaluate_members, plan, json);
     return json;
 }
 
 static json_t *plan_json(const struct job_plan *plan)
 {
-    json_t *tries = json_array();
+    json_t *tries = json_array(), *request = json_object();
     for (uint32_t t = 0; t < plan->try_count; t++)
         json_list_add(&tries, plan_json(&plan->tries[t]));
-    return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:s, s:s, "
-        "s:o, s:o}",
-        "algorithm", plan->algorithm->name, "mechanism",
-        algorithm_mechanism_name(plan->request.mechanism), "request", request_json(&plan->request),
-        "parameters", job_plan_parameters(plan), "privacy", job_plan_privacy(plan), "shape",
-        shape_json(&plan->plan.shape), "total_steps", (json_int_t)plan->plan.total_steps, "public",
-        (int)plan->dataset_public, "experts_declared", (int)plan->experts_declared, "evaluate",
-        evaluate_json(plan), "learn", world_json(&plan->learn), "tries", tries, "judge",
-        plan->judge, "judge_discount", json_number(plan->judge_discount), "shards",
-        (json_int_t)plan->shards, "policy", plan->policy, "q_release", plan->q_release, "teacher",
+    plan_members_write(request_members, plan, request);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "algorithm",
+        plan->algorithm->name, "mechanism", algorithm_mechanism_name(plan->request.mechanism),
+        "request", request, "parameters", job_plan_parameters(plan), "privacy",
+        job_plan_privacy(plan), "shape", shape_json(&plan->plan.shape), "evaluate",
+        evaluate_json(plan), "learn", world_json(&plan->learn), "tries", tries, "teacher",
         job_teacher_json(plan), "choose", job_choose_json(plan));
+    plan_members_write(plan_members, plan, json);
+    return json;
 }
 
 char *job_plan_write(const struct job_plan *plan)
@@ -233,13 +202,6 @@ char *job_plan_write(const struct job_plan *plan)
     char *text = json_text_write(json, false, &size);
     json_decref(json);
     return text;
-}
-
-static void id_read(const json_t *json, const char *name, char out[ID_SIZE])
-{
-    const char *id = json_string_value(json_object_get(json, name));
-    if (id)
-        snprintf(out, ID_SIZE, "%s", id);
 }
 
 static bool plan_parse(const json_t *json, struct job_plan *out)
@@ -254,30 +216,20 @@ static bool plan_parse(const json_t *json, struct job_plan *out)
     if (!out->algorithm || index < 0)
         return false;
     out->request.mechanism = (enum algorithm_mechanism)index;
-    request_read(json_object_get(json, "request"), &out->request);
-    privacy_read(json_object_get(json, "privacy"), &out->plan.privacy);
-    if (!job_stage_parse(json_object_get(json, "privacy"), out))
-        return false;
-    const json_t *release = json_object_get(json_object_get(json, "privacy"), "release");
-    if (out->request.mechanism == MECHANISM_GAUSSIAN_PROCESS &&
-        !q_terms_read(release, &out->plan.release))
-        return false;
-    if (!job_teacher_parse(json_object_get(json, "teacher"), out))
-        return false;
-    out->plan.total_steps = plan_count(json, "total_steps");
-    out->dataset_public = json_is_true(json_object_get(json, "public"));
-    out->experts_declared = json_is_true(json_object_get(json, "experts_declared"));
+    const json_t *privacy = json_object_get(json, "privacy");
     const json_t *evaluate = json_object_get(json, "evaluate");
-    out->episodes = size_of(evaluate, "episodes");
-    out->max_episode_steps = size_of(evaluate, "max_episode_steps");
-    id_read(json, "judge", out->judge);
-    id_read(json, "policy", out->policy);
-    id_read(json, "q_release", out->q_release);
-    out->shards = size_of(json, "shards");
-    out->judge_discount = json_number_value(json_object_get(json, "judge_discount"));
-    if (!job_world_read(evaluate, &out->evaluate) ||
+    plan_members_read(plan_members, json, out);
+    plan_members_read(request_members, json_object_get(json, "request"), out);
+    plan_members_read(steps_members, privacy, out);
+    plan_members_read(evaluate_members, evaluate, out);
+    if (!job_stage_parse(privacy, out) ||
+        !job_teacher_parse(json_object_get(json, "teacher"), out) ||
+        !job_world_read(evaluate, &out->evaluate) ||
         !job_world_read(json_object_get(json, "learn"), &out->learn) ||
         !job_choose_parse(json_object_get(json, "choose"), out))
+        return false;
+    if (out->request.mechanism == MECHANISM_GAUSSIAN_PROCESS &&
+        !q_terms_read(json_object_get(privacy, "release"), &out->plan.release))
         return false;
     if (!shape_read(json_object_get(json, "shape"), &out->plan.shape))
         return false;

@@ -13,8 +13,8 @@
 #include "api/call/fields.h"
 #include "api/data/datasets.h"
 #include "api/data/environment_choice.h"
-#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_kind.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "memory/buffer.h"
 

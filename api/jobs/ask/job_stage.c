@@ -15,6 +15,9 @@
 #define STAGE_RUNS      25
 #define STAGE_LABELS    2000
 #define STAGE_ROUNDS    1
+#define SKILL_POWER     8
+#define SKILL_EPISODES  16
+#define SKILL_RETURN    1e15 /* largest of either sign */
 
 static const char *const sources[] = {"rollouts", "logged", NULL};
 static const char *const accountings[] = {"sharp", "paper", NULL};
@@ -85,6 +88,23 @@ static void read_selective(struct call *call, const json_t *privacy, struct algo
     read_stable(call, stable, stage);
 }
 
+static void read_skill(struct call *call, const json_t *object, struct skill_scale *out)
+{
+    int64_t episodes = SKILL_EPISODES;
+    out->power = SKILL_POWER;
+    const struct field fields[] = {
+        field_number("low", &out->low, -SKILL_RETURN, SKILL_RETURN),
+        field_number("high", &out->high, -SKILL_RETURN, SKILL_RETURN),
+        field_optional(field_positive("power", &out->power, 100)),
+        field_optional(field_integer("episodes", &episodes, 1, SKILL_MAX_EPISODES)),
+    };
+    bool read = fields_read(call, object, "/privacy/consensus/skill", fields,
+                            sizeof fields / sizeof fields[0]);
+    out->episodes = (uint32_t)episodes;
+    if (read && out->high <= out->low)
+        call_invalid(call, "/privacy/consensus/skill/high", "must be above low");
+}
+
 static void read_consensus(struct call *call, const json_t *privacy, struct algorithm_request *out)
 {
     int64_t labels = STAGE_LABELS, max_length = 0, rounds = STAGE_ROUNDS;
@@ -110,7 +130,7 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
                           sizeof inner / sizeof inner[0]);
     }
     if (skill)
-        job_skill_read(call, skill, &stage.skill);
+        read_skill(call, skill, &stage.skill);
     stage.labels = (uint32_t)labels;
     stage.rounds = (uint32_t)rounds;
     stage.max_length = (uint32_t)max_length;

@@ -7,6 +7,7 @@
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/jobs/ask/job_parts.h"
+#include "api/jobs/ask/plan_members.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "api/teachers/query.h"
@@ -114,40 +115,36 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
 
 /* ---- as JSON */
 
+static const struct plan_member teacher_members[] = {
+    PLAN_MEMBER("id", teacher),
+    PLAN_MEMBER("client", payer),
+    PLAN_MEMBER("concentration", request.teacher.concentration),
+    PLAN_MEMBER("least_concentration", request.teacher.least),
+    PLAN_MEMBER("states_max", request.teacher.states_max),
+    PLAN_MEMBER("over_private_data", request.teacher.over_private_data),
+    {.name = NULL},
+};
+
 json_t *job_teacher_json(const struct job_plan *plan)
 {
-    const struct teacher_terms *t = &plan->request.teacher;
     const char *unit = "observation";
     if (plan->teacher[0] == '\0')
         return json_null();
-    if (t->protects_experts)
+    if (plan->request.teacher.protects_experts)
         unit = "expert";
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "id", plan->teacher, "client",
-                     plan->payer, "unit", unit, "concentration", json_number(t->concentration),
-                     "least_concentration", json_number(t->least), "states_max",
-                     (json_int_t)t->states_max, "over_private_data", (int)t->over_private_data);
+    json_t *json = json_pack("{s:s}", "unit", unit);
+    plan_members_write(teacher_members, plan, json);
+    return json;
 }
 
 bool job_teacher_parse(const json_t *json, struct job_plan *out)
 {
-    const char *id = json_string_value(json_object_get(json, "id")),
-               *client = json_string_value(json_object_get(json, "client")),
-               *unit = json_string_value(json_object_get(json, "unit"));
+    const char *unit = json_string_value(json_object_get(json, "unit"));
     if (!json_is_object(json))
         return out->request.mechanism != MECHANISM_TEACHER_ANSWERS;
-    if (!id || !client || !unit || strlen(id) >= ID_SIZE || strlen(client) >= ID_SIZE)
-        return false;
-    snprintf(out->teacher, sizeof out->teacher, "%s", id);
-    snprintf(out->payer, sizeof out->payer, "%s", client);
-    json_int_t most = json_integer_value(json_object_get(json, "states_max"));
-    out->request.teacher = (struct teacher_terms){
-        .concentration = json_number_value(json_object_get(json, "concentration")),
-        .least = json_number_value(json_object_get(json, "least_concentration")),
-        .protects_experts = strcmp(unit, "expert") == 0,
-        .over_private_data = json_is_true(json_object_get(json, "over_private_data"))};
-    if (most > 0 && most <= UINT32_MAX)
-        out->request.teacher.states_max = (uint32_t)most;
-    return true;
+    plan_members_read(teacher_members, json, out);
+    out->request.teacher.protects_experts = unit && strcmp(unit, "expert") == 0;
+    return unit && out->teacher[0] != '\0' && out->payer[0] != '\0';
 }
 
 /* ---- the estimate */
