@@ -9,7 +9,6 @@
 #include "api/data/environments.h"
 #include "api/data/experts.h"
 #include "api/data/trajectories.h"
-#include "api/jobs/algorithms.h"
 #include "api/jobs/jobs.h"
 #include "api/match.h"
 #include "api/pages.h"

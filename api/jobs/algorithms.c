@@ -1,5 +1,5 @@
 /* The catalogue of learning algorithms: the tables that validate a job, written out. */
-#include "api/jobs/algorithms.h"
+#include "api/jobs/jobs.h"
 
 #include "algos/catalogue/algorithms.h"
 #include "api/jobs/ask/job_kind.h"

@@ -6,7 +6,6 @@
 #include "api/call/budget.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
-#include "api/jobs/ask/job_time.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 

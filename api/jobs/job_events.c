@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/jobs/job_view.h"
 #include "api/jobs/jobs.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"

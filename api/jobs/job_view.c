@@ -1,5 +1,5 @@
 /* Jobs as JSON. */
-#include "api/jobs/job_view.h"
+#include "api/jobs/jobs.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,6 @@
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
-#include "api/jobs/job_view.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 

@@ -2,6 +2,9 @@
 #ifndef TACET_API_JOBS_JOBS_H
 #define TACET_API_JOBS_JOBS_H
 
+#include <jansson.h>
+#include <stdint.h>
+
 #include "api/call/call.h"
 #include "storage/jobs.h"
 
@@ -28,5 +31,18 @@ enum problem api_jobs_events(struct call *call);
 
 /* The job that {id} names when the caller owns it; it lives as long as the call. */
 enum problem job_of_call(struct call *call, struct job_row **out);
+
+/* ---- a job as JSON (job_view.c): nothing in it depends on private data unless it was released */
+
+/* QUEUE_PLACE: from 1, or 0 when it is not queued. New reference. */
+json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms);
+
+/* True when the job is over. */
+bool job_is_over(const struct job_row *job);
+
+/* ---- the catalogue of algorithms, with their mechanisms and parameters (algorithms.c) */
+
+/* GET /v1/algorithms. */
+enum problem api_algorithms_list(struct call *call);
 
 #endif

@@ -1,5 +1,5 @@
 /* The kinds of algorithms: one row for each algorithm_kind says which members a request has, how
- * they are read, and what such a job leaves. What a kind does at work is api/jobs/run/run_kind.h.
+ * they are read, and what such a job leaves. What a kind does at work is api/jobs/run/run_kind.c.
  */
 #ifndef TACET_API_JOBS_ASK_JOB_KIND_H
 #define TACET_API_JOBS_ASK_JOB_KIND_H

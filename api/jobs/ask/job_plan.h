@@ -8,30 +8,39 @@
 #include <stdint.h>
 
 #include "algos/algorithm.h"
-#include "api/jobs/ask/job_world.h"
+#include "api/data/environment_choice.h"
+#include "api/worlds/worlds.h"
 #include "storage/db/id.h"
 
 #define JOB_SWEEP_MAX 64 /* tries of a sweep */
+
+/* A world as a plan keeps it: by name, with its physics. Whether the server still has it is seen
+ * when the job runs. */
+struct job_world {
+    char name[WORLD_NAME_SIZE]; /* "": none */
+    unsigned count;             /* of parameters; 0: the usual ones, whatever they are */
+    double physics[ENV_MAX_PARAMETERS];
+};
 
 struct job_plan {
     const struct algorithm *algorithm;
     struct algorithm_request request;
     struct algorithm_plan plan;
     bool dataset_public;   /* "sensitivity":"public" */
-    uint32_t shards;       /* of experts, a policy for each (job_shards.h); 0: one policy of all */
+    uint32_t shards;       /* of experts, a policy for each; 0: one policy of all */
     bool experts_declared; /* the number of experts was declared, not counted at sealing */
 
     struct job_world learn;    /* to learn in; request.world is that while the job is planned and
                                   while it runs, and NULL in a plan that was read */
     struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
-    struct job_world choose; /* where the result is chosen (job_choose.h), if it is */
+    struct job_world choose;                  /* where the result is chosen, if it is */
     char policy[ID_SIZE], q_release[ID_SIZE]; /* of ALGORITHM_EVALUATES: which of the two is
                                                  played; "": not this */
-    char judge[ID_SIZE]; /* public dataset to judge by (job_judge.h); "": none */
+    char judge[ID_SIZE];                      /* public dataset to judge by; "": none */
     double judge_discount;
 
-    /* Whom MECHANISM_TEACHER_ANSWERS asks, and the client that pays (job_teacher.h); "": nobody. */
+    /* Whom MECHANISM_TEACHER_ANSWERS asks, and the client that pays; "": nobody. */
     char teacher[ID_SIZE], payer[ID_SIZE];
 
     /* A sweep (job_sweep.h): whole plans, in their order, and PLAN then has their sums and what
@@ -64,7 +73,7 @@ const char *job_plan_parameters_read(const struct algorithm *algorithm, const js
                                      struct parameter_values *out);
 
 /* The noisy steps {"steps","noise_multiplier","sampling_rate",...}, the first stage, if there is
- * one (job_stage.h), and the algorithm's own figures, for private jobs; of a sweep the price and
+ * one (job_parts.h), and the algorithm's own figures, for private jobs; of a sweep the price and
  * all its tries. New reference. */
 json_t *job_plan_privacy(const struct job_plan *plan);
 
@@ -78,5 +87,18 @@ char *job_plan_write(const struct job_plan *plan);
 /* On success OUT is for job_plan_clear. False when TEXT is not what job_plan_write wrote, or names
  * what this program does not have. */
 bool job_plan_read(const char *text, struct job_plan *out);
+
+/* What CHOICE names, with its physics. */
+void job_world_set(struct job_world *world, const struct environment_choice *choice);
+
+/* Fills PARAMETERS for ENV, the world of that name. False: its table is not that of before. */
+bool job_world_physics(const struct job_world *world, const struct env *env, double *parameters);
+
+/* Adds the members "environment" and "physics" to OBJECT. */
+void job_world_write(const struct job_world *world, json_t *object);
+
+/* Reads what job_world_write wrote; false: it is not that. Absent members read as no world, and as
+ * the usual physics. */
+bool job_world_read(const json_t *object, struct job_world *out);
 
 #endif

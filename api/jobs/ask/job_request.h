@@ -17,4 +17,17 @@ struct job_wish {
  * dataset is the caller's and has experts. Not being feasible is not a problem here. */
 enum problem job_wish_read(struct call *call, struct job_wish *out);
 
+/* ---- how long a job will take, before it is run (job_time.c) */
+
+struct job_time {
+    double seconds;      /* of one core; NAN: unknown */
+    const char *unknown; /* then why: a static sentence; else NULL */
+};
+
+/* Seconds from taking the job out of the queue to its end on one core of a machine like that of
+ * docs/performance.md: data, the first stage, every step, evaluation and judge. Reads how much the
+ * dataset holds, which its owner sees anyway. DB_OK with *OUT set; else what the database said. */
+enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
+                                 struct job_time *out);
+
 #endif

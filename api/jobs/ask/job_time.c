@@ -4,7 +4,7 @@
  * of it (its product), once forward and twice backward; a step has so much more for every
  * parameter (optimiser, noise). The figures are those of the machine of docs/performance.md while
  * its cores were busy with other work, and were compared with real jobs there. */
-#include "api/jobs/ask/job_time.h"
+#include "api/jobs/ask/job_request.h"
 
 #include <math.h>
 

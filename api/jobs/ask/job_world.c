@@ -1,5 +1,5 @@
 /* Numbers in the order of the world's table, which only ever grows at its end. */
-#include "api/jobs/ask/job_world.h"
+#include "api/jobs/ask/job_plan.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 #include "algos/privacy/noise/noise_continuous.h"
 #include "api/call/app.h"
 #include "api/jobs/ask/job_kind.h"
-#include "api/jobs/run/job_evaluate.h"
 #include "api/jobs/run/run_release.h"
 #include "api/worlds/world_run.h"
 #include "storage/datasets.h"

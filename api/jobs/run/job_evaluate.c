@@ -1,5 +1,5 @@
 /* Blocks of episodes, their means and deviations pooled exactly (Chan, Golub and LeVeque 1979). */
-#include "api/jobs/run/job_evaluate.h"
+#include "api/jobs/run/job_run.h"
 
 #include <math.h>
 

@@ -12,7 +12,6 @@
 #include "algos/offline/fitted_q.h"
 #include "algos/release/ensemble.h"
 #include "api/jobs/ask/job_plan.h"
-#include "api/jobs/run/job_evaluate.h"
 #include "api/jobs/run/job_turn.h"
 #include "api/wire/problem.h"
 #include "storage/jobs.h"
@@ -195,6 +194,23 @@ bool job_play(struct job_run *run, struct job_ending *ending);
 
 /* ---- after the training (job_complete.c) */
 
+/* How well a released policy plays in a simulator (job_evaluate.c): post-processing, free of
+ * charge. */
+
+/* What plays: one of the two. */
+struct job_player {
+    const struct policy *policy;
+    const struct q_release *release;
+};
+
+/* Plays the episodes that PLAN asks for in WORLD, in blocks of about a second, each from its own
+ * public seed. BETWEEN is asked before every block, with the episodes
+ * that are done; false ends it. False: ended, or no evaluation could be had, and *out says why as
+ * policy_evaluate has it. */
+bool job_evaluate(const struct job_plan *plan, const struct env *world,
+                  const struct job_player *player, bool (*between)(void *context, uint32_t done),
+                  void *context, struct policy_evaluation *out);
+
 /* Rounds the weights onto the public grid of what is released. */
 void job_complete_round(struct policy *policy);
 
@@ -224,5 +240,27 @@ struct policy *job_complete_kept(struct job_run *run);
 /* Ends with POLICY and without an evaluation, because of the reason WHY, a clause. */
 void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
                               struct job_ending *ending);
+
+/* ---- what each kind of algorithm does at work (run_kind.c); what it asks and leaves is
+ * ask/job_kind.h */
+
+struct run_kind {
+    /* What an earlier worker finished and kept: a policy, which the caller frees, or run->release.
+     * NULL: no policy, or storage_failed says that it could not be looked for. */
+    struct policy *(*kept)(struct job_run *run);
+    /* Runs the job that was claimed and fills ENDING. False: to be stopped without an end; a flag
+     * of RUN says why. */
+    bool (*work)(struct job_run *run, struct job_ending *ending);
+    /* Fills ENDING with what the training gave. POLICY (NULL where there is none) stays the
+     * caller's. False: as above. */
+    bool (*complete)(struct job_run *run, struct policy *policy, struct job_ending *ending);
+    enum problem given_up; /* of a job that ended its workers again and again */
+};
+
+/* The row of ALGORITHM's kind. */
+const struct run_kind *run_kind(const struct algorithm *algorithm);
+
+/* Training: takes what was kept, or loads the data or opens the world, trains, and completes. */
+bool job_train(struct job_run *run, struct job_ending *ending);
 
 #endif

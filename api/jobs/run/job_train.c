@@ -13,7 +13,6 @@
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_run.h"
-#include "api/jobs/run/run_kind.h"
 #include "api/worlds/world_run.h"
 
 #define DATA_DAMAGED "The dataset is damaged, or does not fit into memory."

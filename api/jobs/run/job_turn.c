@@ -13,7 +13,6 @@
 #include "algos/release/q_release.h"
 #include "api/call/app.h"
 #include "api/jobs/run/job_run.h"
-#include "api/jobs/run/run_kind.h"
 #include "storage/uploads.h"
 
 /* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its

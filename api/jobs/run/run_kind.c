@@ -1,7 +1,6 @@
 /* The table of kinds at work. */
-#include "api/jobs/run/run_kind.h"
-
 #include "api/jobs/run/job_run.h"
+
 #include "api/jobs/run/run_release.h"
 
 static struct policy *nothing_kept(struct job_run *run)

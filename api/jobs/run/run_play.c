@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/jobs/run/job_evaluate.h"
 #include "api/policies/policies.h"
 #include "api/releases/q_shelf.h"
 

@@ -2,7 +2,7 @@
  */
 #include <criterion/criterion.h>
 
-#include "api/jobs/run/job_evaluate.h"
+#include "api/jobs/run/job_run.h"
 
 /* Counts the questions; says no after LAST of them. */
 struct asked {

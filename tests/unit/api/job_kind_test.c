@@ -5,7 +5,7 @@
 
 #include "algos/catalogue/algorithms.h"
 #include "api/jobs/ask/job_kind.h"
-#include "api/jobs/run/run_kind.h"
+#include "api/jobs/run/job_run.h"
 #include "tests/unit/api/domain.h"
 
 /* What a request of each kind has beside its algorithm, with DATASET or POLICY in it. */
