@@ -25,18 +25,6 @@ static const char *type_name(enum parameter_type type)
     return "choice";
 }
 
-static json_t *default_json(const struct parameter_spec *spec, const struct parameter_value *value)
-{
-    if (parameters_is_choice(spec))
-        return json_string(parameters_choice(spec, (unsigned)value->number[0]));
-    if (parameters_most(spec->type) == 1)
-        return json_number(value->number[0]);
-    json_t *list = json_array();
-    for (unsigned i = 0; i < value->count; i++)
-        json_array_append_new(list, json_number(value->number[i]));
-    return list;
-}
-
 /* The defaults of worlds that have their own: {"hiv": ...}. */
 static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
 {
@@ -45,7 +33,7 @@ static json_t *overrides_json(const struct algorithm *algorithm, unsigned index)
         const struct parameter_override *one = &algorithm->overrides[i];
         if (one->index == index) {
             json_object_set_new(worlds, one->world,
-                                default_json(&algorithm->parameters[index], &one->value));
+                                job_parameter_json(&algorithm->parameters[index], &one->value));
         }
     }
     return worlds;
@@ -63,10 +51,10 @@ static json_t *choices_json(const struct parameter_spec *spec)
 static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
 {
     const struct parameter_spec *spec = &algorithm->parameters[index];
-    json_t *one = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type",
-                            type_name(spec->type), "default", default_json(spec, &spec->value),
-                            "environment_defaults", overrides_json(algorithm, index), "unit",
-                            spec->unit, "meaning", spec->meaning);
+    json_t *one = json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type", type_name(spec->type),
+        "default", job_parameter_json(spec, &spec->value), "environment_defaults",
+        overrides_json(algorithm, index), "unit", spec->unit, "meaning", spec->meaning);
     if (parameters_is_choice(spec)) {
         json_object_set_new(one, "choices", choices_json(spec));
         return one;

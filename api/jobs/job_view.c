@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "api/call/budget.h"
-#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_kind.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "api/jobs/run/job_run.h"
 #include "api/json/json_text.h"
@@ -128,11 +128,30 @@ static json_t *findings_json(const struct job_row *job)
     return json_text_stored(job->findings);
 }
 
-/* A job whose plan another version of this program wrote: what became of it is known all the same.
- */
-static json_t *outcome_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+/* What only the plan tells. */
+static void show_plan(const struct job_row *job, const struct job_plan *plan, json_t *out)
 {
-    return json_pack(
+    json_object_set_new(out, "privacy", job_privacy_json(job, plan));
+    json_object_set_new(out, "parameters", job_plan_parameters(plan));
+    json_object_set_new(out, "sweep", job_sweep_json(plan));
+    if (plan->policy[0] != '\0') /* what is played */
+        json_object_set_new(out, "policy", json_string(plan->policy));
+    if (plan->q_release[0] != '\0')
+        json_object_set_new(out, "q_release", json_string(plan->q_release));
+    if (plan->request.mechanism == MECHANISM_GAUSSIAN_PROCESS)
+        json_object_set_new(out, "release", q_terms_json(&plan->plan.release));
+    json_object_set_new(out, "notes", notes_json(plan));
+    json_object_set_new(out, "shards", json_count_or_null(plan->shards));
+    json_object_set_new(out, "teacher", job_teacher_json(plan));
+    if (plan->request.choice.candidates > 0)
+        json_object_set_new(out, "choose", job_choose_json(plan));
+}
+
+json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+{
+    struct job_plan plan;
+    /* What became of a job is known also where another version of this program planned it. */
+    json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:n, s:n, s:n, s:o, s:o, s:n, s:o, s:o, s:o, s:[s], "
         "s:b, s:o, s:o, s:o, s:n, s:n, s:n}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
@@ -146,36 +165,9 @@ static json_t *outcome_json(const struct job_row *job, int64_t queue_place, int6
         "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
         "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms),
         "shards", "teacher", "choose");
-}
-
-json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
-{
-    struct job_plan plan;
-    if (!job_plan_read(job->plan, &plan))
-        return outcome_json(job, queue_place, now_ms);
-    const char *policy = job->policy, *q_release = job->q_release;
-    if (plan.policy[0] != '\0') /* what is played */
-        policy = plan.policy;
-    if (plan.q_release[0] != '\0')
-        q_release = plan.q_release;
-    json_t *sweep = job_sweep_json(&plan), *release = json_null(), *choose = json_null();
-    if (plan.request.mechanism == MECHANISM_GAUSSIAN_PROCESS)
-        release = q_terms_json(&plan.plan.release);
-    if (plan.request.choice.candidates > 0)
-        choose = job_choose_json(&plan);
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
-        "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
-        json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
-        "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
-        "privacy", job_privacy_json(job, &plan), "parameters", job_plan_parameters(&plan), "sweep",
-        sweep, "policy", json_text_or_null(policy), "q_release", json_text_or_null(q_release),
-        "release", release, "evaluation", evaluation_json(job), "findings", findings_json(job),
-        "error", error_json(job), "notes", notes_json(&plan), "cancel_requested",
-        (int)job->cancel_requested, "created_at", json_time(job->created_ms), "started_at",
-        json_time(job->started_ms), "finished_at", json_time(job->finished_ms), "shards",
-        json_count_or_null(plan.shards), "teacher", job_teacher_json(&plan), "choose", choose);
-    job_plan_clear(&plan);
+    if (job_plan_read(job->plan, &plan)) {
+        show_plan(job, &plan, json);
+        job_plan_clear(&plan);
+    }
     return json;
 }

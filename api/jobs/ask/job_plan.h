@@ -64,6 +64,9 @@ bool job_plan_statement(const struct job_plan *plan, struct statement *out);
  * what the algorithm says. */
 const char *job_plan_unit(const struct job_plan *plan);
 
+/* One setting as the caller would write it. New reference. */
+json_t *job_parameter_json(const struct parameter_spec *spec, const struct parameter_value *value);
+
 /* The settings as the caller would write them, defaults included. New reference. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 

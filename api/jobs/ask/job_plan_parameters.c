@@ -4,29 +4,16 @@
 #include "api/jobs/ask/job_plan.h"
 #include "api/json/json_text.h"
 
-static json_t *parameter_value_json(const struct parameter_spec *spec,
-                                    const struct parameter_value *value)
+json_t *job_parameter_json(const struct parameter_spec *spec, const struct parameter_value *value)
 {
-    switch (spec->type) {
-    case PARAMETER_CHOICE:
-    case PARAMETER_Q_LEARNER:
+    if (parameters_is_choice(spec))
         return json_string(parameters_choice(spec, (unsigned)value->number[0]));
-    case PARAMETER_INTEGER_LIST:
-    case PARAMETER_REAL_LIST: {
-        json_t *list = json_array();
-        for (unsigned i = 0; i < value->count; i++)
-            if (spec->type == PARAMETER_INTEGER_LIST)
-                json_array_append_new(list, json_integer((json_int_t)value->number[i]));
-            else
-                json_array_append_new(list, json_number(value->number[i]));
-        return list;
-    }
-    case PARAMETER_INTEGER:
-        return json_integer((json_int_t)value->number[0]);
-    case PARAMETER_REAL:
-        break;
-    }
-    return json_number(value->number[0]);
+    if (parameters_most(spec->type) == 1)
+        return json_number(value->number[0]);
+    json_t *list = json_array();
+    for (unsigned i = 0; i < value->count; i++)
+        json_array_append_new(list, json_number(value->number[i]));
+    return list;
 }
 
 json_t *job_plan_parameters(const struct job_plan *plan)
@@ -36,7 +23,7 @@ json_t *job_plan_parameters(const struct job_plan *plan)
     for (unsigned i = 0; i < algorithm->parameter_count; i++) {
         const struct parameter_spec *spec = &algorithm->parameters[i];
         json_object_set_new(all, spec->name,
-                            parameter_value_json(spec, &plan->request.parameters.value[i]));
+                            job_parameter_json(spec, &plan->request.parameters.value[i]));
     }
     return all;
 }

@@ -142,7 +142,7 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
     world_run_close(playing);
     if (played)
         return JOB_SCORE_FOUND;
-    if (run->lost || run->cancelled || run->storage_failed || run->stopping)
+    if (job_run_held_up(run) != ALGORITHM_OK)
         return JOB_SCORE_STOPPED;
     /* A world of the server's own breaks only where it finds no memory. */
     run->waiting = fault == WORLD_OK && out->broken;

@@ -102,18 +102,13 @@ static void hook_parallel(void *context, void (*work)(void *what, uint32_t i), v
 static enum algorithm_status hook_experts(void *context, struct expert_policies **out)
 {
     struct job_run *run = context;
-    struct expert_policies *policies = job_run_load_experts(run);
-    if (policies) {
-        *out = policies;
-        return ALGORITHM_OK;
-    }
-    if (run->waiting)
-        return ALGORITHM_NO_MEMORY;
-    if (run->lost || run->storage_failed || run->stopping)
-        return ALGORITHM_PAUSED;
-    if (run->cancelled)
-        return ALGORITHM_CANCELLED;
-    return ALGORITHM_BAD_DATA;
+    enum algorithm_status status = ALGORITHM_OK;
+    *out = job_run_load_experts(run);
+    if (!*out)
+        status = job_run_held_up(run);
+    if (!*out && status == ALGORITHM_OK)
+        return ALGORITHM_BAD_DATA;
+    return status;
 }
 
 struct algorithm_hooks job_hooks_of(struct job_run *run)

@@ -76,6 +76,17 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
     return DB_OK;
 }
 
+enum algorithm_status job_run_held_up(const struct job_run *run)
+{
+    if (run->waiting)
+        return ALGORITHM_NO_MEMORY;
+    if (run->lost || run->storage_failed || run->stopping)
+        return ALGORITHM_PAUSED;
+    if (run->cancelled)
+        return ALGORITHM_CANCELLED;
+    return ALGORITHM_OK;
+}
+
 bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     enum db_status status = job_lease_store(run, steps_done, bytes, size);

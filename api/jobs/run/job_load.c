@@ -116,7 +116,7 @@ static struct dataset *load_rows(struct job_run *run, const struct dataset_row *
     return data;
 }
 
-static bool find_dataset(struct job_run *run, const char *id, struct dataset_row *out)
+bool job_run_dataset(struct job_run *run, const char *id, struct dataset_row *out)
 {
     enum db_status status = datasets_find(run->db, id, out);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
@@ -126,7 +126,7 @@ static bool find_dataset(struct job_run *run, const char *id, struct dataset_row
 struct dataset *job_run_load(struct job_run *run)
 {
     struct dataset_row row;
-    if (!find_dataset(run, run->job.dataset, &row))
+    if (!job_run_dataset(run, run->job.dataset, &row))
         return NULL;
     snprintf(run->environment, sizeof run->environment, "%s", row.environment);
     struct dataset *data = load_rows(run, &row);
@@ -140,7 +140,7 @@ struct dataset *job_run_load(struct job_run *run)
 struct dataset *job_run_load_other(struct job_run *run, const char *id)
 {
     struct dataset_row row;
-    bool there = find_dataset(run, id, &row) && row.is_public && row.experts > 0 &&
+    bool there = job_run_dataset(run, id, &row) && row.is_public && row.experts > 0 &&
                  row.state_dim == run->plan.request.state_dim;
     if (!there)
         return NULL;
@@ -172,13 +172,9 @@ static bool load_network(void *context, uint32_t number, const void *bytes, size
 struct expert_policies *job_run_load_experts(struct job_run *run)
 {
     struct dataset_row row;
-    enum db_status status = datasets_find(run->db, run->job.dataset, &row);
-    bool there = status == DB_OK && row.state != DATASET_DELETED && row.experts > 0 &&
-                 row.experts <= UINT32_MAX;
-    if (!there) {
-        run->storage_failed = status != DB_OK && status != DB_NONE;
+    if (!job_run_dataset(run, run->job.dataset, &row) || row.state == DATASET_DELETED ||
+        row.experts == 0)
         return NULL;
-    }
     struct loading_experts loading = {.run = run, .good = true};
     loading.policies = expert_policies_new((uint32_t)row.experts, row.state_dim, row.action_count,
                                            row.min_action_probability);
@@ -186,7 +182,7 @@ struct expert_policies *job_run_load_experts(struct job_run *run)
         run->waiting = true;
         return NULL;
     }
-    status = datasets_policies(run->db, run->job.dataset, load_network, &loading);
+    enum db_status status = datasets_policies(run->db, run->job.dataset, load_network, &loading);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
     if (status != DB_OK || !loading.good) {
         expert_policies_free(loading.policies);

@@ -14,6 +14,7 @@
 #include "api/jobs/ask/job_plan.h"
 #include "api/jobs/run/job_turn.h"
 #include "api/wire/problem.h"
+#include "storage/datasets.h"
 #include "storage/jobs.h"
 
 #define JOB_RUN_FINDINGS 16
@@ -94,10 +95,17 @@ bool job_run_must_stop(struct job_run *run);
  * due. False: leave off; the flags say why. */
 bool job_run_goes_on(struct job_run *run);
 
+/* What a training that was held up by a flag of RUN ends with: NO_MEMORY when it waits, PAUSED when
+ * it is lost, stopping or the database failed, CANCELLED; OK: by none. */
+enum algorithm_status job_run_held_up(const struct job_run *run);
+
 /* Stores the checkpoint; true only when it is on disk. On false another flag is set: the disk is
  * full or busy sets waiting, so that the job is tried again when its lease has run out. */
 bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
                   size_t size);
+
+/* Finds dataset ID as it is now. False: it is not there, or storage_failed says otherwise. */
+bool job_run_dataset(struct job_run *run, const char *id, struct dataset_row *out);
 
 /* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
  * (lost, stopping, cancelled, storage_failed, waiting) says another reason. */

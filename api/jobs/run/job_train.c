@@ -10,8 +10,8 @@
 #include "algos/release/ensemble.h"
 #include "api/call/app.h"
 #include "api/call/sealed.h"
-#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_kind.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_run.h"
 #include "api/worlds/world_run.h"
 

@@ -31,24 +31,19 @@ static bool fit_goes_on(void *context)
     return job_run_goes_on(context);
 }
 
-static bool judge_held_up(const struct job_run *run)
-{
-    return run->lost || run->storage_failed || run->waiting || run->stopping || run->cancelled;
-}
-
 bool job_judge(struct job_run *run, const struct policy *policy)
 {
     const char *message;
     struct dataset *data = job_run_load_other(run, run->plan.judge);
     if (!data)
-        return !judge_held_up(run);
+        return job_run_held_up(run) == ALGORITHM_OK;
     const struct fitted_q_settings settings = settings_for(data, run->plan.judge_discount);
     enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED,
                                                      fit_goes_on, run, &run->judgement, &message);
     dataset_free(data);
     run->judged = status == ALGORITHM_OK;
     run->waiting = run->waiting || status == ALGORITHM_NO_MEMORY;
-    return !judge_held_up(run);
+    return job_run_held_up(run) == ALGORITHM_OK;
 }
 
 void job_judge_show(const struct job_run *run, json_t *object)

@@ -45,16 +45,6 @@ bool job_release_keep(struct job_run *run)
     return kept;
 }
 
-/* The dataset's environment, which loading it would have told. */
-static void note_environment(struct job_run *run)
-{
-    struct dataset_row row;
-    enum db_status status = datasets_find(run->db, run->job.dataset, &row);
-    if (status == DB_OK)
-        snprintf(run->environment, sizeof run->environment, "%s", row.environment);
-    run->storage_failed = status != DB_OK && status != DB_NONE;
-}
-
 bool job_release_kept(struct job_run *run)
 {
     void *bytes = NULL;
@@ -75,7 +65,9 @@ bool job_release_kept(struct job_run *run)
         }
         run->waiting = !run->release; /* most likely; it is not drawn a second time */
         run->trained = true;
-        note_environment(run);
+        struct dataset_row row; /* loading it would have told its environment */
+        if (job_run_dataset(run, run->job.dataset, &row))
+            snprintf(run->environment, sizeof run->environment, "%s", row.environment);
     }
     free(bytes);
     return run->release && !run->storage_failed;

@@ -16,16 +16,6 @@ static bool stage_goes_on(void *context)
     return job_run_goes_on(context);
 }
 
-/* A world that was told to stop looks like one that broke. */
-static enum algorithm_status stage_interrupted(const struct job_run *run)
-{
-    if (run->cancelled)
-        return ALGORITHM_CANCELLED;
-    if (run->lost || run->storage_failed || run->stopping)
-        return ALGORITHM_PAUSED;
-    return ALGORITHM_BAD_INPUT;
-}
-
 enum algorithm_status job_stage_train(struct job_run *run, const struct algorithm_run *training,
                                       struct policy **out_policy, const char **message)
 {
@@ -54,7 +44,8 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
     }
     enum algorithm_status status = stage_train(&both, out_policy, message);
     world_run_close(world);
-    if (status == ALGORITHM_BAD_INPUT)
-        return stage_interrupted(run);
+    /* A world that was told to stop looks like one that broke. */
+    if (status == ALGORITHM_BAD_INPUT && job_run_held_up(run) != ALGORITHM_OK)
+        return job_run_held_up(run);
     return status;
 }
