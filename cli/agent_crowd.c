@@ -29,17 +29,11 @@ struct crowd {
 static bool try_making(struct http_out *admin, uint64_t number, char *token, size_t size,
                        bool *out_again, char *why, size_t why_size)
 {
-    char body[80], key[HTTP_OUT_KEY_SIZE];
+    char body[80];
     struct http_out_answer answer;
     snprintf(body, sizeof body, "{\"name\":\"agent %" PRIu64 "\",\"role\":\"agent\"}", number);
-    http_out_fresh_key(key);
-    const struct http_out_call call = {.method = "POST",
-                                       .path = "/v1/clients",
-                                       .key = key,
-                                       .body = body,
-                                       .body_size = strlen(body)};
     *out_again = false;
-    if (http_out_do(admin, &call, &answer) != HTTP_OUT_OK) {
+    if (http_out_post(admin, "/v1/clients", body, &answer) != HTTP_OUT_OK) {
         snprintf(why, why_size, "making an agent: %.900s", answer.problem.text);
         return false;
     }

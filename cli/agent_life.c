@@ -50,8 +50,7 @@ static enum agent_end fetch_parameters(struct http_out *out, const struct agent_
     char path[128];
     struct http_out_answer answer;
     snprintf(path, sizeof path, "/v1/aggregations/%s/parameters", task->aggregation);
-    const struct http_out_call call = {.method = "GET", .path = path};
-    if (http_out_do(out, &call, &answer) != HTTP_OUT_OK)
+    if (http_out_get(out, path, &answer) != HTTP_OUT_OK)
         return report_failed(why, size, answer.problem.text);
     const char *problem =
         agent_parameters_read(answer.body, answer.size, &task->terms, at, room->parameters);
@@ -85,14 +84,11 @@ static enum agent_end send_report(struct http_out *out, const struct agent_task 
                                   const struct agent_room *room, int64_t version,
                                   int64_t *out_version, char *why, size_t size)
 {
-    char path[128], key[HTTP_OUT_KEY_SIZE];
+    char path[128];
     struct http_out_answer answer;
     char *body = agent_submission_write(&task->terms.scheme, version, room->report);
-    http_out_fresh_key(key);
     snprintf(path, sizeof path, "/v1/aggregations/%s/submissions", task->aggregation);
-    const struct http_out_call call = {
-        .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};
-    enum http_out_status status = http_out_do(out, &call, &answer);
+    enum http_out_status status = http_out_post(out, path, body, &answer);
     free(body);
     if (status == HTTP_OUT_OK) {
         *out_version = agent_version_read(answer.body, answer.size);

@@ -111,8 +111,7 @@ static int learn_terms(const struct agent_options *o, const char *token, struct 
     if (status != 0)
         return status;
     snprintf(path, sizeof path, "/v1/aggregations/%s", o->aggregation);
-    const struct http_out_call call = {.method = "GET", .path = path};
-    const char *problem = http_out_do(out, &call, &answer) == HTTP_OUT_OK
+    const char *problem = http_out_get(out, path, &answer) == HTTP_OUT_OK
                               ? agent_terms_read(answer.body, answer.size, terms)
                               : answer.problem.text;
     if (problem)

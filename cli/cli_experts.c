@@ -44,50 +44,25 @@ struct run {
 
 /* ---- the report */
 
-/* Ends the writing of PATH; FAILED: something of it was not written. */
-static int close_report(FILE *out, const char *path)
+/* Writes the picture to PATH, or the numbers when SORTED is NULL. */
+static int write_report(const char *path, const struct returns_report *report, const double *sorted)
 {
+    size_t length = strlen(path);
+    bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path,
+                            strerror(errno));
+    if (sorted)
+        returns_plot(report, sorted, out);
+    else if (json)
+        returns_report_json(report, out);
+    else
+        returns_report_text(report, out);
     bool whole = !ferror(out);
     if (fclose(out) == 0 && whole)
         return 0;
     return cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path, strerror(errno));
-}
-
-/* NULL after one line. */
-static FILE *open_report(const char *path)
-{
-    FILE *out = fopen(path, "w");
-    if (!out)
-        cli_complain(&expert_flags, CLI_FAILED, "cannot write %s: %s", path, strerror(errno));
-    return out;
-}
-
-static int write_picture(const struct expert_options *options, const struct returns_report *report,
-                         const double *sorted)
-{
-    FILE *out = open_report(options->plot);
-    if (!out)
-        return CLI_FAILED;
-    returns_plot(report, sorted, out);
-    return close_report(out, options->plot);
-}
-
-static int write_numbers(const struct expert_options *options, const struct returns_report *report)
-{
-    const char *path = options->report;
-    if (path[0] == '\0') {
-        returns_report_text(report, stderr);
-        return 0;
-    }
-    FILE *out = open_report(path);
-    if (!out)
-        return CLI_FAILED;
-    size_t length = strlen(path);
-    if (length > 5 && strcmp(path + length - 5, ".json") == 0)
-        returns_report_json(report, out);
-    else
-        returns_report_text(report, out);
-    return close_report(out, path);
 }
 
 /* Reports and plots as the flags say. RETURNS is sorted. */
@@ -104,9 +79,14 @@ static int report_on(const struct run *run, double *returns, size_t count)
     returns_report_make(returns, count, random, &report);
     report.world = request->env->name;
     report.max_steps = request->max_steps;
-    int status = run->options.report ? write_numbers(&run->options, &report) : 0;
+    const char *path = run->options.report;
+    int status = 0;
+    if (path && path[0] == '\0')
+        returns_report_text(&report, stderr);
+    else if (path)
+        status = write_report(path, &report, NULL);
     if (status == 0 && run->options.plot)
-        status = write_picture(&run->options, &report, returns);
+        status = write_report(run->options.plot, &report, returns);
     return status;
 }
 
@@ -228,21 +208,15 @@ static int begin_run(struct run *run)
 
 /* ---- the work */
 
-static bool write_file(struct expert_output *file, enum inflate_encoding encoding,
-                       const char *bytes, size_t size)
-{
-    return file->handle < 0 || expert_output_write(file, encoding, bytes, size);
-}
-
 /* Writes and sends the experts of one setting. Only then the state counts them as finished. */
 static int deliver_setting(struct run *run, const struct expert_text *text)
 {
     struct expert_output *lines = &run->files[TRAJECTORIES], *policies = &run->files[POLICIES];
     enum inflate_encoding encoding =
         policies->handle < 0 ? INFLATE_IDENTITY : deflate_of_ending(policies->name);
-    if (!write_file(lines, INFLATE_IDENTITY, text->trajectories, text->trajectories_size))
+    if (!expert_output_write(lines, INFLATE_IDENTITY, text->trajectories, text->trajectories_size))
         return cli_complain(&expert_flags, CLI_FAILED, "%s", lines->error);
-    if (!write_file(policies, encoding, text->policies, text->policies_size))
+    if (!expert_output_write(policies, encoding, text->policies, text->policies_size))
         return cli_complain(&expert_flags, CLI_FAILED, "%s", policies->error);
     if (run->options.upload && !expert_upload_setting(&run->upload, run->state.settings, text)) {
         progress_clear(&run->progress);
@@ -340,6 +314,6 @@ int cli_experts(int argc, char **argv)
         signal(SIGPIPE, SIG_IGN);
         status = run.options.from ? report_on_file(&run) : make_experts(&run);
     }
-    expert_flags_clear(&run.options);
+    sodium_memzero(run.options.token, sizeof run.options.token);
     return status;
 }

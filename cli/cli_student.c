@@ -125,7 +125,7 @@ static int run_student(struct student_options *o)
         student_print_text(&report);
     int status =
         report.failure[0] == '\0' ? 0 : cli_complain(&FLAGS, CLI_FAILED, "%s", report.failure);
-    student_report_clear(&report);
+    free(report.curve);
     return status;
 }
 

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,11 +233,6 @@ int expert_flags_read(int argc, char **argv, struct expert_options *out)
         .threads = usable_cores(), .compress = -1, .select = -1, .epsilon = NAN, .delta = NAN};
     int status = cli_read_flags(&expert_flags, argc, argv, out, &found);
     return status == CLI_GO_ON ? check_together(out) : status;
-}
-
-void expert_flags_clear(struct expert_options *options)
-{
-    sodium_memzero(options->token, sizeof options->token);
 }
 
 /* There are no experts for NAME: lists the worlds that have some. */

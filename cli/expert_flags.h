@@ -29,12 +29,9 @@ extern const struct flags expert_flags;
 
 /* Reads argv, then TACET_TOKEN or the token's file where one is needed, and checks what no single
  * flag can. A token in argv is overwritten there, so that it does not stay in the list of
- * processes. CLI_GO_ON, or an exit code after the help or one line on standard error. OUT is wiped
- * by expert_flags_clear. */
+ * processes. CLI_GO_ON, or an exit code after the help or one line on standard error. The
+ * caller wipes OUT->token. */
 int expert_flags_read(int argc, char **argv, struct expert_options *out);
-
-/* Wipes the token. */
-void expert_flags_clear(struct expert_options *options);
 
 /* The request that the flags make; its policies are wanted for a file or a server. Fills in
  * options->max_steps where it was left to the world. CLI_GO_ON, or an exit code after one line. */

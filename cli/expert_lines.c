@@ -2,9 +2,7 @@
  * made), so printf's own form is JSON. */
 #include "cli/expert_lines.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 static void print_row(FILE *out, const float *row, size_t count)
 {
@@ -73,18 +71,4 @@ void expert_lines_policy(FILE *out, uint64_t expert, const struct policy *policy
         putc_unlocked('}', out);
     }
     fprintf(out, "],\"output\":\"%s\"}}\n", output_name(policy->output));
-}
-
-void expert_lines_split_policy(const char *line, size_t size, struct expert_policy_text *out)
-{
-    static const char head[] = "{\"expert\":\"", middle[] = "\",\"policy\":";
-    assert(size > sizeof head && memcmp(line, head, sizeof head - 1) == 0 && line[size - 1] == '}');
-    const char *expert = line + sizeof head - 1;
-    const char *quote = memchr(expert, '"', size - (sizeof head - 1));
-    assert(quote && strncmp(quote, middle, sizeof middle - 1) == 0);
-    const char *network = quote + sizeof middle - 1;
-    *out = (struct expert_policy_text){.expert = expert,
-                                       .expert_size = (int)(quote - expert),
-                                       .network = network,
-                                       .network_size = (size_t)(line + size - 1 - network)};
 }

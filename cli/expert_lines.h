@@ -19,15 +19,4 @@ void expert_lines_trajectory(FILE *out, uint64_t expert, const struct trajectory
  * where "policy" is what PUT /v1/datasets/{id}/experts/{expert}/policy takes. */
 void expert_lines_policy(FILE *out, uint64_t expert, const struct policy *policy);
 
-/* The parts of such a line, views into it. */
-struct expert_policy_text {
-    const char *expert;
-    int expert_size;
-    const char *network; /* the object that the PUT takes */
-    size_t network_size;
-};
-
-/* Takes apart one line of expert_lines_policy, SIZE bytes without the line feed. */
-void expert_lines_split_policy(const char *line, size_t size, struct expert_policy_text *out);
-
 #endif

@@ -79,6 +79,8 @@ bool expert_output_write(struct expert_output *output, enum inflate_encoding enc
 {
     char *smaller = NULL;
     size_t smaller_size = 0;
+    if (output->handle < 0)
+        return true;
     if (encoding == INFLATE_IDENTITY)
         return write_bytes(output, bytes, size);
     if (!deflate_bytes(encoding, bytes, size, &smaller, &smaller_size)) {

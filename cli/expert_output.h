@@ -24,7 +24,7 @@ bool expert_output_is_regular(const char *path);
 bool expert_output_open(struct expert_output *output, const char *path, uint64_t keep);
 
 /* Appends SIZE bytes, compressed by ENCODING unless it is INFLATE_IDENTITY, and waits until they
- * are on disk where there is one. */
+ * are on disk where there is one. Without an open one (handle -1) it does nothing. */
 bool expert_output_write(struct expert_output *output, enum inflate_encoding encoding,
                          const char *bytes, size_t size);
 

@@ -11,7 +11,6 @@
 
 #include "api/json/json_text.h"
 #include "api/wire/deflate.h"
-#include "cli/expert_lines.h"
 
 #define KEY_SIZE  64
 #define KEY_BYTES 20
@@ -188,21 +187,25 @@ static bool send_trajectories(struct expert_upload *upload, uint64_t setting,
     return upload_call(upload, &post, &answer);
 }
 
-static bool send_policy(struct expert_upload *upload, const char *line, size_t size)
+/* LINE is one of expert_lines_policy, SIZE bytes without its line feed. */
+static bool send_policy(struct expert_upload *upload, uint64_t expert, const char *line,
+                        size_t size)
 {
+    static const char member[] = "\"policy\":";
     char path[PATH_SIZE], what[PATH_SIZE], key[KEY_SIZE];
-    struct expert_policy_text policy;
     struct http_out_answer answer;
-    expert_lines_split_policy(line, size, &policy);
-    snprintf(path, sizeof path, "/v1/datasets/%s/experts/%.*s/policy", upload->dataset,
-             policy.expert_size, policy.expert);
-    snprintf(what, sizeof what, "policy %.*s", policy.expert_size, policy.expert);
+    const char *network = strstr(line, member);
+    assert(network && line[size - 1] == '}');
+    network += sizeof member - 1;
+    snprintf(path, sizeof path, "/v1/datasets/%s/experts/e%06" PRIu64 "/policy", upload->dataset,
+             expert);
+    snprintf(what, sizeof what, "policy e%06" PRIu64, expert);
     make_key(upload, what, key);
     const struct http_out_call put = {.method = "PUT",
                                       .path = path,
                                       .key = key,
-                                      .body = policy.network,
-                                      .body_size = policy.network_size};
+                                      .body = network,
+                                      .body_size = (size_t)(line + size - 1 - network)};
     return upload_call(upload, &put, &answer);
 }
 
@@ -211,13 +214,12 @@ bool expert_upload_setting(struct expert_upload *upload, uint64_t setting,
 {
     if (!send_trajectories(upload, setting, text))
         return false;
-    const char *line = text->policies, *end = !line ? NULL : line + text->policies_size;
-    while (line < end) {
-        const char *feed = memchr(line, '\n', (size_t)(end - line));
-        assert(feed);
-        if (!send_policy(upload, line, (size_t)(feed - line)))
+    const char *line = text->policies;
+    for (uint64_t k = 0; line && k < text->experts; k++) {
+        size_t size = strcspn(line, "\n");
+        if (!send_policy(upload, setting * EXPERTS_PER_SETTING + k, line, size))
             return false;
-        line = feed + 1;
+        line += size + 1;
     }
     return true;
 }

@@ -111,13 +111,6 @@ const char *http_out_open_simple(const char *base, const char *token, struct htt
     return http_out_open(&settings, out);
 }
 
-void http_out_fresh_key(char key[HTTP_OUT_KEY_SIZE])
-{
-    unsigned char random[(HTTP_OUT_KEY_SIZE - 1) / 2];
-    randombytes_buf(random, sizeof random);
-    sodium_bin2hex(key, HTTP_OUT_KEY_SIZE, random, sizeof random);
-}
-
 void http_out_close(struct http_out *out)
 {
     if (!out)
@@ -341,4 +334,22 @@ enum http_out_status http_out_do(struct http_out *out, const struct http_out_cal
             out->waiting(out->context, answer->problem.text, pause);
         sleep_for(pause);
     }
+}
+
+enum http_out_status http_out_get(struct http_out *out, const char *path,
+                                  struct http_out_answer *answer)
+{
+    return http_out_do(out, &(struct http_out_call){.method = "GET", .path = path}, answer);
+}
+
+enum http_out_status http_out_post(struct http_out *out, const char *path, const char *body,
+                                   struct http_out_answer *answer)
+{
+    unsigned char random[16];
+    char key[2 * sizeof random + 1];
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    const struct http_out_call call = {
+        .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};
+    return http_out_do(out, &call, answer);
 }

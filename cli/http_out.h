@@ -13,7 +13,6 @@
 
 #include "api/wire/problem_line.h"
 
-#define HTTP_OUT_KEY_SIZE   33
 #define HTTP_OUT_PATIENCE_S 300 /* a fit default for PATIENCE_S */
 
 /* Texts are copied. */
@@ -40,9 +39,6 @@ const char *http_out_open(const struct http_out_settings *settings, struct http_
 /* The same for the server at BASE with TOKEN, certificates of the system, and the usual patience.
  */
 const char *http_out_open_simple(const char *base, const char *token, struct http_out **out);
-
-/* Writes a fresh random Idempotency-Key. */
-void http_out_fresh_key(char key[HTTP_OUT_KEY_SIZE]);
 
 /* Wipes the token and frees. NULL is fine. */
 void http_out_close(struct http_out *out);
@@ -78,6 +74,14 @@ struct http_out_answer {
  * still for five minutes has failed. */
 enum http_out_status http_out_do(struct http_out *out, const struct http_out_call *call,
                                  struct http_out_answer *answer);
+
+/* Makes a GET of PATH. */
+enum http_out_status http_out_get(struct http_out *out, const char *path,
+                                  struct http_out_answer *answer);
+
+/* Makes a POST of BODY, a JSON text, under a fresh random key. */
+enum http_out_status http_out_post(struct http_out *out, const char *path, const char *body,
+                                   struct http_out_answer *answer);
 
 /* A header of the last answer, any case; NULL when it had none. Valid until the next call. */
 const char *http_out_header(struct http_out *out, const char *name);

@@ -30,8 +30,7 @@ bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LIN
     struct http_out_answer answer;
     uint32_t dim = 0, actions = 0;
     snprintf(path, sizeof path, "/v2/models/%s", plan->teacher);
-    const struct http_out_call call = {.method = "GET", .path = path};
-    const char *problem = http_out_do(plan->door, &call, &answer) == HTTP_OUT_OK
+    const char *problem = http_out_get(plan->door, path, &answer) == HTTP_OUT_OK
                               ? student_model_read(answer.body, answer.size, &dim, &actions)
                               : answer.problem.text;
     if (!problem && (dim != plan->env->state_dim || actions != plan->env->action_count))
@@ -48,12 +47,9 @@ static enum kickstart_reply post_to_teacher(struct student *student, const char 
                                             const char *body, struct http_out_answer *answer)
 {
     struct student_report *report = student->report;
-    char path[96], key[HTTP_OUT_KEY_SIZE];
-    http_out_fresh_key(key);
+    char path[96];
     snprintf(path, sizeof path, "/v1/teachers/%s/%s", student->plan->teacher, what);
-    const struct http_out_call call = {
-        .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};
-    enum http_out_status status = http_out_do(student->plan->door, &call, answer);
+    enum http_out_status status = http_out_post(student->plan->door, path, body, answer);
     report->repeats += answer->attempts > 1 ? answer->attempts - 1 : 0;
     if (status == HTTP_OUT_OK)
         return KICKSTART_ANSWERED;
@@ -140,10 +136,4 @@ void student_run(const struct student_plan *plan, struct student_report *out)
         ppo_set_guide(ppo, &guide);
     learn_by_ppo(&student, ppo);
     ppo_free(ppo);
-}
-
-void student_report_clear(struct student_report *report)
-{
-    free(report->curve);
-    report->curve = NULL;
 }

@@ -31,7 +31,7 @@ struct student_point {
 };
 
 struct student_report {
-    struct student_point *curve; /* points of them; student_report_clear */
+    struct student_point *curve; /* points of them; the caller frees it */
     uint64_t points;
     uint64_t asked;           /* states that were answered */
     uint64_t repeats;         /* calls that were made again because no answer had come */
@@ -46,8 +46,5 @@ bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LIN
 
 /* The whole life. What was learned of the costs is in *out in any case. */
 void student_run(const struct student_plan *plan, struct student_report *out);
-
-/* Frees the curve. */
-void student_report_clear(struct student_report *report);
 
 #endif

@@ -18,11 +18,6 @@ int64_t clock_now_us(void)
     return clock_read_us(CLOCK_MONOTONIC);
 }
 
-int64_t clock_coarse_us(void)
-{
-    return clock_read_us(CLOCK_MONOTONIC_COARSE);
-}
-
 struct timespec clock_in_ms(int64_t ms)
 {
     int64_t us = clock_now_us() + ms * 1000;

@@ -12,9 +12,6 @@ int64_t clock_now_ms(void);
 /* Microseconds of the monotonic clock. */
 int64_t clock_now_us(void);
 
-/* The same, some milliseconds late, for a third of the price. */
-int64_t clock_coarse_us(void);
-
 /* A time MS milliseconds from now, for a condition of clock_condition_init. */
 struct timespec clock_in_ms(int64_t ms);
 

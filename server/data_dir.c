@@ -27,6 +27,15 @@ bool data_dir_path(const char *directory, const char *name, char *out, size_t si
     return n > 0 && (size_t)n < size;
 }
 
+static bool path_within(const char *directory, const char *name, char path[PATH_BYTES], char *error,
+                        size_t error_size)
+{
+    bool fits = data_dir_path(directory, name, path, PATH_BYTES);
+    if (!fits)
+        snprintf(error, error_size, "the name of the data directory is too long");
+    return fits;
+}
+
 bool data_dir_make(const char *directory, char *error, size_t error_size)
 {
     struct stat status;
@@ -46,10 +55,8 @@ bool data_dir_make(const char *directory, char *error, size_t error_size)
 bool data_dir_lock(const char *directory, int *out_lock, char *error, size_t error_size)
 {
     char path[PATH_BYTES];
-    if (!data_dir_path(directory, "lock", path, sizeof path)) {
-        snprintf(error, error_size, "the name of the data directory is too long");
+    if (!path_within(directory, "lock", path, error, error_size))
         return false;
-    }
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0)
         return path_fault(error, error_size, path, "cannot be opened");
@@ -96,10 +103,8 @@ static bool make_seed(const char *directory, const char *path, char *error, size
     unsigned char seed[SEED_BYTES];
     char name[48];
     snprintf(name, sizeof name, "signing.key.%ld", (long)getpid());
-    if (!data_dir_path(directory, name, draft, sizeof draft)) {
-        snprintf(error, error_size, "the name of the data directory is too long");
+    if (!path_within(directory, name, draft, error, error_size))
         return false;
-    }
     int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return path_fault(error, error_size, draft, "cannot be made");
@@ -118,18 +123,10 @@ static bool make_seed(const char *directory, const char *path, char *error, size
     return linked;
 }
 
-static bool seed_path(const char *directory, char path[PATH_BYTES], char *error, size_t error_size)
-{
-    bool fits = data_dir_path(directory, "signing.key", path, PATH_BYTES);
-    if (!fits)
-        snprintf(error, error_size, "the name of the data directory is too long");
-    return fits;
-}
-
 bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size)
 {
     char path[PATH_BYTES];
-    return seed_path(directory, path, error, error_size) &&
+    return path_within(directory, "signing.key", path, error, error_size) &&
            (access(path, F_OK) == 0 || make_seed(directory, path, error, error_size));
 }
 
@@ -137,7 +134,7 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
                            size_t error_size)
 {
     char path[PATH_BYTES];
-    if (!seed_path(directory, path, error, error_size))
+    if (!path_within(directory, "signing.key", path, error, error_size))
         return false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) {

@@ -131,7 +131,7 @@ bool exchange_read_framing(struct exchange *exchange)
 bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s)
 {
     int64_t allowed_s = (int64_t)patience_s + (int64_t)(exchange->received / SLOWEST_BYTES_PER_S);
-    return clock_coarse_us() - exchange->started_us > allowed_s * 1000000;
+    return clock_now_us() - exchange->started_us > allowed_s * 1000000;
 }
 
 bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,

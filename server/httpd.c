@@ -19,6 +19,7 @@
 
 #include <assert.h>
 #include <microhttpd.h>
+#include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@
 
 /* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
+#define REQUEST_ID_BYTES        12                           /* of randomness */
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 
 /* ---- refusals */
@@ -92,13 +94,6 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
     return MHD_YES;
 }
 
-/* Only the socket thread counts them. */
-static void count_in_flight(struct httpd *httpd, int change)
-{
-    unsigned before = atomic_fetch_add(&httpd->in_flight, (unsigned)change);
-    metrics_set(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, (int64_t)before + change);
-}
-
 static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *exchange,
                                      struct MHD_Connection *connection, const char *method)
 {
@@ -107,7 +102,7 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
     exchange->resume = httpd_resume;
     exchange->body_account = &httpd->buffered_bytes;
     exchange->counted = true;
-    count_in_flight(httpd, 1);
+    metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, 1);
     strncpy(exchange->method, method, sizeof exchange->method - 1);
     request->method = exchange->method;
     exchange->route = api_route(httpd->settings.app, request->method, request->path);
@@ -261,13 +256,22 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return *size > 0 ? take_body(httpd, exchange, bytes, size) : end_of_body(httpd, exchange);
 }
 
+/* "req_" and 24 hexadecimal digits. */
+static void request_id_draw(char out[4 + 2 * REQUEST_ID_BYTES + 1])
+{
+    unsigned char random[REQUEST_ID_BYTES];
+    randombytes_buf(random, sizeof random);
+    memcpy(out, "req_", 4);
+    sodium_bin2hex(out + 4, 2 * REQUEST_ID_BYTES + 1, random, sizeof random);
+}
+
 /* Sees the request line as it was sent, before the library decodes it. */
 static void *on_request_line(void *context, const char *uri, struct MHD_Connection *connection)
 {
-    struct httpd *httpd = context;
     struct exchange *exchange = exchange_new(uri);
+    (void)context;
     (void)connection;
-    request_id_make(&httpd->ids, exchange->request.request_id);
+    request_id_draw(exchange->request.request_id);
     return exchange;
 }
 
@@ -286,7 +290,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         metrics_add(httpd->settings.metrics, METRICS_UPLOADS, -1);
     }
     if (exchange->counted)
-        count_in_flight(httpd, -1);
+        metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, -1);
     exchange_let_go(exchange);
 }
 
@@ -340,11 +344,6 @@ void httpd_drain(struct httpd *httpd)
         close(listening);
 }
 
-unsigned httpd_in_flight(const struct httpd *httpd)
-{
-    return atomic_load(&httpd->in_flight);
-}
-
 void httpd_stop(struct httpd *httpd)
 {
     if (!httpd)
@@ -355,7 +354,5 @@ void httpd_stop(struct httpd *httpd)
 
 void httpd_free(struct httpd *httpd)
 {
-    if (!httpd)
-        return;
     free(httpd);
 }

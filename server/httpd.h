@@ -39,9 +39,6 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
 /* No new connections; new requests on open ones are told that we are shutting down. */
 void httpd_drain(struct httpd *httpd);
 
-/* Requests whose replies have not left yet. */
-unsigned httpd_in_flight(const struct httpd *httpd);
-
 /* Closes all connections and ends the thread. Every request was answered, every event stream ended.
  * NULL is fine. */
 void httpd_stop(struct httpd *httpd);

@@ -7,17 +7,14 @@
 
 #include "server/exchange.h"
 #include "server/httpd.h"
-#include "server/request_id.h"
 #include "server/request_log.h"
 
 struct httpd {
     struct httpd_settings settings;
     struct MHD_Daemon *daemon;
     atomic_bool draining;
-    atomic_uint in_flight;
     atomic_uint_fast64_t buffered_bytes;
     struct request_log log; /* the socket thread's, until httpd_stop has ended it */
-    struct request_ids ids; /* the socket thread's */
 };
 
 /* Suspends an MHD_Connection. */

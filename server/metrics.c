@@ -64,11 +64,6 @@ void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amou
     atomic_fetch_add_explicit(&metrics->values[value], amount, memory_order_relaxed);
 }
 
-void metrics_set(struct metrics *metrics, enum metrics_value value, int64_t amount)
-{
-    atomic_store_explicit(&metrics->values[value], amount, memory_order_relaxed);
-}
-
 int64_t metrics_get(const struct metrics *metrics, enum metrics_value value)
 {
     return atomic_load_explicit(&metrics->values[value], memory_order_relaxed);

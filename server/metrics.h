@@ -33,9 +33,6 @@ void metrics_free(struct metrics *metrics);
 /* Adds AMOUNT, which may be negative. */
 void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amount);
 
-/* For a value that one thread alone keeps. */
-void metrics_set(struct metrics *metrics, enum metrics_value value, int64_t amount);
-
 /* The value now. */
 int64_t metrics_get(const struct metrics *metrics, enum metrics_value value);
 

@@ -35,15 +35,6 @@ static void *pool_run(void *context)
     return NULL;
 }
 
-static void end_threads(struct pool *pool)
-{
-    lane_stop(&pool->lane);
-    for (unsigned i = 0; i < pool->count; i++)
-        pthread_join(pool->threads[i].thread, NULL);
-    lane_destroy(&pool->lane);
-    free(pool);
-}
-
 struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit)
 {
     assert(count > 0 && limit > 0);
@@ -55,7 +46,7 @@ struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, 
         self->pool = pool;
         self->db = dbs[pool->count];
         if (pthread_create(&self->thread, NULL, pool_run, self) != 0) {
-            end_threads(pool);
+            pool_stop(pool);
             return NULL;
         }
     }
@@ -69,6 +60,11 @@ struct lane *pool_lane(struct pool *pool)
 
 void pool_stop(struct pool *pool)
 {
-    if (pool)
-        end_threads(pool);
+    if (!pool)
+        return;
+    lane_stop(&pool->lane);
+    for (unsigned i = 0; i < pool->count; i++)
+        pthread_join(pool->threads[i].thread, NULL);
+    lane_destroy(&pool->lane);
+    free(pool);
 }

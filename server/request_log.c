@@ -7,6 +7,34 @@
 
 #include "server/log.h"
 
+#define WINDOW_US 1000000
+
+uint64_t log_meter_end(struct log_meter *meter)
+{
+    uint64_t left_out = meter->left_out;
+    *meter = (struct log_meter){0};
+    return left_out;
+}
+
+uint64_t log_meter_turn(struct log_meter *meter, int64_t now_us)
+{
+    if (meter->written == 0 || now_us - meter->begun_us < WINDOW_US)
+        return 0;
+    return log_meter_end(meter);
+}
+
+bool log_meter_admit(struct log_meter *meter, int64_t now_us)
+{
+    if (meter->written == 0)
+        meter->begun_us = now_us;
+    if (meter->written == LOG_METER_LINES) {
+        meter->left_out++;
+        return false;
+    }
+    meter->written++;
+    return true;
+}
+
 /* A method is the client's own text: only known words go into the log. */
 static const char *known_method(const char *method)
 {

@@ -301,7 +301,8 @@ void server_drain(struct server *server)
 
 bool server_is_quiet(struct server *server)
 {
-    return httpd_in_flight(server->httpd) == 0 && runner_wait(server->runner, 0);
+    return metrics_get(server->metrics, METRICS_REQUESTS_IN_FLIGHT) == 0 &&
+           runner_wait(server->runner, 0);
 }
 
 void server_stop(struct server *server)

@@ -42,6 +42,9 @@ static struct http_answer refused(long status, const char *slug, const struct ht
     const char *id = http_header(&answer, "Request-Id");
     cr_assert_not_null(id, "%s", answer.headers);
     cr_expect_str_eq(http_text(&answer, "request_id"), id);
+    cr_expect_eq(strncmp(id, "req_", 4), 0);
+    cr_expect_eq(strspn(id + 4, "0123456789abcdef"), 24);
+    cr_expect_eq(strlen(id), 28);
     return answer;
 }
 

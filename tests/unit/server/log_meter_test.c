@@ -1,7 +1,7 @@
 /* Lines in a second, and what is said of those left out. The clock is an argument. */
 #include <criterion/criterion.h>
 
-#include "server/log_meter.h"
+#include "server/request_log.h"
 
 #define SECOND 1000000
 
