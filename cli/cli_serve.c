@@ -90,14 +90,14 @@ static int run_service(const struct config *config, const struct worlds *worlds)
 
     struct server *server = server_start(config, worlds, error, sizeof error);
     if (!server)
-        return cli_complain(config_flags(), CLI_FAILED, "%s", error);
+        return cli_complain(&config_flags, CLI_FAILED, "%s", error);
     bool announced = announce_address(config, server, error, sizeof error);
     if (announced) {
         while (sigwait(&signals, &signal_number) != 0)
             continue;
         log_event(LOG_LEVEL_INFO, "draining", "signal=%d", signal_number);
     } else {
-        cli_complain(config_flags(), CLI_FAILED, "%s", error);
+        cli_complain(&config_flags, CLI_FAILED, "%s", error);
     }
     server_drain(server);
     if (!wait_until_quiet(server, &signals, config->drain_timeout_s)) {
@@ -117,9 +117,9 @@ int cli_serve(int argc, char **argv)
     struct flags_found found;
     char error[CLI_ERROR_SIZE] = "";
     if (!config_read(&config, argc, argv, &found))
-        return cli_complain(config_flags(), CLI_USAGE, "%s", found.error);
+        return cli_complain(&config_flags, CLI_USAGE, "%s", found.error);
     if (found.help) {
-        flags_help(config_flags(), stdout);
+        flags_help(&config_flags, stdout);
         return CLI_DONE;
     }
     log_set_level((enum log_level)config.log_level);
@@ -127,7 +127,7 @@ int cli_serve(int argc, char **argv)
         log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
     struct worlds *worlds = open_worlds(&config, error, sizeof error);
     if (!worlds)
-        return cli_complain(config_flags(), CLI_USAGE, "%s", error);
+        return cli_complain(&config_flags, CLI_USAGE, "%s", error);
     int code = run_service(&config, worlds);
     worlds_close(worlds);
     return code;

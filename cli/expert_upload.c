@@ -111,7 +111,6 @@ static bool make_dataset(struct expert_upload *upload)
                                        .body_size = strlen(body)};
     if (!upload_call(upload, &post, &answer))
         return false;
-    upload->made = true;
     upload->replayed = answer.replayed;
     return answer_text(answer.body, answer.size, "id", upload->dataset, sizeof upload->dataset) ||
            upload_failed(upload,

@@ -24,8 +24,8 @@ struct expert_upload_settings {
 struct expert_upload {
     struct expert_upload_settings settings;
     struct http_out *out;
-    char dataset[80];    /* "" until expert_upload_begin */
-    bool made, replayed; /* the dataset: by this command; by an earlier run of it */
+    char dataset[80]; /* "" until expert_upload_begin */
+    bool replayed;    /* an earlier run of this command has made the dataset */
     bool refused;     /* the last failure was the server's last word: the same again is of no use */
     char error[1200]; /* why the last function failed: one line, no token in it */
 };

@@ -5,13 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-const double returns_levels[RETURNS_QUANTILES] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
+/* Minimum, 5, 25, 50, 75, 95 per cent, maximum, as fractions. */
+static const double returns_levels[RETURNS_QUANTILES] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
 
 static const char *const level_names[RETURNS_QUANTILES] = {"minimum", "5 %",  "25 %",   "median",
                                                            "75 %",    "95 %", "maximum"};
-static const char *const level_members[RETURNS_QUANTILES] = {"0",    "0.05", "0.25", "0.5",
-                                                             "0.75", "0.95", "1"};
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -94,7 +92,7 @@ void returns_report_json(const struct returns_report *report, FILE *out)
     fprintf(out, "\"mean\":%.17g,\"standard_deviation\":%.17g,\"quantiles\":{", report->mean,
             report->deviation);
     for (size_t q = 0; q < RETURNS_QUANTILES; q++)
-        fprintf(out, "%s\"%s\":%.17g", q > 0 ? "," : "", level_members[q], report->quantile[q]);
+        fprintf(out, "%s\"%g\":%.17g", q > 0 ? "," : "", returns_levels[q], report->quantile[q]);
     fputs("},\"deciles\":[", out);
     for (size_t d = 0; d < RETURNS_DECILES; d++)
         fprintf(out, "%s%zu", d > 0 ? "," : "", report->decile[d]);

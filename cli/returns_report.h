@@ -18,16 +18,13 @@ struct returns_report {
     size_t count;       /* experts, at least 1 */
     double mean;
     double deviation;                   /* sample standard deviation; 0 for one expert */
-    double quantile[RETURNS_QUANTILES]; /* at returns_levels; linear between order statistics */
+    double quantile[RETURNS_QUANTILES]; /* from the minimum to the maximum */
     size_t decile[RETURNS_DECILES];     /* experts in each tenth of minimum .. maximum */
     double random;                      /* mean return of uniform actions */
     double near_best;                   /* random + 0.9 (best - random), best being the maximum */
     size_t below_random;                /* experts whose return is below it */
     size_t above_near_best;             /* experts whose return is above near_best */
 };
-
-/* Minimum, 5, 25, 50, 75, 95 per cent, maximum, as fractions. */
-extern const double returns_levels[RETURNS_QUANTILES];
 
 /* Which of PARTS equal parts of LOW .. HIGH holds X; the last one holds HIGH, too. All are in part
  * 0 when LOW is HIGH. */

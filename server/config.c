@@ -76,7 +76,7 @@ static const struct flag SETTINGS[] = {
      "no effect; accepted because earlier versions had it", ENV},
 };
 
-static const struct flags FLAGS = {
+const struct flags config_flags = {
     .program = "tacet serve",
     .usage =
         "usage: tacet serve [flags]\n\n"
@@ -86,15 +86,10 @@ static const struct flags FLAGS = {
     .count = sizeof SETTINGS / sizeof SETTINGS[0],
 };
 
-const struct flags *config_flags(void)
-{
-    return &FLAGS;
-}
-
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found)
 {
     *config = (struct config){0};
-    if (!flags_read(&FLAGS, argc, argv, config, found))
+    if (!flags_read(&config_flags, argc, argv, config, found))
         return false;
     bool good = found->help || (config->tls_cert[0] != '\0') == (config->tls_key[0] != '\0');
     if (!good)

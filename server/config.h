@@ -41,7 +41,7 @@ struct config {
 };
 
 /* Program, help and table of the settings. */
-const struct flags *config_flags(void);
+extern const struct flags config_flags;
 
 /* Fills *config from the defaults, the environment and ARGV from index 0, and checks what no single
  * setting can. False: FOUND->error says what was wrong. After FOUND->help nothing is checked. */

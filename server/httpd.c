@@ -78,7 +78,7 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
 {
     struct lane *lane = httpd->settings.uploads;
     struct body_pipe_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
-    if (!lane_reserve(lane)) {
+    if (!lane_reserve(lane, false)) {
         note_overload(httpd);
         return httpd_refuse(httpd, exchange, false, "overloaded",
                             "As many uploads as allowed are under way; come again soon.");
@@ -202,9 +202,9 @@ static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *ex
     struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
     /* Where the pool is half full, a heavy request takes its turn in the batch like any other. */
     if (exchange->route.may_be_heavy && api_is_heavy(settings->app, &exchange->request) &&
-        lane_reserve_spare(settings->pool)) {
+        lane_reserve(settings->pool, true)) {
         lane = settings->pool;
-    } else if (!lane_reserve(lane)) {
+    } else if (!lane_reserve(lane, false)) {
         note_overload(httpd);
         httpd_fill_problem(httpd, exchange, "overloaded", OVERLOADED);
         atomic_store(&exchange->reply_ready, true);

@@ -18,24 +18,15 @@ void lane_destroy(struct lane *lane)
     pthread_mutex_destroy(&lane->lock);
 }
 
-static bool reserve_below(struct lane *lane, unsigned limit)
+bool lane_reserve(struct lane *lane, bool spare)
 {
+    unsigned limit = spare ? lane->limit / 2 : lane->limit;
     pthread_mutex_lock(&lane->lock);
     bool room = lane->in_hand < limit && !lane->stopping;
     if (room)
         lane->in_hand++;
     pthread_mutex_unlock(&lane->lock);
     return room;
-}
-
-bool lane_reserve(struct lane *lane)
-{
-    return reserve_below(lane, lane->limit);
-}
-
-bool lane_reserve_spare(struct lane *lane)
-{
-    return reserve_below(lane, lane->limit / 2);
 }
 
 void lane_push(struct lane *lane, struct exchange *exchange)

@@ -24,12 +24,10 @@ void lane_init(struct lane *lane, unsigned limit);
 /* Frees what lane_init made; the lane is empty. */
 void lane_destroy(struct lane *lane);
 
-/* Takes a place; false when there is none. Then exactly one lane_push. */
-bool lane_reserve(struct lane *lane);
-
-/* The same for a request that another lane could serve as well. Such requests get at most half of
- * the places (none of a single one), so that a flood of them refuses no request of this lane. */
-bool lane_reserve_spare(struct lane *lane);
+/* Takes a place; false when there is none. Then exactly one lane_push. SPARE: another lane could
+ * serve the request as well. Such requests get at most half of the places (none of a single one),
+ * so that a flood of them refuses no request of this lane. */
+bool lane_reserve(struct lane *lane, bool spare);
 
 /* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */
 void lane_push(struct lane *lane, struct exchange *exchange);

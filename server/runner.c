@@ -31,8 +31,8 @@ struct worker {
 struct runner {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned wakes;   /* how often somebody called runner_wake */
-    unsigned running; /* threads that have not ended */
+    unsigned wakes;      /* how often somebody called runner_wake */
+    atomic_uint running; /* threads that have not ended */
     atomic_bool stopping;
     struct app *app;
     struct helpers *helpers;
@@ -121,10 +121,7 @@ static void *worker_run(void *context)
         else if (turn == API_JOB_FAILED_STORAGE)
             sleep_until_woken(runner, &seen, FAILURE_PAUSE_MS);
     }
-    pthread_mutex_lock(&runner->lock);
-    runner->running--;
-    pthread_cond_broadcast(&runner->changed);
-    pthread_mutex_unlock(&runner->lock);
+    atomic_fetch_sub(&runner->running, 1);
     return NULL;
 }
 
@@ -137,6 +134,7 @@ struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned cou
     runner->helpers = helpers;
     runner->metrics = metrics;
     atomic_init(&runner->stopping, false);
+    atomic_init(&runner->running, 0);
     pthread_mutex_init(&runner->lock, NULL);
     clock_condition_init(&runner->changed);
     for (; runner->count < count; runner->count++) {
@@ -145,9 +143,7 @@ struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned cou
         self->db = dbs[runner->count];
         snprintf(self->name, sizeof self->name, "%ld-%lld-%u", (long)getpid(),
                  (long long)time(NULL), runner->count);
-        pthread_mutex_lock(&runner->lock);
-        runner->running++;
-        pthread_mutex_unlock(&runner->lock);
+        atomic_fetch_add(&runner->running, 1);
         if (pthread_create(&self->thread, NULL, worker_run, self) != 0) {
             runner_stop(runner);
             return NULL;
@@ -170,16 +166,9 @@ void runner_ask_to_stop(struct runner *runner)
     runner_wake(runner);
 }
 
-bool runner_wait(struct runner *runner, unsigned timeout_s)
+bool runner_has_stopped(const struct runner *runner)
 {
-    struct timespec until = clock_in_ms((long)timeout_s * 1000);
-    int status = 0;
-    pthread_mutex_lock(&runner->lock);
-    while (runner->running > 0 && status == 0)
-        status = pthread_cond_timedwait(&runner->changed, &runner->lock, &until);
-    bool all = runner->running == 0;
-    pthread_mutex_unlock(&runner->lock);
-    return all;
+    return atomic_load(&runner->running) == 0;
 }
 
 void runner_stop(struct runner *runner)

@@ -22,8 +22,8 @@ void runner_wake(struct runner *runner);
 /* Asks running jobs to save themselves and pause. Does not wait. */
 void runner_ask_to_stop(struct runner *runner);
 
-/* Waits until all workers have stopped, TIMEOUT_S seconds at most; false when some still run. */
-bool runner_wait(struct runner *runner, unsigned timeout_s);
+/* True when no worker runs any more. */
+bool runner_has_stopped(const struct runner *runner);
 
 /* Asks to stop, waits for the threads without limit, frees. NULL is fine. */
 void runner_stop(struct runner *runner);

@@ -302,7 +302,7 @@ void server_drain(struct server *server)
 bool server_is_quiet(struct server *server)
 {
     return metrics_get(server->metrics, METRICS_REQUESTS_IN_FLIGHT) == 0 &&
-           runner_wait(server->runner, 0);
+           runner_has_stopped(server->runner);
 }
 
 void server_stop(struct server *server)

@@ -5,6 +5,7 @@
  * none. The parameters lie apart, because they are large and most calls do not want them. */
 #include "storage/aggregations.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
@@ -54,32 +55,22 @@ enum db_status aggregations_insert(struct db *db, const struct aggregation_row *
                   DB_VALUES(db_text(row->id), db_bytes(parameters, parameters_size)), NULL, NULL);
 }
 
-struct scheme {
-    void *bytes;
-    size_t size;
-};
-
-static enum db_status copy_scheme(void *context, const struct db_row *row)
-{
-    const struct scheme *scheme = context;
-    size_t size = 0;
-    const void *bytes = db_row_bytes(row, 0, &size);
-    if (size != scheme->size)
-        return DB_FAILED;
-    memcpy(scheme->bytes, bytes, size);
-    return DB_OK;
-}
-
 enum db_status aggregations_find(struct db *db, const char *id, struct aggregation_row *out,
                                  void *out_scheme, size_t scheme_size)
 {
-    struct scheme scheme = {out_scheme, scheme_size};
-    struct db_value values[] = {db_text(id)};
-    enum db_status status = table_find(db, &aggregations_table, "WHERE id = $1", values, 1, out);
-    if (status != DB_OK || !out_scheme)
-        return status;
-    return db_one(db, "SELECT scheme FROM aggregations WHERE id = $1", values, 1, copy_scheme,
-                  &scheme);
+    void *scheme = NULL;
+    size_t size = 0;
+    enum db_status status =
+        table_find(db, &aggregations_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    if (status == DB_OK && out_scheme)
+        status =
+            listing_bytes(db, "SELECT scheme FROM aggregations WHERE id = $1", id, &scheme, &size);
+    if (status == DB_OK && out_scheme && size != scheme_size)
+        status = DB_FAILED;
+    if (status == DB_OK && out_scheme)
+        memcpy(out_scheme, scheme, size);
+    free(scheme);
+    return status;
 }
 
 enum db_status aggregations_parameters(struct db *db, const char *id, void **out, size_t *out_size)

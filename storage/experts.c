@@ -19,12 +19,6 @@ struct register_work {
     enum dataset_verdict *verdict;
 };
 
-static enum db_status see_expert_number(void *context, const struct db_row *row)
-{
-    *(uint32_t *)context = (uint32_t)db_row_integer(row, 0);
-    return DB_OK;
-}
-
 /* Takes the next number of the dataset: its count of experts. */
 static enum db_status add_expert(struct db *db, const struct register_work *work,
                                  const struct dataset_row *dataset)
@@ -52,6 +46,7 @@ static enum db_status register_expert(struct db *db, void *context)
 {
     const struct register_work *work = context;
     struct dataset_row dataset;
+    int64_t number = 0;
     enum db_status status = datasets_find(db, work->dataset, &dataset);
     if (status != DB_OK || dataset.state != DATASET_OPEN) {
         bool sealed = status == DB_OK && dataset.state == DATASET_SEALED;
@@ -61,8 +56,9 @@ static enum db_status register_expert(struct db *db, void *context)
     status =
         db_one(db, "SELECT number FROM experts WHERE dataset = $1 AND owner = $2 AND name = $3",
                DB_VALUES(db_text(work->dataset), db_text(work->client), db_text(work->name)),
-               see_expert_number, work->number);
+               listing_integer, &number);
     *work->verdict = DATASET_OK;
+    *work->number = (uint32_t)number;
     return status == DB_NONE ? add_expert(db, work, &dataset) : status;
 }
 
@@ -145,27 +141,24 @@ static const struct column expert_bytes_columns[] = {
 static const struct table expert_bytes_table =
     TABLE("expert_policies", expert_bytes, expert_bytes_columns, 0);
 
-struct policies_size {
-    int64_t count, bytes;
-};
-
-static const struct column policies_size_columns[] = {
-    {"count(*)", COLUMN_INTEGER, offsetof(struct policies_size, count), 0, NULL},
-    {"coalesce(sum(length(bytes)), 0)", COLUMN_INTEGER, offsetof(struct policies_size, bytes), 0,
-     NULL},
-};
-
-static const struct table policies_size_table =
-    TABLE("expert_policies", policies_size, policies_size_columns, 0);
+static enum db_status see_sizes(void *context, const struct db_row *row)
+{
+    int64_t *sizes = context;
+    sizes[0] = db_row_integer(row, 0);
+    sizes[1] = db_row_integer(row, 1);
+    return DB_OK;
+}
 
 enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
                                       int64_t *out_bytes)
 {
-    struct policies_size size = {0};
-    enum db_status status = table_find(db, &policies_size_table, "WHERE dataset = $1",
-                                       DB_VALUES(db_text(dataset)), &size);
-    *out_count = size.count;
-    *out_bytes = size.bytes;
+    int64_t sizes[2] = {0};
+    enum db_status status = db_one(db,
+                                   "SELECT count(*), coalesce(sum(length(bytes)), 0) "
+                                   "FROM expert_policies WHERE dataset = $1",
+                                   DB_VALUES(db_text(dataset)), see_sizes, sizes);
+    *out_count = sizes[0];
+    *out_bytes = sizes[1];
     return status;
 }
 

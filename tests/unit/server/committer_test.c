@@ -114,7 +114,7 @@ static struct exchange *request(struct service *service, const char *method, con
 
 static void hand_over(struct lane *lane, struct exchange *exchange)
 {
-    cr_assert(lane_reserve(lane));
+    cr_assert(lane_reserve(lane, false));
     exchange_hold(exchange);
     lane_push(lane, exchange);
 }

@@ -117,7 +117,7 @@ Test(config, help_shows_every_setting_with_its_variable)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     cr_assert_not_null(out);
-    flags_help(config_flags(), out);
+    flags_help(&config_flags, out);
     fclose(out);
     cr_expect_not_null(strstr(text, "--max-upload"));
     cr_expect_not_null(strstr(text, "TACET_MAX_UPLOAD"));

@@ -10,13 +10,13 @@ Test(lane, what_can_go_elsewhere_leaves_half_of_the_places)
     struct lane lane;
     lane_init(&lane, LIMIT);
     for (int i = 0; i < LIMIT / 2; i++)
-        cr_assert(lane_reserve_spare(&lane));
-    cr_expect_not(lane_reserve_spare(&lane));
+        cr_assert(lane_reserve(&lane, true));
+    cr_expect_not(lane_reserve(&lane, true));
     for (int i = 0; i < LIMIT / 2; i++)
-        cr_assert(lane_reserve(&lane), "a flood of the others refuses nobody here");
-    cr_expect_not(lane_reserve(&lane));
+        cr_assert(lane_reserve(&lane, false), "a flood of the others refuses nobody here");
+    cr_expect_not(lane_reserve(&lane, false));
     lane_release(&lane, LIMIT / 2 + 1);
-    cr_expect(lane_reserve_spare(&lane));
+    cr_expect(lane_reserve(&lane, true));
     lane_release(&lane, LIMIT / 2);
     lane_destroy(&lane);
 }
@@ -26,10 +26,10 @@ Test(lane, a_single_place_is_left_to_what_can_go_nowhere_else)
 {
     struct lane lane;
     lane_init(&lane, 1);
-    cr_expect_not(lane_reserve_spare(&lane));
-    cr_expect(lane_reserve(&lane));
-    cr_expect_not(lane_reserve_spare(&lane));
-    cr_expect_not(lane_reserve(&lane));
+    cr_expect_not(lane_reserve(&lane, true));
+    cr_expect(lane_reserve(&lane, false));
+    cr_expect_not(lane_reserve(&lane, true));
+    cr_expect_not(lane_reserve(&lane, false));
     lane_release(&lane, 1);
     lane_destroy(&lane);
 }
@@ -41,7 +41,7 @@ Test(lane, the_oldest_are_taken_first_and_no_more_than_asked_for)
     unsigned count = 0;
     lane_init(&lane, LIMIT);
     for (int i = 0; i < LIMIT; i++) {
-        cr_assert(lane_reserve(&lane));
+        cr_assert(lane_reserve(&lane, false));
         lane_push(&lane, &crowd[i]);
     }
     struct exchange *list = lane_take(&lane, 2, &count);
