@@ -24,33 +24,23 @@ struct crowd {
     bool done;
 };
 
-/* One attempt under a fresh key. *out_again: the first answer was lost, and its repeat does not
- * show the token. */
-static bool try_making(struct http_out *admin, uint64_t number, char *token, size_t size,
-                       bool *out_again, char *why, size_t why_size)
-{
-    char body[80];
-    struct http_out_answer answer;
-    snprintf(body, sizeof body, "{\"name\":\"agent %" PRIu64 "\",\"role\":\"agent\"}", number);
-    *out_again = false;
-    if (http_out_post(admin, "/v1/clients", body, &answer) != HTTP_OUT_OK) {
-        snprintf(why, why_size, "making an agent: %.900s", answer.problem.text);
-        return false;
-    }
-    if (answer_text(answer.body, answer.size, "token", token, size))
-        return true;
-    *out_again = answer.replayed;
-    snprintf(why, why_size, "making an agent: the answer holds no token");
-    return false;
-}
-
 bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size, char *why,
                       size_t why_size)
 {
-    bool made = false, again = true;
-    for (int tries = 0; tries < MAKING_TRIES && !made && again; tries++)
-        made = try_making(admin, number, token, size, &again, why, why_size);
-    return made;
+    char body[80];
+    struct http_out_answer answer = {.replayed = true};
+    snprintf(body, sizeof body, "{\"name\":\"agent %" PRIu64 "\",\"role\":\"agent\"}", number);
+    /* A repeat after a lost answer does not show the token: then another agent is made. */
+    for (int tries = 0; tries < MAKING_TRIES && answer.replayed; tries++) {
+        if (http_out_post(admin, "/v1/clients", body, &answer) != HTTP_OUT_OK) {
+            snprintf(why, why_size, "making an agent: %.900s", answer.problem.text);
+            return false;
+        }
+        if (answer_text(answer.body, answer.size, "token", token, size))
+            return true;
+    }
+    snprintf(why, why_size, "making an agent: the answer holds no token");
+    return false;
 }
 
 static double mean_recent(const struct crowd *crowd)

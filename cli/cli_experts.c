@@ -164,26 +164,18 @@ static int begin_experts_upload(struct run *run)
     return 0;
 }
 
-static int open_file(struct run *run, enum output_file which, const char *path)
-{
-    struct expert_output *file = &run->files[which];
-    if (expert_output_open(file, path, run->state.offset[which]))
-        return 0;
-    return cli_complain(&expert_flags, CLI_FAILED, "%s", file->error);
-}
-
 static int open_files(struct run *run)
 {
     const struct expert_options *o = &run->options;
     const char *policies = o->policies;
-    int status = 0;
-    if (o->output || !o->upload)
-        status = open_file(run, TRAJECTORIES, o->output);
     if (policies && policies[0] == '\0')
         policies = o->upload ? NULL : EXPERT_DEFAULT_POLICIES;
-    if (status == 0 && policies)
-        status = open_file(run, POLICIES, policies);
-    return status;
+    const bool wanted[] = {[TRAJECTORIES] = o->output || !o->upload, [POLICIES] = policies};
+    const char *const paths[] = {[TRAJECTORIES] = o->output, [POLICIES] = policies};
+    for (int f = 0; f < EXPERT_STATE_FILES; f++)
+        if (wanted[f] && !expert_output_open(&run->files[f], paths[f], run->state.offset[f]))
+            return cli_complain(&expert_flags, CLI_FAILED, "%s", run->files[f].error);
+    return 0;
 }
 
 static int begin_run(struct run *run)

@@ -55,6 +55,18 @@ enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *
     return table_find(db, &datasets_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
+enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_row *out,
+                                  enum dataset_verdict *out_verdict)
+{
+    enum db_status status = datasets_find(db, id, out);
+    *out_verdict = DATASET_OK;
+    if (status != DB_OK || out->state == DATASET_DELETED)
+        *out_verdict = DATASET_UNKNOWN;
+    else if (out->state == DATASET_SEALED)
+        *out_verdict = DATASET_NOT_OPEN;
+    return db_optional(status);
+}
+
 TABLE_SHOW(show_dataset, dataset_row);
 
 enum db_status datasets_list(struct db *db, const char *owner, const char *after, unsigned limit,
@@ -86,10 +98,7 @@ static enum db_status seal_dataset(struct db *db, void *context)
     *work->verdict = DATASET_OK;
     if (status != DB_NONE)
         return status;
-    status = datasets_find(db, work->id, &dataset);
-    bool known = status == DB_OK && dataset.state != DATASET_DELETED;
-    *work->verdict = known ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
-    return db_optional(status);
+    return datasets_find_open(db, work->id, &dataset, work->verdict);
 }
 
 enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict)

@@ -45,6 +45,10 @@ enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset)
 /* Deleted ones are found too: look at the state. DB_NONE: unknown. */
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out);
 
+/* The dataset that takes more data; DB_OK for any verdict. Verdicts: OK, UNKNOWN, NOT_OPEN. */
+enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_row *out,
+                                  enum dataset_verdict *out_verdict);
+
 typedef bool dataset_fn(void *context, const struct dataset_row *dataset);
 
 /* Shows at most LIMIT datasets that are not deleted, in order of creation, from after the dataset

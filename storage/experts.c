@@ -38,7 +38,6 @@ static enum db_status add_expert(struct db *db, const struct register_work *work
     status = db_change(
         db, "UPDATE datasets SET experts = experts + 1 WHERE id = $1 AND experts = $2", values, 2);
     *work->number = (uint32_t)dataset->experts;
-    *work->verdict = DATASET_OK;
     return status == DB_NONE ? DB_RETRY : status;
 }
 
@@ -47,17 +46,13 @@ static enum db_status register_expert(struct db *db, void *context)
     const struct register_work *work = context;
     struct dataset_row dataset;
     int64_t number = 0;
-    enum db_status status = datasets_find(db, work->dataset, &dataset);
-    if (status != DB_OK || dataset.state != DATASET_OPEN) {
-        bool sealed = status == DB_OK && dataset.state == DATASET_SEALED;
-        *work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
-        return db_optional(status);
-    }
+    enum db_status status = datasets_find_open(db, work->dataset, &dataset, work->verdict);
+    if (status != DB_OK || *work->verdict != DATASET_OK)
+        return status;
     status =
         db_one(db, "SELECT number FROM experts WHERE dataset = $1 AND owner = $2 AND name = $3",
                DB_VALUES(db_text(work->dataset), db_text(work->client), db_text(work->name)),
                listing_integer, &number);
-    *work->verdict = DATASET_OK;
     *work->number = (uint32_t)number;
     return status == DB_NONE ? add_expert(db, work, &dataset) : status;
 }

@@ -25,14 +25,10 @@ static enum db_status begin_upload(struct db *db, void *context)
 {
     const struct begin_work *work = context;
     struct dataset_row dataset;
-    enum db_status status = datasets_find(db, work->dataset, &dataset);
-    if (status != DB_OK || dataset.state != DATASET_OPEN) {
-        bool sealed = status == DB_OK && dataset.state == DATASET_SEALED;
-        *work->verdict = sealed ? DATASET_NOT_OPEN : DATASET_UNKNOWN;
-        return db_optional(status);
-    }
+    enum db_status status = datasets_find_open(db, work->dataset, &dataset, work->verdict);
+    if (status != DB_OK || *work->verdict != DATASET_OK)
+        return status;
     id_new("upl_", work->upload);
-    *work->verdict = DATASET_OK;
     return db_run(db,
                   "INSERT INTO uploads (id, dataset, client, place, chunks, created_ms, experts) "
                   "VALUES ($1, $2, $3, 0, 0, $4, $5)",

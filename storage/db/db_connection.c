@@ -116,36 +116,31 @@ struct change {
     const char *sql;
     const struct db_value *values;
     unsigned count;
-    db_row_fn *each;
+    db_row_fn *each; /* NULL: no RETURNING, the rows are counted */
     void *context;
 };
 
 static enum db_status change_rows(struct db *db, void *context)
 {
     const struct change *c = context;
+    if (c->each)
+        return db_one(db, c->sql, c->values, c->count, c->each, c->context);
     int64_t before = db->driver->changes(db->connection);
     enum db_status status = db_run(db, c->sql, c->values, c->count, NULL, NULL);
     return status == DB_OK && db->driver->changes(db->connection) == before ? DB_NONE : status;
-}
-
-static enum db_status change_one(struct db *db, void *context)
-{
-    const struct change *c = context;
-    return db_one(db, c->sql, c->values, c->count, c->each, c->context);
-}
-
-enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,
-                         unsigned count)
-{
-    struct change change = {sql, values, count, NULL, NULL};
-    return db->mode == WRITING ? change_rows(db, &change) : db_transact(db, change_rows, &change);
 }
 
 enum db_status db_change_one(struct db *db, const char *sql, const struct db_value *values,
                              unsigned count, db_row_fn *each, void *context)
 {
     struct change change = {sql, values, count, each, context};
-    return db->mode == WRITING ? change_one(db, &change) : db_transact(db, change_one, &change);
+    return db->mode == WRITING ? change_rows(db, &change) : db_transact(db, change_rows, &change);
+}
+
+enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,
+                         unsigned count)
+{
+    return db_change_one(db, sql, values, count, NULL, NULL);
 }
 
 struct db_sql *db_sql_of(struct db *db, const void *owner, const char *tail)
