@@ -24,8 +24,8 @@ struct crowd {
     bool done;
 };
 
-bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size, char *why,
-                      size_t why_size)
+bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size,
+                      char why[PROBLEM_LINE_SIZE])
 {
     char body[80];
     struct http_out_answer answer = {.replayed = true};
@@ -33,13 +33,13 @@ bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size
     /* A repeat after a lost answer does not show the token: then another agent is made. */
     for (int tries = 0; tries < MAKING_TRIES && answer.replayed; tries++) {
         if (http_out_post(admin, "/v1/clients", body, &answer) != HTTP_OUT_OK) {
-            snprintf(why, why_size, "making an agent: %.900s", answer.problem.text);
+            snprintf(why, PROBLEM_LINE_SIZE, "making an agent: %.900s", answer.problem.text);
             return false;
         }
         if (answer_text(answer.body, answer.size, "token", token, size))
             return true;
     }
-    snprintf(why, why_size, "making an agent: the answer holds no token");
+    snprintf(why, PROBLEM_LINE_SIZE, "making an agent: the answer holds no token");
     return false;
 }
 
@@ -121,8 +121,7 @@ static void live_one_agent(struct crowd *crowd, struct agent_room *room, const c
     for (int64_t i = 0; i < plan->task.terms.submissions_per_agent && end == AGENT_REPORTED; i++) {
         double score = 0.0;
         int64_t version = 0;
-        end =
-            agent_report(out, &plan->task, room, physics, &rng, &score, &version, why, sizeof why);
+        end = agent_report(out, &plan->task, room, physics, &rng, &score, &version, why);
         if (end == AGENT_FAILED)
             crowd_fail(crowd, why);
         else
@@ -148,7 +147,7 @@ static void take_turns(struct crowd *crowd, struct agent_room *room, struct http
     while (next_agent(crowd, &number))
         if (!admin)
             live_one_agent(crowd, room, crowd->plan->token, number);
-        else if (agent_crowd_make(admin, number, token, sizeof token, why, sizeof why))
+        else if (agent_crowd_make(admin, number, token, sizeof token, why))
             live_one_agent(crowd, room, token, number);
         else
             crowd_fail(crowd, why);

@@ -48,8 +48,8 @@ void agent_crowd_run(const struct agent_crowd_plan *plan, struct agent_crowd_rep
 struct http_out;
 
 /* Makes a new agent through ADMIN, the connection of an admin, and stores its TOKEN[size]. False:
- * it was refused, and WHY[why_size] has a line. */
-bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size, char *why,
-                      size_t why_size);
+ * it was refused, and WHY has a line. */
+bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size_t size,
+                      char why[PROBLEM_LINE_SIZE]);
 
 #endif

@@ -36,26 +36,26 @@ void agent_room_clear(struct agent_room *room, const struct agent_task *task)
     *room = (struct agent_room){0};
 }
 
-static enum agent_end report_failed(char *why, size_t size, const char *text)
+static enum agent_end report_failed(char why[PROBLEM_LINE_SIZE], const char *text)
 {
-    snprintf(why, size, "%s", text);
+    snprintf(why, PROBLEM_LINE_SIZE, "%s", text);
     return AGENT_FAILED;
 }
 
 /* The present parameters into ROOM. */
 static enum agent_end fetch_parameters(struct http_out *out, const struct agent_task *task,
                                        struct agent_room *room, struct agent_parameters *at,
-                                       char *why, size_t size)
+                                       char why[PROBLEM_LINE_SIZE])
 {
     char path[128];
     struct http_out_answer answer;
     snprintf(path, sizeof path, "/v1/aggregations/%s/parameters", task->aggregation);
     if (http_out_get(out, path, &answer) != HTTP_OUT_OK)
-        return report_failed(why, size, answer.problem.text);
+        return report_failed(why, answer.problem.text);
     const char *problem =
         agent_parameters_read(answer.body, answer.size, &task->terms, at, room->parameters);
     if (problem)
-        return report_failed(why, size, problem);
+        return report_failed(why, problem);
     return at->open && at->reports_left > 0 ? AGENT_REPORTED : AGENT_NOT_ASKED;
 }
 
@@ -82,7 +82,7 @@ static const char *make_report(const struct agent_task *task, struct agent_room 
 
 static enum agent_end send_report(struct http_out *out, const struct agent_task *task,
                                   const struct agent_room *room, int64_t version,
-                                  int64_t *out_version, char *why, size_t size)
+                                  int64_t *out_version, char why[PROBLEM_LINE_SIZE])
 {
     char path[128];
     struct http_out_answer answer;
@@ -99,20 +99,20 @@ static enum agent_end send_report(struct http_out *out, const struct agent_task 
     if (strcmp(answer.problem.slug, "already-reported") == 0 ||
         strcmp(answer.problem.slug, "aggregation-closed") == 0)
         return AGENT_NOT_ASKED;
-    return report_failed(why, size, answer.problem.text);
+    return report_failed(why, answer.problem.text);
 }
 
 enum agent_end agent_report(struct http_out *out, const struct agent_task *task,
                             struct agent_room *room, const double *physics, struct rng *rng,
-                            double *out_score, int64_t *out_version, char *why, size_t why_size)
+                            double *out_score, int64_t *out_version, char why[PROBLEM_LINE_SIZE])
 {
     struct agent_parameters at;
-    enum agent_end end = fetch_parameters(out, task, room, &at, why, why_size);
+    enum agent_end end = fetch_parameters(out, task, room, &at, why);
     if (end != AGENT_REPORTED)
         return end;
     const char *problem = make_report(task, room, &at, physics, rng);
     if (problem)
-        return report_failed(why, why_size, problem);
+        return report_failed(why, problem);
     *out_score = room->episode.score;
-    return send_report(out, task, room, at.version, out_version, why, why_size);
+    return send_report(out, task, room, at.version, out_version, why);
 }

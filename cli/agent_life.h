@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "api/wire/agent_messages.h"
+#include "api/wire/problem_line.h"
 #include "envs/env.h"
 
 struct http_out;
@@ -43,9 +44,9 @@ enum agent_end {
 
 /* One report by the agent whose token OUT carries. PHYSICS and RNG are its world's. *out_score
  * receives the episode's undiscounted return, for the agent's own eyes; *out_version the version
- * after the report. WHY[size] receives a line after AGENT_FAILED. */
+ * after the report. WHY receives a line after AGENT_FAILED. */
 enum agent_end agent_report(struct http_out *out, const struct agent_task *task,
                             struct agent_room *room, const double *physics, struct rng *rng,
-                            double *out_score, int64_t *out_version, char *why, size_t why_size);
+                            double *out_score, int64_t *out_version, char why[PROBLEM_LINE_SIZE]);
 
 #endif

@@ -55,8 +55,7 @@ static const struct flags FLAGS = {
              "One agent's token is in TACET_TOKEN. With --agents N the process is N agents, for\n"
              "experiments: it makes them itself under the token of an admin in "
              "TACET_ADMIN_TOKEN.\n\n",
-    .table = TABLE,
-    .count = sizeof TABLE / sizeof TABLE[0],
+    FLAG_TABLE(TABLE),
     .notes = "An agent sends one report (as many as the aggregation asks for). What it has sent is "
              "spent,\n"
              "counted or not: a refused report is not made again from fresh noise.\n"
@@ -134,7 +133,7 @@ static int find_terms(const struct agent_options *o, struct agent_crowd_plan *pl
     struct http_out *admin = NULL;
     char token[256] = "", why[PROBLEM_LINE_SIZE] = "";
     int status = agent_open_door(o, plan->admin, &admin);
-    if (status == 0 && !agent_crowd_make(admin, 0, token, sizeof token, why, sizeof why))
+    if (status == 0 && !agent_crowd_make(admin, 0, token, sizeof token, why))
         status = cli_complain(&FLAGS, CLI_FAILED, "%s", why);
     http_out_close(admin);
     if (status == 0)

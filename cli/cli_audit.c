@@ -50,8 +50,7 @@ static const struct flags FLAGS = {
         "that the guesses prove, beside the epsilon that a certificate would state. Exit code "
         "1\n"
         "when the bound exceeds it: then the guarantee does not hold.\n\n",
-    .table = TABLE,
-    .count = sizeof TABLE / sizeof TABLE[0],
+    FLAG_TABLE(TABLE),
 };
 
 /* ---- the attack */

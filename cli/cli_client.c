@@ -32,8 +32,7 @@ static const struct flags FLAGS = {
              "Makes a client and prints its token, once, alone on standard output. Works before "
              "the\n"
              "server runs and beside it.\n\n",
-    .table = TABLE,
-    .count = sizeof TABLE / sizeof TABLE[0],
+    FLAG_TABLE(TABLE),
     .notes = "On a directory without a database it makes an empty service, and says so on standard "
              "error.\n"
              "Listing and revoking clients are HTTP calls of an admin: GET /v1/clients, and\n"

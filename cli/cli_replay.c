@@ -46,8 +46,7 @@ static const struct flags FLAGS = {
         "episodes are played from their start. Exit code 0: all agree, 1: one does not, 2: a file\n"
         "cannot be read. FILE is JSON as in tests/golden/environments; - reads standard input.\n\n",
     .more = print_tolerances,
-    .table = TABLE,
-    .count = sizeof TABLE / sizeof TABLE[0],
+    FLAG_TABLE(TABLE),
     .takes_arguments = true,
 };
 

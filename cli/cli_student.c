@@ -45,8 +45,7 @@ static const struct flags FLAGS = {
         "Learns in a world of its own (PPO, two hidden layers of 32) and asks a teacher over HTTP\n"
         "what it would do. Without --teacher it learns alone. The student's token is in "
         "TACET_TOKEN.\n\n",
-    .table = TABLE,
-    .count = sizeof TABLE / sizeof TABLE[0],
+    FLAG_TABLE(TABLE),
     .notes =
         "A call whose answer did not come is repeated under the same Idempotency-Key, so it is\n"
         "charged once. When no budget pays for answers any more the student goes on alone.\n",

@@ -57,8 +57,7 @@ const struct flags epsilon_flags = {
         "Says what a mechanism costs, certified from above and from below, by the accountants\n"
         "that the service charges by.\n\n",
     .more = epsilon_mechanisms_help,
-    .table = TABLE,
-    .count = sizeof TABLE / sizeof TABLE[0],
+    FLAG_TABLE(TABLE),
     .once = true,
 };
 

@@ -80,8 +80,7 @@ const struct flags expert_flags = {
         "at\n"
         "different skills. They play in the usual world; every trajectory becomes one line as\n"
         "POST /v1/datasets/{id}/trajectories takes it.\n\n",
-    .table = TABLE,
-    .count = sizeof TABLE / sizeof TABLE[0],
+    FLAG_TABLE(TABLE),
 };
 
 /* Steps of one expert: its lines are held in memory, about 60 bytes a step in CartPole. */

@@ -82,8 +82,7 @@ const struct flags config_flags = {
         "usage: tacet serve [flags]\n\n"
         "Runs the service. Each flag may also be set in the environment, under the name below\n"
         "it; a flag wins. The address is printed when the service is ready.\n\n",
-    .table = SETTINGS,
-    .count = sizeof SETTINGS / sizeof SETTINGS[0],
+    FLAG_TABLE(SETTINGS),
 };
 
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found)

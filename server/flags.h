@@ -109,6 +109,9 @@ struct flags {
     bool once;            /* a flag that is given twice is refused */
 };
 
+/* The initializer of table and count by the array ROWS. */
+#define FLAG_TABLE(ROWS) .table = (ROWS), .count = sizeof(ROWS) / sizeof(ROWS)[0]
+
 struct flags_found {
     bool help;      /* --help or -h was met; reading ended there */
     uint64_t given; /* bit i: row i was on the command line */

@@ -85,7 +85,7 @@ Test(agent_life, waits_as_long_as_it_is_told_and_sends_the_same_report)
     struct rng rng;
     rng_seed(&rng, 1, 1);
     env_defaults(task.env, physics);
-    cr_expect_eq(agent_report(out, &task, &room, physics, &rng, &score, &version, why, sizeof why),
+    cr_expect_eq(agent_report(out, &task, &room, physics, &rng, &score, &version, why),
                  AGENT_REPORTED, "%s", why);
     cr_expect_eq(version, 2);
     cr_expect_eq(waits.count, 3);
