@@ -6,9 +6,6 @@
 #include "api/call/certificates.h"
 #include "api/call/health.h"
 #include "api/data/datasets.h"
-#include "api/data/environments.h"
-#include "api/data/experts.h"
-#include "api/data/trajectories.h"
 #include "api/jobs/jobs.h"
 #include "api/match.h"
 #include "api/pages.h"
@@ -17,7 +14,6 @@
 #include "api/reports/aggregations.h"
 #include "api/teachers/inference.h"
 #include "api/teachers/queries.h"
-#include "api/teachers/rollouts.h"
 #include "api/teachers/teachers.h"
 
 #define BATCH  API_LANE_BATCH

@@ -49,23 +49,16 @@ static void match_route(struct call *call)
         route_match(request->method, request->path, &call->arena, &call->match);
 }
 
-static enum problem no_route(struct call *call)
+/* Says which methods the path knows: to OPTIONS, and where no row fits. */
+static enum problem answer_allowed(struct call *call)
 {
     char allowed[128];
     route_allowed(call->request->path, allowed, sizeof allowed);
     if (allowed[0] == '\0')
         return call_problem(call, PROBLEM_NOT_FOUND, "Nothing has this path.");
     call_header(call, "Allow", "%s", allowed);
-    return call_problem(call, PROBLEM_METHOD_NOT_ALLOWED, "This path knows %s.", allowed);
-}
-
-static enum problem answer_options(struct call *call)
-{
-    char allowed[128];
-    route_allowed(call->request->path, allowed, sizeof allowed);
-    if (allowed[0] == '\0')
-        return call_problem(call, PROBLEM_NOT_FOUND, "Nothing has this path.");
-    call_header(call, "Allow", "%s", allowed);
+    if (strcmp(call->request->method, "OPTIONS") != 0)
+        return call_problem(call, PROBLEM_METHOD_NOT_ALLOWED, "This path knows %s.", allowed);
     if (cors_allows(call->app->settings.cors_origins, call_request_header(call, "Origin"))) {
         call_header(call, "Access-Control-Allow-Methods", "%s", allowed);
         call_header(call, "Access-Control-Allow-Headers",
@@ -118,7 +111,7 @@ static enum problem serve_call(struct call *call)
 {
     const struct api_request *request = call->request;
     if (strcmp(request->method, "OPTIONS") == 0)
-        return answer_options(call);
+        return answer_allowed(call);
     if (call->pass)
         call->match = (struct route_match){.route = call->pass->route};
     else
@@ -127,7 +120,7 @@ static enum problem serve_call(struct call *call)
         return call_problem(call, PROBLEM_BAD_REQUEST, "The path has a broken escape.");
     const struct route *route = call->route = call->match.route;
     if (!route)
-        return no_route(call);
+        return answer_allowed(call);
     if ((route->flags & ROUTE_PAGE) && accept_prefers_html(call_request_header(call, "Accept")))
         return api_page_file(call);
     assert(call->db || route->lane == API_LANE_INLINE || call->pass);

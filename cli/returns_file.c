@@ -77,8 +77,6 @@ static bool open_all(struct reading *reading, const struct env *env)
     const struct byte_reader bytes = {reading->file, read_bytes};
     reading->inflate = inflate_new(encoding_of(reading->file), bytes, UINT64_MAX);
     reading->names = expert_names_new();
-    if (!reading->inflate || !reading->names)
-        return reading_failed(reading, "cannot be unpacked here");
     reading->stream = json_stream_new(&shape, inflate_reader(reading->inflate),
                                       (struct json_stream_faults){reading, returns_fault});
     return reading->stream || reading_failed(reading, "cannot be read here");

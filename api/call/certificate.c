@@ -1,4 +1,4 @@
-/* Signing and checking certificates, and the key set that lets anyone do the latter. */
+/* Signing certificates, and the key set that lets anyone check them. */
 #include "api/call/certificate.h"
 
 #include <sodium.h>
@@ -29,27 +29,6 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
     text = json_text_write(whole, true, &size);
     json_decref(whole);
     return text;
-}
-
-bool certificate_check(const char *text, const unsigned char *public_key)
-{
-    json_t *whole = json_text_stored(text);
-    json_t *stamp = json_object_get(whole, "signature");
-    const char *value = json_string_value(json_object_get(stamp, "value"));
-    unsigned char signature[crypto_sign_BYTES];
-    size_t length = 0, size = 0;
-    char *signed_text = NULL;
-    bool good = value && sodium_base642bin(signature, sizeof signature, value, strlen(value), NULL,
-                                           &length, NULL, VARIANT) == 0;
-    if (good && length == sizeof signature) {
-        json_object_del(whole, "signature");
-        signed_text = json_text_write(whole, true, &size);
-    }
-    good = signed_text && crypto_sign_verify_detached(signature, (const unsigned char *)signed_text,
-                                                      size, public_key) == 0;
-    free(signed_text);
-    json_decref(whole);
-    return good;
 }
 
 json_t *certificate_keys(const struct app *app)

@@ -4,7 +4,6 @@
 #define TACET_API_CALL_CERTIFICATE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 struct app;
 
@@ -12,9 +11,6 @@ struct app;
  * "signature":{"algorithm":"Ed25519","key_id":...,"value":base64url} added: what is stored and
  * served as it is. The caller frees it. */
 char *certificate_sign(const struct app *app, const json_t *certificate);
-
-/* True when TEXT is a certificate whose signature fits PUBLIC_KEY[32]. */
-bool certificate_check(const char *text, const unsigned char *public_key);
 
 /* The key set of /.well-known/jwks.json (RFC 7517, 8037). New reference. */
 json_t *certificate_keys(const struct app *app);

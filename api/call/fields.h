@@ -80,4 +80,16 @@ bool fields_read(struct call *call, const json_t *object, const char *pointer,
 long fields_numbers(struct call *call, const json_t *array, const char *pointer, double *out,
                     size_t count, bool exact);
 
+/* ---- observations: arrays of numbers that become float32 */
+
+/* Reads ARRAY, which stands at POINTER, as DIM numbers that are finite as float32 into OUT. False:
+ * the faults are in the call. */
+bool state_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
+                float *out);
+
+/* Reads an array of 1 to MOST such arrays. *out is in the call's arena. Their number, or 0 with the
+ * faults in the call. */
+uint32_t states_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
+                     uint32_t most, float **out);
+
 #endif

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <sodium.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,15 +137,6 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
     return reply_stored(call, &answer);
 }
 
-/* TEXT is our own and fits; NULL is "". */
-static void keep_text(char *out, size_t room, const char *text)
-{
-    size_t size = !text ? 0 : strlen(text);
-    assert(size < room);
-    memcpy(out, !text ? "" : text, size);
-    out[size] = '\0';
-}
-
 enum problem idempotency_store(struct call *call, const char *key)
 {
     const struct api_reply *reply = call->reply;
@@ -161,8 +153,10 @@ enum problem idempotency_store(struct call *call, const char *key)
     memcpy(&answer.body, &body,
            sizeof body); /* borrowed by the store, which does not write to it */
     hash_call(call, answer.fingerprint);
-    keep_text(answer.content_type, sizeof answer.content_type, reply->content_type);
-    keep_text(answer.location, sizeof answer.location, location);
+    if (reply->content_type)
+        snprintf(answer.content_type, sizeof answer.content_type, "%s", reply->content_type);
+    if (location)
+        snprintf(answer.location, sizeof answer.location, "%s", location);
     enum db_status status = answers_store(call->db, call->caller.id, key, &answer);
     if (status == DB_NONE) /* looked for it in this very transaction */
         return call_db(call, DB_RETRY);

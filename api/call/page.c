@@ -92,8 +92,10 @@ bool page_add(struct page *page, json_t *item, const char *cursor)
     return !page->failed;
 }
 
-enum problem page_reply(struct page *page)
+enum problem page_end(struct page *page, enum db_status status)
 {
+    if (status != DB_OK)
+        return call_db(page->call, status);
     if (page->failed)
         return PROBLEM_INTERNAL_ERROR;
     json_t *next = json_null();
@@ -105,13 +107,6 @@ enum problem page_reply(struct page *page)
     }
     return call_reply_json(page->call, 200,
                            json_pack("{s:O, s:o}", "items", page->items, "next_page_token", next));
-}
-
-enum problem page_end(struct page *page, enum db_status status)
-{
-    if (status != DB_OK)
-        return call_db(page->call, status);
-    return page_reply(page);
 }
 
 const char *page_owner(const struct page *page)

@@ -40,14 +40,12 @@ enum problem page_read(struct call *call, struct page *out);
  * token is none. */
 bool page_after_number(const struct page *page, int64_t *out);
 
-/* Adds ITEM (a new reference, taken; NULL: memory was short), which CURSOR names. False: the page
- * is full, or failed. */
+/* Adds ITEM (a new reference, taken; NULL: it could not be made), which CURSOR names. False: the
+ * page is full, or failed. */
 bool page_add(struct page *page, json_t *item, const char *cursor);
 
-/* Answers {"items":[...],"next_page_token":...}. */
-enum problem page_reply(struct page *page);
-
-/* The same after a listing that gave STATUS: the page, or the problem that STATUS stands for. */
+/* Answers a listing that gave STATUS: {"items":[...],"next_page_token":...}, or the problem that
+ * STATUS stands for. */
 enum problem page_end(struct page *page, enum db_status status);
 
 /* Whose things the list shows: those of the calling steward, or NULL, all of them. */

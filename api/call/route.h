@@ -71,8 +71,7 @@ struct route_match {
     /* Decoded values of the pattern's {names}, in order, in the arena. */
     const char *values[ROUTE_PARAMETERS_MAX];
     unsigned value_count;
-    bool malformed;  /* a broken percent-escape, or one that hides NUL */
-    bool wrong_verb; /* other methods of this path exist: 405 */
+    bool malformed; /* a broken percent-escape, or one that hides NUL */
 };
 
 /* True when the route changes something: neither GET nor a ROUTE_READS. */

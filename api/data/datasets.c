@@ -55,6 +55,13 @@ static enum problem unknown_dataset(struct call *call)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
 }
 
+enum problem dataset_refused(struct call *call, enum dataset_verdict verdict, const char *sealed)
+{
+    if (verdict == DATASET_NOT_OPEN)
+        return call_problem(call, PROBLEM_DATASET_NOT_OPEN, "%s", sealed);
+    return unknown_dataset(call);
+}
+
 static enum problem dataset_find(struct call *call, const char *id, struct dataset_row *out)
 {
     enum db_status status = datasets_find(call->db, id, out);
@@ -294,10 +301,8 @@ enum problem api_datasets_seal(struct call *call)
     enum db_status status = datasets_seal(call->db, row.id, &verdict);
     if (status != DB_OK)
         return call_db(call, status);
-    if (verdict == DATASET_NOT_OPEN)
-        return call_problem(call, PROBLEM_DATASET_NOT_OPEN, "The dataset is sealed already.");
     if (verdict != DATASET_OK)
-        return unknown_dataset(call);
+        return dataset_refused(call, verdict, "The dataset is sealed already.");
     row.state = DATASET_SEALED;
     return call_reply_json(call, 200, dataset_json(&row, true));
 }

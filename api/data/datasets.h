@@ -25,8 +25,27 @@ enum problem api_datasets_seal(struct call *call);
 /* GET /v1/datasets/{id}/budget */
 enum problem api_datasets_budget(struct call *call);
 
+/* PUT /v1/datasets/{id}/experts/{expert}/policy (experts.c): an expert's network, new or in place
+ * of another. */
+enum problem api_experts_put_policy(struct call *call);
+
+/* POST /v1/datasets/{id}/trajectories (trajectories.c), NDJSON or a JSON array, plain, gzip or
+ * zstd, in constant memory, all or nothing: reads the body and stages its trajectories, chunk by
+ * chunk, each in a transaction of its own. */
+enum problem api_trajectories_prepare(struct call *call);
+
+/* Makes what was staged part of the dataset, in one transaction. */
+enum problem api_trajectories_upload(struct call *call);
+
+/* GET /v1/environments (environments.c): the catalogue of simulated worlds. */
+enum problem api_environments_list(struct call *call);
+
 /* The dataset that {id} names, when the caller may know of it; PROBLEM_NOT_FOUND otherwise. */
 enum problem dataset_of_call(struct call *call, struct dataset_row *out);
+
+/* What VERDICT, which is not DATASET_OK, means for the caller; SEALED says it of a sealed dataset.
+ */
+enum problem dataset_refused(struct call *call, enum dataset_verdict verdict, const char *sealed);
 
 /* The dataset ID when the calling steward owns it, and it is not deleted. */
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out);

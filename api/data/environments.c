@@ -1,7 +1,6 @@
 /* The catalogue of simulated worlds. */
-#include "api/data/environments.h"
-
 #include "api/call/app.h"
+#include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "api/worlds/worlds.h"
 

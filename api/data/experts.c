@@ -1,6 +1,4 @@
 /* Experts' own policies. */
-#include "api/data/experts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +6,6 @@
 #include "api/data/datasets.h"
 #include "api/data/expert_names.h"
 #include "api/policies/network_json.h"
-
-static enum problem expert_refused(struct call *call, enum dataset_verdict verdict)
-{
-    switch (verdict) {
-    case DATASET_NOT_OPEN:
-        return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
-                            "The dataset is sealed: nothing can be changed.");
-    case DATASET_EXPERTS_LIMIT:
-        return call_problem(call, PROBLEM_CONFLICT, "The dataset has as many experts as it may.");
-    default:
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
-    }
-}
 
 enum problem api_experts_put_policy(struct call *call)
 {
@@ -54,7 +39,9 @@ enum problem api_experts_put_policy(struct call *call)
     free(bytes);
     if (status != DB_OK)
         return call_db(call, status);
+    if (verdict == DATASET_EXPERTS_LIMIT)
+        return call_problem(call, PROBLEM_CONFLICT, "The dataset has as many experts as it may.");
     if (verdict != DATASET_OK)
-        return expert_refused(call, verdict);
+        return dataset_refused(call, verdict, "The dataset is sealed: nothing can be changed.");
     return call_reply_empty(call, 204);
 }

@@ -5,8 +5,6 @@
  * names of the upload's experts, whatever the size of the body. Chunks are staged in transactions
  * of their own, so that an upload of hours keeps nobody waiting; HANDLE makes them part of the
  * dataset at once. Whatever goes wrong before that, the deferred abort removes them. */
-#include "api/data/trajectories.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -99,12 +97,8 @@ static enum problem upload_begin(struct upload *upload)
         uploads_begin(call->db, upload->dataset.id, call->caller.id, call->now_ms, id, &verdict);
     if (status != DB_OK)
         return call_db(call, status);
-    if (verdict == DATASET_NOT_OPEN) {
-        return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
-                            "The dataset is sealed: nothing can be added.");
-    }
     if (verdict != DATASET_OK)
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
+        return dataset_refused(call, verdict, "The dataset is sealed: nothing can be added.");
     memcpy(upload->id, id, ID_SIZE);
     return PROBLEM_NONE;
 }
@@ -121,8 +115,6 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     upload->room = CHUNK_BYTES;
     upload->chunk = memory_new(1, upload->room);
     upload->inflate = inflate_new(encoding, body, call->app->settings.max_upload_bytes);
-    if (!upload->inflate)
-        return false;
     upload->stream = json_stream_new(&shape, inflate_reader(upload->inflate),
                                      (struct json_stream_faults){upload, upload_fault});
     return upload->stream != NULL;
@@ -183,8 +175,6 @@ static enum problem broken_off(struct upload *upload)
                             "The body decodes to more than %llu bytes (the decoded size counts, "
                             "too), or to over 1000 times its size. Nothing was stored.",
                             (unsigned long long)call->app->settings.max_upload_bytes);
-    case INFLATE_NO_MEMORY:
-        return PROBLEM_INTERNAL_ERROR;
     default:
         return call_problem(call, PROBLEM_BAD_REQUEST,
                             "The body ended before it was complete. Nothing was stored.");
@@ -241,23 +231,6 @@ enum problem api_trajectories_prepare(struct call *call)
 
 /* ---- making it part of the dataset */
 
-static enum problem upload_refused(struct upload *upload, const struct upload_outcome *outcome)
-{
-    struct call *call = upload->call;
-    switch (outcome->verdict) {
-    case DATASET_NOT_OPEN:
-        return call_problem(call, PROBLEM_DATASET_NOT_OPEN,
-                            "The dataset was sealed while the upload arrived. Nothing was stored.");
-    case DATASET_EXPERTS_LIMIT:
-        return call_invalid(call, "", "The dataset would have more than %u experts.",
-                            call->app->settings.max_experts_per_dataset);
-    case DATASET_UNKNOWN:
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such dataset.");
-    default:
-        return PROBLEM_INTERNAL_ERROR;
-    }
-}
-
 enum problem api_trajectories_upload(struct call *call)
 {
     struct upload *upload = call->plan;
@@ -273,8 +246,13 @@ enum problem api_trajectories_upload(struct call *call)
     enum db_status status = uploads_commit(call->db, upload->id, &summary, &outcome);
     if (status != DB_OK)
         return call_db(call, status);
+    if (outcome.verdict == DATASET_EXPERTS_LIMIT)
+        return call_invalid(call, "", "The dataset would have more than %u experts.",
+                            call->app->settings.max_experts_per_dataset);
     if (outcome.verdict != DATASET_OK)
-        return upload_refused(upload, &outcome);
+        return dataset_refused(
+            call, outcome.verdict,
+            "The dataset was sealed while the upload arrived. Nothing was stored.");
     return call_reply_json(call, 201,
                            json_pack("{s:I, s:I, s:I}", "trajectories",
                                      (json_int_t)upload->trajectories, "transitions",

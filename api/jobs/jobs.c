@@ -207,10 +207,7 @@ enum problem api_jobs_list(struct call *call)
                                 .algorithm = call_query(call, "algorithm")};
     if (named)
         filter.state = &state;
-    enum db_status status = jobs_list(call->db, &filter, page.after, page.limit, list_one, &page);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return page_reply(&page);
+    return page_end(&page, jobs_list(call->db, &filter, page.after, page.limit, list_one, &page));
 }
 
 /* ---- cancelling */

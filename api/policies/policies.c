@@ -10,7 +10,6 @@
 #include "api/call/certificates.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
-#include "api/call/states_json.h"
 #include "api/json/json_text.h"
 #include "api/policies/network_export.h"
 #include "api/policies/network_json.h"

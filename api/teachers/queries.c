@@ -8,7 +8,6 @@
 
 #include "api/call/app.h"
 #include "api/call/fields.h"
-#include "api/call/states_json.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
 #include "storage/answers/answers.h"
@@ -41,6 +40,15 @@ static bool queries_read_body(struct query *query, int *out_reuse)
     query->count = 1;
     query->states = arena_array(&call->arena, dim, sizeof(float));
     return state_read(call, state, "/state", dim, query->states);
+}
+
+/* Reads the call's question; as queries_read_body. */
+static enum problem queries_start(struct call *call, struct query **query, int *out_reuse)
+{
+    enum problem problem = query_start(call, query);
+    if (problem == PROBLEM_NONE && !queries_read_body(*query, out_reuse))
+        return PROBLEM_VALIDATION;
+    return problem;
 }
 
 static enum problem queries_answer(struct query *query)
@@ -110,13 +118,9 @@ enum problem api_queries_prepare(struct call *call)
 {
     struct query *query = NULL;
     int reuse = -1;
-    enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE)
+    enum problem problem = queries_start(call, &query, &reuse);
+    if (problem != PROBLEM_NONE || (reuse == 0 && is_stored(call)))
         return problem;
-    if (!queries_read_body(query, &reuse))
-        return PROBLEM_VALIDATION;
-    if (reuse == 0 && is_stored(call))
-        return PROBLEM_NONE;
     return query_prepare(query);
 }
 
@@ -124,12 +128,8 @@ enum problem api_queries_ask(struct call *call)
 {
     struct query *query = NULL;
     int reuse = -1;
-    enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    if (!queries_read_body(query, &reuse))
-        return PROBLEM_VALIDATION;
-    if ((problem = query_admit(query)) != PROBLEM_NONE)
+    enum problem problem = queries_start(call, &query, &reuse);
+    if (problem != PROBLEM_NONE || (problem = query_admit(query)) != PROBLEM_NONE)
         return problem;
     if (reuse == 0)
         return reuse_or_answer(query);

@@ -14,10 +14,10 @@
 
 #include "api/call/app.h"
 #include "api/call/budget.h"
-#include "api/call/states_json.h"
+#include "api/call/fields.h"
 #include "api/json/json_text.h"
+#include "api/teachers/queries.h"
 #include "api/teachers/query_prepare.h"
-#include "api/teachers/rollouts.h"
 #include "api/teachers/teachers.h"
 #include "memory/shelf.h"
 #include "storage/datasets.h"

@@ -1,5 +1,5 @@
 /* The vanishing schedule. It moves when the client says so: a roll-out is the client's notion. */
-#include "api/teachers/rollouts.h"
+#include "api/teachers/queries.h"
 
 #include <string.h>
 

@@ -8,7 +8,6 @@
 
 #include "api/call/call_serve.h"
 #include "api/teachers/queries.h"
-#include "api/teachers/rollouts.h"
 
 static const struct route QUERY = QUERIES_ROUTE, ROLLOUT = ROLLOUTS_ROUTE;
 

@@ -1,5 +1,5 @@
 /* Certificates of teachers. Their sentences follow docs/privacy.md. */
-#include "api/teachers/teacher_certificate.h"
+#include "api/teachers/teacher_new.h"
 
 #include "api/call/app.h"
 #include "api/call/budget.h"

@@ -1,6 +1,6 @@
 /* A teacher's request. What this version does not offer is refused by name, with the pointer to it,
  * never ignored. */
-#include "api/teachers/teacher_request.h"
+#include "api/teachers/teacher_new.h"
 
 #include <math.h>
 #include <stdio.h>

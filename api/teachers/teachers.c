@@ -11,8 +11,7 @@
 #include "api/call/page.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
-#include "api/teachers/teacher_certificate.h"
-#include "api/teachers/teacher_request.h"
+#include "api/teachers/teacher_new.h"
 #include "api/teachers/teacher_shelf.h"
 #include "storage/policies.h"
 

@@ -9,6 +9,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "memory/memory.h"
+
 #define INPUT_SIZE       65536
 #define ZSTD_WINDOW_LOG  23 /* 8 MiB, what RFC 9659 asks of senders */
 #define RATIO_FREE_BYTES (UINT64_C(16) << 20)
@@ -42,31 +44,18 @@ enum inflate_encoding inflate_encoding_find(const char *header)
     return INFLATE_UNKNOWN;
 }
 
-static bool open_decoder(struct inflate *stream)
-{
-    if (stream->encoding == INFLATE_GZIP)
-        return inflateInit2(&stream->gzip, 15 + 16) == Z_OK; /* 16: the gzip form only */
-    if (stream->encoding == INFLATE_ZSTD) {
-        stream->zstd = ZSTD_createDStream();
-        return stream->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(
-                                   stream->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG));
-    }
-    return true;
-}
-
 struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader reader,
                             uint64_t max_bytes)
 {
-    struct inflate *stream = calloc(1, sizeof *stream);
-    if (!stream)
-        return NULL;
+    struct inflate *stream = memory_new(1, sizeof *stream);
     stream->encoding = encoding;
     stream->reader = reader;
     stream->max_bytes = max_bytes;
-    if (!open_decoder(stream)) {
-        ZSTD_freeDStream(stream->zstd);
-        free(stream);
-        return NULL;
+    if (encoding == INFLATE_GZIP && inflateInit2(&stream->gzip, 15 + 16) != Z_OK)
+        memory_must(NULL); /* 16: the gzip form only */
+    if (encoding == INFLATE_ZSTD) {
+        stream->zstd = memory_must(ZSTD_createDStream());
+        ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG);
     }
     return stream;
 }
@@ -120,7 +109,7 @@ static long gzip_round(struct inflate *stream, unsigned char *buffer, size_t siz
     stream->at = stream->end - z->avail_in;
     stream->between = outcome == Z_STREAM_END;
     if (outcome == Z_MEM_ERROR)
-        return inflate_fail(stream, INFLATE_NO_MEMORY);
+        memory_must(NULL);
     if (outcome != Z_OK && outcome != Z_STREAM_END && outcome != Z_BUF_ERROR)
         return inflate_fail(stream, INFLATE_CORRUPT);
     return (long)(size - z->avail_out);

@@ -19,13 +19,12 @@ enum inflate_status {
     INFLATE_GONE,      /* the reader below failed */
     INFLATE_CORRUPT,   /* damaged or cut off */
     INFLATE_TOO_LARGE, /* more came out than allowed */
-    INFLATE_NO_MEMORY,
 };
 
 struct inflate;
 
 /* Decodes what READER gives, at most MAX_BYTES. What has grown past 16 MiB may also be at most 1100
- * times as large as it was sent: deflate cannot do more, only bombs do. NULL: no memory. */
+ * times as large as it was sent: deflate cannot do more, only bombs do. */
 struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader reader,
                             uint64_t max_bytes);
 

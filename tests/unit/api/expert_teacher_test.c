@@ -10,7 +10,6 @@
 
 #include "algos/release/ensemble.h"
 #include "api/call/app.h"
-#include "api/call/certificate.h"
 #include "api/call/sealed.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/books/client_create.h"
+#include "api/json/json_text.h"
 #include "api/wire/problem.h"
 #include "storage/upgrade.h"
 
@@ -414,4 +415,26 @@ void expect_invalid(const struct response *response, const char *pointer)
             return;
     }
     cr_assert_fail("no error points to \"%s\": %s", pointer, response->body);
+}
+
+bool certificate_check(const char *text, const unsigned char *public_key)
+{
+    json_t *whole = json_text_stored(text);
+    json_t *stamp = json_object_get(whole, "signature");
+    const char *value = json_string_value(json_object_get(stamp, "value"));
+    unsigned char signature[crypto_sign_BYTES];
+    size_t length = 0, size = 0;
+    char *signed_text = NULL;
+    bool good =
+        value && sodium_base642bin(signature, sizeof signature, value, strlen(value), NULL, &length,
+                                   NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0;
+    if (good && length == sizeof signature) {
+        json_object_del(whole, "signature");
+        signed_text = json_text_write(whole, true, &size);
+    }
+    good = signed_text && crypto_sign_verify_detached(signature, (const unsigned char *)signed_text,
+                                                      size, public_key) == 0;
+    free(signed_text);
+    json_decref(whole);
+    return good;
 }

@@ -94,4 +94,7 @@ void expect_status(const struct response *response, int status);
 /* Asserts a validation problem whose errors name POINTER. */
 void expect_invalid(const struct response *response, const char *pointer);
 
+/* True when TEXT is a certificate whose signature fits PUBLIC_KEY[32]. */
+bool certificate_check(const char *text, const unsigned char *public_key);
+
 #endif

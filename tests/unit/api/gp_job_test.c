@@ -9,7 +9,6 @@
 
 #include "algos/release/q_release.h"
 #include "api/call/app.h"
-#include "api/call/certificate.h"
 #include "api/call/sealed.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/call/certificate.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 

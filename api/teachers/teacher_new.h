@@ -1,14 +1,14 @@
-/* What is guaranteed about a teacher's answers: in sentences, and as the JSON that is signed when
- * the teacher is made. Everything in it is public. */
-#ifndef TACET_API_TEACHERS_TEACHER_CERTIFICATE_H
-#define TACET_API_TEACHERS_TEACHER_CERTIFICATE_H
+/* A new teacher: what a steward asks for, and what is guaranteed about a teacher's answers: in
+ * sentences, and as the JSON that is signed when the teacher is made. Everything in it is public.
+ */
+#ifndef TACET_API_TEACHERS_TEACHER_NEW_H
+#define TACET_API_TEACHERS_TEACHER_NEW_H
 
 #include <jansson.h>
 
 #include "algos/privacy/answers/filter.h"
+#include "api/call/call.h"
 #include "storage/teachers.h"
-
-struct app;
 
 /* What the answers protect, as a sentence. */
 const char *teacher_protects(const struct teacher_row *row);
@@ -30,5 +30,18 @@ json_t *teacher_adjacency_json(const struct teacher_row *row);
  * its answers, PRICE is one answer's. The caller frees it. */
 char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,
                           double epsilon, double delta, const struct filter_price *price);
+
+/* ---- what a steward wants a teacher to be (teacher_request.c) */
+
+struct teacher_wish {
+    struct teacher_row row; /* complete but for id, account and time */
+    uint32_t actions;
+    bool coarse;           /* the policy is secret and nothing accounts for it: policy_is_secret */
+    bool basic;            /* accounts by basic composition */
+    double epsilon, delta; /* the cap over all clients */
+};
+
+/* Reads the body, loads the policy, computes bound, order and prices. */
+enum problem teacher_wish_read(struct call *call, struct teacher_wish *out);
 
 #endif
