@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 #define ALIGNMENT 64 /* a cache line, and any vector */
 
 /* Either states (one by one) or lanes. */
@@ -30,10 +32,7 @@ static void *array_new(uint32_t count, size_t size)
 {
     size_t bytes = groups_of(count) * ENV_LANES * size;
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *array = aligned_alloc(ALIGNMENT, bytes);
-    if (array)
-        memset(array, 0, bytes);
-    return array;
+    return memset(memory_must(aligned_alloc(ALIGNMENT, bytes)), 0, bytes);
 }
 
 static unsigned state_numbers(const struct env *env)
@@ -49,15 +48,11 @@ static bool in_lanes(const struct env_batch *batch)
 
 static bool batch_worlds_open(struct env_batch *batch)
 {
-    struct env_batch_worlds *worlds = calloc(1, sizeof *worlds);
+    struct env_batch_worlds *worlds = memory_new(1, sizeof *worlds);
     batch->worlds = worlds;
-    if (!worlds)
-        return false;
     const struct env *env = batch->env;
     uint32_t count = batch->count;
     worlds->parameters = array_new(count, ENV_MAX_PARAMETERS * sizeof(double));
-    if (!worlds->parameters)
-        return false;
     if (in_lanes(batch)) {
         assert(!env->open && env->state_size <= ENV_MAX_STATE_DIM * sizeof(double));
         worlds->lanes = (struct env_lanes){
@@ -68,11 +63,9 @@ static bool batch_worlds_open(struct env_batch *batch)
             .rewards = batch->rewards,
             .terminated = array_new(count, sizeof(uint8_t)),
         };
-        return worlds->lanes.state && worlds->lanes.terminated;
+        return true;
     }
-    worlds->states = calloc(count, sizeof *worlds->states);
-    if (!worlds->states)
-        return false;
+    worlds->states = memory_new(count, sizeof *worlds->states);
     for (uint32_t i = 0; i < count; i++) {
         worlds->states[i] = env_open(env);
         if (!worlds->states[i])
@@ -84,9 +77,7 @@ static bool batch_worlds_open(struct env_batch *batch)
 struct env_batch *env_batch_new(const struct env *env, uint32_t count, uint32_t step_limit)
 {
     assert(count > 0 && count <= ENV_BATCH_MAX);
-    struct env_batch *batch = calloc(1, sizeof *batch);
-    if (!batch)
-        return NULL;
+    struct env_batch *batch = memory_new(1, sizeof *batch);
     batch->env = env;
     batch->count = count;
     batch->step_limit = step_limit > 0 ? step_limit : UINT32_MAX;
@@ -96,8 +87,7 @@ struct env_batch *env_batch_new(const struct env *env, uint32_t count, uint32_t 
     batch->steps = array_new(count, sizeof(uint32_t));
     batch->ended = array_new(count, sizeof(uint8_t));
     batch->generators = array_new(count, sizeof(struct rng));
-    if (!batch->observations || !batch->rewards || !batch->returns || !batch->steps ||
-        !batch->ended || !batch->generators || !batch_worlds_open(batch)) {
+    if (!batch_worlds_open(batch)) {
         env_batch_free(batch);
         return NULL;
     }
@@ -116,15 +106,13 @@ void env_batch_free(struct env_batch *batch)
     if (!batch)
         return;
     struct env_batch_worlds *worlds = batch->worlds;
-    if (worlds) {
-        for (uint32_t i = 0; worlds->states && i < batch->count; i++)
-            env_close(batch->env, worlds->states[i]);
-        free(worlds->states);
-        free(worlds->parameters);
-        free(worlds->lanes.state);
-        free(worlds->lanes.terminated);
-        free(worlds);
-    }
+    for (uint32_t i = 0; worlds->states && i < batch->count; i++)
+        env_close(batch->env, worlds->states[i]);
+    free(worlds->states);
+    free(worlds->parameters);
+    free(worlds->lanes.state);
+    free(worlds->lanes.terminated);
+    free(worlds);
     free(batch->observations);
     free(batch->rewards);
     free(batch->returns);
@@ -145,19 +133,6 @@ void env_batch_physics(struct env_batch *batch, uint32_t i, const double *parame
             worlds->parameters[(size_t)i * ENV_MAX_PARAMETERS + p] = parameters[p];
 }
 
-void env_batch_save(const struct env_batch *batch, uint32_t i, void *state)
-{
-    assert(i < batch->count && !batch->env->open);
-    const struct env_batch_worlds *worlds = batch->worlds;
-    if (!in_lanes(batch)) {
-        memcpy(state, worlds->states[i], batch->env->state_size);
-        return;
-    }
-    double *numbers = state;
-    for (unsigned k = 0; k < state_numbers(batch->env); k++)
-        numbers[k] = worlds->lanes.state[k * worlds->lanes.stride + i];
-}
-
 static void instance_begin(struct env_batch *batch, uint32_t i)
 {
     batch->rewards[i] = 0.0;
@@ -171,16 +146,6 @@ static void lanes_put(struct env_batch *batch, uint32_t i, const double *numbers
     const struct env_lanes *lanes = &batch->worlds->lanes;
     for (unsigned k = 0; k < state_numbers(batch->env); k++)
         lanes->state[k * lanes->stride + i] = numbers[k];
-}
-
-void env_batch_load(struct env_batch *batch, uint32_t i, const void *state)
-{
-    assert(i < batch->count && !batch->env->open);
-    if (in_lanes(batch))
-        lanes_put(batch, i, state);
-    else
-        memcpy(batch->worlds->states[i], state, batch->env->state_size);
-    instance_begin(batch, i);
 }
 
 static void instance_show(struct env_batch *batch, uint32_t i, const double *observation)

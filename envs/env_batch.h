@@ -44,7 +44,7 @@ struct env_batch {
 
 /* COUNT (1 .. ENV_BATCH_MAX) instances of ENV with the default physics, none of them started;
  * generator i is rng_seed(0, i). Episodes are cut off after STEP_LIMIT steps, 0 means never. NULL:
- * no memory, or the world did not open. The caller frees it with env_batch_free. */
+ * the world did not open. The caller frees it with env_batch_free. */
 struct env_batch *env_batch_new(const struct env *env, uint32_t count, uint32_t step_limit);
 
 /* Closes and frees every instance. NULL is fine. */
@@ -62,12 +62,5 @@ bool env_batch_restart(struct env_batch *batch);
 /* Moves every instance that is awake by ACTIONS[i] < env->action_count; those of sleepers are not
  * read. False: a world broke, and nothing in the batch means anything any more; free it. */
 bool env_batch_step(struct env_batch *batch, const uint32_t *actions);
-
-/* Copies the state of instance I to STATE. Only for worlds without open. */
-void env_batch_save(const struct env_batch *batch, uint32_t i, void *state);
-
-/* Copies STATE to instance I, which is awake then, in an episode without steps so far. Its row of
- * observations stays as it was until it is stepped. Only for worlds without open. */
-void env_batch_load(struct env_batch *batch, uint32_t i, const void *state);
 
 #endif

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "algos/offline/audit_algorithm.h"
 #include "algos/offline/bcq.h"
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
-#include "algos/online/dqn.h"
+#include "algos/offline/membership_audit.h"
+#include "algos/online/dqn_buffer.h"
 #include "algos/online/evaluate_algorithm.h"
 #include "algos/online/kickstart_algorithm.h"
 #include "algos/online/pgc_a3c.h"

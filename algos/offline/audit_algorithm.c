@@ -1,6 +1,6 @@
 /* The audit as a job: it trains a small policy thousands of times, so a step of progress is one
  * training. Nothing is saved in between: who is interrupted begins again, some seconds are lost. */
-#include "algos/offline/audit_algorithm.h"
+#include "algos/offline/membership_audit.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,6 @@
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
 #include "algos/offline/hooks.h"
-#include "algos/offline/membership_audit.h"
 #include "memory/memory.h"
 
 #define RUNS_PER_PULSE 256

@@ -18,7 +18,6 @@
 #define TACET_ALGOS_OFFLINE_CONSENSUS_H
 
 #include "algos/algorithm.h"
-#include "algos/offline/consensus_grid.h"
 #include "algos/offline/consensus_plan.h"
 #include "algos/offline/expert_voices.h"
 
@@ -55,7 +54,7 @@ uint32_t consensus_label(const int64_t *sums, uint32_t actions);
 enum algorithm_status consensus_release(const struct consensus_run *run,
                                         struct dataset **out_released, const char **message);
 
-/* As consensus_release at the states of GRID (consensus_grid.h), without a world: RUN's env,
+/* As consensus_release at the states of GRID (consensus_plan.h), without a world: RUN's env,
  * max_length, explore, rounds and seed are not read, and its plan has as many labels as the grid
  * has states. Each is a trajectory of one step that ends there, with reward 0. */
 enum algorithm_status consensus_grid_release(const struct consensus_run *run,

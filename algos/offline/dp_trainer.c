@@ -14,9 +14,9 @@
 #include "algos/offline/choice.h"
 #include "algos/offline/hooks.h"
 #include "algos/offline/schedule.h"
-#include "algos/offline/trainer_choice.h"
 #include "algos/offline/trainer_chunk.h"
 #include "algos/offline/trainer_draw.h"
+#include "algos/offline/trainer_input.h"
 #include "algos/offline/trainer_state.h"
 #include "algos/privacy/noise/noise_rounded_gaussian.h"
 #include "algos/privacy/noise/noise_source.h"
@@ -28,6 +28,85 @@
 /* Weights that are moved at once: a multiple of what one draw of noise serves, so that parts get
  * the noise that the whole would. */
 #define PART ((size_t)4096)
+
+/* ---- the result, perhaps chosen among the run's own weights (choice.h). A candidate that is
+ * interrupted plays anew: its episodes are the same. */
+
+struct trainer_choice {
+    const struct trainer_settings *settings;
+    const struct choice_place *place;
+    struct policy *candidate; /* owned; has its weights while it plays */
+    struct choice_score score;
+};
+
+/* PLACE and SETTINGS, which ask for a choice, are borrowed. Free with trainer_choice_clear. */
+static void trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
+                                const struct choice_place *place)
+{
+    assert(settings->choice && place->world);
+    *out = (struct trainer_choice){.settings = settings, .place = place};
+    out->candidate = memory_must(policy_new(&settings->rule.shape, settings->output));
+    out->candidate->threshold = settings->threshold;
+}
+
+/* Frees the candidate; takes a choice that is all zero. */
+static void trainer_choice_clear(struct trainer_choice *choice)
+{
+    policy_free(choice->candidate);
+    *choice = (struct trainer_choice){0};
+}
+
+/* Plays STATE's result so far for a fraction of a second. When it has played all its episodes, or
+ * cannot be played, STATE has judged DUE candidates and keeps it if it is the best. False: no
+ * memory, and nothing was judged. */
+static bool trainer_choice_play(struct trainer_choice *choice, struct trainer_state *state,
+                                uint32_t due)
+{
+    const struct choice *asked = choice->settings->choice;
+    const float *weights = state->average ? state->average : state->online;
+    float *parameters = choice->candidate->parameters;
+    if (choice->score.episodes == 0) {
+        memcpy(parameters, weights, state->count * sizeof *parameters);
+        trainer_input_fold(choice->settings, parameters);
+    }
+    enum choice_verdict verdict =
+        choice_play(asked, choice->candidate, choice->place, &choice->score);
+    if (verdict == CHOICE_BROKEN)
+        return false;
+    bool played = verdict == CHOICE_PLAYED;
+    if (played && choice->score.episodes < asked->episodes)
+        return true;
+    double mean = choice->score.sum / asked->episodes;
+    if (played && isfinite(mean) && !(state->best_return > mean)) {
+        memcpy(state->best, weights, state->count * sizeof *weights);
+        state->best_return = mean;
+    }
+    choice->score = (struct choice_score){0};
+    state->judged = due;
+    return true;
+}
+
+/* The run's result, reading plain states: the best candidate where it is chosen, else the
+ * average or the last weights. The caller frees it. NULL: it is not finite, or no candidate could
+ * be played. */
+static float *trainer_take_result(const struct trainer_settings *settings,
+                                  struct trainer_state *state)
+{
+    float **from = state->average ? &state->average : &state->online;
+    if (settings->choice && isnan(state->best_return))
+        return NULL;
+    if (settings->choice)
+        from = &state->best;
+    float *result = *from;
+    trainer_input_fold(settings, result);
+    for (size_t i = 0; i < state->count; i++)
+        if (!isfinite(result[i]))
+            return NULL;
+    *from = NULL;
+    return result;
+}
+
+/* ---- the loop */
 
 struct trainer {
     const struct algorithm_run *run;

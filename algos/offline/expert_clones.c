@@ -262,9 +262,10 @@ enum algorithm_status expert_clones_fill(struct expert_policies *policies,
                                          const struct clone_settings *settings, uint64_t seed,
                                          const struct algorithm_hooks *hooks, uint64_t steps_done)
 {
-    assert(expert_policies_count(policies) == data->expert_count);
+    const struct expert_voices voices = expert_policies_voices(policies);
+    assert(voices.slots == data->expert_count);
     struct cloning cloning = {
-        .settings = settings, .data = data, .floor = expert_policies_floor(policies), .seed = seed};
+        .settings = settings, .data = data, .floor = voices.min_probability, .seed = seed};
     uint32_t expert = 0;
     if (!clones_fit(&cloning, policies))
         return ALGORITHM_NO_MEMORY;
@@ -291,9 +292,9 @@ enum algorithm_status expert_clones_all(const struct algorithm_run *run,
     enum algorithm_status status = run->hooks.experts(run->hooks.context, &policies);
     if (status != ALGORITHM_OK)
         return status;
-    if (expert_policies_count(policies) != run->data->expert_count ||
-        expert_policies_state_dim(policies) != run->data->state_dim ||
-        expert_policies_actions(policies) != run->data->action_count)
+    const struct expert_voices voices = expert_policies_voices(policies);
+    if (voices.slots != run->data->expert_count || voices.state_dim != run->data->state_dim ||
+        voices.action_count != run->data->action_count)
         status = ALGORITHM_BAD_DATA;
     else
         status = expert_clones_fill(policies, run->data, settings, run->request->seed, &run->hooks,

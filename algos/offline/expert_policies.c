@@ -66,26 +66,6 @@ bool expert_policies_has(const struct expert_policies *policies, uint32_t expert
     return policies->policy[expert] != NULL;
 }
 
-uint32_t expert_policies_count(const struct expert_policies *policies)
-{
-    return policies->experts;
-}
-
-uint32_t expert_policies_actions(const struct expert_policies *policies)
-{
-    return policies->actions;
-}
-
-uint32_t expert_policies_state_dim(const struct expert_policies *policies)
-{
-    return policies->state_dim;
-}
-
-double expert_policies_floor(const struct expert_policies *policies)
-{
-    return policies->floor;
-}
-
 size_t expert_policies_bytes(const struct expert_policies *policies)
 {
     return policies->bytes;

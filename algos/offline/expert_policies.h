@@ -44,18 +44,6 @@ bool expert_policies_take(struct expert_policies *policies, uint32_t expert, str
 /* Whether EXPERT's slot was given a policy. */
 bool expert_policies_has(const struct expert_policies *policies, uint32_t expert);
 
-/* The number of slots. */
-uint32_t expert_policies_count(const struct expert_policies *policies);
-
-/* The number of actions, |A|. */
-uint32_t expert_policies_actions(const struct expert_policies *policies);
-
-/* The numbers of a state. */
-uint32_t expert_policies_state_dim(const struct expert_policies *policies);
-
-/* The floor p_min. */
-double expert_policies_floor(const struct expert_policies *policies);
-
 /* Bytes that the networks take, so that a loader can keep a limit. */
 size_t expert_policies_bytes(const struct expert_policies *policies);
 

@@ -70,4 +70,13 @@ struct membership_finding {
 struct membership_finding membership_lower_bound(double *with, double *without, uint32_t count,
                                                  double delta, double false_alarm);
 
+/* The audit as an algorithm of the table: POST /v1/jobs {"algorithm":"audit"}. Takes neither
+ * dataset nor world and gives findings: epsilon_certified, epsilon_shown, delta, likely, unlikely,
+ * counted, false_alarm (above). They are a function of public settings, made-up data and noise, so
+ * they may be shown to anybody. */
+extern const struct algorithm audit_algorithm;
+
+/* The chance that a true claim is exceeded. */
+#define AUDIT_ALGORITHM_FALSE_ALARM 1e-6
+
 #endif

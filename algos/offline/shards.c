@@ -205,15 +205,21 @@ static struct algorithm_request shard_request(const struct shards *shards)
     return request;
 }
 
-enum algorithm_status shards_plan(const struct shards *shards, uint64_t *out_steps,
-                                  struct mlp_shape *out_shape, const char **message)
+static enum algorithm_status shard_plan(const struct shards *shards, struct algorithm_plan *out,
+                                        const char **message)
 {
-    struct algorithm_plan plan;
     const struct algorithm_request request = shard_request(shards);
     assert(shards->algorithm->kind == ALGORITHM_LEARNS_FROM_DATA &&
            shards->algorithm->mechanisms[MECHANISM_NONE]);
     assert(shards->count >= 1 && shards->count <= SHARDS_MAX);
-    enum algorithm_status status = shards->algorithm->plan(&request, &plan, message);
+    return shards->algorithm->plan(&request, out, message);
+}
+
+enum algorithm_status shards_plan(const struct shards *shards, uint64_t *out_steps,
+                                  struct mlp_shape *out_shape, const char **message)
+{
+    struct algorithm_plan plan;
+    enum algorithm_status status = shard_plan(shards, &plan, message);
     if (status == ALGORITHM_OK) {
         *out_steps = plan.total_steps * shards->count;
         *out_shape = plan.shape;
@@ -338,17 +344,11 @@ static enum algorithm_status train_shards(struct training *t)
 enum algorithm_status shards_train(const struct shards *shards, const struct algorithm_run *run,
                                    const char **message)
 {
-    uint64_t steps;
-    struct mlp_shape shape;
     assert(run->data && run->data->expert_keys);
     *message = "";
-    enum algorithm_status status = shards_plan(shards, &steps, &shape, message);
-    if (status != ALGORITHM_OK)
-        return status;
     struct training *t = memory_new(1, sizeof *t);
     *t = (struct training){.shards = shards, .run = run};
-    const struct algorithm_request request = shard_request(shards);
-    status = shards->algorithm->plan(&request, &t->plan, message);
+    enum algorithm_status status = shard_plan(shards, &t->plan, message);
     if (status == ALGORITHM_OK && run->checkpoint && !shards_restore(t)) {
         *message = "the checkpoint is damaged or of another run";
         status = ALGORITHM_BAD_CHECKPOINT;

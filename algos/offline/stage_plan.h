@@ -6,7 +6,6 @@
 #define TACET_ALGOS_OFFLINE_STAGE_PLAN_H
 
 #include "algos/algorithm.h"
-#include "algos/offline/consensus_grid.h"
 #include "algos/offline/consensus_plan.h"
 #include "algos/privacy/laws/mechanism.h"
 

@@ -1,12 +1,11 @@
 /* DQN as a job: a buffer, then the loop of the offline algorithms. */
-#include "algos/online/dqn.h"
+#include "algos/online/dqn_buffer.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "algos/offline/cql.h"
 #include "algos/offline/offline.h"
-#include "algos/online/dqn_buffer.h"
 #include "algos/online/online_run.h"
 #include "algos/privacy/noise/noise.h"
 

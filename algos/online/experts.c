@@ -30,13 +30,6 @@ static uint64_t stream_of(enum purpose purpose, uint64_t index)
     return (uint64_t)purpose << 56 | index;
 }
 
-const struct expert_variation *experts_variations(const struct expert_population *population,
-                                                  uint32_t *count)
-{
-    *count = population->variation_count;
-    return population->variations;
-}
-
 uint32_t experts_episode_steps(const struct expert_population *population)
 {
     return population->settings.step_limit;

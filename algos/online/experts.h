@@ -31,10 +31,6 @@ struct expert_population; /* population.h */
 /* The population of a world, or NULL. */
 const struct expert_population *experts_find(const struct env *env);
 
-/* What it varies. */
-const struct expert_variation *experts_variations(const struct expert_population *population,
-                                                  uint32_t *count);
-
 /* Steps after which an episode of these experts is truncated, unless a caller wants it otherwise.
  */
 uint32_t experts_episode_steps(const struct expert_population *population);

@@ -1,5 +1,5 @@
 /* Kickstarting as a row of the table of algorithms: a student that learns by PPO in a world and
- * asks a teacher in its roll-outs what it would do, until nobody pays for answers. See kickstart.h.
+ * asks a teacher in its roll-outs what it would do, until nobody pays for answers. See ppo.h.
  */
 #ifndef TACET_ALGOS_ONLINE_KICKSTART_ALGORITHM_H
 #define TACET_ALGOS_ONLINE_KICKSTART_ALGORITHM_H

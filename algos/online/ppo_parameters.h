@@ -40,13 +40,7 @@ extern const char *const ppo_answer_names[];
 /* clang-format off */
 /* Rows of a struct parameter_spec[]; WIDTH of the two hidden layers unless asked otherwise. */
 #define PPO_PARAMETERS(width) \
-    [PPO_P_HIDDEN] = {"hidden", \
-                  PARAMETER_INTEGER_LIST, \
-                  PPO_PARAMETER_WIDTHS(width), \
-                  1, \
-                  1024, \
-                  NULL, \
-                  "units", \
+    [PPO_P_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, PPO_PARAMETER_WIDTHS(width), 1, 1024, NULL, "units", \
                   "Widths of the hidden layers, of the policy and of the value network alike."}, \
     [PPO_P_ACTIVATION] = {"activation", PARAMETER_CHOICE, PARAMETER_ONE(MLP_TANH), 0, 1, ppo_activation_names, "", \
                       "What follows every hidden layer."}, \

@@ -20,7 +20,7 @@ static void shuffle_order(uint32_t *order, uint32_t n, struct rng *rng)
 
 /* Sums over an update's transitions, for the report. */
 struct update_sums {
-    double entropy, clipped, kl;
+    double entropy, kl;
     uint64_t count;
 };
 
@@ -61,7 +61,6 @@ static void policy_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n,
             row[a] /= (float)n;
         ppo_follow(ppo, i, logits + (size_t)k * actions, 1.0 / n, row);
         sums->entropy += loss.entropy;
-        sums->clipped += fabs(loss.ratio - 1.0) > s->clip;
         sums->kl += loss.ratio - 1.0 - log(loss.ratio);
     }
     sums->count += n;
@@ -166,7 +165,6 @@ bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out)
         .episodes = ppo->episodes,
         .mean_return = ppo_mean_return(ppo),
         .entropy = sums.entropy / count,
-        .clip_fraction = sums.clipped / count,
         .kl = sums.kl / count,
     };
     *out = ppo->report;

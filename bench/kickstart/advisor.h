@@ -4,7 +4,7 @@
 #ifndef TACET_BENCH_KICKSTART_ADVISOR_H
 #define TACET_BENCH_KICKSTART_ADVISOR_H
 
-#include "algos/online/kickstart.h"
+#include "algos/online/ppo.h"
 #include "algos/policy.h"
 #include "algos/privacy/noise/noise_source.h"
 #include "algos/release/teacher.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algos/online/dqn.h"
+#include "algos/online/dqn_buffer.h"
 #include "algos/online/online_run.h"
 #include "algos/online/reinforce.h"
 #include "bench/cpu_clock.h"

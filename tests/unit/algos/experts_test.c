@@ -29,8 +29,8 @@ static unsigned grid_place(uint64_t seed, uint64_t setting)
     double parameters[ENV_MAX_PARAMETERS], defaults[ENV_MAX_PARAMETERS];
     env_defaults(world(), defaults);
     experts_physics(population(), seed, setting, parameters);
-    uint32_t count;
-    const struct expert_variation *variations = experts_variations(population(), &count);
+    const struct expert_variation *variations = population()->variations;
+    uint32_t count = population()->variation_count;
     unsigned place = 0;
     for (uint32_t v = 0; v < count; v++) {
         int index = env_parameter_index(world(), variations[v].parameter);
@@ -75,8 +75,8 @@ Test(experts, every_population_varies_what_its_world_knows_within_its_bounds)
         const struct expert_population *found = experts_find(all[w]);
         if (!found)
             continue;
-        uint32_t count;
-        const struct expert_variation *variations = experts_variations(found, &count);
+        const struct expert_variation *variations = found->variations;
+        uint32_t count = found->variation_count;
         for (uint32_t v = 0; v < count; v++) {
             int index = env_parameter_index(all[w], variations[v].parameter);
             cr_assert_geq(index, 0, "%s: %s", all[w]->name, variations[v].parameter);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "algos/online/kickstart.h"
 #include "algos/online/ppo.h"
 #include "algos/policy.h"
 

@@ -74,8 +74,9 @@ Test(job_load, networks_come_into_their_slots_with_the_datasets_floor)
     struct job_run run = run_of(f, &control, sealed(f));
     struct expert_policies *policies = job_run_load_experts(&run);
     cr_assert_not_null(policies);
-    cr_assert_eq(expert_policies_count(policies), EXPERTS + 1);
-    cr_assert_eq(expert_policies_floor(policies), 0.02);
+    const struct expert_voices voices = expert_policies_voices(policies);
+    cr_assert_eq(voices.slots, EXPERTS + 1);
+    cr_assert_eq(voices.min_probability, 0.02);
     double p[(EXPERTS + 1) * ACTIONS];
     expert_policies_probabilities(policies, 0, EXPERTS + 1, state, 1, p);
     const double first[EXPERTS + 1] = {0.5, 0.96 / (1.0 + exp(-1.0)) + 0.02, 0.5, 0.02,

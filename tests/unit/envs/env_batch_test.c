@@ -74,13 +74,6 @@ static void assert_same(const struct env_batch *batch, const struct single *s, u
     cr_assert_eq(batch->returns[i], s->total);
     cr_assert_eq(batch->steps[i], s->steps);
     cr_assert_eq(batch->ended[i], s->ended, "%s %u of %u", batch->env->name, i, batch->count);
-    if (batch->env->open)
-        return;
-    _Alignas(double) char state[512];
-    cr_assert_leq(batch->env->state_size, sizeof state);
-    env_batch_save(batch, i, state);
-    cr_assert_eq(memcmp(state, s->state, batch->env->state_size), 0, "%s %u of %u",
-                 batch->env->name, i, batch->count);
 }
 
 /* Returns how many episodes ended. */
@@ -228,30 +221,6 @@ Test(env_batch, a_restart_begins_what_has_ended_and_nothing_else)
         cr_assert_eq(batch->ended[i], ENV_TERMINATED);
     env_batch_free(batch);
     env_batch_free(NULL);
-}
-
-Test(env_batch, a_state_put_in_is_the_state_that_moves)
-{
-    unsigned count;
-    const struct env *const *all = env_all(&count);
-    for (unsigned w = 0; w < count; w++) {
-        const struct env *env = all[w];
-        if (env->open)
-            continue;
-        struct env_batch *batch = env_batch_new(env, 6, 0);
-        cr_assert_not_null(batch);
-        cr_assert(env_batch_reset(batch, 1));
-        _Alignas(double) char state[512], after[512];
-        env_batch_save(batch, 1, state);
-        env_batch_load(batch, 4, state);
-        const uint32_t actions[6] = {0};
-        cr_assert(env_batch_step(batch, actions));
-        env_batch_save(batch, 1, state);
-        env_batch_save(batch, 4, after);
-        cr_assert_eq(memcmp(state, after, env->state_size), 0);
-        cr_assert_eq(batch->ended[0], ENV_UNSTARTED);
-        env_batch_free(batch);
-    }
 }
 
 /* A world that breaks in its third step, and one that does not open. */
