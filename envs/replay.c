@@ -43,12 +43,6 @@ static bool cartpole_place(void *state, const double *numbers)
     return true;
 }
 
-static bool cartpole_begin(void *state, const double *parameters, const double *start)
-{
-    (void)parameters;
-    return cartpole_place(state, start);
-}
-
 static struct env_outcome replay_cartpole_step(void *state, const double *parameters,
                                                unsigned action, const double *chance,
                                                double *numbers)
@@ -74,12 +68,6 @@ static bool acrobot_place(void *state, const double *numbers)
                                                             .theta1_dot = numbers[2],
                                                             .theta2_dot = numbers[3]};
     return true;
-}
-
-static bool acrobot_begin(void *state, const double *parameters, const double *start)
-{
-    (void)parameters;
-    return acrobot_place(state, start);
 }
 
 static struct env_outcome replay_acrobot_step(void *state, const double *parameters,
@@ -115,12 +103,6 @@ static bool hiv_place(void *state, const double *numbers)
     *(struct hiv_state *)state =
         (struct hiv_state){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
     return true;
-}
-
-static bool hiv_begin(void *state, const double *parameters, const double *start)
-{
-    (void)parameters;
-    return hiv_place(state, start);
 }
 
 static struct env_outcome replay_hiv_step(void *state, const double *parameters, unsigned action,
@@ -208,7 +190,6 @@ static const struct replay_world table[] = {
      .start_numbers = 4,
      .tolerance = 1e-12,
      .error_meaning = "difference of a number",
-     .begin = cartpole_begin,
      .place = cartpole_place,
      .step = replay_cartpole_step,
      .error = cartpole_error},
@@ -218,7 +199,6 @@ static const struct replay_world table[] = {
      .start_numbers = 4,
      .tolerance = 1e-11,
      .error_meaning = "difference of a number, angles modulo a turn",
-     .begin = acrobot_begin,
      .place = acrobot_place,
      .step = replay_acrobot_step,
      .error = acrobot_error},
@@ -229,7 +209,6 @@ static const struct replay_world table[] = {
      .chance_numbers = 2,
      .tolerance = 1e-6,
      .error_meaning = "difference of a number relative to it",
-     .begin = hiv_begin,
      .place = hiv_place,
      .step = replay_hiv_step,
      .error = hiv_error,
@@ -327,8 +306,9 @@ enum replay_status replay_run(const struct replay_world *world, const struct rep
     void *state = env_open(world->env);
     if (!state)
         return REPLAY_NO_MEMORY;
-    bool good = world->begin(state, recorded->parameters, recorded->start) &&
-                replay_steps(world, recorded, tolerance, state, out);
+    bool good = world->begin ? world->begin(state, recorded->parameters, recorded->start)
+                             : world->place(state, recorded->start);
+    good = good && replay_steps(world, recorded, tolerance, state, out);
     env_close(world->env, state);
     return good ? REPLAY_DONE : REPLAY_NO_SUCH_STATE;
 }

@@ -20,6 +20,7 @@ struct replay_world {
     double tolerance; /* of the largest error; in the first steps where played from_start */
     const char *error_meaning; /* what an error is */
 
+    /* NULL: a start is a state, for place. */
     bool (*begin)(void *state, const double *parameters, const double *start);
     bool (*place)(void *state, const double *numbers);
     struct env_outcome (*step)(void *state, const double *parameters, unsigned action,

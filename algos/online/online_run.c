@@ -93,19 +93,6 @@ bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint,
     return true;
 }
 
-bool online_first_vector(const unsigned char *bytes, size_t size, size_t count, float *out)
-{
-    struct header header;
-    if (size < sizeof header + count * sizeof(float) + sizeof(uint64_t) || size % 8 != 0)
-        return false;
-    memcpy(&header, bytes, sizeof header);
-    if (header.magic != MAGIC || header.version != VERSION || header.count != count ||
-        header.vectors < 1 || !checksum_holds(bytes, size - sizeof(uint64_t)))
-        return false;
-    memcpy(out, bytes + sizeof header, count * sizeof *out);
-    return true;
-}
-
 /* What a checkpoint is made of. */
 struct saving {
     const struct algorithm_run *run;

@@ -34,10 +34,6 @@ unsigned char *online_to_bytes(const struct online_memory *memory, uint64_t fing
 bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint, uint64_t total,
                        const unsigned char *bytes, size_t size);
 
-/* OUT[count]: the first vector of such bytes, which is the loop's parameters: for measurements that
- * watch a run. False: they are damaged, or their vectors have not COUNT numbers. */
-bool online_first_vector(const unsigned char *bytes, size_t size, size_t count, float *out);
-
 /* A softmax policy of the PARAMETERS, which are copied. ALGORITHM_BAD_INPUT with *message: they are
  * not finite. */
 enum algorithm_status online_policy(const struct mlp_shape *shape, const float *parameters,

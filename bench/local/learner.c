@@ -47,13 +47,23 @@ static enum algorithm_pulse pulse(void *context, uint64_t updates)
     return watch->solved == 0 && updates % LOOK_EVERY == 0 ? PULSE_SAVE : PULSE_CONTINUE;
 }
 
+/* OUT[count]: the first vector of a checkpoint (online_run.h), which is the loop's parameters. */
+static bool first_vector(const unsigned char *bytes, size_t size, size_t count, float *out)
+{
+    const size_t head = 2 * sizeof(uint32_t) + 5 * sizeof(uint64_t);
+    if (size < head + count * sizeof *out)
+        return false;
+    memcpy(out, bytes + head, count * sizeof *out);
+    return true;
+}
+
 static bool look(void *context, uint64_t updates, const unsigned char *bytes, size_t size)
 {
     struct watch *watch = context;
     const struct mlp_shape *shape = &watch->run->plan->shape;
     struct policy *policy = policy_new(shape, POLICY_SOFTMAX);
-    watch->broke = !policy || !online_first_vector(bytes, size, mlp_parameter_count(shape),
-                                                   policy->parameters);
+    watch->broke =
+        !policy || !first_vector(bytes, size, mlp_parameter_count(shape), policy->parameters);
     if (!watch->broke && play(policy, watch->run->request, LEARNER_TESTS) >= LEARNER_SOLVED)
         watch->solved = updates;
     policy_free(policy);

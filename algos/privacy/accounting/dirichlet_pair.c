@@ -23,11 +23,6 @@ struct pairs {
     struct contour_law law[DIRICHLET_PAIR_MAX_PARTS];
 };
 
-struct question {
-    bool for_delta;
-    double at;
-};
-
 /* The pair of MECHANISM whose small actions fall by SHARE of the rise. */
 static void make_pair(const struct mechanism *mechanism, double share, struct pair *out)
 {
@@ -79,7 +74,8 @@ static size_t make_laws(const struct composition *composition, unsigned pattern,
     return count;
 }
 
-static double greatest_price(const struct composition *composition, const struct question *question)
+double dirichlet_pair_figure(const struct composition *composition,
+                             const struct privacy_question *question)
 {
     double best = 0.0;
     for (unsigned i = 0; i < 6; i++) {
@@ -95,16 +91,4 @@ static double greatest_price(const struct composition *composition, const struct
             best = fmax(best, value);
     }
     return best * (1.0 - SLACK);
-}
-
-double dirichlet_pair_epsilon(const struct composition *composition, double delta)
-{
-    struct question question = {false, delta};
-    return greatest_price(composition, &question);
-}
-
-double dirichlet_pair_delta(const struct composition *composition, double epsilon)
-{
-    struct question question = {true, epsilon};
-    return greatest_price(composition, &question);
 }

@@ -52,14 +52,6 @@ const struct accountant *privacy_report_accountant(const struct composition *com
     return &accountant_pld;
 }
 
-static double dirichlet_lower(const struct composition *composition,
-                              const struct privacy_question *question, double upper)
-{
-    double lower = question->for_delta ? dirichlet_pair_delta(composition, question->at)
-                                       : dirichlet_pair_epsilon(composition, question->at);
-    return fmin(lower, upper);
-}
-
 static double upper_of(const struct accountant *accountant, const struct composition *composition,
                        const struct privacy_question *question)
 {
@@ -85,7 +77,7 @@ enum accountant_status privacy_report_make(const struct composition *composition
         return ACCOUNTANT_OUT_OF_REACH;
     if (full || (composition->count <= QUICK_PARTS && is_sensible(question, figure->upper))) {
         if (accountant == &accountant_renyi)
-            figure->lower = dirichlet_lower(composition, question, figure->upper);
+            figure->lower = fmin(dirichlet_pair_figure(composition, question), figure->upper);
         report.renyi = upper_of(&accountant_renyi, composition, question);
         if (full || !question->for_delta)
             report.exact = upper_of(&accountant_exact, composition, question);

@@ -4,23 +4,22 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-Test(online_run, parameters_are_read_from_a_checkpoint)
+Test(online_run, a_checkpoint_is_read_back_or_refused)
 {
-    float parameters[3] = {1, -2, 3}, moments[3] = {4, 5, 6}, out[3] = {0};
-    uint64_t updates = 7;
-    const struct online_memory memory = {
-        .updates = &updates, .count = 3, .vector = {parameters, moments}};
+    float parameters[3] = {1, -2, 3}, out[3] = {0};
+    uint64_t updates = 7, done = 0;
+    const struct online_memory memory = {.updates = &updates, .count = 3, .vector = {parameters}};
+    const struct online_memory read = {.updates = &done, .count = 3, .vector = {out}};
     size_t size = 0;
     unsigned char *bytes = online_to_bytes(&memory, 99, &size);
-    cr_expect(online_first_vector(bytes, size, 3, out));
+    cr_expect_not(online_from_bytes(&read, 98, 10, bytes, size), "another run");
+    cr_expect_not(online_from_bytes(&read, 99, 6, bytes, size), "too many updates");
+    cr_expect_not(online_from_bytes(&read, 99, 10, bytes, size - 8));
+    cr_expect(online_from_bytes(&read, 99, 10, bytes, size));
     cr_expect_arr_eq(out, parameters, sizeof out);
-    cr_expect_not(online_first_vector(bytes, size, 2, out));
-    cr_expect_not(online_first_vector(bytes, size, 4, out));
-    cr_expect_not(online_first_vector(bytes, size - 1, 3, out));
-    cr_expect_not(online_first_vector(bytes, size - 8, 3, out));
-    cr_expect_not(online_first_vector(bytes, 8, 3, out));
-    bytes[60] ^= 1;
-    cr_expect_not(online_first_vector(bytes, size, 3, out));
+    cr_expect_eq(done, 7);
+    bytes[50] ^= 1;
+    cr_expect_not(online_from_bytes(&read, 99, 10, bytes, size), "damaged");
     free(bytes);
 }
 

@@ -128,6 +128,18 @@ Test(dirichlet_pair, is_as_dear_as_the_worst_that_was_found)
     }
 }
 
+static double pair_epsilon(const struct composition *plan, double delta)
+{
+    const struct privacy_question question = {.for_delta = false, .at = delta};
+    return dirichlet_pair_figure(plan, &question);
+}
+
+static double pair_delta(const struct composition *plan, double epsilon)
+{
+    const struct privacy_question question = {.for_delta = true, .at = epsilon};
+    return dirichlet_pair_figure(plan, &question);
+}
+
 /* The pair is exact, the bound above it certified: at every size one is below the other, and both
  * grow with the number of answers. */
 Test(dirichlet_pair, lies_below_the_bound)
@@ -139,14 +151,14 @@ Test(dirichlet_pair, lies_below_the_bound)
         struct mechanism answer = dirichlet(sizes[i / 2], 2.0 / eta, eta, shares[i % 2] * eta);
         for (uint64_t n = 1; n <= 1000; n *= 10) {
             struct composition plan = plan_of(&answer, n);
-            double lower = dirichlet_pair_epsilon(&plan, 1e-5);
+            double lower = pair_epsilon(&plan, 1e-5);
             struct privacy_interval bound;
             cr_assert_eq(accountant_renyi.epsilon(&plan, 1e-5, &bound), ACCOUNTANT_OK);
             cr_expect(lower <= bound.upper && lower >= last, "%g actions, %g of %g", m, lower,
                       bound.upper);
             cr_expect(n == 1 || lower > 0.3 * bound.upper, "%g actions, %g of %g", m, lower,
                       bound.upper);
-            double delta = dirichlet_pair_delta(&plan, lower);
+            double delta = pair_delta(&plan, lower);
             cr_expect(lower == 0.0 || fabs(delta - 1e-5) < 1e-3 * 1e-5, "%g", delta);
             last = lower;
             composition_clear(&plan);
@@ -160,13 +172,13 @@ Test(dirichlet_pair, heeds_dirichlet_parts_alone)
     struct mechanism a = dirichlet(4, 20, 0.1, 0.01), b = dirichlet(3, 30, 0.1, 0.02),
                      noise = sampled(1, 1);
     struct composition plan = plan_of(&a, 50), none = plan_of(&noise, 1);
-    double one = dirichlet_pair_epsilon(&plan, 1e-5);
+    double one = pair_epsilon(&plan, 1e-5);
     cr_assert_eq(composition_add(&plan, &b, 10), COMPOSITION_OK);
-    double two = dirichlet_pair_epsilon(&plan, 1e-5);
+    double two = pair_epsilon(&plan, 1e-5);
     cr_assert_eq(composition_add(&plan, &noise, 10), COMPOSITION_OK);
     cr_expect_gt(two, one);
-    cr_expect_eq(dirichlet_pair_epsilon(&plan, 1e-5), two);
-    cr_expect_eq(dirichlet_pair_epsilon(&none, 1e-5), 0);
+    cr_expect_eq(pair_epsilon(&plan, 1e-5), two);
+    cr_expect_eq(pair_epsilon(&none, 1e-5), 0);
     composition_clear(&plan);
     composition_clear(&none);
 }
