@@ -21,8 +21,8 @@ static double policy_seen(const void *mechanism, bool with, struct noise_source 
 }
 
 /* One of two experts joins a step on average. */
-static void audit_algorithm(const char *name, enum audit_name number, const char *title,
-                            uint32_t samples)
+static void audit_trainer(const char *name, enum audit_name number, const char *title,
+                          uint32_t samples)
 {
     const struct membership_settings settings = {.algorithm = algorithm_find(name),
                                                  .experts = 2,
@@ -59,15 +59,15 @@ static void audit_algorithm(const char *name, enum audit_name number, const char
 
 Test(audit, trainer)
 {
-    audit_algorithm("cql", AUDIT_TRAINER, "trainer, 2 steps", 8000);
+    audit_trainer("cql", AUDIT_TRAINER, "trainer, 2 steps", 8000);
 }
 
 Test(audit, trainer_of_two_heads)
 {
-    audit_algorithm("bcq", AUDIT_TRAINER_BCQ, "bcq, 2 steps", 4000);
+    audit_trainer("bcq", AUDIT_TRAINER_BCQ, "bcq, 2 steps", 4000);
 }
 
 Test(audit, trainer_without_values)
 {
-    audit_algorithm("behaviour_cloning", AUDIT_TRAINER_CLONING, "cloning, 2 steps", 4000);
+    audit_trainer("behaviour_cloning", AUDIT_TRAINER_CLONING, "cloning, 2 steps", 4000);
 }
