@@ -112,8 +112,7 @@ enum problem auth_check(struct call *call)
     unsigned char hash[TOKEN_SECRET_HASH];
     hash_secret(secret, hash);
     bool same = sodium_memcmp(hash, client.secret_hash, sizeof hash) == 0;
-    enum role role = role_find(client.role);
-    if (status == DB_NONE || !same || client.revoked_ms != 0 || role == ROLE_NONE)
+    if (status == DB_NONE || !same || client.revoked_ms != 0 || role_find(client.role) == ROLE_NONE)
         return refuse_token(call, true);
     return admit_client(call, id, &client);
 }

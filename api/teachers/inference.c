@@ -239,16 +239,21 @@ static json_t *inference_message(const struct query *query, const struct query_a
     return reply;
 }
 
+/* Reads the call's question, and the ID that its answer repeats. */
+static enum problem inference_start(struct call *call, struct query **query, const char **out_id)
+{
+    enum problem problem = query_start(call, query);
+    if (problem == PROBLEM_NONE && !inference_read_request(*query, out_id))
+        return PROBLEM_VALIDATION;
+    return problem;
+}
+
 enum problem api_inference_prepare(struct call *call)
 {
     struct query *query = NULL;
     const char *id = NULL;
-    enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    if (inference_read_request(query, &id))
-        return query_prepare(query);
-    return PROBLEM_VALIDATION;
+    enum problem problem = inference_start(call, &query, &id);
+    return problem == PROBLEM_NONE ? query_prepare(query) : problem;
 }
 
 enum problem api_inference_infer(struct call *call)
@@ -256,12 +261,8 @@ enum problem api_inference_infer(struct call *call)
     struct query *query = NULL;
     struct query_answer answer;
     const char *id = NULL;
-    enum problem problem = query_start(call, &query);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    if (!inference_read_request(query, &id))
-        return PROBLEM_VALIDATION;
-    if ((problem = query_admit(query)) != PROBLEM_NONE ||
+    enum problem problem = inference_start(call, &query, &id);
+    if (problem != PROBLEM_NONE || (problem = query_admit(query)) != PROBLEM_NONE ||
         (problem = query_settle(query, &answer)) != PROBLEM_NONE)
         return problem;
     return call_reply_json(call, 200, inference_message(query, &answer, id));
