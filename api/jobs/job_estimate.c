@@ -105,7 +105,7 @@ enum problem api_jobs_estimate(struct call *call)
     } else if (wish->feasible) {
         cost = budget_amount(0, 0);
     }
-    bool drowns = wish->feasible && job_release_drowns(&wish->plan);
+    bool drowns = wish->feasible && job_plan_drowns(&wish->plan);
     if (wish->feasible)
         plan = estimate_plan(wish, &account);
     const char *reason = why_not(wish, plan, drowns, pays);

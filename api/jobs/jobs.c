@@ -122,7 +122,7 @@ enum problem api_jobs_create(struct call *call)
         return problem;
     if (!wish->feasible)
         return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
-    if (job_release_drowns(&wish->plan))
+    if (job_plan_drowns(&wish->plan))
         return refuse_drowned(call, &wish->plan);
     struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
                           .state = JOB_QUEUED,
@@ -152,8 +152,6 @@ enum problem job_of_call(struct call *call, struct job_row **out)
 {
     struct job_row *job = arena_array(&call->arena, 1, sizeof *job);
     *out = job;
-    if (!job)
-        return PROBLEM_INTERNAL_ERROR;
     enum db_status status = jobs_find(call->db, call_parameter(call, "id"), job);
     if (status == DB_OK)
         call_defer(call, free_job, job);

@@ -1,5 +1,7 @@
-/* The choice between requests, plans and workers. */
+/* The choice between requests, plans and workers; and where anything of a request plays. */
 #include "api/jobs/ask/job_parts.h"
+
+#include <stdio.h>
 
 #include "api/call/app.h"
 #include "api/call/fields.h"
@@ -12,48 +14,59 @@
 #define EPISODES_MAX 1000
 #define STEPS_MAX    10000
 
+bool job_playing_read(struct call *call, const char *pointer, const json_t *object,
+                      struct environment_choice *place, struct choice *out)
+{
+    char at[48];
+    json_t *environment = NULL;
+    int64_t candidates = out->candidates, episodes = out->episodes, steps = 0;
+    struct field fields[4] = {field_any("environment", &environment)};
+    size_t count = 1;
+    if (out->candidates > 0)
+        fields[count++] =
+            field_optional(field_integer("candidates", &candidates, 1, CHOICE_MAX_CANDIDATES));
+    fields[count++] = field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX));
+    fields[count++] = field_optional(field_integer("max_episode_steps", &steps, 1, STEPS_MAX));
+    snprintf(at, sizeof at, "%s/environment", pointer);
+    if (!fields_read(call, object, pointer, fields, count) ||
+        !environment_choice_read(call, at, environment, place))
+        return false;
+    if (steps == 0)
+        steps = place->env->max_episode_steps;
+    if (steps > STEPS_MAX)
+        steps = STEPS_MAX;
+    *out = (struct choice){.candidates = (uint32_t)candidates,
+                           .episodes = (uint32_t)episodes,
+                           .max_steps = (uint32_t)steps};
+    return true;
+}
+
+enum problem job_playing_fit(struct call *call, const char *pointer, const struct job_world *world,
+                             const char *source, const struct job_plan *plan)
+{
+    const struct env *env = worlds_find(call->app->settings.worlds, world->name);
+    const struct algorithm_request *request = &plan->request;
+    if (!env ||
+        (env->state_dim == request->state_dim && env->action_count == request->action_count))
+        return PROBLEM_NONE;
+    return call_invalid(
+        call, pointer, "has states of %u numbers and %u actions; the %s has %u and %u",
+        env->state_dim, env->action_count, source, request->state_dim, request->action_count);
+}
+
 void job_choose_read(struct call *call, const json_t *object, struct job_plan *out)
 {
-    json_t *environment = NULL;
     struct environment_choice place;
-    int64_t candidates = CANDIDATES, episodes = EPISODES, steps = 0;
-    const struct field fields[] = {
-        field_any("environment", &environment),
-        field_optional(field_integer("candidates", &candidates, 1, CHOICE_MAX_CANDIDATES)),
-        field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
-        field_optional(field_integer("max_episode_steps", &steps, 1, STEPS_MAX)),
-    };
-    if (!object)
-        return;
-    if (!fields_read(call, object, "/choose", fields, 4) ||
-        !environment_choice_read(call, "/choose/environment", environment, &place))
+    struct choice choice = {.candidates = CANDIDATES, .episodes = EPISODES};
+    if (!object || !job_playing_read(call, "/choose", object, &place, &choice))
         return;
     if (worlds_program(call->app->settings.worlds, place.env)) {
         call_invalid(call, "/choose/environment",
                      "must be built in: a program would see weights that a crash takes back");
         return;
     }
-    if (steps == 0)
-        steps = place.env->max_episode_steps;
-    if (steps > STEPS_MAX)
-        steps = STEPS_MAX;
     job_world_set(&out->choose, &place);
-    out->request.choice = (struct choice){.candidates = (uint32_t)candidates,
-                                          .episodes = (uint32_t)episodes,
-                                          .max_steps = (uint32_t)steps};
-}
-
-enum problem job_choose_fit(struct call *call, const struct job_plan *plan)
-{
-    const struct env *env = worlds_find(call->app->settings.worlds, plan->choose.name);
-    const struct algorithm_request *request = &plan->request;
-    if (!env ||
-        (env->state_dim == request->state_dim && env->action_count == request->action_count))
-        return PROBLEM_NONE;
-    return call_invalid(call, "/choose/environment",
-                        "has states of %u numbers and %u actions; the dataset has %u and %u",
-                        env->state_dim, env->action_count, request->state_dim,
-                        request->action_count);
+    out->request.choice = choice;
 }
 
 static const struct plan_member choose_members[] = {

@@ -191,3 +191,8 @@ bool job_plan_seals_checkpoints(const struct job_plan *plan)
 {
     return plan->shards > 0 || job_kind(plan->algorithm)->seals_checkpoints;
 }
+
+bool job_plan_drowns(const struct job_plan *plan)
+{
+    return !plan->request.force && plan->plan.release.noise_to_range > 1;
+}

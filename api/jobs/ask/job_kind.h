@@ -65,6 +65,10 @@ const struct job_world *job_plan_world(const struct job_plan *plan);
  * at all. Never an ensemble. */
 bool job_plan_releases(const struct job_plan *plan);
 
+/* Whether the noise is larger than the range of the Q-function that is released, which is refused
+ * unless it was asked for by "force". */
+bool job_plan_drowns(const struct job_plan *plan);
+
 /* True when checkpoints are stored encrypted. */
 bool job_plan_seals_checkpoints(const struct job_plan *plan);
 

@@ -32,12 +32,20 @@ enum problem job_play_fit(struct call *call, const struct job_members *members,
  * (algos/offline/choice.h). A plan keeps it as
  *   {"environment","physics","candidates","episodes","max_episode_steps"}, or {} for none */
 
+/* Reads OBJECT, at POINTER of a request, which says where and how long to play, into PLACE and OUT;
+ * what it leaves out is OUT's, or the world's. Where OUT has candidates it may say their number.
+ * False: the faults are in the call. */
+bool job_playing_read(struct call *call, const char *pointer, const json_t *object,
+                      struct environment_choice *place, struct choice *out);
+
+/* PROBLEM_NONE, or a fault at POINTER: the sizes of WORLD are not those of the plan, which come
+ * from SOURCE. */
+enum problem job_playing_fit(struct call *call, const char *pointer, const struct job_world *world,
+                             const char *source, const struct job_plan *plan);
+
 /* Reads OBJECT, or nothing when it is NULL, into OUT, whose algorithm is known, and gathers faults:
  * of a world that is a program among them. */
 void job_choose_read(struct call *call, const json_t *object, struct job_plan *out);
-
-/* PROBLEM_NONE, or a fault: the world's sizes are not the dataset's. */
-enum problem job_choose_fit(struct call *call, const struct job_plan *plan);
 
 /* The plan's, as above. New reference. */
 json_t *job_choose_json(const struct job_plan *plan);
@@ -60,17 +68,6 @@ void job_judge_read(struct call *call, const json_t *object, const char **out);
 /* Checks the dataset of that id for PLAN, whose sizes are known, and sets PLAN's judge.
  * PROBLEM_NONE, or a fault with its pointer. */
 enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan);
-
-/* ---- released Q-functions */
-
-/* Reads what is public of one in the settings "privacy" of a job: epsilon, delta, force, unit, and
- * what unit reward needs of a steward whose rewards are LOGGED in a dataset. */
-void job_release_read(struct call *call, const json_t *privacy, bool logged,
-                      struct algorithm_request *out);
-
-/* Whether the noise is larger than the range of what is released, which is refused unless it was
- * asked for by "force". */
-bool job_release_drowns(const struct job_plan *plan);
 
 /* ---- "shards": an ensemble, one policy for each shard of the dataset's experts, which stays in
  * the service and answers as a teacher of adjacency "expert" alone (algos/release/ensemble.h). Such
@@ -119,8 +116,9 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
  *                "skill":{"low","high","power","episodes"} (algos/offline/skill_voices.h),...} */
 
 /* Reads the members of PRIVACY (at "/privacy") that the request's mechanism has, epsilon and delta
- * among them, and gathers faults. */
-void job_stage_read(struct call *call, const json_t *privacy, struct algorithm_request *out);
+ * among them, and gathers faults. LOGGED: a dataset has the rewards that a release protects. */
+void job_privacy_read(struct call *call, const json_t *privacy, bool logged,
+                      struct algorithm_request *out);
 
 /* What the first stage needs of the dataset, and takes from it. PROBLEM_NONE, or a fault with its
  * pointer. */

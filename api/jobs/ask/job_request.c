@@ -18,9 +18,7 @@
 #include "api/jobs/ask/job_sweep.h"
 #include "memory/buffer.h"
 
-#define EPISODES_MAX  1000
-#define EPISODES      100
-#define EPISODE_STEPS 10000
+#define EPISODES 100
 
 /* ---- the other members */
 
@@ -46,38 +44,20 @@ static void read_privacy(struct call *call, const json_t *object, bool logged,
             call_invalid(call, "/privacy", "is required with this mechanism");
         return;
     }
-    if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS)
-        job_release_read(call, object, logged, out);
-    else
-        job_stage_read(call, object, out);
+    job_privacy_read(call, object, logged, out);
     if (out->delta >= 1)
         call_invalid(call, "/privacy/delta", "must be below 1");
 }
 
 static void read_evaluate(struct call *call, const json_t *object, struct job_plan *out)
 {
-    if (!object)
+    struct environment_choice place;
+    struct choice playing = {.episodes = EPISODES};
+    if (!object || !job_playing_read(call, "/evaluate", object, &place, &playing))
         return;
-    json_t *environment = NULL;
-    struct environment_choice choice;
-    int64_t episodes = EPISODES, steps = 0;
-    const struct field fields[] = {
-        field_any("environment", &environment),
-        field_optional(field_integer("episodes", &episodes, 1, EPISODES_MAX)),
-        field_optional(field_integer("max_episode_steps", &steps, 1, EPISODE_STEPS)),
-    };
-    if (!fields_read(call, object, "/evaluate", fields, 3))
-        return;
-    if (!environment_choice_read(call, "/evaluate/environment", environment, &choice))
-        return;
-    const struct env *world = choice.env;
-    job_world_set(&out->evaluate, &choice);
-    out->episodes = (uint32_t)episodes;
-    if (steps == 0)
-        steps = world->max_episode_steps;
-    if (steps > EPISODE_STEPS)
-        steps = EPISODE_STEPS;
-    out->max_episode_steps = (uint32_t)steps;
+    job_world_set(&out->evaluate, &place);
+    out->episodes = playing.episodes;
+    out->max_episode_steps = playing.max_steps;
 }
 
 #define LIST_MAX 4096
@@ -214,22 +194,14 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
 /* What is learned must be able to play where it is to be evaluated. */
 static enum problem check_evaluation(struct call *call, const struct job_plan *plan)
 {
-    const struct env *env = worlds_find(call->app->settings.worlds, plan->evaluate.name);
-    const struct algorithm_request *request = &plan->request;
-    if (!env ||
-        (env->state_dim == request->state_dim && env->action_count == request->action_count))
-        return PROBLEM_NONE;
     static const char *const sources[] = {[JOB_SOURCE_DATASET] = "dataset",
                                           [JOB_SOURCE_WORLD] = "environment",
                                           [JOB_SOURCE_POLICY] = "policy",
                                           [JOB_SOURCE_NOTHING] = "job"};
     const char *source = sources[job_kind(plan->algorithm)->source];
-    if (request->world)
+    if (plan->request.world)
         source = sources[JOB_SOURCE_WORLD];
-    return call_invalid(call, "/evaluate/environment",
-                        "has states of %u numbers and %u actions; the %s has %u and %u",
-                        env->state_dim, env->action_count, source, request->state_dim,
-                        request->action_count);
+    return job_playing_fit(call, "/evaluate/environment", &plan->evaluate, source, plan);
 }
 
 /* A plan's message about one parameter begins with that parameter's name and a verb. */
@@ -279,7 +251,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     if (unfit == PROBLEM_NONE)
         unfit = check_evaluation(call, plan);
     if (unfit == PROBLEM_NONE)
-        unfit = job_choose_fit(call, plan);
+        unfit = job_playing_fit(call, "/choose/environment", &plan->choose, "dataset", plan);
     if (unfit == PROBLEM_NONE && members.judge_dataset)
         unfit = job_judge_fit(call, members.judge_dataset, plan);
     if (unfit != PROBLEM_NONE)

@@ -11,12 +11,20 @@ const char job_shards_note[] =
     "Policies of shards, trained without noise: they stay inside the service, sealed, and answer "
     "as a teacher of adjacency \"expert\" alone, where each answer is paid for.";
 
-static void shards_refuse(struct call *call, const json_t *body, const char *name,
-                          const char *pointer, const char *why)
-{
-    if (json_object_get(body, name))
-        call_invalid(call, pointer, "%s", why);
-}
+#define CHOICE_TELLS                                                                               \
+    "has no meaning beside shards: a choice among policies that were trained without noise would " \
+    "tell of the data"
+
+static const struct {
+    const char *pointer, *why;
+} refused[] = {
+    {"/evaluate", "has no meaning beside shards: the return of policies that were trained without "
+                  "noise would tell of the data; ask a teacher, whose answers are paid for"},
+    {"/judge", "has no meaning beside shards: what policies that were trained without noise are "
+               "worth would tell of the data"},
+    {"/choose", CHOICE_TELLS},
+    {"/sweep", CHOICE_TELLS},
+};
 
 void job_shards_read(struct call *call, const json_t *body, int64_t shards, struct job_plan *out)
 {
@@ -26,18 +34,9 @@ void job_shards_read(struct call *call, const json_t *body, int64_t shards, stru
         call_invalid(call, "/mechanism",
                      "must be \"none\" beside shards: the noise comes with a teacher's answers");
     }
-    shards_refuse(call, body, "evaluate", "/evaluate",
-                  "has no meaning beside shards: the return of policies that were trained without "
-                  "noise would tell of the data; ask a teacher, whose answers are paid for");
-    shards_refuse(call, body, "judge", "/judge",
-                  "has no meaning beside shards: what policies that were trained without noise are "
-                  "worth would tell of the data");
-    shards_refuse(call, body, "choose", "/choose",
-                  "has no meaning beside shards: a choice among policies that were trained without "
-                  "noise would tell of the data");
-    shards_refuse(call, body, "sweep", "/sweep",
-                  "has no meaning beside shards: a choice among policies that were trained without "
-                  "noise would tell of the data");
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (json_object_get(body, refused[i].pointer + 1))
+            call_invalid(call, refused[i].pointer, "%s", refused[i].why);
     out->shards = (uint32_t)shards;
 }
 

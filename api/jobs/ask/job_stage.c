@@ -140,9 +140,39 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
     out->stage = stage;
 }
 
-void job_stage_read(struct call *call, const json_t *privacy, struct algorithm_request *out)
+static void read_release(struct call *call, const json_t *privacy, bool logged,
+                         struct algorithm_request *out)
 {
-    if (out->mechanism == MECHANISM_SELECTIVE) {
+    static const char *const units[] = {"expert", "reward", NULL};
+    const char *understood = NULL;
+    int unit = 0;
+    const struct field fields[] = {
+        field_positive("epsilon", &out->epsilon, 1000),
+        field_positive("delta", &out->delta, 0.5),
+        field_optional(field_bool("force", &out->force)),
+        field_optional(field_choice("unit", &unit, units)),
+        field_optional(field_text("i_understand", &understood, 1, 31)),
+    };
+    if (!fields_read(call, privacy, "/privacy", fields, sizeof fields / sizeof fields[0]))
+        return;
+    out->protects_rewards = unit == 1;
+    if (understood && (!out->protects_rewards || !logged)) {
+        call_invalid(call, "/privacy/i_understand",
+                     "has no meaning but with unit \"reward\" and a dataset");
+    } else if (out->protects_rewards && logged &&
+               (!understood || strcmp(understood, "states_are_public") != 0)) {
+        call_invalid(call, "/privacy/i_understand",
+                     "must be \"states_are_public\": unit reward protects what the states and "
+                     "actions of the dataset were worth, and neither those nor who they are of");
+    }
+}
+
+void job_privacy_read(struct call *call, const json_t *privacy, bool logged,
+                      struct algorithm_request *out)
+{
+    if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS) {
+        read_release(call, privacy, logged, out);
+    } else if (out->mechanism == MECHANISM_SELECTIVE) {
         read_selective(call, privacy, out);
     } else if (out->mechanism == MECHANISM_CONSENSUS) {
         read_consensus(call, privacy, out);
