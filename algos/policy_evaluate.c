@@ -29,7 +29,7 @@ struct evaluation {
     bool not_finite; /* the network gave what is no number */
 };
 
-/* The next episode in world W. */
+/* Starts the next episode in world W. False: the world cannot be reset. */
 static bool begin_episode(struct evaluation *e, uint32_t w)
 {
     e->episode[w] = e->begun++;
@@ -37,7 +37,7 @@ static bool begin_episode(struct evaluation *e, uint32_t w)
     return env_batch_reset(e->worlds, w);
 }
 
-/* The best actions of all that are awake. */
+/* Chooses the best action for each world in play. */
 static bool choose_best(struct evaluation *e)
 {
     const struct mlp_shape *shape = &e->policy->shape;
@@ -56,7 +56,7 @@ static bool choose_best(struct evaluation *e)
     return true;
 }
 
-/* An action for each that is awake, drawn from the policy's probabilities. */
+/* Draws an action from the policy's probabilities for each world in play. */
 static bool draw_actions(struct evaluation *e)
 {
     uint32_t dim = e->worlds->env->state_dim, count = e->worlds->env->action_count;
@@ -74,7 +74,8 @@ static bool draw_actions(struct evaluation *e)
     return true;
 }
 
-/* Writes down what has ended and begins what is left. */
+/* Records the episodes that have ended and starts the next waiting episodes in their worlds. False:
+ * a world cannot be reset. */
 static bool turn_over(struct evaluation *e)
 {
     uint32_t still = 0;

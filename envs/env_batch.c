@@ -27,7 +27,8 @@ static size_t groups_of(size_t count)
     return (count + ENV_LANES - 1) / ENV_LANES;
 }
 
-/* SIZE bytes a place, of zeros, for whole groups; for free. */
+/* Allocates SIZE zero bytes for each place, rounded up to whole groups. The caller frees the
+ * array. */
 static void *array_new(uint32_t count, size_t size)
 {
     size_t bytes = groups_of(count) * ENV_LANES * size;
@@ -180,7 +181,8 @@ bool env_batch_reset(struct env_batch *batch, uint32_t i)
     return true;
 }
 
-/* The first sleeper at or after FROM, or COUNT; eight at a time where all are awake. */
+/* The first sleeping instance at or after FROM, or COUNT. Skips eight waking instances at a
+ * time. */
 static uint32_t next_asleep(const struct env_batch *batch, uint32_t from)
 {
     uint32_t i = from;
@@ -205,7 +207,7 @@ bool env_batch_restart(struct env_batch *batch)
     return true;
 }
 
-/* What a step does to the count of one instance. */
+/* Records what one step did to instance I: its reward, return, length and end. */
 static void instance_account(struct env_batch *batch, uint32_t i, double reward, bool terminated)
 {
     batch->rewards[i] = reward;
@@ -235,7 +237,7 @@ static bool step_singly(struct env_batch *batch, const uint32_t *actions)
     return true;
 }
 
-/* GROUPS groups from instance FIRST on, all awake. */
+/* Steps GROUPS groups from instance FIRST on. All their instances are awake. */
 static void step_awake(struct env_batch *batch, const uint32_t *actions, uint32_t first,
                        uint32_t groups)
 {
@@ -259,7 +261,8 @@ static void step_awake(struct env_batch *batch, const uint32_t *actions, uint32_
     }
 }
 
-/* The group from instance FIRST on, in which some sleep, or which goes beyond COUNT. */
+/* Steps the group from instance FIRST on. Some of its instances sleep, or it reaches beyond
+ * COUNT. */
 static void step_mixed(struct env_batch *batch, const uint32_t *actions, uint32_t first)
 {
     const struct env *env = batch->env;

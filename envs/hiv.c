@@ -73,7 +73,7 @@ enum { T1, T2, T1_INFECTED, T2_INFECTED, VIRUS, IMMUNE, NUMBERS };
 #define LONGEST_SUBSTEP  5.0  /* day */
 #define SHORTEST_SUBSTEP 1e-6 /* day: taken whatever its error, so that every step ends */
 
-/* What the drugs leave of three rates. */
+/* Three rates as the drugs leave them. */
 struct rates {
     double infect1, infect2, produce;
 };
@@ -137,7 +137,7 @@ static double hiv_substep(const struct rates *rates, const double *restrict y, d
     return isfinite(sum) ? worst : INFINITY; /* a NaN is never the worst */
 }
 
-/* A substep that moves no number by more than a hundredth of itself. */
+/* The longest first substep that moves no number by more than a hundredth of itself. */
 static double first_substep(const double *y, const double *dy)
 {
     double h = LONGEST_SUBSTEP;
@@ -147,8 +147,9 @@ static double first_substep(const double *y, const double *dy)
     return fmax(h, SHORTEST_SUBSTEP);
 }
 
-/* The substep after one of length TAKEN whose error was ERROR of the allowed: the error grows with
- * its fifth power. Does not grow when HELD, right after a substep that was too long. */
+/* The length of the next substep, after one of length TAKEN whose error was ERROR times the
+ * tolerance. The error grows with the fifth power of the length. HELD (the last substep was too
+ * long): no growth. */
 static double next_substep(double taken, double error, bool held)
 {
     double factor =
@@ -169,7 +170,7 @@ void hiv_flow(struct hiv_state *state, double eps1, double eps2, double days, do
     double h = first_substep(y, k[0]);
     bool rejected = false;
     for (double left = days; left > 0.0;) {
-        /* Two equal substeps rather than one and a sliver. */
+        /* The rest of the step is split into two equal substeps, so that no sliver is left. */
         double taken = h;
         if (h >= left)
             taken = left;

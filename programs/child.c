@@ -20,7 +20,7 @@
 #include "programs/spawn.h"
 
 #define GO_ON_EVERY_MS 1000
-#define GRACE_MS       1000 /* for a well-behaved program to end by itself */
+#define GRACE_MS       1000 /* time for a well-behaved program to end by itself */
 
 struct child {
     struct child_settings settings;
@@ -88,7 +88,8 @@ static void listen_to(struct child *child)
 
 /* ---- a question and its answer */
 
-/* Takes what has come; *out_line receives the length of the line once it is whole. */
+/* Reads the output that has come. *OUT_LINE receives the length of the line once the line is
+ * whole. */
 static enum child_status child_take(struct child *child, size_t *out_line)
 {
     ssize_t count =
@@ -105,7 +106,7 @@ static enum child_status child_take(struct child *child, size_t *out_line)
     return *out_line + 1 == child->used ? CHILD_OK : CHILD_OUT_OF_TURN;
 }
 
-/* Writes what fits of what is left. */
+/* Writes as much of the LEFT bytes at *AT as the pipe takes. */
 static enum child_status child_give(struct child *child, const char **at, size_t *left)
 {
     ssize_t count = write(child->process.to, *at, *left);
@@ -124,13 +125,14 @@ static bool child_may_go_on(struct child *child, int64_t now)
     return child->settings.go_on(child->settings.context);
 }
 
-/* One wait: for the answer, for complaints, and while LEFT for room for the question. */
+/* Waits once: for the answer, for complaints, and while *LEFT is positive for room for the
+ * question. */
 static enum child_status child_turn(struct child *child, int64_t wait_ms, const char **at,
                                     size_t *left, size_t *out_line)
 {
     struct pollfd ends[] = {
         {.fd = child->process.from, .events = POLLIN},
-        {.fd = child->process.errors, .events = POLLIN}, /* -1 is passed over */
+        {.fd = child->process.errors, .events = POLLIN}, /* poll ignores a descriptor of -1 */
         {.fd = *left > 0 ? child->process.to : -1, .events = POLLOUT},
     };
     int timeout = wait_ms < GO_ON_EVERY_MS ? (int)wait_ms : GO_ON_EVERY_MS;
@@ -189,7 +191,7 @@ enum child_status child_ask(struct child *child, const char *question, size_t si
 
 /* ---- its end */
 
-/* Waits until it has closed its output, which it has at the latest when it is gone. */
+/* Reads and discards the program's output until the program closes it, for at most GRACE_MS. */
 static void wait_for_end(struct child *child)
 {
     int64_t now = now_ms(), deadline = now + GRACE_MS;
@@ -210,7 +212,7 @@ void child_end(struct child *child)
     spawned_close_input(&child->process);
     if (!child->failed)
         wait_for_end(child);
-    if (child->process.errors >= 0) { /* its last words: why it ended, perhaps */
+    if (child->process.errors >= 0) { /* the last lines may say why the program ended */
         listen_to(child);
         end_complaint(child);
     }

@@ -19,7 +19,7 @@ struct register_work {
     enum dataset_verdict *verdict;
 };
 
-/* Takes the next number of the dataset: its count of experts. */
+/* Adds an expert. Its number is the dataset's count of experts so far. */
 static enum db_status add_expert(struct db *db, const struct register_work *work,
                                  const struct dataset_row *dataset)
 {

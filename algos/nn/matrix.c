@@ -71,7 +71,8 @@ static void add_bias(float *restrict row, const float *restrict bias, size_t col
     }
 }
 
-/* By vectors, because the compiler makes a branch of it for each number, which nobody can guess. */
+/* Sets row[i] to 0 wherever where[i] is not positive. The loop is written with vectors: the
+ * compiler turns the plain loop into one branch a number, which the processor cannot predict. */
 static void keep_where(float *restrict row, const float *restrict where, size_t columns)
 {
     size_t whole = columns / LANES * LANES;

@@ -38,25 +38,26 @@ struct consensus_run {
 
 #define CONSENSUS_EXPERTS 64 /* asked at once */
 
-/* The noisy sums of the centred policies at STATES[count x state_dim], COUNT <= CONSENSUS_LANES:
- * SUMS[count x actions] in units of 1/(|A| CONSENSUS_UNIT) of an expert. SCRATCH has room for
- * CONSENSUS_EXPERTS x count x actions numbers. COUNT labels are spent. */
+/* Computes the noisy sums of the centred policies at STATES[count x state_dim], COUNT at most
+ * CONSENSUS_LANES, into SUMS[count x actions], in units of 1/(|A| CONSENSUS_UNIT) of an expert.
+ * SCRATCH has room for CONSENSUS_EXPERTS x count x actions numbers. The call spends COUNT
+ * labels. */
 void consensus_sums(const struct consensus_plan *plan, const struct expert_voices *voices,
                     struct noise_source *noise, const float *states, uint32_t count,
                     double *scratch, int64_t *sums);
 
-/* The action with the largest of SUMS[actions], the first of them when several are. */
+/* The action with the largest of SUMS[actions]; the first such action if several are equal. */
 uint32_t consensus_label(const int64_t *sums, uint32_t actions);
 
-/* ALGORITHM_OK: *OUT_RELEASED has exactly plan->labels transitions, each with its label as action,
- * what the world gave for it and the next state; those that follow one another are one trajectory
- * of the one slot. The caller frees it. Else as stable_prefix_release. */
+/* On ALGORITHM_OK, *OUT_RELEASED has exactly plan->labels transitions: state, released label as the
+ * action, the world's reward, next state. Consecutive transitions form one trajectory, all in the
+ * one expert slot. The caller frees *OUT_RELEASED. Other results: as stable_prefix_release. */
 enum algorithm_status consensus_release(const struct consensus_run *run,
                                         struct dataset **out_released, const char **message);
 
-/* As consensus_release at the states of GRID (consensus_plan.h), without a world: RUN's env,
- * max_length, explore, rounds and seed are not read, and its plan has as many labels as the grid
- * has states. Each is a trajectory of one step that ends there, with reward 0. */
+/* Does what consensus_release does, at the states of GRID (consensus_plan.h) and without a world.
+ * RUN's env, max_length, explore, rounds and seed are not read. The plan has as many labels as GRID
+ * has states. Each state is a trajectory of one step with reward 0. */
 enum algorithm_status consensus_grid_release(const struct consensus_run *run,
                                              const struct consensus_grid *grid,
                                              struct dataset **out_released);

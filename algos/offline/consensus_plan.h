@@ -16,7 +16,7 @@ enum consensus_status {
     CONSENSUS_OUT_OF_REACH, /* the noise would be above 2^16/|A| experts */
 };
 
-/* The least noise at which LABELS labels are (epsilon, delta)-private. *out is touched on success
+/* Finds the least noise at which LABELS labels are (epsilon, delta)-private. Writes *OUT on success
  * only. */
 enum consensus_status consensus_plan_make(uint32_t labels, uint32_t action_count, double epsilon,
                                           double delta, struct consensus_plan *out);
@@ -24,18 +24,19 @@ enum consensus_status consensus_plan_make(uint32_t labels, uint32_t action_count
 /* ---- declared states */
 
 /* Consensus labels at declared states: a grid, or a list, that somebody wrote down before any data
- * were read, so that nothing is played and no world is needed. What follows a state is not known
- * then: the labels serve an algorithm that reads states and actions alone. Mechanism, unit and
- * price are those of consensus.h, whose consensus_grid_release does it. */
+ * were read. Nothing is played, so no world is needed. The next state is not known; the labels
+ * therefore serve an algorithm that reads states and actions alone. consensus_grid_release does it;
+ * mechanism, unit and price are those of consensus.h. */
 #define CONSENSUS_GRID_MAX_POINTS 1000u /* of one number of a state */
 #define CONSENSUS_GRID_MAX_STATES 4096u /* of a list */
 
-/* How many states there are; 0 when dims, a number of points, the product (at most
- * CONSENSUS_MAX_LABELS) or the length of the list is out of bounds, low is above high, or a number
- * is not finite as float32. */
+/* The number of states of GRID. 0: GRID is invalid, because dims, a number of points, the product
+ * (at most CONSENSUS_MAX_LABELS) or the length of the list is out of bounds, because low is above
+ * high, or because a number is not finite as float32. */
 uint32_t consensus_grid_size(const struct consensus_grid *grid);
 
-/* State number INDEX (below the size), of a grid the last coordinate changing first: out[dims]. */
+/* Writes state number INDEX (below consensus_grid_size) to out[dims]. States of a regular grid are
+ * numbered with the last coordinate varying fastest. */
 void consensus_grid_state(const struct consensus_grid *grid, uint32_t index, float *out);
 
 #endif

@@ -80,7 +80,8 @@ struct composition_part stage_price(const struct stage_request *request,
     return price;
 }
 
-/* What neither mechanism can do without. */
+/* Checks what the selective and the consensus mechanism both require. Returns a message about the
+ * first requirement that is not met, or NULL. */
 static const char *stage_problem(const struct stage_request *request, uint32_t nominal_experts)
 {
     if (nominal_experts < 2)

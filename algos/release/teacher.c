@@ -121,7 +121,7 @@ static bool of_policy(const struct teacher *teacher, const struct policy *policy
 static bool of_ensemble(const struct teacher *teacher, const struct ensemble *ensemble,
                         const float *states, uint32_t count, double *p)
 {
-    /* The price is that of so many shards. */
+    /* The price was computed for this number of shards. */
     assert(teacher->shards == ensemble->count && teacher->actions == ensemble->actions);
     if (!finite_states(states, count, ensemble->shape.input))
         return false;
@@ -177,7 +177,7 @@ bool teacher_gaussian_for(const struct teacher *teacher, double order, int64_t s
     struct teacher other = *teacher;
     other.mechanism = &teacher_gaussian_simplex;
     double change = teacher_change(&other), units = (double)price->units * FILTER_UNIT;
-    /* A unit less: prices are rounded up. */
+    /* One unit less, because prices are rounded up. */
     double most = fmax(0.5 * FILTER_UNIT, units - FILTER_UNIT);
     double mu = order > 1.0
                     ? sqrt(2.0 * most / order)

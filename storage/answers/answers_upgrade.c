@@ -33,7 +33,8 @@ static uint64_t old_number(const unsigned char *at, unsigned bytes)
     return value;
 }
 
-/* The text at *AT, which moves behind it. */
+/* Reads the text at *AT into *OUT and advances *AT past it. False: the text does not end before
+ * END. */
 static bool old_text(const unsigned char **at, const unsigned char *end, struct db_value *out)
 {
     if (end - *at < 2)
@@ -47,7 +48,8 @@ static bool old_text(const unsigned char **at, const unsigned char *end, struct 
     return true;
 }
 
-/* Inserts the answer from AT to END. DB_NONE: it cannot be read. */
+/* Decodes the answer in the bytes from AT up to END and inserts it. DB_NONE: the bytes are
+ * malformed. */
 static enum db_status insert_answer(struct db *db, const unsigned char *at,
                                     const unsigned char *end)
 {

@@ -120,8 +120,8 @@ struct ledger_outcome {
 enum db_status ledger_debit(struct db *db, const struct ledger_charge *charge,
                             struct ledger_outcome *out);
 
-/* Reserves for the job charge->resource, which names the hold. Must be inside a transaction.
- * Verdicts: OK, EXHAUSTED, RESERVED, NO_ACCOUNT, HOLD_TAKEN. */
+/* Reserves charge->prices for the job charge->resource; the job's id becomes the hold's id. Must be
+ * inside a transaction. Verdicts: OK, EXHAUSTED, RESERVED, NO_ACCOUNT, HOLD_TAKEN. */
 enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
                            struct ledger_outcome *out);
 

@@ -15,18 +15,21 @@ struct accountant_laws {
 
 #define ACCOUNTANT_LAWS_POSES 6
 
-/* The law of the loss of TIMES runs, a unit removed; MECHANISM is any but Dirichlet. */
+/* The law of the privacy loss of TIMES runs of MECHANISM (any but Dirichlet) when a unit is
+ * removed. */
 struct contour_law accountant_law_of(const struct mechanism *mechanism, double times);
 
-/* All plain Gaussians become one, and come last. BAD when a part has a problem. Every unit is
- * removed; Dirichlet mechanisms stand in pose 0. Clear *OUT when it succeeded. */
+/* Converts COMPOSITION to laws for the removal of a unit. All Gaussian parts without sampling
+ * become one law, the last. Dirichlet laws start in pose 0 (accountant_laws_pose). ACCOUNTANT_BAD:
+ * a part is invalid. On success the caller calls accountant_laws_clear. */
 enum accountant_status accountant_laws_of(const struct composition *composition,
                                           struct accountant_laws *out);
 
-/* Frees what LAWS own; there are none then. */
+/* Frees what LAWS own and leaves LAWS empty. */
 void accountant_laws_clear(struct accountant_laws *laws);
 
-/* From removing a unit to adding one, everywhere; false when that is the same law. */
+/* Turns every law from the removal of a unit to its addition. False: the laws are the same for
+ * both. */
 bool accountant_laws_turn(struct accountant_laws *laws);
 
 /* Of a Dirichlet mechanism the pair of neighbours that costs most is not known. Brings all of them

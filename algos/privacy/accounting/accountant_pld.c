@@ -26,7 +26,8 @@ struct source {
     double epsilon; /* Laplace */
 };
 
-/* Both prepared for the direction of removal; the mechanism is one that check lets through. */
+/* Prepares SOURCE and PART from FROM for the direction in which one unit is removed. FROM's
+ * mechanism must have passed its `check`. */
 static void part_prepare(const struct composition_part *from, struct source *source,
                          struct pld_part *part)
 {
@@ -84,8 +85,8 @@ static enum accountant_status question_check(const struct composition *compositi
     return status;
 }
 
-/* What holds without any grid: *out_told, the probability that something is told outright, and
- * *out_most, the greatest loss otherwise, INFINITY where none is. */
+/* Bounds the losses without a grid. *OUT_TOLD: the probability of an infinite loss. *OUT_MOST: the
+ * greatest finite loss, INFINITY when the finite losses have no bound. */
 static void bound_losses(const struct composition *composition, const struct pld_part *part,
                          double *out_told, double *out_most)
 {
@@ -100,7 +101,7 @@ static void bound_losses(const struct composition *composition, const struct pld
     *out_told = fmax(0.0, -expm1(untold));
 }
 
-/* The interval that follows from that alone. */
+/* The interval that follows from *OUT_TOLD and *OUT_MOST of bound_losses alone. */
 static struct privacy_interval bounded_interval(enum pld_figure figure, double at, double told,
                                                 double most)
 {

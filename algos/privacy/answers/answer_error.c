@@ -12,8 +12,8 @@
 #define COORDINATES       32768
 #define CONCENTRATION_MAX 1e6
 
-/* E|z - f| for z ~ Beta(a, b): z lies below f with probability I_f(a, b), and with weight z below
- * it with a/(a+b) I_f(a+1, b). */
+/* E|z - f| for z ~ Beta(a, b), from P(z < f) = I_f(a, b) and E[z; z < f] = a / (a + b) I_f(a + 1,
+ * b). */
 static double mean_distance(double a, double b, double f)
 {
     double mean = a / (a + b);

@@ -57,7 +57,7 @@ static double order_search(const struct aim *aim)
     return 1.0 + exp(best_x);
 }
 
-/* Epsilon that COUNT uses stand for at DELTA by the order 1 + exp(X). */
+/* The epsilon of COUNT uses at DELTA, converted from Renyi DP at order 1 + exp(X). */
 static double epsilon_of_order(const void *context, double x)
 {
     const struct aim *aim = context;

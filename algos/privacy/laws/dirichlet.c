@@ -68,7 +68,8 @@ static double gamma_gap(double l, double a, double b)
     return fmin(direct, taylor);
 }
 
-/* Two actions: one shift, so the worst pair is an end of the interval (docs/privacy.md). */
+/* Two actions: one number describes the shift, so the worst pair of neighbours lies at an end of
+ * the interval (docs/privacy.md). */
 static double two_actions(const struct shift *s, double l)
 {
     double low = s->k * s->eta, low2 = s->k * (s->eta + s->di);
@@ -78,7 +79,7 @@ static double two_actions(const struct shift *s, double l)
     return fmax(forward, back);
 }
 
-/* hd(y), the gap of a coordinate that goes down by y to eta. */
+/* hd(y) of docs/privacy.md: the gap of a coordinate that falls by y, from eta + y to eta. */
 static double gap_down(const struct shift *s, double l, double y)
 {
     return gamma_gap(l, s->k * (s->eta + y), s->k * s->eta);
@@ -88,11 +89,12 @@ static double gap_down(const struct shift *s, double l, double y)
 struct descent {
     const struct shift *shift;
     double order;
-    double seen;  /* the greatest that was met: a lower bound, a hair off at most */
+    double seen;  /* greatest value met: a lower bound */
     double bound; /* the certified upper bound so far */
 };
 
-/* Between LOW and HIGH, where hd is LEFT and RIGHT: hd grows, and hd(y)/y^2 falls. */
+/* Bounds hd(y)/y for y in [LOW, HIGH], where hd is LEFT at LOW and RIGHT at HIGH. hd grows and
+ * hd(y)/y^2 falls, so a pair of ends bounds all between. */
 static void bound_between(struct descent *d, double low, double left, double high, double right)
 {
     double most = fmin(right / low, left / (low * low) * high);
@@ -106,8 +108,8 @@ static void bound_between(struct descent *d, double low, double left, double hig
     bound_between(d, middle, there, high, right);
 }
 
-/* Upper bound of hd(y)/y, at most two thousandths too large; T y for y below the places that
- * steep_somewhere looked at. SEEN is what it found. */
+/* An upper bound of hd(y)/y, at most two thousandths too large. For y below the places that
+ * steep_somewhere looked at, the bound is T y. SEEN is the result of steep_somewhere. */
 static double steepest_down(const struct shift *s, double l, double t, double seen)
 {
     struct descent d = {.shift = s, .order = l, .seen = seen};
@@ -121,7 +123,7 @@ static double steepest_down(const struct shift *s, double l, double t, double se
     return fmax(d.bound, t * high);
 }
 
-/* No less than that bound can be: hd(y)/y at a few places. */
+/* A lower bound of max hd(y)/y: its greatest value at a few places. */
 static double steep_somewhere(const struct shift *s, double l)
 {
     double best = 0;
@@ -132,7 +134,8 @@ static double steep_somewhere(const struct shift *s, double l)
 
 double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
 {
-    /* Holds for any concentration; that it be worth its price is dirichlet_problem's question. */
+    /* The bound holds for any concentration; dirichlet_problem refuses those that are not worth
+     * it. */
     assert(mechanism->actions >= 2 && mechanism->concentration > 0.0 && order > 1.0);
     assert(mechanism->min_probability > 0.0 && mechanism->sensitivity > 0.0);
     const struct shift s = shift_of(mechanism);

@@ -26,7 +26,7 @@
 #define MARGIN        0.01 /* of the width: the grid's own laws reach a little further */
 #define FIRST_GAP     0.5 /* of the variance per relative gap wanted: the first guess of the step */
 #define WIDEST_STEP   100.0 /* nats; beyond, exponentials of it say nothing */
-#define NO_DELTA      1e-60 /* how much less it is interests nobody */
+#define NO_DELTA      1e-60 /* a smaller delta interests nobody */
 #define STEPS_TRIED   4096  /* when several atoms want places */
 
 struct sketch {
@@ -75,8 +75,8 @@ static double sketch_cumulant(const struct sketch *sketch, double tilt, double *
     return k;
 }
 
-/* Beyond, a tilt does no more good: no loss is worth more cells, and an atom at the greatest loss
- * has all the mass already. */
+/* The tilt beyond which more tilt does not help: no loss is worth more cells, and an atom at the
+ * greatest loss already has all the mass. */
 static double greatest_tilt(const struct sketch *sketch)
 {
     double greatest = 1e-20;
@@ -89,8 +89,8 @@ static double greatest_tilt(const struct sketch *sketch)
     return greatest;
 }
 
-/* The tilt t at which t K'(t) - K(t) = ln(1/delta), or K'(t) = epsilon; at most the greatest, and
- * not so weak that it means nothing. */
+/* The tilt t at which t K'(t) - K(t) = ln(1/delta), or K'(t) = epsilon. It is at most
+ * greatest_tilt, and at least LEAST_TILT over the standard deviation of the loss. */
 static double best_tilt(const struct sketch *sketch, enum pld_figure figure, double at)
 {
     double greatest = greatest_tilt(sketch);
@@ -112,8 +112,9 @@ static double best_tilt(const struct sketch *sketch, enum pld_figure figure, dou
     return fmax(t, fmin(greatest, LEAST_TILT / scale));
 }
 
-/* How far from 0 the end of the window has to be (SIGN +1 upper, -1 lower) for the Chernoff bound
- * with that CHANGE of tilt to show less than TAIL beyond it. */
+/* The distance from 0 to the upper (SIGN +1) or lower (-1) end of the window beyond which the
+ * Chernoff bound, taken at TILT + SIGN CHANGE, leaves mass at most TAIL. K is the cumulant at
+ * TILT. */
 static double chernoff_end(const struct sketch *sketch, double tilt, double sign, double k,
                            double tail, double change)
 {
@@ -194,7 +195,7 @@ static double step_for_atoms(const struct sketch *sketch, double wanted)
     double quantum = 0, most = 0;
     for (size_t i = 0; i < sketch->count; i++) {
         double q = sketch->part[i].quantum, weight = q * q * (double)sketch->part[i].times;
-        if (q >= wanted && weight > most) { /* smaller ones drown in the step */
+        if (q >= wanted && weight > most) { /* quanta below the step do not need places */
             most = weight;
             quantum = q;
         }
@@ -316,8 +317,8 @@ static enum pld_status figure_refine(const struct sketch *sketch, enum pld_figur
         struct privacy_interval now;
         enum pld_status status = figure_attempt(sketch, &view, log2_size, figure, at, omit, &now);
         if (status == PLD_TOO_LARGE && isinf(gap) && log2_size > MIN_LOG2_SIZE) {
-            /* Something is better than nothing: where all frequencies are needed, no more than one
-             * transform has. */
+            /* A coarser figure is better than none. When all frequencies are needed, the size is
+             * limited to what one transform can hold. */
             greatest = log2_size > PLD_MAX_LOG2_TRANSFORM ? PLD_MAX_LOG2_TRANSFORM : log2_size - 1;
             continue;
         }
@@ -327,7 +328,7 @@ static enum pld_status figure_refine(const struct sketch *sketch, enum pld_figur
         best->upper = fmin(best->upper, now.upper);
         if (good_enough(figure, best, effort))
             return PLD_OK;
-        /* Where rounding is what is left, finer grids are of no use. */
+        /* Finer grids do not help when only the rounding allowance is left. */
         bool better = best->upper - best->lower < 0.8 * gap;
         stalled = better ? 0 : stalled + 1;
         gap = best->upper - best->lower;
@@ -345,7 +346,7 @@ static enum pld_status figure_refine(const struct sketch *sketch, enum pld_figur
     }
 }
 
-/* ln of the Chernoff bound of delta at EPSILON. */
+/* The logarithm of the Chernoff bound of delta at EPSILON. */
 static double log_delta_bound(const struct sketch *sketch, double epsilon)
 {
     double mean, variance, t = best_tilt(sketch, PLD_DELTA, epsilon);

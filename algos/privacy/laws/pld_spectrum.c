@@ -234,7 +234,7 @@ static enum pld_status spectrum_begin(const struct pld_tilted *t, double decayed
                                       const struct roots *roots, struct fft **fft,
                                       struct pld_spectrum *out)
 {
-    /* All of them one by one may still be less work than a transform. */
+    /* Computing every wanted frequency directly may still cost less than one fast transform. */
     bool few = 0.5 * (double)size * (double)t->count < transform_cost(size);
     if ((decayed <= LN_NEGLIGIBLE || few) && spectrum_walk(t, size, roots, out))
         return PLD_OK;

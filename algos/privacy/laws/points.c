@@ -32,7 +32,7 @@ static double log_add(double a, double b)
     return most == -INFINITY ? most : most + log1p(exp(least - most));
 }
 
-/* Of two points: binomial coefficients. */
+/* lower_half for laws with two points, by binomial coefficients. */
 static double lower_half_of_two(const struct contour_law *law, size_t k, double *log_mass)
 {
     double up = -log1p(exp(-law->points.loss)), down = up - law->points.loss, top = (double)k;
@@ -92,7 +92,7 @@ static enum points_status points_of_one(const struct contour_law *law, struct po
     return POINTS_TOO_MANY;
 }
 
-/* *SUM becomes the law of the sum with PART. */
+/* Replaces *SUM by the law of the sum of a draw of *SUM and a draw of PART. */
 static enum points_status points_convolve(struct points *sum, const struct points *part)
 {
     assert(sum->count > 0 && part->count > 0);
@@ -175,7 +175,7 @@ static double finite_epsilon(const struct points *points, double target)
         above = point->mass + (1.0 - step) * above;
         loss = point->loss;
     }
-    /* Just below LOSS delta is reached + above (1 - exp(epsilon - loss)). */
+    /* Just below LOSS, delta(epsilon) = reached + above (1 - exp(epsilon - loss)). */
     double share = (target - reached) / above;
     return share >= 1.0 ? 0.0 : fmax(0.0, loss + log1p(-share));
 }

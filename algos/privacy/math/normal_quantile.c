@@ -16,7 +16,8 @@ static double polynomial_at(const double c[8], double x)
     return sum;
 }
 
-/* |p - 1/2| <= 0.425: q P(0.180625 - q^2) */
+/* The quantile for |p - 1/2| <= 0.425 with q = p - 1/2: q R(0.180625 - q^2), where R is the
+ * rational function of AS 241 (Wichura 1988). */
 static double middle_quantile(double q)
 {
     static const double above[8] = {3.3871328727963666080,    1.3314166789178437745e+2,

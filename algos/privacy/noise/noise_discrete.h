@@ -10,11 +10,11 @@
 
 struct noise_source;
 
-/* I with probability weights[i] / their sum, exactly. COUNT > 0; the sum is positive and below
- * 2^64. Reads all weights, whatever is drawn. */
+/* Returns I with probability weights[i] / (sum of weights), exactly. COUNT is positive; the sum is
+ * positive and below 2^64. The function reads all weights, whatever it draws. */
 uint32_t noise_categorical(struct noise_source *source, const uint64_t *weights, uint32_t count);
 
-/* What both scales below allow for numerator and denominator. */
+/* The largest numerator and denominator of a scale that the functions of this file accept. */
 #define NOISE_DISCRETE_MAX (UINT64_C(1) << 56)
 
 /* X with probability proportional to exp(-|x| / b), b = numerator / denominator, both in

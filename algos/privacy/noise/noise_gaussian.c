@@ -99,7 +99,8 @@ ALWAYS_INLINE void turn(const uint32_t *restrict bits, float *restrict x, float 
         uint32_t s = bits_from_float(sine), c = bits_from_float(cosine);
         uint32_t first = (s & swap) | (c & ~swap);
         uint32_t second = (c & swap) | (s & ~swap);
-        /* The quarter turn is (c,s) -> (-s,c); the half turn flips both. */
+        /* A quarter turn maps (c, s) to (-s, c); a half turn negates both. So the first coordinate
+         * changes sign when exactly one of the two bits is set. */
         first ^= (swap ^ angle) & 0x80000000u;
         second ^= angle & 0x80000000u;
         x[i] = radius * float_from_bits(first);
@@ -124,9 +125,9 @@ WIDE static void normals_from_wide(const uint32_t *words, float stddev, float *n
 #define normals_from_wide normals_from
 #endif
 
-/* Radii beyond 4.7 standard deviations come from words below 2^16, which are few and far apart:
- * 64 further bits say where between two words the point lies, so that the tail is as fine as the
- * bulk and has no last ring. One pair in 65536. */
+/* Below 2^16 the 32-bit radius words are too coarse: neighbouring words would give visibly separate
+ * radii. Such a radius (beyond 4.7 standard deviations, one pair in 65536) gets 64 more random
+ * bits, which place the point between two words. */
 static void refine_tail(struct noise_source *source, const uint32_t *radius_bits, float stddev,
                         float *x, float *y)
 {

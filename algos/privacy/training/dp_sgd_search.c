@@ -29,8 +29,8 @@ static double steps_at(double x)
     return floor(exp(-x) * (1.0 + 1e-12));
 }
 
-/* Sets the plan to X; a number of steps is whole and differs from those already tried. Gives the x
- * that this amounts to. */
+/* Sets the plan to X. A number of steps is rounded to a whole one that was not tried before.
+ * Returns the x of the plan that results. */
 static double plan_place(struct search *search, double x)
 {
     if (!search->for_steps) {
@@ -73,8 +73,8 @@ static enum dp_sgd_plan_status plan_look(struct search *search, double x)
     return DP_SGD_PLAN_OK;
 }
 
-/* Widens from X by growing steps until both a good and a bad point are known, or an end of the
- * range is reached: then good (or bad) is that end, as it proves to be. */
+/* Widens the bracket from X by growing steps until a good and a bad point are known, or until the
+ * search reaches an end of the range; that end is then good or bad, as its evaluation shows. */
 static enum dp_sgd_plan_status plan_bracket(struct search *search, double x, double step)
 {
     search->good = INFINITY;
@@ -102,7 +102,7 @@ static enum dp_sgd_plan_status plan_close_in(struct search *search, double width
     int side = 0;
     for (int i = 0; i < 60 && !plan_narrow_enough(search, width); i++) {
         double good = search->good_excess, bad = search->bad_excess;
-        /* Illinois: the end that stayed twice counts half. */
+        /* Illinois rule: the end that stayed for two steps counts half. */
         good = side < -1 ? 0.5 * good : good;
         bad = side > 1 ? 0.5 * bad : bad;
         double span = search->good - search->bad;
@@ -157,7 +157,7 @@ static enum dp_sgd_plan_status plan_finish(struct search *search, enum dp_sgd_pl
     return DP_SGD_PLAN_OK;
 }
 
-/* Without a step there is nothing to be found: what was before is affordable or not. */
+/* A plan without steps has no noise to find: what was released before is affordable or not. */
 static enum dp_sgd_plan_status find_none(struct dp_sgd_plan *plan, double target_epsilon)
 {
     struct dp_sgd_plan none = *plan;
@@ -176,7 +176,8 @@ enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double 
     if (plan->steps == 0 && plan->before.times > 0 && target_epsilon > 0.0)
         return find_none(plan, target_epsilon);
     struct search search = {.plan = *plan, .target = target_epsilon};
-    search.plan.noise_multiplier = 1.0; /* an output: whatever stood there does not matter */
+    search.plan.noise_multiplier = 1.0; /* find_noise computes this field, so its former value
+                                         * does not matter */
     if (!dp_sgd_accounting_valid(&search.plan) || !(target_epsilon > 0.0) ||
         !isfinite(target_epsilon))
         return DP_SGD_PLAN_BAD;
