@@ -1,10 +1,10 @@
-/* The way of one request behind its row.
+/* Serves one request after its route is known.
  *
- * DESIGN. Everything up to the handler only reads the request, in the order in which a stranger
- * should learn things: you may call it, your form is right, your content makes sense. A handler
- * that changes something runs inside one transaction (a savepoint when the committer's batch is
- * open) together with the store of answers, so that a problem leaves nothing and an answer is never
- * without its effect. */
+ * DESIGN. Everything before the handler only reads the request. The checks come in the order in
+ * which a stranger should learn their results: the right to call, then the form, then the content.
+ * A handler that changes something runs inside one transaction (a savepoint when the committer's
+ * batch is open) together with the store of answers, so that a problem changes nothing and no
+ * answer is stored without its effect. */
 #include "api/call/call_serve.h"
 
 #include <assert.h>
@@ -31,7 +31,7 @@ static enum problem handle_call(struct call *call)
     return problem;
 }
 
-/* Answers from the store, or runs the handler and stores its answer. */
+/* Answers with the stored answer of KEY, or runs the handler and stores its answer. */
 static enum problem replay_or_handle(struct call *call, const char *key)
 {
     bool replayed = false;
@@ -71,7 +71,8 @@ static enum problem run_change(struct call *call, const char *key)
     return call_db(call, status);
 }
 
-/* Sums that may be long are done outside of the committer's batch alone. */
+/* True when PREPARE has to run. On a heavy route PREPARE may compute for long, so it is left out
+ * within the committer's batch. */
 static bool has_to_prepare(const struct call *call)
 {
     const struct route *route = call->route;
@@ -85,7 +86,7 @@ static enum problem run_call(struct call *call, const char *key)
     if (route->body == BODY_STREAM) {
         idempotency_begin_body(call);
     } else if (key && prepares) {
-        /* A repeat must not fail in PREPARE because the world has moved on since. */
+        /* A repeat must get its stored answer even if PREPARE would fail by now. */
         enum problem problem = idempotency_replay(call, key, &replayed);
         if (problem != PROBLEM_NONE || replayed)
             return problem;
@@ -161,7 +162,7 @@ static enum problem parse_body(struct call *call)
     return call_problem(call, PROBLEM_NOT_JSON, "%s", fault.detail);
 }
 
-/* Leaves the body in call->body. A streamed body stays where it is. */
+/* Parses the body into call->body. A streamed body is not read here. */
 static enum problem request_read_body(struct call *call)
 {
     const struct api_request *request = call->request;
@@ -184,7 +185,8 @@ static enum problem request_read_body(struct call *call)
     return problem;
 }
 
-/* Reads query, key and body. A key in the body is looked for when the body is read. */
+/* Reads query, body and idempotency key. A key in the body is looked for after the body was parsed.
+ */
 static enum problem check_form(struct call *call, const char **out_key)
 {
     bool key_in_body = call->route->flags & ROUTE_KEY_OR_ID;

@@ -1,5 +1,5 @@
-/* The spec-table reader. One pass over the table finds what is missing or wrong, one pass over the
- * object finds what nobody asked for. */
+/* Reads a JSON object by a table of fields. One pass over the table finds missing or invalid
+ * members; one pass over the object finds unknown members. */
 #include "api/call/fields.h"
 
 #include <assert.h>
@@ -196,7 +196,7 @@ static bool read_array(struct call *call, const struct field *field, json_t *val
     return false;
 }
 
-/* What VALUE must be for FIELD and is not; NULL when its type is right. */
+/* What is wrong with the type of VALUE for FIELD; NULL when the type is right. */
 static const char *wrong_type(const struct field *field, const json_t *value)
 {
     if (field->type == FIELD_TEXT && !json_is_string(value))

@@ -58,7 +58,7 @@ void passes_free(const struct app *app, struct passes *passes)
     free(passes);
 }
 
-/* False: no token, or one that is none. */
+/* Hashes token and path into KEY. False: no token, or token or path is too long. */
 static bool hash_caller(const struct api_request *request, unsigned char key[32])
 {
     const char *header = request->header(request->header_context, "Authorization");

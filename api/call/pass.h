@@ -1,12 +1,11 @@
 /* Passes: a caller who was checked a moment ago, and asked a thing whose answer is a function of
- * that thing alone, may ask it again for a second without the database. Nothing is drawn, debited
- * or stored by such a question; the database would only say who asks and whether the thing still
- * answers. It is asked again when the second is over, and by the next question after a client was
- * revoked or a thing ended here. Another server on the same database hears of that within the
- * second.
+ * that thing alone, may ask it again for a second without the database. Such a question draws,
+ * debits and stores nothing; the database would only tell who asks and whether the thing still
+ * answers. The database is asked again after that second, and after any client was revoked or any
+ * thing ended on this server. Another server on the same database notices either within a second.
  *
- * Passes are made on the committer's thread, which also revokes and ends, and used on the socket's
- * thread. */
+ * The committer's thread makes passes, and it revokes clients and ends things. The socket's thread
+ * uses passes. */
 #ifndef TACET_API_CALL_PASS_H
 #define TACET_API_CALL_PASS_H
 
@@ -24,11 +23,11 @@ struct passes;
 /* A table without passes. passes_free takes it back. */
 struct passes *passes_new(void);
 
-/* Gives back everything that PASSES have on loan, and frees them. NULL is fine. */
+/* Gives back all loans of PASSES and frees PASSES. NULL is fine. */
 void passes_free(const struct app *app, struct passes *passes);
 
-/* The caller of CALL, whose token and path were found good, may ask THING again. THING is a loan
- * that the pass takes over: it ends with GIVE_BACK, at once where no pass can be made. */
+/* Keeps THING, a loan, for repeats of CALL's request, so that a repeat need not be checked or
+ * opened again. The pass owns the loan: GIVE_BACK ends it, at once where no pass can be made. */
 void pass_put(struct call *call, const void *thing,
               void (*give_back)(const struct app *app, const void *thing));
 

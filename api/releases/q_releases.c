@@ -1,8 +1,8 @@
 /* Showing, asking and ending released Q-functions.
  *
  * DESIGN. An answer is a function of the release alone: nothing is drawn, debited or stored, so
- * asking is a read, and a crash has nothing to lose. Ending erases the sealed text first; what a
- * thread still holds answers at most the calls that have begun. */
+ * asking is a read, and a crash has nothing to lose. Ending a release first erases its encrypted
+ * text. A copy that a thread still holds serves only calls that have already begun. */
 #include "api/releases/q_releases.h"
 
 #include <assert.h>
@@ -97,8 +97,8 @@ enum problem q_release_of_owner(struct call *call, const char *id)
     return release_unknown(call);
 }
 
-/* The release that {id} names, when the caller may know of it: its steward, and every student as
- * long as it answers. Lives as long as the call. */
+/* Finds the release {id} if the caller may see it: its steward always, a student until the release
+ * has ended. *OUT is valid for the life of the call. */
 static enum problem release_of_call(struct call *call, struct q_release_row **out)
 {
     struct q_release_row *row = arena_array(&call->arena, 1, sizeof *row);
@@ -189,7 +189,8 @@ static void return_release(const struct app *app, const void *release)
     q_shelf_return(app, release);
 }
 
-/* The caller may ask the release again: a pass gets a loan of its own. */
+/* Borrows the release once more and gives that loan to a pass, with which the caller may ask again.
+ */
 static void lend_to_pass(struct call *call)
 {
     const struct q_release *release = NULL;

@@ -1,5 +1,5 @@
-/* Released Q-functions: paid for once, asked for ever. The same state gives the same values, today,
- * after a restart, from any replica. */
+/* Released Q-functions: a release is paid for once; questions to it cost nothing. The same state
+ * gives the same values, today, after a restart, from any replica. */
 #ifndef TACET_API_RELEASES_Q_RELEASES_H
 #define TACET_API_RELEASES_Q_RELEASES_H
 
@@ -28,7 +28,8 @@ enum problem api_q_releases_query(struct call *call);
 /* POST /v1/q-releases/{id}/actions */
 enum problem api_q_releases_actions(struct call *call);
 
-/* PROBLEM_NONE when the release ID is the caller's and answers; PROBLEM_NOT_FOUND otherwise. */
+/* PROBLEM_NONE when the release ID is the caller's and has not ended; PROBLEM_NOT_FOUND otherwise.
+ */
 enum problem q_release_of_owner(struct call *call, const char *id);
 
 /* Stores RELEASE under ROW, whose id, owner, names, job and certificate are filled in; its terms

@@ -1,6 +1,6 @@
 /* Released Q-functions that are asked often, opened and kept (memory/shelf.h). A release never
  * changes, and its sample path was drawn once, before it was stored: opening it draws nothing.
- * Whether it has ended is asked of the database each time. */
+ * Every loan asks the database whether the release has ended. */
 #ifndef TACET_API_RELEASES_Q_SHELF_H
 #define TACET_API_RELEASES_Q_SHELF_H
 

@@ -22,7 +22,8 @@
 #include "memory/shelf.h"
 #include "storage/datasets.h"
 
-/* Multiply-adds of one query, a few milliseconds: it may hold up every call of its commit. */
+/* Most multiply-adds of one query: a few milliseconds, during which every call of its commit may
+ * wait. */
 #define QUERY_WORK_MAX 20000000
 
 /* ---- the teacher */
@@ -44,7 +45,7 @@ static enum problem find_teacher(struct query *query)
     return teacher_admit(call, DB_OK, &query->teacher->row);
 }
 
-/* What was learned of shards goes with their dataset, at once. */
+/* An ensemble trained on shards of a dataset is wiped when that dataset is deleted. */
 static enum problem query_check_dataset(const struct query *query)
 {
     struct call *call = query->call;
@@ -104,7 +105,7 @@ bool query_read_states(struct query *query, const json_t *states)
     return query->count > 0;
 }
 
-/* At the schedule's end: nothing is looked at any more, or nothing is said. */
+/* Sets QUERY at the end of the vanishing schedule: a free uniform answer, or a refusal. */
 static enum problem set_floor(struct query *query)
 {
     struct call *call = query->call;
@@ -164,7 +165,7 @@ enum problem query_set_price(struct query *query)
 
 /* ---- paying */
 
-/* Refuses before anything changes what would cost more than the caller wished to pay. */
+/* Refuses a query that would cost more than the caller's max_epsilon. Nothing has changed yet. */
 static enum problem check_cost(struct query *query)
 {
     struct call *call = query->call;
@@ -183,8 +184,9 @@ static enum problem check_cost(struct query *query)
     return PROBLEM_NONE;
 }
 
-/* What the dataset's account pays: the price, and before the teacher's first answer ever what
- * turns divergences into epsilon (docs/privacy.md, "Teachers of shards"). */
+/* What the dataset's account pays: the price of the query. With the teacher's first answer it also
+ * pays for the conversion of Renyi divergence to epsilon (docs/privacy.md, "Teachers of shards").
+ */
 static enum db_status dataset_price(const struct query *query, struct ledger_price *out)
 {
     const struct teacher_row *row = &query->teacher->row;
@@ -206,8 +208,8 @@ static enum db_status dataset_price(const struct query *query, struct ledger_pri
 #define NUMBER    32
 #define LEAF_SIZE 240
 
-/* One answer with Gaussian noise has the losses of the Gaussian mechanism with this multiplier,
- * rounded down. */
+/* Writes into OUT the ledger event for one answer of a Gaussian teacher. The noise multiplier is
+ * rounded down, so the recorded cost is never too low. */
 static void write_gaussian(const struct shelved_teacher *teacher, char out[LEAF_SIZE])
 {
     char multiplier[NUMBER];
@@ -229,8 +231,8 @@ static void write_dirichlet(const struct shelved_teacher *teacher, double concen
              d->actions, number[0], number[1], number[2]);
 }
 
-/* What the ledger's entry says of QUERY: an event (event_json.h), which POST /v1/accounting:compose
- * reads, written without a tree of JSON. */
+/* The event of QUERY for its ledger entry (event_json.h), as POST /v1/accounting:compose reads it.
+ * The text is written without a tree of JSON. */
 static const char *query_event(const struct query *query)
 {
     struct arena *arena = &query->call->arena;
@@ -273,7 +275,7 @@ static enum problem query_pay(struct query *query)
 
 /* ---- drawing */
 
-/* Into P: what the answers are about. */
+/* Writes into P the distributions that the answers will be noisy versions of. */
 static bool look_up(const struct query *query, double *p)
 {
     const double *prepared = query_prepared(query);
@@ -301,7 +303,7 @@ static bool query_draw(struct query *query, double *answers)
     return noise && good;
 }
 
-/* The answer that looks at nothing. */
+/* Fills ANSWERS with the uniform distribution, which reads neither policy nor states. */
 static enum problem answer_at_floor(struct query *query, double *answers)
 {
     uint32_t actions = query->teacher->teacher.actions;
@@ -322,7 +324,7 @@ static enum problem pay_and_draw(struct query *query, double *answers)
                         "No answer could be drawn. Nothing was charged.");
 }
 
-/* What the answer says of the noise. */
+/* Sets the members of OUT that describe the noise. */
 static void set_noise(const struct query *query, struct query_answer *out)
 {
     const struct shelved_teacher *t = query->teacher;

@@ -1,9 +1,11 @@
-/* The JSON of an answer. Names and order are part of the contract; costs are the client's. */
+/* Writes a teacher's answer as JSON. Names and order of the members are part of the API contract.
+ * The costs are those of the client's own account. */
 #include "api/call/budget.h"
 #include "api/json/json_text.h"
 #include "api/teachers/query.h"
 
-/* Short, because every answer is stored; the teacher says the same in sentences. */
+/* These texts are short because every answer is stored. The teacher's view has them as sentences.
+ */
 const char *query_reply_protects(const struct query_answer *answer)
 {
     if (answer->expert)

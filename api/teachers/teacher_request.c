@@ -15,9 +15,9 @@
 #include "storage/datasets.h"
 
 #define EPSILON_MAX 1e6
-/* Of a teacher over a secret policy: with less noise, or with a radius so small that any noise is
- * cheap, its answers would be the network itself. Both have a standard deviation of 0.05 where two
- * actions are equally likely. */
+/* Bounds for a teacher of a secret policy. With less noise, or with a radius so small that any
+ * noise is cheap, its answers would reveal the network. Both bounds give a standard deviation of
+ * 0.05 where two actions are equally likely. */
 #define SECRET_CONCENTRATION_MAX 100
 #define SECRET_SIGMA_MIN         0.05
 #define SECRET_RADIUS_MIN        1e-6
@@ -60,7 +60,8 @@ static void read_gaussian_simplex(struct call *call, const json_t *object, struc
     fields_read(call, object, "/mechanism", fields, sizeof fields / sizeof *fields);
 }
 
-/* A mechanism is read by the one that NAME says; the first when there is none. */
+/* How to read each mechanism's settings. The member "name" selects an entry; without that member,
+ * the first applies. */
 static const struct {
     const struct teacher_mechanism *mechanism;
     void (*read)(struct call *call, const json_t *object, struct teacher_row *out);
@@ -144,7 +145,7 @@ static bool teacher_read_members(struct call *call, struct members *members,
     return call_error_count(call) == 0;
 }
 
-/* What a policy that may not leave asks for besides. */
+/* Checks the further conditions on a teacher whose policy is secret. */
 static void check_secret(struct call *call, const struct teacher_row *row)
 {
     if (row->concentration > SECRET_CONCENTRATION_MAX) {
@@ -162,7 +163,7 @@ static void check_secret(struct call *call, const struct teacher_row *row)
     }
 }
 
-/* What the mechanism's theorem asks of its numbers, each fault at its member. */
+/* Checks the conditions of the mechanism's theorem. Each fault has the pointer to its member. */
 static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
 {
     const struct teacher_row *row = &wish->row;
@@ -181,8 +182,8 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
     return call_error_count(call) == 0;
 }
 
-/* Fixes what the teacher's accounts count in, so that a fresh budget of a client (of all of them,
- * when there is none) pays most answers. */
+/* Chooses the unit in which the teacher's accounts count, such that a new client budget (without
+ * one, the cap over all clients) pays for most answers. */
 static void choose_accounting(struct teacher_wish *wish, const struct teacher *teacher)
 {
     struct teacher_row *row = &wish->row;
@@ -238,8 +239,9 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
     return PROBLEM_NONE;
 }
 
-/* The dataset's account pays for every answer, and for the first one what turns divergences of the
- * order into epsilon as well: ln(1/delta) / (order - 1), delta being the teacher's. */
+/* Checks the dataset's account, which pays for every answer. With the first answer it also pays for
+ * the conversion of Renyi divergence to epsilon, ln(1/delta) / (order - 1), with the teacher's
+ * delta. */
 static enum problem teacher_check_dataset(struct call *call, struct teacher_wish *wish,
                                           const struct teacher *teacher)
 {
@@ -297,7 +299,8 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
     return problem;
 }
 
-/* A unit of privacy goes with the policy: an ensemble answers for its experts' sake alone. */
+/* Checks that the unit of privacy suits the policy: a teacher over an ensemble protects experts
+ * only. */
 static enum problem teacher_read_source(struct call *call, const struct policy_row *source,
                                         struct teacher_wish *out)
 {

@@ -1,5 +1,5 @@
-/* Recordings from JSON. What is no recording is a fault of the file; what is one, but of a world
- * with settings that ours has not, is a reason not to replay that case. */
+/* Recordings from JSON. A malformed recording is a fault of the file. A well-formed recording of a
+ * world with settings that ours lacks is a reason not to replay that case. */
 #include "api/wire/replay_file.h"
 
 #include <jansson.h>
@@ -15,7 +15,7 @@
 
 #define OUR_RESULT "debian_box2d_2_4_1_contact600"
 
-/* Where we read: the case, and the place in it. */
+/* The place that is being read: the case, and the result in it. */
 struct reader {
     const struct replay_world *world;
     char *fault;
@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const struct reader *r, 
     return false;
 }
 
-/* COUNT numbers of the array ROW. */
+/* Reads ROW, an array of COUNT numbers, into OUT. */
 static bool read_row(const json_t *row, size_t count, double *out)
 {
     if (!json_is_array(row) || json_array_size(row) != count)
@@ -48,7 +48,8 @@ static bool read_row(const json_t *row, size_t count, double *out)
     return true;
 }
 
-/* The member NAME of OBJECT: LENGTH rows of WIDTH numbers, of more rows the first. */
+/* Reads member NAME of OBJECT: an array of at least LENGTH rows of WIDTH numbers. Further rows are
+ * ignored. */
 static bool read_rows(const struct reader *r, const json_t *object, const char *place,
                       const char *name, size_t length, unsigned width, double *out)
 {
@@ -100,7 +101,7 @@ static bool read_actions(const struct reader *r, const json_t *actions, uint32_t
 
 /* ---- starts */
 
-/* Where wind or turbulence begins; null without wind. */
+/* Reads the index at which wind or turbulence begins; without wind it is null, read as 0. */
 static bool read_index(const json_t *initial, const char *name, double *out)
 {
     const json_t *value = json_object_get(initial, name);
@@ -125,7 +126,7 @@ static bool read_start(const struct reader *r, const json_t *item, double *out)
            wrong(r, "/initial/wind_idx and torque_idx must be integers or null");
 }
 
-/* What chance gave each step. */
+/* Reads the random numbers of each step. */
 static bool read_chance(const struct reader *r, const json_t *item, size_t length, double *out)
 {
     const char *name = r->world->from_start ? "dispersion" : "efficacies";
@@ -181,7 +182,7 @@ static bool read_arrays(const struct reader *r, const json_t *item, const json_t
            (chances == 0 || read_chance(r, item, length, drawn));
 }
 
-/* Noise that was not recorded cannot come again. */
+/* False, with REASON, when the case had noise that was not recorded: it cannot be replayed. */
 static bool is_repeatable(const struct reader *r, const json_t *item, const struct replay_case *c,
                           char *reason)
 {

@@ -57,7 +57,8 @@ static void read_list(struct call *call, const char *place, const struct paramet
     }
 }
 
-/* NAME: as it was sent, or NULL, and then OUT stays. */
+/* Reads the choice of a Q-learner. NAME is the text that was sent; with NULL, OUT stays unchanged.
+ */
 static void read_q_learner(struct call *call, const char *place, const struct parameter_spec *spec,
                            const char *name, struct parameter_value *out)
 {
@@ -86,7 +87,7 @@ static void read_q_learner(struct call *call, const char *place, const struct pa
     buffer_clear(&list);
 }
 
-/* Takes what was read into SLOT. */
+/* Checks the value that was read into SLOT against SPEC and copies it into OUT. */
 static void take_slot(struct call *call, const char *place, const struct parameter_spec *spec,
                       const struct slot *slot, struct parameter_value *out)
 {

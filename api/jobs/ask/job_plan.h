@@ -1,5 +1,5 @@
-/* What a job will run and cost, decided when it was asked for and kept with it: the worker, the
- * views and the certificate read this and decide nothing anew. */
+/* What a job will run and cost. The plan is made when the job is requested and stored with it.
+ * Worker, views and certificate read the plan and decide nothing anew. */
 #ifndef TACET_API_JOBS_ASK_JOB_PLAN_H
 #define TACET_API_JOBS_ASK_JOB_PLAN_H
 
@@ -56,22 +56,22 @@ struct job_plan {
 /* Frees what a plan that was read owns. */
 void job_plan_clear(struct job_plan *plan);
 
-/* What the job's algorithm itself says of its privacy; false, with nothing in *OUT: it protects
- * experts, or nobody. */
+/* The privacy statement that the job's algorithm makes itself. False, with *OUT unchanged: it makes
+ * none, because it protects experts or nobody. */
 bool job_plan_statement(const struct job_plan *plan, struct statement *out);
 
 /* Whom the job protects: "expert", "policy of an expert" where logged trajectories are shown, or
  * what the algorithm says. */
 const char *job_plan_unit(const struct job_plan *plan);
 
-/* One setting as the caller would write it. New reference. */
+/* The value of one parameter, as a caller writes it. New reference. */
 json_t *job_parameter_json(const struct parameter_spec *spec, const struct parameter_value *value);
 
-/* The settings as the caller would write them, defaults included. New reference. */
+/* All parameters, defaults included, as a caller writes them. New reference. */
 json_t *job_plan_parameters(const struct job_plan *plan);
 
-/* Reads what job_plan_parameters gave for ALGORITHM, perhaps in a version that had fewer of them
- * (algorithm_before). NULL, or the parameter at which it is something else. */
+/* Reads what job_plan_parameters gave for ALGORITHM, perhaps in an earlier version with fewer
+ * parameters (algorithm_before). Returns NULL, or the name of the first malformed parameter. */
 const char *job_plan_parameters_read(const struct algorithm *algorithm, const json_t *json,
                                      struct parameter_values *out);
 
@@ -80,28 +80,30 @@ const char *job_plan_parameters_read(const struct algorithm *algorithm, const js
  * all its tries. New reference. */
 json_t *job_plan_privacy(const struct job_plan *plan);
 
-/* The event of a ledger entry, as event_json.h has it: the first stage's, when BEFORE, and STEPS
- * composed Poisson sampled Gaussians; neither: nothing was done. The caller frees it. */
+/* The event of a ledger entry (event_json.h): STEPS composed Poisson-sampled Gaussians, preceded by
+ * the first stage when BEFORE says that it was begun. Without either it is the event of doing
+ * nothing. The caller frees it. */
 char *job_plan_event(const struct job_plan *plan, uint64_t steps, bool before);
 
-/* All of it as text that job_plan_read understands; exact. The caller frees it. */
+/* Writes the whole plan, exactly, as text for job_plan_read. The caller frees it. */
 char *job_plan_write(const struct job_plan *plan);
 
 /* On success OUT is for job_plan_clear. False when TEXT is not what job_plan_write wrote, or names
  * what this program does not have. */
 bool job_plan_read(const char *text, struct job_plan *out);
 
-/* What CHOICE names, with its physics. */
+/* Sets WORLD to the name and the physics of CHOICE. */
 void job_world_set(struct job_world *world, const struct environment_choice *choice);
 
-/* Fills PARAMETERS for ENV, the world of that name. False: its table is not that of before. */
+/* Fills PARAMETERS for ENV, the environment that WORLD names. False: the table of ENV's parameters
+ * is not the one that WORLD was made for. */
 bool job_world_physics(const struct job_world *world, const struct env *env, double *parameters);
 
 /* Adds the members "environment" and "physics" to OBJECT. */
 void job_world_write(const struct job_world *world, json_t *object);
 
-/* Reads what job_world_write wrote; false: it is not that. Absent members read as no world, and as
- * the usual physics. */
+/* Reads what job_world_write wrote; false: OBJECT is malformed. Absent members are read as no world
+ * and as default physics. */
 bool job_world_read(const json_t *object, struct job_world *out);
 
 #endif

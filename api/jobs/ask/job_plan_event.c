@@ -1,4 +1,4 @@
-/* What a plan's steps are to an accountant. */
+/* Writes a plan's steps as an event for an accountant. */
 #include "api/jobs/ask/job_plan.h"
 #include "api/json/json_text.h"
 #include "api/wire/event_json.h"
@@ -14,7 +14,8 @@ static json_t *steps_event(const struct job_plan *plan, uint64_t steps, bool bef
                          .child = &noise,
                          .child_count = 1};
     struct event first = {.kind = EVENT_MECHANISM, .mechanism = p->before.mechanism};
-    /* Rounding the Gaussian is post-processing; that its table is not quite it has a price. */
+    /* Rounding Gaussian noise is post-processing. The table that it is drawn from differs a little
+     * from the Gaussian, and that difference has a price. */
     const struct composition_part table = dp_sgd_plan_table_price(p, steps);
     struct event parts[3];
     size_t count = 0;
@@ -39,7 +40,7 @@ static json_t *steps_event(const struct job_plan *plan, uint64_t steps, bool bef
     return event_json(&nothing);
 }
 
-/* All that a sweep's tries may do. */
+/* The event of a sweep: all tries with all their steps, composed. */
 static json_t *tries_event(const struct job_plan *plan)
 {
     json_t *events = json_array();

@@ -1,4 +1,4 @@
-/* What a sweep is asked to be, and its joint price. */
+/* Reads the request for a sweep and prices all its tries together. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "api/json/json_text.h"
 
 #define CLOSE_ENOUGH 0.98 /* of the budget */
-#define LOOKS_MAX    10   /* at a share for each try */
+#define LOOKS_MAX    10   /* shares that are priced at most */
 
 /* ---- the lists */
 
@@ -88,7 +88,8 @@ static void place_try(const struct job_sweep *sweep, const struct job_plan *plan
     *out = *plan;
     out->tries = NULL;
     out->try_count = 0;
-    /* Other first weights for each, as K jobs would have. JSON's integers are exact to 2^53. */
+    /* Every try has another seed and so other initial weights. JSON's integers are exact to 2^53.
+     */
     out->request.seed = (plan->request.seed + number) & ((UINT64_C(1) << 53) - 1);
     for (unsigned a = sweep->axis_count; a-- > 0;) {
         const struct job_sweep_axis *axis = &sweep->axes[a];
@@ -97,7 +98,7 @@ static void place_try(const struct job_sweep *sweep, const struct job_plan *plan
     }
 }
 
-/* The figures of all tries in one distribution. */
+/* Prices all tries together, as one composition, and sets PLAN's epsilon. */
 static enum algorithm_status price_together(struct job_plan *plan)
 {
     struct composition all = {0};
@@ -129,7 +130,7 @@ static enum algorithm_status price_together(struct job_plan *plan)
     return ALGORITHM_INFEASIBLE;
 }
 
-/* Plans every try for EPSILON alone, and prices all. */
+/* Plans every try as if it alone had EPSILON to spend, then prices all tries together. */
 static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, const char **message)
 {
     struct algorithm_plan *sum = &plan->plan;
@@ -142,7 +143,7 @@ static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, con
             return status;
         if (t == 0)
             sum->privacy.sampling_rate = one->plan.privacy.sampling_rate;
-        /* What price_together does not know. */
+        /* price_together does not price rounded noise or a first stage. */
         if (one->plan.privacy.rounded_draws > 0 || one->plan.privacy.before.times > 0) {
             *message = "a sweep needs arithmetic \"float\"";
             return ALGORITHM_BAD_INPUT;
@@ -157,8 +158,9 @@ static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, con
     return price_together(plan);
 }
 
-/* Looks for the largest share whose joint price the budget pays: between an equal part for each try
- * and the whole. What is taken in the end was itself certified to cost at most the budget. */
+/* Searches for the largest epsilon per try, the share, such that all tries together fit the budget.
+ * It lies between budget/tries and the whole budget. The joint price of the share that is used was
+ * itself certified not to exceed the budget. */
 static enum algorithm_status find_share(struct job_plan *plan, const char **message)
 {
     double budget = plan->request.epsilon;
@@ -178,13 +180,13 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
         else if (status == ALGORITHM_OK)
             high = share;
         else
-            low = share; /* not even a step for so little */
+            low = share; /* the share does not pay for one step */
         if (status == ALGORITHM_OK)
             share *= 0.99 * budget / price;
         if (status != ALGORITHM_OK || share <= low || share >= high)
             share = (low + high) / 2;
     }
-    /* The last that was seen to pay, or the least there is. */
+    /* Use the largest share that was seen to fit, or the smallest. */
     if (best <= 0)
         best = low;
     enum algorithm_status status = plan_all(plan, best, message);

@@ -3,17 +3,16 @@
  *   "sweep":{"learning_rate":[0.001,0.003],"batch_size":[64,128]}
  *
  * PRIVACY. Every try is charged: the price is that of all tries together, composed by the one
- * accountant that prices a single run, and it is held before the first of them begins. Each try is
- * a plan of its own whose noise is the least at which all of them together cost at most what was
- * asked for. Nothing is saved by choosing well: after that any choice among the tries is
- * post-processing, and so is judging each by playing it in a public world, which is what is done.
- */
+ * accountant that prices a single run, and it is held before the first try begins. Each try is a
+ * plan of its own, with the least noise at which all tries together cost at most the requested
+ * budget. Choosing the best try then costs nothing more: each is judged by playing it in a public
+ * world, which is post-processing. */
 #ifndef TACET_API_JOBS_ASK_JOB_SWEEP_H
 #define TACET_API_JOBS_ASK_JOB_SWEEP_H
 
 #include "api/jobs/ask/job_request.h"
 
-/* The lists of a request, checked: an axis is a parameter with its values. */
+/* The checked lists of a request. An axis is a parameter with the values it takes. */
 struct job_sweep {
     unsigned axis_count;
     struct job_sweep_axis {
@@ -29,9 +28,10 @@ struct job_sweep {
 void job_sweep_read(struct call *call, const json_t *object, const json_t *parameters,
                     const struct job_plan *plan, struct job_sweep *out);
 
-/* Plans all tries of SWEEP from PLAN, which has what they share: its tries, and its own figures as
- * their sums. As struct algorithm's plan; ALGORITHM_INFEASIBLE when not every try can be paid for
- * together. What is made is of the call's arena. */
+/* Plans every try of SWEEP. PLAN comes in with what all tries share. On success PLAN also holds the
+ * list of tries, and its cost and step figures are those of all tries together.
+ * ALGORITHM_INFEASIBLE: the budget cannot pay for all tries. The list is in the call's arena.
+ * Otherwise as struct algorithm's plan. */
 enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *sweep,
                                      struct job_plan *plan, const char **message);
 

@@ -1,5 +1,5 @@
-/* A job's teacher, when the job is asked for: who may be asked, who pays, and what it would come
- * to. */
+/* Checks the teacher of a requested job: which teacher it may ask, who pays, and the expected cost.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,8 @@ static bool check_teacher_form(struct call *call, const char *teacher, const cha
     return call_error_count(call) == 0;
 }
 
-/* PROBLEM_NONE when CLIENT has a standing at the teacher, or would get one by asking. */
+/* PROBLEM_NONE when CLIENT has a budget at the teacher, or would get one with its first question.
+ */
 static enum problem check_payer(struct call *call, const struct teacher_row *row,
                                 const char *client, bool named)
 {
@@ -149,8 +150,8 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
 
 /* ---- the estimate */
 
-/* Roll-outs that are priced one by one; what may follow is taken at the last one's price, which is
- * none too low, because schedules fall. */
+/* Roll-outs that are priced one by one. Later ones are taken at the price of the last, which is not
+ * too low, because prices fall along a schedule. */
 #define ROLLOUTS_PRICED 1000
 #define ACCOUNTS        3
 
@@ -181,7 +182,8 @@ static uint64_t purse_times(int64_t left, int64_t price, uint64_t most)
     return most;
 }
 
-/* How often all of them can pay PRICE, at most MOST times; and pays that. */
+/* Lets every account of PURSE pay PRICE as often as all of them can, at most MOST times. Returns
+ * how often. */
 static uint64_t purse_pay(struct purse *purse, const struct filter_price *price, uint64_t most)
 {
     for (unsigned i = 0; i < purse->count; i++) {
@@ -195,7 +197,8 @@ static uint64_t purse_pay(struct purse *purse, const struct filter_price *price,
     return most;
 }
 
-/* The payer's account as it would be after a first question. */
+/* Finds the payer's account with this teacher. Without one, OUT is the full account that a first
+ * question would open. */
 static enum db_status find_payer(struct call *call, const struct teacher_row *row,
                                  const char *client, struct ledger_account *out,
                                  int64_t *out_rollout)
@@ -239,7 +242,7 @@ static enum db_status purse_fill(struct call *call, const struct teacher_row *ro
     return status;
 }
 
-/* The price of one roll-out's answers; false: nothing is asked any more. */
+/* Computes the price of one roll-out's answers. False: the job asks nothing more. */
 static bool price_of(const struct shelved_teacher *t, const struct algorithm_request *request,
                      int64_t begun, uint64_t rollout, struct filter_price *out)
 {

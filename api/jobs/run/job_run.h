@@ -81,37 +81,39 @@ struct job_ending {
     bool evaluated;
 };
 
-/* It failed; DETAIL as above. */
+/* Makes ENDING a failure by PROBLEM; DETAIL is as in struct job_ending. */
 void job_ending_fail(struct job_ending *ending, enum problem problem, const char *detail);
 
 /* Renews the lease for LEASE_MS when the last heartbeat is a second old, or at once when FORCE.
  * False: stop working (lost, cancelled, or the database failed; see the flags). */
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms);
 
-/* Notes it when the server wants to stop. */
+/* True when the server wants to stop, which is noted in RUN. */
 bool job_run_must_stop(struct job_run *run);
 
-/* While data are loaded, between their pieces: hears of a stop and renews the lease when that is
- * due. False: leave off; the flags say why. */
+/* Checks for a stop and renews the lease when that is due; to be called between pieces of data
+ * while they are loaded. False: stop loading; a flag of RUN says why. */
 bool job_run_goes_on(struct job_run *run);
 
-/* What a training that was held up by a flag of RUN ends with: NO_MEMORY when it waits, PAUSED when
- * it is lost, stopping or the database failed, CANCELLED; OK: by none. */
+/* The status with which a training ends because of a flag of RUN: NO_MEMORY for waiting; PAUSED for
+ * lost, stopping or storage_failed; CANCELLED for cancelled; OK when no flag is set. */
 enum algorithm_status job_run_held_up(const struct job_run *run);
 
-/* Stores the checkpoint; true only when it is on disk. On false another flag is set: the disk is
- * full or busy sets waiting, so that the job is tried again when its lease has run out. */
+/* Stores the checkpoint; true only when it is on disk. On false a flag of RUN is set. A full or
+ * busy disk sets waiting: the job is then tried again when its lease has run out. */
 bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
                   size_t size);
 
-/* Finds dataset ID as it is now. False: it is not there, or storage_failed says otherwise. */
+/* Reads the present row of dataset ID. False: there is no such dataset, unless storage_failed is
+ * set. */
 bool job_run_dataset(struct job_run *run, const char *id, struct dataset_row *out);
 
 /* Reads the dataset's chunks into memory. NULL: the data are damaged or gone, unless a flag of RUN
  * (lost, stopping, cancelled, storage_failed, waiting) says another reason. */
 struct dataset *job_run_load(struct job_run *run);
 
-/* The same of another dataset, which has the job's sizes and is public. */
+/* Loads dataset ID, which must be public, have experts, and fit the job's state dimension and
+ * action count. Otherwise as job_run_load. */
 struct dataset *job_run_load_other(struct job_run *run, const char *id);
 
 /* Reads the networks that were uploaded for the dataset's experts into a slot for each expert,
@@ -120,7 +122,7 @@ struct dataset *job_run_load_other(struct job_run *run, const char *id);
  * to fit into memory. */
 struct expert_policies *job_run_load_experts(struct job_run *run);
 
-/* Stores the end, the policy with its certificate, and the settlement of the hold, in one
+/* Stores the ending, the policy with its certificate, and the settlement of the hold in one
  * transaction. DB_NONE: the lease was lost and nothing was stored. */
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending);
 
@@ -128,22 +130,23 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
 
 #define JOB_LEASE_MS 30000
 
-/* A broken connection may have stored anything: nothing more is tried. */
+/* True when storage has failed or the connection is broken. What was stored last is then unknown,
+ * so the worker writes nothing more. */
 bool job_lease_broken(struct job_run *run);
 
-/* Stores a checkpoint. DB_OK: on disk, and the lease is ours. DB_FULL or DB_RETRY: it is not, and
- * might be later. DB_FAILED: a flag of RUN says why. */
+/* Stores a checkpoint. DB_OK: it is on disk, and the lease is ours. DB_FULL or DB_RETRY: it is not
+ * on disk, but a later try may succeed. DB_FAILED: a flag of RUN says why. */
 enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
                                size_t size);
 
 /* ---- what a training asks (job_hooks.c) */
 
 /* Hooks whose context is RUN, as algorithm.h has them: a pulse beats the lease and hears of a stop,
- * a checkpoint is stored (sealed, where what it holds has no noise yet), and what is shown is kept
- * in RUN. They are valid as long as RUN. */
+ * a checkpoint is stored (encrypted where its contents have no noise yet), and progress figures are
+ * kept in RUN. They are valid as long as RUN. */
 struct algorithm_hooks job_hooks_of(struct job_run *run);
 
-/* What was shown, as a JSON object. New reference. */
+/* The findings of RUN as a JSON object. New reference. */
 json_t *job_findings_json(const struct job_run *run);
 
 /* ---- the teacher that it asks (run_teacher.c) */
@@ -152,20 +155,20 @@ json_t *job_findings_json(const struct job_run *run);
 enum algorithm_status job_teacher_ask(void *context, const struct teacher_question *question,
                                       double *out_probabilities, struct teacher_told *out);
 
-/* The findings of RUN at its end as JSON text (malloc'ed; NULL: the database failed):
- * what this worker saw, or an earlier one had stored, and answers that were paid for and that
- * neither lived to write down. */
+/* The findings of RUN at its end as JSON text (malloc'ed; NULL: the database failed): those of this
+ * worker or, without any, those that an earlier worker stored. Answers that were paid for but not
+ * yet in the findings are added. */
 char *job_teacher_all_findings(const struct job_run *run);
 
-/* Writes them down for views of the running job. A row that is not written is no loss. */
+/* Stores the findings for views of the running job. A write that fails is no loss. */
 void job_teacher_show(struct job_run *run);
 
-/* What a job's own answers have cost, and all that the payer's account has spent. */
+/* The cost of a job's own answers, and the total that the payer's account has spent. */
 struct job_teacher_spent {
     double epsilon, delta, account_epsilon, account_delta;
 };
 
-/* What such findings say was spent. */
+/* Reads the spending from FINDINGS, the JSON text that job_teacher_all_findings gives. */
 struct job_teacher_spent job_teacher_spent_of(const char *findings);
 
 /* ---- its stages (run_stage.c) */
@@ -176,9 +179,9 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
 
 /* ---- its tries (run_sweep.c) */
 
-/* Trains and judges every try; gives the best policy, rounded, and notes in RUN how it scored. RUN
- * and TRAINING as job_stage_train has them; the checkpoints hold what all tries gave so far, so
- * that no try is trained twice once it is done. */
+/* Trains and judges every try; gives the best policy, rounded, and notes its score in RUN. RUN and
+ * TRAINING as in job_stage_train. The checkpoints hold the results of all finished tries, so that
+ * no finished try is trained again. */
 enum algorithm_status job_sweep_train(struct job_run *run, const struct algorithm_run *training,
                                       struct policy **out_policy, const char **message);
 
@@ -187,17 +190,18 @@ json_t *job_sweep_findings(const struct job_run *run);
 
 /* ---- its judge (run_judge.c) */
 
-/* Judges POLICY, which is on disk, and notes the figures in RUN; where there are none (the dataset
- * is gone, or has too little) none are noted. False: to be stopped; a flag of RUN says why. */
+/* Judges POLICY, which is on disk, and notes the figures in RUN. It notes none when the dataset is
+ * gone or has too few data. False: the job must stop; a flag of RUN says why. */
 bool job_judge(struct job_run *run, const struct policy *policy);
 
-/* Adds what was noted to OBJECT. */
+/* Adds the figures that job_judge noted in RUN to OBJECT. */
 void job_judge_show(const struct job_run *run, json_t *object);
 
 /* ---- playing what is there (run_play.c) */
 
-/* Plays it and fills ENDING: it succeeded with an evaluation, or failed. False: to be stopped
- * without an end (lost, stopping, cancelled, storage_failed or waiting says why). */
+/* Plays the policy or Q-release of the plan and fills ENDING: success with an evaluation, or
+ * failure. False: the job must stop without an ending (lost, stopping, cancelled, storage_failed or
+ * waiting says why). */
 bool job_play(struct job_run *run, struct job_ending *ending);
 
 /* ---- after the training (job_complete.c) */
@@ -205,47 +209,48 @@ bool job_play(struct job_run *run, struct job_ending *ending);
 /* How well a released policy plays in a simulator (job_evaluate.c): post-processing, free of
  * charge. */
 
-/* What plays: one of the two. */
+/* What plays: exactly one member is set. */
 struct job_player {
     const struct policy *policy;
     const struct q_release *release;
 };
 
 /* Plays the episodes that PLAN asks for in WORLD, in blocks of about a second, each from its own
- * public seed. BETWEEN is asked before every block, with the episodes
- * that are done; false ends it. False: ended, or no evaluation could be had, and *out says why as
- * policy_evaluate has it. */
+ * public seed. BETWEEN is called before every block with the number of finished episodes; its false
+ * ends the evaluation. False: it was ended, or it failed, and *out says why as for policy_evaluate.
+ */
 bool job_evaluate(const struct job_plan *plan, const struct env *world,
                   const struct job_player *player, bool (*between)(void *context, uint32_t done),
                   void *context, struct policy_evaluation *out);
 
-/* Rounds the weights onto the public grid of what is released. */
+/* Rounds the weights to the public grid on which policies are released. */
 void job_complete_round(struct policy *policy);
 
-/* How playing went. */
+/* Outcome of an evaluation. */
 enum job_score {
     JOB_SCORE_FOUND,
     JOB_SCORE_UNKNOWN,
     JOB_SCORE_STOPPED,
 };
 
-/* Plays PLAYER, which is on disk, as PLAN has it evaluated. UNKNOWN: it cannot be played, and *WHY
- * is a clause. STOPPED: lost, stopping, cancelled, storage_failed or waiting says why. */
+/* Evaluates PLAYER, which is on disk, as PLAN asks. UNKNOWN: it cannot be played, and WHY is a
+ * clause with the reason. STOPPED: lost, stopping, cancelled, storage_failed or waiting says why.
+ */
 enum job_score job_complete_score(struct job_run *run, const struct job_plan *plan,
                                   const struct job_player *player, struct policy_evaluation *out,
                                   char why[JOB_DETAIL_SIZE]);
 
 /* Fills ENDING with POLICY (NULL where run->release took its place), which stays the caller's, and
- * its evaluation. The job has failed, with its policy, when the evaluation that was asked for
- * cannot be had. False: to be stopped without an end (lost, stopping, cancelled, storage_failed or
- * waiting says why). */
+ * its evaluation. When the requested evaluation is impossible, the job fails but keeps its policy.
+ * False: the job must stop without an ending (lost, stopping, cancelled, storage_failed or waiting
+ * says why). */
 bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending);
 
-/* The rounded policy that an earlier worker kept before it evaluated, for policy_free; NULL: there
- * is none, unless storage_failed or waiting says that it could not be looked for. */
+/* The rounded policy that an earlier worker kept before it evaluated, for policy_free; NULL: none
+ * was kept, unless storage_failed or waiting says that the search failed. */
 struct policy *job_complete_kept(struct job_run *run);
 
-/* Ends with POLICY and without an evaluation, because of the reason WHY, a clause. */
+/* Fills ENDING with POLICY and no evaluation. WHY is a clause with the reason. */
 void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
                               struct job_ending *ending);
 
@@ -253,14 +258,14 @@ void job_complete_unevaluated(struct job_run *run, struct policy *policy, const 
  * ask/job_kind.h */
 
 struct run_kind {
-    /* What an earlier worker finished and kept: a policy, which the caller frees, or run->release.
-     * NULL: no policy, or storage_failed says that it could not be looked for. */
+    /* Finds what an earlier worker finished and kept: a policy, which the caller frees, or
+     * run->release. NULL: there is no policy, or storage_failed says that the search failed. */
     struct policy *(*kept)(struct job_run *run);
-    /* Runs the job that was claimed and fills ENDING. False: to be stopped without an end; a flag
-     * of RUN says why. */
+    /* Runs the claimed job and fills ENDING. False: the job must stop without an ending; a flag of
+     * RUN says why. */
     bool (*work)(struct job_run *run, struct job_ending *ending);
-    /* Fills ENDING with what the training gave. POLICY (NULL where there is none) stays the
-     * caller's. False: as above. */
+    /* Fills ENDING with the result of the training. POLICY (NULL where there is none) stays the
+     * caller's. False: as for WORK. */
     bool (*complete)(struct job_run *run, struct policy *policy, struct job_ending *ending);
     enum problem given_up; /* of a job that ended its workers again and again */
 };
@@ -268,7 +273,8 @@ struct run_kind {
 /* The row of ALGORITHM's kind. */
 const struct run_kind *run_kind(const struct algorithm *algorithm);
 
-/* Training: takes what was kept, or loads the data or opens the world, trains, and completes. */
+/* Runs a training job: takes a result that was kept, or loads the data or opens the world and
+ * trains; then completes the job. */
 bool job_train(struct job_run *run, struct job_ending *ending);
 
 #endif
