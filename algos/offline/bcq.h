@@ -9,13 +9,13 @@ extern const struct algorithm bcq_algorithm;
 /* Settings of the loss. */
 struct bcq_loss {
     uint32_t actions;
-    float huber;         /* threshold of the value's error */
+    float huber;         /* threshold of the Huber loss */
     float logit_penalty; /* weight of the mean squared logit */
 };
 
-/* Loss of one example given OUTPUTS[2 actions] (action values Q, then logits i) and the target Y,
- * and its gradient with respect to them:
- *   huber(Q[a] - y) + logsumexp i - i[a] + logit_penalty mean_b i[b]^2. */
+/* Computes the loss of one example from OUTPUTS[2 actions] (action values Q, then logits i) and the
+ * target Y, and writes the gradient of the loss with respect to OUTPUTS: huber(Q[a] - y) +
+ * logsumexp i - i[a] + logit_penalty mean_b i[b]^2. */
 float bcq_loss(const struct bcq_loss *loss, const float *outputs, uint32_t action, float y,
                float *gradient);
 

@@ -11,11 +11,11 @@ extern const struct algorithm cql_algorithm;
 struct cql_loss {
     uint32_t actions;
     float alpha; /* weight of the conservative term */
-    float huber; /* threshold */
+    float huber; /* threshold of the Huber loss */
 };
 
-/* Loss of one example given the online values Q(s, .)[actions] and the target Y, and its gradient
- * with respect to the values: ALPHA (logsumexp Q - Q[a]) + huber(Q[a] - y). */
+/* Computes the loss of one example from the online values Q(s, .)[actions] and the target Y, and
+ * writes its gradient with respect to Q: ALPHA (logsumexp Q - Q[a]) + huber(Q[a] - y). */
 float cql_loss(const struct cql_loss *loss, const float *q, uint32_t action, float y,
                float *gradient);
 
@@ -24,9 +24,9 @@ struct cql_rule {
     float discount;
 };
 
-/* As struct trainer_rule's errors; CONTEXT is a struct cql_rule. Targets are of the action that the
- * online network says is best at the next state where ROWS has what it says (double DQN), else the
- * target network. */
+/* Implements struct trainer_rule.errors; CONTEXT is a struct cql_rule. The target uses the action
+ * that is best at the next state: by the online network when ROWS has its values there (double
+ * DQN), else by the target network. */
 void cql_errors(const void *context, const struct trainer_rows *rows);
 
 #endif

@@ -28,10 +28,10 @@
 #include "algos/nn/mlp.h"
 #include "algos/nn/optimizer.h"
 
-/* Examples worked on at once; larger batches are summed in chunks. */
+/* Number of examples in one chunk; larger batches are summed chunk by chunk. */
 #define TRAINER_CHUNK_ROWS 256
 
-/* Some examples of a batch; networks' outputs are row major. */
+/* Some examples of a batch. The networks' outputs are row major. */
 struct trainer_rows {
     uint32_t count;
     const uint16_t *actions;
@@ -41,16 +41,16 @@ struct trainer_rows {
     const float *online_next; /* at s': count x outputs; NULL unless the rule asks for it */
     const float *target_next; /* target network at s': count x target_outputs; NULL unless the rule
                                  bootstraps */
-    float *error; /* to be written: d loss of that example / d online, count x outputs */
+    float *error;             /* output: d loss of the example / d online, count x outputs */
 };
 
-/* What an algorithm is to the trainer. One network: what has two heads (BCQ) gives both as outputs,
- * so that one clip covers all that an example moves. */
+/* What an algorithm tells the trainer. There is one network: an algorithm with two heads (BCQ) has
+ * both among its outputs, so that one clip covers all that an example moves. */
 struct trainer_rule {
     struct mlp_shape shape;
-    uint32_t target_outputs; /* 0: it does not bootstrap. Else it needs values at s' and a target
-                                network, of which it reads that many first outputs */
-    bool asks_online_next;   /* and what the online network says at s' */
+    uint32_t target_outputs; /* 0: the rule does not bootstrap. Else the rule reads this many
+                              * first outputs of a target network at s' */
+    bool asks_online_next;   /* the rule also reads the online network's outputs at s' */
     void (*errors)(const void *context, const struct trainer_rows *rows);
     const void *context;
 };
@@ -62,10 +62,11 @@ struct trainer_settings {
     struct optimizer_settings optimizer;
     double learning_rate;
     enum trainer_rate_schedule rate_schedule;
-    double final_rate_fraction;      /* of the learning rate, at the last step; not RATE_CONSTANT */
-    uint64_t warmup_steps;           /* the rate grows to its size in so many steps */
+    double final_rate_fraction;      /* share of the learning rate at the last step; not for
+                                      * RATE_CONSTANT */
+    uint64_t warmup_steps;           /* the rate grows linearly over this many steps */
     double polyak_tau;               /* > 0: target += tau (online - target) after every step */
-    uint64_t target_update_interval; /* else: the target is a copy made every so many steps */
+    uint64_t target_update_interval; /* else: the target network is copied every so many steps */
     double average_decay; /* > 0: the result is an exponential average of the weights (free: it is
                              post-processing); else the last weights */
     double reward_scale;
@@ -73,20 +74,22 @@ struct trainer_settings {
     struct parameter_value input_center; /* one number for all coordinates, or one for each */
     uint64_t full_weight_transitions;    /* at least 1 */
     double weight_power;                 /* 0: all experts weigh 1 */
-    uint32_t batch_size;                 /* of plain steps; of noisy ones in expectation */
+    uint32_t batch_size;                 /* of a plain step; the expected size of a noisy step's
+                                          * batch */
     const struct choice *choice; /* NULL: the result is the last weights, or their average */
     enum policy_output output;   /* how a candidate's outputs are played */
     float threshold;             /* of POLICY_BCQ */
-    bool fixed_order;            /* no BLAS: no example's bits depend on those beside it */
-    bool forgets_targets;        /* for tests: values kept from step to step are not used */
+    bool fixed_order;            /* without BLAS: an example's bits do not depend on its
+                                  * neighbours in the batch */
+    bool forgets_targets;        /* for tests: recomputes target values at every step */
 };
 
-/* The rate of step number DONE (from 0) of TOTAL. */
+/* The learning rate of step DONE (counted from 0) of TOTAL. */
 double trainer_learning_rate(const struct trainer_settings *settings, uint64_t done,
                              uint64_t total);
 
-/* Trains from RUN (its plan, data, checkpoint, hooks and noise) and on ALGORITHM_OK gives the
- * network's parameters; the caller frees them. Other results and *message as in algorithm.h. */
+/* Trains by RUN's plan, data, checkpoint, hooks and noise. On ALGORITHM_OK it gives the network's
+ * parameters, which the caller frees. Other results and *MESSAGE: as in algorithm.h. */
 enum algorithm_status trainer_run(const struct algorithm_run *run,
                                   const struct trainer_settings *settings, float **out_parameters,
                                   const char **message);

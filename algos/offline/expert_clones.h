@@ -21,21 +21,21 @@
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
 
-/* Public, and the same for all experts. */
+/* Settings of a clone. They are public, and the same for all experts. */
 struct clone_settings {
     uint32_t hidden_layers; /* 1 .. MLP_MAX_LAYERS - 1, of ReLU */
     uint32_t hidden_width;  /* of each; 1 .. MLP_MAX_WIDTH */
     uint32_t steps;         /* of Adam, at least 1 */
-    uint32_t batch_size;    /* uniform transitions of the expert, with replacement;
-                               1 .. BATCH_MAX_ROWS */
-    double learning_rate;   /* at the first step; it falls linearly to nothing */
+    uint32_t batch_size;    /* transitions drawn uniformly from the expert's own, with
+                             * replacement; 1 .. BATCH_MAX_ROWS */
+    double learning_rate;   /* at the first step; it falls linearly to 0 */
 };
 
 /* Settings that suit some thousand transitions of each expert (docs/performance.md has what they
  * cost). */
 struct clone_settings clone_defaults(void);
 
-/* What a clone takes of memory, as expert_policies_bytes counts it. */
+/* Bytes that a clone takes, as expert_policies_bytes counts them. */
 size_t clone_bytes(const struct clone_settings *settings, uint32_t state_dim,
                    uint32_t action_count);
 
@@ -62,8 +62,8 @@ enum algorithm_status expert_clones_all(const struct algorithm_run *run,
                                         const struct clone_settings *settings, uint64_t steps_done,
                                         struct expert_policies **out);
 
-/* The loss above of one transition from the clone's OUTPUTS[actions], and its GRADIENT[actions]
- * with respect to them. */
+/* Computes the loss above for one transition from the clone's OUTPUTS[actions], and writes its
+ * GRADIENT[actions] with respect to OUTPUTS. */
 float clone_loss(const float *outputs, uint32_t actions, uint32_t action,
                  float min_action_probability, float *gradient);
 

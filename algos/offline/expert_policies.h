@@ -27,21 +27,21 @@
 
 struct expert_policies;
 
-/* EXPERTS slots without a policy. 1 <= experts, 1 <= state_dim and
- * action_count <= MLP_MAX_WIDTH, 0 <= min_action_probability <= 1 / action_count are the caller's
- * to see to. Free with expert_policies_free. */
+/* Makes EXPERTS slots without a policy. The caller ensures 1 <= experts, 1 <= state_dim and
+ * action_count <= MLP_MAX_WIDTH, and 0 <= min_action_probability <= 1 / action_count. Free with
+ * expert_policies_free. */
 struct expert_policies *expert_policies_new(uint32_t experts, uint32_t state_dim,
                                             uint32_t action_count, double min_action_probability);
 
 /* Frees the slots and their policies; takes NULL. */
 void expert_policies_free(struct expert_policies *policies);
 
-/* Gives EXPERT's slot that policy, which is owned from then on (one it had is freed). False, with
- * POLICY still the caller's: it does not map state_dim numbers to action_count, or EXPERT is no
- * slot. */
+/* Puts POLICY, which the slot then owns, into EXPERT's slot and frees the slot's former policy.
+ * False: POLICY does not map state_dim numbers to action_count, or EXPERT is no slot; the caller
+ * still owns POLICY. */
 bool expert_policies_take(struct expert_policies *policies, uint32_t expert, struct policy *policy);
 
-/* Whether EXPERT's slot was given a policy. */
+/* True when EXPERT's slot has a policy. */
 bool expert_policies_has(const struct expert_policies *policies, uint32_t expert);
 
 /* Bytes that the networks take, so that a loader can keep a limit. */
@@ -61,8 +61,8 @@ void expert_policies_probabilities(const struct expert_policies *policies, uint3
                                    uint32_t count, const float *states, uint32_t state_count,
                                    double *probabilities);
 
-/* The same as voices, for the mechanisms that count experts: a slot without a policy is no voice.
- * POLICIES must outlive them. */
+/* Presents POLICIES as voices, for the mechanisms that count experts. A slot without a policy is no
+ * voice. POLICIES must outlive the result. */
 struct expert_voices expert_policies_voices(const struct expert_policies *policies);
 
 #endif

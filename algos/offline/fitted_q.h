@@ -22,13 +22,14 @@
 struct fitted_q_settings {
     uint32_t hidden_layers, hidden_width; /* ReLU; as mlp.h bounds them */
     uint32_t iterations;                  /* K */
-    uint32_t steps;                       /* of Adam in each of them */
+    uint32_t steps;                       /* of Adam in each iteration */
     uint32_t batch_size;                  /* 1 .. BATCH_MAX_ROWS */
     double learning_rate;
     double discount;     /* 0 .. 1 */
-    double reward_scale; /* > 0: values of order 1 suit the loss; the result is scaled back */
-    double input_scale;  /* > 0, of states */
-    uint32_t hold_out;   /* every so manieth trajectory is kept from the fit; at least 2 */
+    double reward_scale; /* > 0: the fit works best on values of order 1; the result is scaled
+                          * back */
+    double input_scale;  /* > 0: factor of the states */
+    uint32_t hold_out;   /* every HOLD_OUT-th trajectory is kept out of the fit; at least 2 */
 };
 
 /* Two layers of 64, 60 iterations of 200 steps, scales 1, every fifth trajectory held out. */
@@ -36,7 +37,8 @@ struct fitted_q_settings fitted_q_defaults(double discount);
 
 struct fitted_q_result {
     double value;          /* discounted, of held-out first states */
-    double standard_error; /* of that mean over those states; nothing of the fit's own error */
+    double standard_error; /* of that mean over the first states; it leaves out the error of the
+                            * fit */
     double residual;       /* root mean square of Q - target over held-out transitions */
     uint64_t starts, held_out_transitions;
 };

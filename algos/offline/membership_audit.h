@@ -23,38 +23,39 @@ struct membership_settings {
     uint64_t seed;           /* of the first weights */
 };
 
-/* What is broken on purpose, to see that the audit finds it; always by a plan that differs from the
- * one that is certified, never in the trainer. */
+/* Deliberate faults, which show that the audit finds faults. Each is a plan that differs from the
+ * certified one; the trainer is never changed. */
 enum membership_sabotage {
     MEMBERSHIP_SOUND,
     MEMBERSHIP_HALF_NOISE, /* half the certified noise */
-    MEMBERSHIP_NO_CLIP,    /* a clip norm that nothing reaches, with the noise of the right one */
+    MEMBERSHIP_NO_CLIP,    /* a clip norm that no gradient reaches, with the noise of the
+                            * certified clip norm */
     MEMBERSHIP_SABOTAGES
 };
 
 struct membership_attack;
 
-/* Plans the training and works out the canary's direction. On ALGORITHM_OK the caller frees *out
- * with membership_attack_free; else as struct algorithm's plan and train. */
+/* Plans the training and computes the canary's direction. On ALGORITHM_OK the caller frees *OUT
+ * with membership_attack_free. Other results: as struct algorithm's plan and train. */
 enum algorithm_status membership_attack_new(const struct membership_settings *settings,
                                             struct membership_attack **out, const char **message);
 
 /* Frees the attack and its data; takes NULL. */
 void membership_attack_free(struct membership_attack *attack);
 
-/* What is claimed: its steps, rate, noise, and certified epsilon at delta. */
+/* The claim under audit: steps, rate, noise, and certified epsilon at delta. */
 const struct dp_sgd_plan *membership_attack_claim(const struct membership_attack *attack);
 
-/* Of the network that it trains. */
+/* The shape of the network that the attack trains. */
 const struct mlp_shape *membership_attack_shape(const struct membership_attack *attack);
 
-/* Trains once, in the world WITH the canary or without, with noise of the system, or with NOISE
- * when it is not NULL (tests). *score is never NaN. Several threads may run one attack. */
+/* Trains once and scores the result, in the world WITH the canary or in the other. NOISE NULL: the
+ * system's noise; else NOISE (tests). *SCORE is never NaN. Several threads may run one attack. */
 enum algorithm_status membership_attack_run(const struct membership_attack *attack,
                                             enum membership_sabotage sabotage, bool with,
                                             struct noise_source *noise, double *score);
 
-/* What scores prove: membership_lower_bound says how. */
+/* What the scores prove; membership_lower_bound says how. */
 struct membership_finding {
     double epsilon;
     uint32_t p, q, counted;
@@ -76,7 +77,7 @@ struct membership_finding membership_lower_bound(double *with, double *without, 
  * they may be shown to anybody. */
 extern const struct algorithm audit_algorithm;
 
-/* The chance that a true claim is exceeded. */
+/* The probability that the audit contradicts a true claim. */
 #define AUDIT_ALGORITHM_FALSE_ALARM 1e-6
 
 #endif

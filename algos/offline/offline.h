@@ -10,7 +10,7 @@
 
 #include "algos/offline/dp_trainer.h"
 
-/* Where the shared parameters stand in an algorithm's table. */
+/* Positions of the shared parameters in an algorithm's table. */
 enum offline_parameter {
     OFFLINE_HIDDEN,
     OFFLINE_ACTIVATION,
@@ -33,7 +33,7 @@ enum offline_parameter {
     OFFLINE_INPUT_CENTER,
     OFFLINE_ARITHMETIC,
     OFFLINE_COMMON_COUNT,
-    /* Of those that learn values. */
+    /* Positions of the parameters that only algorithms with values have. */
     OFFLINE_REWARD_SCALE = OFFLINE_COMMON_COUNT,
     OFFLINE_TARGET_INTERVAL,
     OFFLINE_POLYAK_TAU,
@@ -104,7 +104,7 @@ extern const char *const offline_arithmetics[]; /* float, exact */
         offline_arithmetics, "", "Of noisy steps: float is fast, and no theorem covers its last "  \
         "bits; exact sums whole numbers, for which there is a proof."}
 
-/* More rows, of those that learn values. */
+/* Further rows, for algorithms that learn values. */
 #define OFFLINE_VALUE_PARAMETERS                                                                   \
     [OFFLINE_REWARD_SCALE] = {"reward_scale", PARAMETER_REAL, PARAMETER_ONE(0.05), 1e-12, 1e6, NULL,  \
         "", "Factor of every reward, public; values of order 1 suit the loss."},                   \
@@ -142,63 +142,63 @@ extern const char *const offline_arithmetics[]; /* float, exact */
     {"lunar_lander", OFFLINE_INPUT_SCALE, PARAMETER_ONE(1)}
 /* clang-format on */
 
-/* Of the shared parameters, those that came later: for an algorithm's table of such. */
+/* Shared parameters that came later; an algorithm's table of later parameters includes them. */
 /* clang-format off */
 #define OFFLINE_LATER                                                                              \
     {OFFLINE_INPUT_CENTER, PARAMETER_ONE(0)},                                                      \
     {OFFLINE_ARITHMETIC, PARAMETER_ONE(0)} /* float */
 /* clang-format on */
 
-/* What all of them can do: noisy steps, and plain ones on what a first stage released. */
+/* The mechanisms of all offline algorithms: noisy steps, and plain steps on the first stage's
+ * release. */
 #define OFFLINE_MECHANISMS                                                                         \
     {                                                                                              \
         [MECHANISM_NONE] = true, [MECHANISM_DPSGD] = true, [MECHANISM_SELECTIVE] = true,           \
         [MECHANISM_CONSENSUS] = true                                                               \
     }
 
-/* What distinguishes an algorithm before its loss. */
+/* What distinguishes an algorithm apart from its loss. */
 struct offline_kind {
     const struct parameter_spec *parameters;
     unsigned parameter_count;
     uint32_t outputs_per_action; /* 1, or 2 for a second head */
-    bool learns_values;          /* bootstraps from the first action_count outputs; its table has
-                                    OFFLINE_VALUE_PARAMETERS */
-    bool asks_online_next;       /* the online network is asked at s', too (double DQN) */
+    bool learns_values;          /* bootstraps from the first action_count outputs; the table has
+                                  * OFFLINE_VALUE_PARAMETERS */
+    bool asks_online_next;       /* evaluates the online network at s' too (double DQN) */
     enum policy_output output;
     float threshold; /* of POLICY_BCQ */
 };
 
-/* As struct algorithm's plan. */
+/* Implements struct algorithm.plan for KIND. */
 enum algorithm_status offline_plan(const struct offline_kind *kind,
                                    const struct algorithm_request *request,
                                    struct algorithm_plan *out, const char **message);
 
-/* What a search for a private plan ended in; INFEASIBLE is the sentence for a budget that is too
- * small. */
+/* Translates the result of a search for a private plan. INFEASIBLE is the message for a budget that
+ * is too small. */
 enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const char *infeasible,
                                           const char **message);
 
-/* As struct algorithm's train, with the loss of struct trainer_rule. */
+/* Implements struct algorithm.train for KIND, with the loss of struct trainer_rule. */
 enum algorithm_status offline_train(const struct offline_kind *kind,
                                     const struct algorithm_run *run,
                                     void (*errors)(const void *, const struct trainer_rows *),
                                     const void *context, struct policy **out_policy,
                                     const char **message);
 
-/* Huber's loss (1964) of a value that is DIFFERENCE off: its square halved up to THRESHOLD, linear
- * beyond. */
+/* Huber's loss (1964) of an error DIFFERENCE: half its square up to THRESHOLD, linear beyond. */
 float offline_huber(float difference, float threshold);
 
-/* The slope of that loss: DIFFERENCE, within THRESHOLD of 0. */
+/* The derivative of offline_huber: DIFFERENCE, clipped to +-THRESHOLD. */
 float offline_huber_slope(float difference, float threshold);
 
-/* GRADIENT[count] = scale softmax(LOGITS); gives log of the sum of their exponentials. NaN where a
- * logit is none. */
+/* Writes GRADIENT[count] = scale softmax(LOGITS) and returns logsumexp(LOGITS). The result is NaN
+ * where a logit is NaN. */
 float offline_softmax(const float *logits, uint32_t count, float scale, float *gradient);
 
-/* The target of example I of ROWS when BEST is what would be played at its next state: its reward
- * and, unless it ended there, DISCOUNT times what the target network of ACTIONS outputs says of
- * BEST. */
+/* The bootstrapped target of example I of ROWS, where BEST is the action to play at its next state.
+ * It is the reward plus, unless the episode ended there, DISCOUNT times the target network's value
+ * of BEST. The target network has ACTIONS outputs. */
 float offline_target(const struct trainer_rows *rows, uint32_t i, uint32_t best, uint32_t actions,
                      float discount);
 

@@ -13,17 +13,17 @@
 #include <stdint.h>
 
 struct schedule {
-    uint64_t seed;      /* the request's */
+    uint64_t seed;      /* the seed of the request */
     double plain_share; /* 0 .. 1: probability that a step is plain */
 };
 
-/* Whether step number STEP (from 0) is plain. */
+/* True when step STEP (counted from 0) is plain. */
 bool schedule_is_plain(const struct schedule *schedule, uint64_t step);
 
-/* The noisy ones among the first STEPS steps. */
+/* The number of noisy steps among the first STEPS steps. */
 uint64_t schedule_noisy_steps(const struct schedule *schedule, uint64_t steps);
 
-/* The most steps, up to LIMIT, of which at most NOISY are noisy. */
+/* The largest number of steps, up to LIMIT, of which at most NOISY are noisy. */
 uint64_t schedule_most_steps(const struct schedule *schedule, uint64_t noisy, uint64_t limit);
 
 #endif

@@ -17,26 +17,28 @@
 #include "envs/env.h"
 
 struct skill_run {
-    const struct expert_voices *voices; /* as they are; borrowed until the result is freed */
+    const struct expert_voices *voices; /* the unweighted voices; borrowed until the result is
+                                         * freed */
     const struct skill_scale *scale;    /* stage_plan.h; power above 0 */
     const struct env *env;              /* with its default parameters and the voices' sizes */
     uint32_t max_length;                /* steps of an episode */
     uint64_t seed;                      /* public */
-    bool (*goes_on)(void *context);     /* asked before each expert and every few steps of its play;
-                                           false: stop. NULL: nobody is asked */
+    bool (*goes_on)(void *context);     /* asked before each expert and every few steps of play;
+                                         * false: stop. NULL: play to the end */
     void *context;
 };
 
 struct skill_voices;
 
-/* Lets every voice play its likeliest actions. The caller frees the result with skill_voices_free.
- * NULL: GOES_ON said stop. An episode that the world cannot go on with ends there. */
+/* Plays the likeliest actions of every voice and weighs the voices. The caller frees the result
+ * with skill_voices_free. NULL: GOES_ON said stop. If the world cannot continue an episode, the
+ * episode ends. */
 struct skill_voices *skill_voices_new(const struct skill_run *run);
 
 /* Frees the weights; takes NULL. */
 void skill_voices_free(struct skill_voices *voices);
 
-/* The voices, weighed. Valid as long as SKILLED. */
+/* The weighted voices. They are valid as long as SKILLED. */
 struct expert_voices skill_voices_of(const struct skill_voices *skilled);
 
 #endif

@@ -13,12 +13,12 @@
 #include "algos/offline/expert_voices.h"
 #include "algos/offline/stage_plan.h"
 
-/* Trajectories of one expert are numbered in the order of the dataset. With STABLE_LOGGED those of
- * even number are for this release and those of odd number for what comes after it: the same
- * trajectory in both would break the composition of the two. */
+/* True when this release may use an expert's trajectory NUMBER (in the order of the dataset) with
+ * STABLE_LOGGED. The release uses the even numbers, the training after it the odd ones: a
+ * trajectory in both would break their composition. */
 bool stable_prefix_uses(uint64_t number);
 
-/* DATA without the trajectories that STABLE_LOGGED may release. NULL: no memory. */
+/* Copies DATA without the trajectories that STABLE_LOGGED may release. NULL: no memory. */
 struct dataset *stable_prefix_rest(const struct dataset *data);
 
 struct stable_prefix_run {
