@@ -28,41 +28,43 @@ struct ensemble {
     float *members; /* owned: COUNT times ensemble.c's record of a policy, or of none */
 };
 
-/* Whether COUNT networks of that SHAPE are an ensemble that can be asked. */
+/* True when an ensemble of COUNT networks of SHAPE is within the bounds. */
 bool ensemble_fits(const struct mlp_shape *shape, uint32_t count);
 
-/* M times no policy. NULL: it does not fit, or no memory. Free with ensemble_free. */
+/* Makes an ensemble of COUNT empty places. NULL: it does not fit, or no memory. Free with
+ * ensemble_free. */
 struct ensemble *ensemble_new(const struct mlp_shape *shape, uint32_t actions, uint32_t count);
 
-/* Wipes and frees it; takes NULL. */
+/* Wipes and frees ENSEMBLE; takes NULL. */
 void ensemble_free(struct ensemble *ensemble);
 
-/* Copies the POLICY of SHARD; NULL, another shape or numbers that are not finite: the shard has
- * none. For struct shards. */
+/* Copies POLICY as that of SHARD. The shard has no policy if POLICY is NULL, has another shape, or
+ * has numbers that are not finite. Fits struct shards.take. */
 void ensemble_take(void *ensemble, uint32_t shard, const struct policy *policy,
                    const struct dataset *data);
 
-/* How far apart the means of neighbours are at most, in the 2-norm; rounding included. */
+/* Bounds, rounding included, the distance in 2-norm between the means of neighbours. */
 double ensemble_change(uint32_t count);
 
-/* The means of the policies' distributions at finite STATES[count * input] to
- * PROBABILITIES[count * actions], each the same as if it were asked for alone. Where a shard has no
- * policy, or one whose outputs are not finite there, all actions alike stand in. The distributions
- * are rounded to multiples of 2^-40 that sum to one and added as integers, so no shard's number
- * touches the rounding of another's. */
+/* Writes to PROBABILITIES[count * actions] the mean of the policies' distributions at finite
+ * STATES[count * input]. Each result is the same as if its state were asked for alone. A shard
+ * without a policy, or with outputs that are not finite, counts as the uniform distribution.
+ * Distributions are rounded to multiples of 2^-40 that sum to one and are added as integers, so no
+ * shard's number affects the rounding of another's. */
 void ensemble_probabilities(const struct ensemble *ensemble, const float *states, uint32_t count,
                             double temperature, double *probabilities);
 
-/* Trains one policy for each of COUNT shards, with mechanism none, as shards_train says of RUN,
- * whose request and algorithm are those of one policy. On ALGORITHM_OK *out is the caller's. */
+/* Trains one policy for each of COUNT shards, without privacy (shards_train). RUN's request and
+ * ALGORITHM are those of one policy. On ALGORITHM_OK the caller owns *OUT. */
 enum algorithm_status ensemble_train(const struct algorithm *algorithm, uint32_t count,
                                      const struct algorithm_run *run, struct ensemble **out,
                                      const char **message);
 
-/* A little-endian byte form with a checksum, *OUT_SIZE bytes. The caller wipes and frees it. */
+/* Encodes ENSEMBLE, little endian with a checksum, as *OUT_SIZE bytes. The caller wipes and frees
+ * them. */
 unsigned char *ensemble_to_bytes(const struct ensemble *ensemble, size_t *out_size);
 
-/* The ensemble those bytes hold, or NULL when they are not one, or memory is short. */
+/* Decodes an ensemble from BYTES. NULL: the bytes are malformed, or no memory. */
 struct ensemble *ensemble_from_bytes(const unsigned char *bytes, size_t size);
 
 #endif

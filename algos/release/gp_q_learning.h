@@ -14,8 +14,8 @@
 
 extern const struct algorithm gp_q_learning_algorithm;
 
-/* Where the parameters stand in its table. The first ones are those of the base algorithm of the
- * same names. */
+/* Positions of the parameters in the table of gp_q_learning. Parameters that share a name with one
+ * of the base algorithm come first. */
 enum gp_q_parameter {
     GP_Q_HIDDEN,
     GP_Q_ACTIVATION,
@@ -51,42 +51,42 @@ enum gp_q_parameter {
     GP_Q_DISCOUNT,
     GP_Q_COUNT
 };
-extern const struct parameter_spec gp_q_parameters[GP_Q_COUNT]; /* gp_q_parameters.c */
+extern const struct parameter_spec gp_q_parameters[GP_Q_COUNT]; /* defined in gp_q_parameters.c */
 
-/* What may learn on a shard, in the order of the choices of GP_Q_BASE: every algorithm that learns
- * a Q-function from a dataset. Ends with NULL. */
+/* The algorithms that may learn on a shard: every algorithm that learns a Q-function from a
+ * dataset, in the order of the choices of GP_Q_BASE. The last entry is NULL. */
 extern const struct algorithm *const gp_q_bases[];
 
 struct shards;
 
-/* The base algorithm, and in *OUT what it is asked to do with each of so many shards (take and kept
- * are left NULL). */
+/* Fills OUT with the base algorithm, its request and the number of shards. TAKE and KEPT of OUT are
+ * left NULL. */
 void gp_q_shards(const struct algorithm_request *request, struct shards *out);
 
 /* ---- between the files of the algorithm */
 
 double gp_q_number(const struct algorithm_request *request, enum gp_q_parameter which);
 
-/* Fills state_dim, action_count, bounds and what becomes of states outside of them; NULL, or the
- * sentence that says what does not fit. */
+/* Fills the state dimension, the number of actions, the bounds, and the treatment of states outside
+ * of the bounds. Returns NULL, or a sentence about what does not fit. */
 const char *gp_q_bounds(const struct algorithm_request *request, struct q_terms *out);
 
-/* Prices terms->updates releases of noise terms->sigma each, fills PRIVACY and mu; sigma grows, in
- * its last digits, until the certified epsilon is not above the one that was asked for. */
+/* Prices terms->updates releases with noise terms->sigma each, and fills PRIVACY and mu. Sigma
+ * grows in its last digits until the certified epsilon is at most the requested one. */
 enum algorithm_status gp_q_price(const struct algorithm_request *request, struct q_terms *terms,
                                  struct dp_sgd_plan *privacy, const char **message);
 
-/* Gives MADE to whoever runs the job. */
+/* Gives MADE to the caller of the run (hooks.give_release). */
 void gp_q_give(const struct algorithm_run *run, struct q_release *made, bool injected_noise);
 
-/* struct algorithm.plan for unit reward (gp_q_reward.c). */
+/* Implements struct algorithm.plan for unit reward (gp_q_reward.c). */
 enum algorithm_status gp_q_reward_plan(const struct algorithm_request *request,
                                        struct algorithm_plan *out, const char **message);
 
-/* struct algorithm.train likewise; it gives a release and no policy. */
+/* Implements struct algorithm.train for unit reward. The result is a Q-release, not a policy. */
 enum algorithm_status gp_q_reward_train(const struct algorithm_run *run, const char **message);
 
-/* struct algorithm.plan. */
+/* Implements struct algorithm.plan. */
 enum algorithm_status gp_q_plan(const struct algorithm_request *request, struct algorithm_plan *out,
                                 const char **message);
 

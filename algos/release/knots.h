@@ -14,22 +14,23 @@
 
 #define KNOTS_MAX_BITS 14 /* 2^bits cells, 2^bits + 1 knots */
 
-/* VALUES[(2^bits + 1) x actions], knot by knot, become the values of a member of CLASS: clamped,
- * then halfway between the greatest member below and the least member above (McShane 1934): no
- * member comes nearer everywhere, and members stay as they are. What is no number counts as 0.
- * SCRATCH[2^bits + 1]. */
+/* Replaces VALUES[(2^bits + 1) x actions], knot by knot, by those of a member of CLASS: clamps
+ * them, then takes the mean of the greatest member below and the least member above (McShane 1934).
+ * No member comes nearer everywhere, and a member stays as it is. A NaN counts as 0. SCRATCH has
+ * room for 2^bits + 1 numbers. */
 void knots_enforce(double *values, uint32_t bits, uint32_t actions,
                    const struct lipschitz_class *class, double *scratch);
 
-/* X within [-LIMIT, LIMIT]; 0 where it is no number. */
+/* Clamps X to [-LIMIT, LIMIT]; a NaN becomes 0. */
 double knots_clamp(double x, double limit);
 
-/* How far, in 2-norm over the actions, the computed values of one function (knots_enforce, then
- * knots_at) can be from those of a true member of CLASS, all roundings paid for: what
- * gaussian_process_plan wants as evaluation_error. */
+/* Bounds the distance, in 2-norm over the actions, between the computed values of a function
+ * (knots_enforce, then knots_at) and a true member of CLASS. The bound covers all roundings;
+ * gaussian_process_plan takes it as evaluation_error. */
 double knots_error(uint32_t bits, uint32_t actions, const struct lipschitz_class *class);
 
-/* OUT[actions] at INDEX / 2^resolution, where resolution >= bits and INDEX <= 2^resolution. */
+/* Writes to OUT[actions] the function at INDEX / 2^resolution, where resolution >= bits and INDEX
+ * <= 2^resolution. */
 void knots_at(const double *values, uint32_t bits, uint32_t actions, uint32_t resolution,
               uint32_t index, double *out);
 

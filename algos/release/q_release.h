@@ -33,37 +33,39 @@ int q_unit_find(const char *name);
 
 struct q_release;
 
-/* A path over MEAN[(2^knot_bits + 1) x actions], knot by knot, copied as KEY is into locked memory.
- * NULL: the terms are out of range. */
+/* Makes a path over MEAN[(2^knot_bits + 1) x actions], knot by knot. MEAN and KEY are copied into
+ * locked memory. NULL: the terms are out of range. */
 struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
                                  const uint8_t key[GAUSSIAN_PATH_KEY_BYTES]);
 
-/* Features: NETWORK as relu_features_policy makes it, taken over (freed also on failure). */
+/* Makes a release by features from NETWORK, which relu_features_policy made. The release owns
+ * NETWORK, which is freed also on failure. */
 struct q_release *q_release_features(const struct q_terms *terms, struct policy *network);
 
-/* Grid: VALUES[knot_bits^state_dim x actions], last coordinate fastest, copied. */
+/* Makes a grid from VALUES[knot_bits^state_dim x actions], last coordinate fastest, which are
+ * copied. */
 struct q_release *q_release_grid(const struct q_terms *terms, const double *values);
 
-/* Wipes and frees it; takes NULL. */
+/* Wipes and frees RELEASE; takes NULL. */
 void q_release_free(struct q_release *release);
 
-/* What it was made by, as long as it lives. */
+/* The terms that RELEASE was made by, valid as long as RELEASE lives. */
 const struct q_terms *q_release_terms(const struct q_release *release);
 
 /* The network of a release by features, borrowed; NULL for the other forms. */
 const struct policy *q_release_network(const struct q_release *release);
 
 enum q_answer { Q_ANSWERED, Q_OUTSIDE, Q_NOT_A_NUMBER };
-/* VALUES[actions] at the raw STATE[state_dim]; *out_at (or NULL) receives the coordinate that is
- * outside of the bounds or not finite. -0.0 is 0. */
+/* Writes VALUES[actions] at the raw STATE[state_dim]. *OUT_AT (or NULL) receives the coordinate
+ * that is outside of the bounds or not finite. -0.0 counts as 0. */
 enum q_answer q_release_values(const struct q_release *release, const double *state, double *values,
                                uint32_t *out_at);
 
-/* Everything but the terms, as *OUT_SIZE bytes with a checksum: of a path they hold its secrets.
- * The caller wipes and frees them. */
+/* Encodes everything but the terms as *OUT_SIZE bytes with a checksum. A path's bytes contain its
+ * secrets. The caller wipes and frees the bytes. */
 unsigned char *q_release_to_bytes(const struct q_release *release, size_t *out_size);
 
-/* The release of TERMS that those bytes hold. NULL: they are not one. */
+/* Decodes the release with TERMS from BYTES. NULL: the bytes are not such a release. */
 struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsigned char *bytes,
                                        size_t size);
 

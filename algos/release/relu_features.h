@@ -21,10 +21,10 @@ struct relu_features {
     uint32_t count;  /* n + 1 .. RELU_FEATURES_MAX */
     float *weight;   /* count x input, then count biases: as a layer of a network; owned */
     float *offset;   /* [count]: phi_i = relu(w_i . s + b_i) - offset_i; owned */
-    double *scratch; /* room of relu_features_fit; owned */
+    double *scratch; /* scratch of relu_features_fit; owned */
 };
 
-/* The constant of centred features, in units of their coordinates' height. */
+/* The constant feature of centred features, as a share of the coordinates' greatest value. */
 #define RELU_FEATURES_CONSTANT 0.3F
 
 /* COUNT features of INPUT coordinates from SEED, the same on every machine. CENTRED: coordinates
@@ -34,20 +34,20 @@ struct relu_features {
 void relu_features_init(struct relu_features *features, uint32_t input, uint32_t count,
                         uint64_t seed, bool centred);
 
-/* Frees them and wipes the scratch; takes features that are all zero. */
+/* Frees FEATURES' arrays and wipes the scratch; takes features that are all zero. */
 void relu_features_clear(struct relu_features *features);
 
-/* PHI[count] at STATE[input], a point of the cube; ||phi|| <= 1. */
+/* Writes PHI[count] at STATE[input], a point of the cube; ||phi|| <= 1. */
 void relu_features_at(const struct relu_features *features, const double *state, double *phi);
 
-/* COEFFICIENTS[actions x count] that come nearest in mean square to TARGETS[points x actions] at
- * STATES[points x input], points of the cube, plus RIDGE > 0 times their squared norm (ridge
- * regression by normal equations). */
+/* Fits COEFFICIENTS[actions x count] to TARGETS[points x actions] at STATES[points x input], points
+ * of the cube. The fit minimises the mean squared error plus RIDGE > 0 times the squared norm of
+ * the coefficients (ridge regression by normal equations). */
 void relu_features_fit(struct relu_features *features, const double *states, const double *targets,
                        size_t points, uint32_t actions, double ridge, double *coefficients);
 
-/* The network whose outputs at a raw state x are coefficients . phi((x - low) / (high - low)), of
- * output POLICY_Q; the caller's. LOW and HIGH [input], low < high. */
+/* Makes the network, of output POLICY_Q, whose outputs at a raw state x are coefficients . phi((x -
+ * low) / (high - low)). LOW[input] is below HIGH[input]. The caller owns it. */
 struct policy *relu_features_policy(const struct relu_features *features, const double *low,
                                     const double *high, const double *coefficients,
                                     uint32_t actions);

@@ -31,56 +31,57 @@
 /* Rewards and values come in units of 2^-24, so that sums of errors are exact. */
 #define REWARD_Q_UNIT 0x1p-24
 
-/* Public, all of it. */
+/* Settings of the learning. All of them are public. */
 struct reward_q_settings {
     uint32_t state_dim, actions;
     double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM]; /* states are moved to these bounds */
-    uint32_t knot_bits; /* one coordinate; 0 .. KNOTS_MAX_BITS */
-    double beta;        /* likewise */
-    uint32_t features;  /* several coordinates: their number; 0: the exponential kernel */
-    uint64_t seed;      /* of the features */
+    uint32_t knot_bits; /* of one coordinate; 0 .. KNOTS_MAX_BITS */
+    double beta;        /* of the exponential kernel of one coordinate */
+    uint32_t features;  /* number of features, for several coordinates; 0: the exponential kernel */
+    uint64_t seed;      /* draws the features */
     uint32_t batch;     /* transitions in an update, 1 .. REWARD_Q_MAX_BATCH */
-    double rate;        /* of an update: what a kernel of height 1 at all its states would move */
+    double rate;        /* step size of an update */
     double error_limit; /* delta_t is clipped to this; 1e-3 .. 1e6 */
     double discount;
     double reward_scale; /* neighbours' rewards differ by at most 1 / this */
     double value_limit;  /* every number of f is clipped to this, noise included */
 };
 
-/* How far one update moves the next f in the kernel's norm between neighbours, at most, roundings
- * included. */
+/* Bounds, roundings included, how far one update can move the next f apart between neighbours, in
+ * the kernel's norm. */
 double reward_q_step_sensitivity(const struct reward_q_settings *settings);
 
 struct reward_q;
 
-/* The function 0. Free with reward_q_free. */
+/* Makes a learner whose f is the function 0. Free with reward_q_free. */
 struct reward_q *reward_q_new(const struct reward_q_settings *settings);
 
-/* Frees it; takes NULL. */
+/* Frees Q; takes NULL. */
 void reward_q_free(struct reward_q *q);
 
-/* The numbers of f: values at knots, knot by knot, or coefficients, action by action; *out_count of
- * them. They are what was noised: reading, keeping and writing them back is post-processing. */
+/* The numbers of f: values at knots, knot by knot, or coefficients, action by action. *OUT_COUNT is
+ * how many. The numbers are already noised, so reading, storing and restoring them is
+ * post-processing. */
 float *reward_q_numbers(struct reward_q *q, size_t *out_count);
 
-/* OUT[actions] at the raw STATE[state_dim]: f there (at the nearest knot). What is not finite in a
- * state counts as its lower bound. */
+/* Writes to OUT[actions] the values of f at the raw STATE[state_dim], with one coordinate at the
+ * nearest knot. A number that is not finite counts as its lower bound. */
 void reward_q_values(const struct reward_q *q, const float *state, double *out);
 
-/* Puts one transition into the next update. At most settings.batch of them; NEXT is not read when
- * TERMINATED. */
+/* Adds one transition to the next update, which takes at most settings.batch of them. NEXT is not
+ * read when TERMINATED. */
 void reward_q_add(struct reward_q *q, const float *state, uint32_t action, double reward,
                   const float *next, bool terminated);
 
-/* Makes the update of what was added, as part of a batch of settings.batch, and draws its path.
- * SIGMA is the deviation at the full sensitivity; where the batch's states, which are public, allow
- * less of it, there is less noise in proportion, at the same price. */
+/* Updates f by the transitions that were added, as part of a batch of settings.batch, and draws the
+ * noise. SIGMA is its deviation at full sensitivity. The batch's states are public; where they
+ * allow a smaller sensitivity, the noise is smaller in proportion, at the same price. */
 void reward_q_update(struct reward_q *q, struct noise_source *noise, double sigma);
 
-/* A copy of the numbers in double, which the caller frees. */
+/* A copy of f's numbers in double; the caller frees it. */
 double *reward_q_doubles(const struct reward_q *q);
 
-/* The network that coefficients are (several coordinates); the caller's. */
+/* The network with f's coefficients (several coordinates); the caller owns it. */
 struct policy *reward_q_network(const struct reward_q *q);
 
 #endif

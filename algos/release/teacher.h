@@ -28,11 +28,14 @@ struct teacher {
     };
     uint32_t actions;
     double temperature;
-    uint32_t shards;    /* neighbours are experts in so many shards; 0: observations */
-    double radius;      /* of observations; else 0, as the next */
-    double lipschitz;   /* certified, of state -> softmax(outputs / temperature), 2-norm */
-    double sensitivity; /* of what the mechanism adds noise to */
-    bool coarse;        /* teacher_prepare: the weights are secret, say little about them */
+    uint32_t shards;    /* neighbours differ in an expert, of so many shards; 0: neighbours are
+                         * observations */
+    double radius;      /* distance of neighbouring observations; 0 for experts, as is lipschitz */
+    double lipschitz;   /* certified Lipschitz constant of state -> softmax(outputs /
+                         * temperature), 2-norm */
+    double sensitivity; /* of the vector that the mechanism adds noise to */
+    bool coarse;        /* for teacher_prepare: the weights are secret, so figures reveal little
+                         * about them */
 };
 
 /* Completes LIPSCHITZ and SENSITIVITY from the policy: softmax is 1/2-Lipschitz, so lipschitz =
@@ -44,48 +47,50 @@ struct teacher {
  * says what is not. */
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy);
 
-/* Completes SENSITIVITY for a teacher with SHARDS, from public numbers alone: ensemble_change, and
- * the Dirichlet mechanism's mixing multiplies that by 1 - m eta. NULL or a sentence, as above. */
+/* Fills SENSITIVITY for a teacher with SHARDS, from public numbers alone: ensemble_change, which
+ * the Dirichlet mechanism's mixing multiplies by 1 - m eta. Returns NULL or a sentence, as
+ * above. */
 const char *teacher_prepare_ensemble(struct teacher *teacher);
 
-/* The same for a SENSITIVITY that was computed earlier. */
+/* Sets SENSITIVITY, which was computed earlier. Returns NULL or a sentence, as above. */
 const char *teacher_complete(struct teacher *teacher, double sensitivity);
 
-/* What answers at COUNT states are about, before any noise: P[count * actions], which may not
- * leave. It is the policy's distribution, all actions alike where its outputs leave the range of a
- * double (a refusal would tell, without noise and for nothing, how large the weights are), or with
- * POLICY NULL the mean of the ENSEMBLE, of as many shards as the teacher's. False: a state is not
- * finite.
- */
+/* Writes to P[count * actions] the distributions that answers at COUNT states are about, without
+ * noise. P may not leave. With POLICY, P is the policy's distribution; where its outputs leave the
+ * range of a double, P is uniform, because a refusal would tell how large the weights are, without
+ * noise and for free. With POLICY NULL, P is the mean of ENSEMBLE, which has the teacher's number
+ * of shards. False: a state is not finite. */
 bool teacher_distributions(const struct teacher *teacher, const struct policy *policy,
                            const struct ensemble *ensemble, const float *states, uint32_t count,
                            double *p);
 
-/* One noisy answer about one of those, which is overwritten: Z[actions]. The sampled values alone
- * may leave. CONCENTRATION is at most the teacher's, or 0 where its mechanism has none; false: it
- * is not. */
+/* Draws one noisy answer Z[actions] about the distribution P, which is overwritten. Only the
+ * sampled values may leave. CONCENTRATION is at most the teacher's; 0 for a mechanism without one.
+ * False: CONCENTRATION is out of range. */
 bool teacher_answer_about(const struct teacher *teacher, double concentration,
                           struct noise_source *noise, double *p, double *z);
 
-/* What one answer at CONCENTRATION costs accounts of ORDER (0: basic composition, of which it gets
- * SHARE of delta, in units of 1e-18). False when it has no finite price there. */
+/* The price of one answer at CONCENTRATION on accounts of ORDER. ORDER 0 is basic composition,
+ * where the answer gets SHARE of delta, in units of 1e-18. False: the answer has no finite price
+ * there. */
 bool teacher_price(const struct teacher *teacher, double concentration, double order, int64_t share,
                    struct filter_price *out);
 
-/* Radius around the distribution that is answered, at CONCENTRATION, that holds an answer with
- * probability 1 - BETA. */
+/* The radius around the true distribution that contains an answer at CONCENTRATION with probability
+ * 1 - BETA. */
 double teacher_error_radius(const struct teacher *teacher, double concentration, double beta);
 
-/* How far apart the policy's distributions of neighbours are at most, before any mechanism. */
+/* Bounds how far apart the policy's distributions of neighbours are, before any mechanism. */
 double teacher_change(const struct teacher *teacher);
 
-/* What to expect of answers at CONCENTRATION about POLICY[actions], which is public: never the
+/* The expected error of answers at CONCENTRATION about POLICY[actions], which is public: never the
  * teacher's own distribution. */
 struct answer_error teacher_answer_error(const struct teacher *teacher, double concentration,
                                          const double *policy);
 
-/* The Gaussian teacher in TEACHER's place with the least sigma at which an answer costs at most
- * PRICE on accounts of ORDER and SHARE (teacher_price). False when there is none. */
+/* Finds the Gaussian teacher with the least sigma at which an answer costs at most PRICE on
+ * accounts of ORDER and SHARE (teacher_price). The result is otherwise as TEACHER. False: there is
+ * none. */
 bool teacher_gaussian_for(const struct teacher *teacher, double order, int64_t share,
                           const struct filter_price *price, struct teacher *out);
 

@@ -1,4 +1,4 @@
-/* The noise that a teacher answers with. A new mechanism is one of these tables in
+/* The mechanism that adds a teacher's noise. A new mechanism is one of these tables in
  * teacher_mechanism.c, and a line in teacher_mechanism_find. */
 #ifndef TACET_ALGOS_RELEASE_TEACHER_MECHANISM_H
 #define TACET_ALGOS_RELEASE_TEACHER_MECHANISM_H
@@ -12,24 +12,23 @@
 struct teacher;
 
 struct teacher_mechanism {
-    const char *name; /* as in requests and in the database */
-    /* CHANGE bounds how far, in the 2-norm, the policy's distributions of neighbours lie apart,
-     * before anything that the mechanism does to them. Gives the sensitivity of what it adds noise
-     * to. */
+    const char *name; /* its name in requests and in the database */
+    /* Returns the sensitivity of the vector that the mechanism adds noise to. CHANGE bounds how far
+     * apart, in 2-norm, the policy's distributions of neighbours are before the mechanism. */
     double (*sensitivity)(const struct teacher *teacher, double change);
-    /* Puts SENSITIVITY in its place; the sentence that says which setting is out of range, or NULL.
-     */
+    /* Sets the mechanism's SENSITIVITY. Returns NULL, or a sentence about the setting that is out
+     * of range. */
     const char *(*complete)(struct teacher *teacher, double sensitivity);
-    /* Lowers what is told, and with it the price, to CONCENTRATION: 0 leaves a mechanism without
-     * one as it is. False when that is not possible. */
+    /* Lowers the concentration, and with it the accuracy and the price, to CONCENTRATION. 0 leaves
+     * a mechanism without a concentration as it is. False: CONCENTRATION does not fit. */
     bool (*weaken)(struct teacher *teacher, double concentration);
-    /* One answer as accounts see it. It borrows TEACHER. */
+    /* One answer as a release that accounts can price. It borrows TEACHER. */
     struct filter_release (*release)(const struct teacher *teacher);
-    /* One answer for the policy's distribution P, which it may overwrite, to Z. */
+    /* Draws into Z one answer for the policy's distribution P, which it may overwrite. */
     bool (*answer)(const struct teacher *teacher, struct noise_source *noise, double *p, double *z);
-    /* Radius in the 2-norm that holds an answer with probability 1 - BETA. */
+    /* The radius in 2-norm that contains an answer with probability 1 - BETA. */
     double (*error_radius)(const struct teacher *teacher, double beta);
-    /* Expected error of an answer about POLICY, which is public. */
+    /* The expected error of an answer about POLICY, which is public. */
     struct answer_error (*error)(const struct teacher *teacher, const double *policy);
 };
 
