@@ -27,7 +27,7 @@ static int read_q(const char *c)
     return q > 1000 ? 1000 : q;
 }
 
-/* The q among the parameters between C and END. */
+/* The value of the parameter q between C and END, as read_q gives it. */
 static int find_q(const char *c, const char *end)
 {
     while (c < end && (c = memchr(c, ';', (size_t)(end - c)))) {

@@ -1,4 +1,4 @@
-/* What a caller wants to get and may see: Accept (RFC 9110, section 12.5.1) and CORS. */
+/* Content negotiation by Accept (RFC 9110, section 12.5.1) and the check of origins for CORS. */
 #ifndef TACET_API_CALL_ACCEPT_H
 #define TACET_API_CALL_ACCEPT_H
 

@@ -21,18 +21,18 @@ void arena_init(struct arena *arena);
 /* Frees all that was handed out. */
 void arena_clear(struct arena *arena);
 
-/* SIZE bytes, aligned for everything, not cleared. Want of memory ends the process, here and in the
- * functions below. */
+/* Gives SIZE bytes, aligned for any type and not cleared. Running out of memory ends the process,
+ * here and in the functions below. */
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
 /* COUNT cleared elements of SIZE bytes. */
 void *arena_array(struct arena *arena, size_t count, size_t size) __attribute__((returns_nonnull));
 
-/* A copy of SIZE bytes with a NUL behind them. */
+/* Copies SIZE bytes and adds a NUL. */
 char *arena_copy(struct arena *arena, const char *text, size_t size)
     __attribute__((returns_nonnull));
 
-/* What printf would print. */
+/* Gives the text that printf would print. */
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3), returns_nonnull));
 

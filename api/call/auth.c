@@ -35,8 +35,8 @@ void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
     sodium_memzero(hex, sizeof hex);
 }
 
-/* Another scheme is no bad token: that request is told how to ask, as one without (RFC 6750, 3.1).
- */
+/* A header of another scheme is treated as no token: the answer says how to authenticate (RFC 6750,
+ * 3.1). */
 static bool is_bearer(const char *header)
 {
     return header && strncasecmp(header, "Bearer ", 7) == 0;

@@ -15,12 +15,12 @@
 void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
                     unsigned char hash[TOKEN_SECRET_HASH]);
 
-/* Reads the Authorization header, fills call->caller and holds its role against the route's.
+/* Reads the Authorization header, fills call->caller and checks that the route admits its role.
  * PROBLEM_NONE, PROBLEM_UNAUTHORIZED (with WWW-Authenticate), PROBLEM_FORBIDDEN, or what the
  * database gave. */
 enum problem auth_check(struct call *call);
 
-/* The same for the client CLIENT, whom the service itself vouches for. */
+/* As auth_check, but without a token: the service itself vouches for CLIENT. */
 enum problem auth_known(struct call *call, const char *client);
 
 #endif

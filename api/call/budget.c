@@ -27,7 +27,7 @@ json_t *budget_amount(double epsilon, double delta)
     return json_pack("{s:o, s:o}", "epsilon", json_number(epsilon), "delta", json_number(delta));
 }
 
-/* Delta of UNITS and DELTA_UNITS that are spent, held or asked for. */
+/* The delta of UNITS and DELTA_UNITS that are spent, held or requested. */
 static double delta_of(const struct ledger_account *account, int64_t units, int64_t delta_units)
 {
     if (is_renyi(account))
@@ -96,8 +96,8 @@ static void add_violation(struct call *call, const struct ledger_part *part)
                             budget_reserved(account), "requested", budget_amount(more, delta)));
 }
 
-/* One sentence that needs no look at VIOLATED: the first account that cannot pay, what it has left
- * and what was asked of it. */
+/* Makes the refusal with one sentence about the first account that cannot pay: what it has left and
+ * what was requested. */
 static enum problem say_exhausted(struct call *call, const struct ledger_outcome *outcome)
 {
     for (unsigned i = 0; i < outcome->count; i++) {

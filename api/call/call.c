@@ -70,7 +70,7 @@ void call_end(struct call *call)
 
 const char *call_parameter(const struct call *call, const char *name)
 {
-    /* {names} are few: count the braces before ours. */
+    /* The index of {NAME} is the number of braces before it. */
     size_t length = strlen(name);
     unsigned index = 0;
     for (const char *c = strchr(call->route->pattern, '{'); c; c = strchr(c + 1, '{')) {
@@ -222,7 +222,7 @@ static enum problem add_fault(struct call *call, json_t *fault)
     return PROBLEM_VALIDATION;
 }
 
-/* A sentence that quotes bytes that are not UTF-8 cannot stand in JSON. */
+/* Makes a fault as JSON. A sentence that quotes bytes that are not UTF-8 cannot stand in JSON. */
 static json_t *fault_json(const char *place, const char *where, const char *detail)
 {
     json_t *fault = json_pack("{s:s, s:s}", place, where, "detail", detail);

@@ -66,7 +66,7 @@ const char *call_query(struct call *call, const char *name);
 const char *call_request_header(const struct call *call, const char *name);
 
 /* Next bytes of a streamed body (BODY_STREAM, in PREPARE): count, 0 at the end, -1 when the client
- * is gone. The bytes also go into the fingerprint that an Idempotency-Key stands for. */
+ * is gone. The bytes also enter the call's fingerprint, to which its Idempotency-Key is bound. */
 long call_read(struct call *call, unsigned char *buffer, size_t size);
 
 /* True when the caller's role is one of ROLES. */
@@ -78,8 +78,7 @@ bool call_is(const struct call *call, unsigned roles);
  * still usable then and no transaction of the call is open. */
 void call_defer(struct call *call, void (*free_it)(void *what), void *what);
 
-/* Gives JSON (a new reference) to the call, which drops it at its end. Gives it back.
- */
+/* Gives the new reference JSON to the call, which drops it at its end. Returns JSON. */
 json_t *call_own(struct call *call, json_t *json);
 
 /* ---- a good answer; one of these, once, last */
@@ -97,11 +96,11 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
 enum problem call_reply_static(struct call *call, int status, const char *content_type,
                                const char *body, size_t size);
 
-/* What is stored for repeats of the call instead of its answer, when that holds a secret. JSON is a
- * new reference that the call takes. Before the reply itself. */
+/* Sets the answer that repeats of the call get, for a call whose own answer holds a secret. JSON is
+ * a new reference that the call takes. To be called before the reply is made. */
 void call_store_instead(struct call *call, json_t *json);
 
-/* No body (204). */
+/* Answers without a body (204). */
 enum problem call_reply_empty(struct call *call, int status);
 
 /* A stream of server-sent events; EVENTS.free is called by whoever owns the reply. */
@@ -124,11 +123,11 @@ enum problem call_problem(struct call *call, enum problem problem, const char *f
 enum problem call_invalid(struct call *call, const char *pointer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a query parameter: {"parameter","detail"}. */
+/* As call_invalid, for a query parameter: {"parameter","detail"}. */
 enum problem call_invalid_query(struct call *call, const char *parameter, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a line of an upload: {"line","pointer","detail"}. */
+/* As call_invalid, for a line of an upload: {"line","pointer","detail"}. */
 enum problem call_invalid_line(struct call *call, uint64_t line, const char *pointer,
                                const char *detail);
 
@@ -138,8 +137,8 @@ unsigned call_error_count(const struct call *call);
 /* Adds one element of "violated" (budget-exhausted, budget-reserved); takes the reference. */
 void call_violated(struct call *call, json_t *violation);
 
-/* What STATUS means for the caller; of DB_OK PROBLEM_NONE. DB_NONE, a row that must be there and is
- * not, counts as DB_FAILED. The transaction is run again where that can help. */
+/* The problem that STATUS means for the caller; PROBLEM_NONE for DB_OK. DB_NONE, a required row
+ * that is missing, counts as DB_FAILED. The transaction is run again where that can help. */
 enum problem call_db(struct call *call, enum db_status status);
 
 /* Adds any other member to the problem document, e.g. "accepts" for 415; takes the reference. */
@@ -157,7 +156,7 @@ void call_end(struct call *call);
 /* Forgets answer and faults, for a transaction that runs again. */
 void call_reset(struct call *call);
 
-/* Turns PROBLEM and what was gathered into the problem+json reply. */
+/* Turns PROBLEM and the gathered faults into the problem+json reply. */
 void call_answer_problem(struct call *call, enum problem problem);
 
 #endif

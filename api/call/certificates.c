@@ -34,7 +34,7 @@ static enum problem certificate_show(struct call *call, enum db_status status, b
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such certificate.");
 }
 
-/* Of a teacher: of those who may know of it, and auditors. */
+/* Shows a teacher's certificate to callers who may see the teacher, and to auditors. */
 static enum problem teacher_certificate_of_id(struct call *call, const char *wanted)
 {
     char id[ID_SIZE] = "", owner[ID_SIZE] = "", *text = NULL;
@@ -43,7 +43,7 @@ static enum problem teacher_certificate_of_id(struct call *call, const char *wan
     return certificate_show(call, status, may && strcmp(id, wanted) == 0, id, text);
 }
 
-/* Of a released Q-function: released it is, so everyone may read it. */
+/* Shows the certificate of a released Q-function to everyone, because it is public. */
 static enum problem release_certificate(struct call *call, const char *wanted)
 {
     char id[ID_SIZE] = "", owner[ID_SIZE], *text = NULL;

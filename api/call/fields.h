@@ -60,13 +60,13 @@ struct field field_bool(const char *name, bool *out);
 struct field field_object(const char *name, json_t **out);
 /* An array of MIN to MAX elements of any type. */
 struct field field_array(const char *name, json_t **out, size_t min, size_t max);
-/* Whatever stands there, null included. */
+/* A value of any type, null included. */
 struct field field_any(const char *name, json_t **out);
-/* The same field, which may be missing. */
+/* FIELD, but it may be missing. */
 struct field field_optional(struct field field);
 
-/* Whether OBJECT has NAME at all, of whatever type: what was sent and is bad has been named already
- * by fields_read, and is not missing besides. Null is as good as not sent. */
+/* True when OBJECT has a member NAME of any type other than null. A member that was sent but is
+ * invalid has been reported by fields_read and must not be reported as missing too. */
 bool field_sent(const json_t *object, const char *name);
 
 /* Reads OBJECT, which stands at POINTER in the body ("" is the body itself, "/privacy" a member).
@@ -75,8 +75,9 @@ bool field_sent(const json_t *object, const char *name);
 bool fields_read(struct call *call, const json_t *object, const char *pointer,
                  const struct field *fields, size_t count);
 
-/* Reads an array of exactly or at most COUNT finite numbers into OUT[count]. Gives their number, or
- * -1 after gathering faults (with pointers such as POINTER/3). EXACT: the array must have COUNT. */
+/* Reads an array of exactly or at most COUNT finite numbers into OUT[count]. Returns how many it
+ * read, or -1 after gathering faults (with pointers such as POINTER/3). EXACT: the array must have
+ * COUNT. */
 long fields_numbers(struct call *call, const json_t *array, const char *pointer, double *out,
                     size_t count, bool exact);
 
@@ -87,8 +88,8 @@ long fields_numbers(struct call *call, const json_t *array, const char *pointer,
 bool state_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
                 float *out);
 
-/* Reads an array of 1 to MOST such arrays. *out is in the call's arena. Their number, or 0 with the
- * faults in the call. */
+/* Reads an array of 1 to MOST states. *out is in the call's arena. Returns the number of states, or
+ * 0 with the faults in the call. */
 uint32_t states_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
                      uint32_t most, float **out);
 

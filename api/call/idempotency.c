@@ -22,7 +22,7 @@ static crypto_generichash_state *body_hash(struct call *call)
     return (crypto_generichash_state *)(void *)call->body_hash;
 }
 
-/* Where the call brings its key: the header, or for some routes a member of the body. */
+/* Finds the call's key: in the header or, for some routes, in a member of the body. */
 static const char *find_key(const struct call *call)
 {
     const char *key = call_request_header(call, "Idempotency-Key");
@@ -82,7 +82,7 @@ static void hash_call(struct call *call, unsigned char out[FINGERPRINT_BYTES])
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         crypto_generichash_update(&state, (const unsigned char *)texts[i], strlen(texts[i]) + 1);
     if (call->route->body == BODY_STREAM) {
-        /* A copy, because a transaction may be tried again. */
+        /* Finish a copy of the hash, because a transaction may be tried again. */
         unsigned char hash[FINGERPRINT_BYTES];
         crypto_generichash_state body = *body_hash(call);
         crypto_generichash_final(&body, hash, sizeof hash);

@@ -36,8 +36,8 @@ struct page {
 /* Reads both parameters (the route's query list must name them: "page_size page_token"). */
 enum problem page_read(struct call *call, struct page *out);
 
-/* The cursor as a number, for lists by sequence: 0 on the first page; false after saying that the
- * token is none. */
+/* Reads the cursor as a number, for lists by sequence: 0 on the first page. False: the token is
+ * malformed. */
 bool page_after_number(const struct page *page, int64_t *out);
 
 /* Adds ITEM (a new reference, taken; NULL: it could not be made), which CURSOR names. False: the

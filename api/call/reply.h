@@ -16,14 +16,14 @@ void reply_init(struct api_reply *reply);
  */
 void reply_header_text(struct api_reply *reply, const char *name, const char *value);
 
-/* The same with what printf would print. */
+/* As reply_header_text, with a value that is formatted as by printf. */
 void reply_header_v(struct api_reply *reply, const char *name, const char *format,
                     va_list arguments);
 
 /* The value of a header that was added; NULL when there is none. */
 const char *reply_header_value(const struct api_reply *reply, const char *name);
 
-/* What a problem document says beside its table row; every member may be NULL. JSON is borrowed. */
+/* The members of a problem document beside its table row; each may be NULL. JSON is borrowed. */
 struct reply_problem {
     const char *detail;
     const char *instance; /* the path */

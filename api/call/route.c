@@ -1,4 +1,4 @@
-/* Roles and what a row says of itself. */
+/* Roles, and properties of a route's row. */
 #include "api/call/route.h"
 
 #include <string.h>

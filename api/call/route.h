@@ -1,5 +1,5 @@
-/* A row of the table of endpoints, and what a path gave. A new endpoint is one handler, declared in
- * its family's header, and one row in api/route.c. */
+/* A row of the table of endpoints, and the result of matching a path. A new endpoint is one
+ * handler, declared in its family's header, and one row in api/route.c. */
 #ifndef TACET_API_CALL_ROUTE_H
 #define TACET_API_CALL_ROUTE_H
 
@@ -32,8 +32,8 @@ enum route_flag {
     ROUTE_POLICY_BODY = 16, /* the JSON body may be as large as max_policy_bytes */
     ROUTE_QUICK = 64,       /* a small question that a pass may answer: api_serve_quick */
     ROUTE_KEY_OR_ID = 32,   /* can spend too: the body's "id" is the key where there is no header */
-    ROUTE_HEAVY = 128, /* {id} is a teacher whose sums may be long: PREPARE does them, outside of
-                          a batch alone (api_is_heavy) */
+    ROUTE_HEAVY = 128,      /* {id} is a teacher that may compute for long: PREPARE does that, never
+                               within a batch (api_is_heavy) */
 };
 
 enum route_body {
@@ -54,7 +54,7 @@ struct route {
     const char *query; /* the query parameters that are known, separated by spaces; "" for none */
 
     /* Optional; runs before HANDLE and outside any transaction of ours: parsing, planning, slow
-     * sums. Leaves what it made in call->plan. */
+     * computations. Leaves its result in call->plan. */
     enum problem (*prepare)(struct call *call);
 
     /* Does the work. For a method that changes something it runs inside one transaction together
@@ -65,7 +65,7 @@ struct route {
     const char *summary; /* one sentence for /docs */
 };
 
-/* What a path gave. */
+/* The result of matching a path. */
 struct route_match {
     const struct route *route; /* NULL: nothing */
     /* Decoded values of the pattern's {names}, in order, in the arena. */

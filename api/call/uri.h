@@ -11,8 +11,8 @@ struct arena;
  * stands for NUL or gives bytes that are not UTF-8. In ARENA. */
 char *uri_decode(const char *text, size_t size, bool plus, struct arena *arena);
 
-/* The decoded value of the query parameter NAME, "" when it has none; NULL when it is absent. QUERY
- * was checked before. */
+/* The decoded value of the query parameter NAME: "" for one without a value, NULL when it is
+ * absent. QUERY has passed uri_query_check. */
 const char *uri_query_value(const char *query, const char *name, struct arena *arena);
 
 enum uri_query_fault {

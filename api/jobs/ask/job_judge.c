@@ -1,4 +1,4 @@
-/* Which dataset may judge. */
+/* Checks the dataset that is to judge a policy. */
 #include "api/jobs/ask/job_parts.h"
 
 #include <string.h>

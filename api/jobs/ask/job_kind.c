@@ -76,7 +76,7 @@ static const char *play_note(const struct job_plan *plan)
 
 /* ---- releasing a Q-function */
 
-/* With unit reward a world does for a dataset. */
+/* Reads the privacy of a Q-release. With unit reward a world may take the place of a dataset. */
 static void release_read(struct call *call, const struct job_members *members, struct job_plan *out)
 {
     bool named = field_sent(call->body, "environment");

@@ -1,5 +1,5 @@
-/* The kinds of algorithms: one row for each algorithm_kind says which members a request has, how
- * they are read, and what such a job leaves. What a kind does at work is api/jobs/run/run_kind.c.
+/* The kinds of algorithms. One row for each algorithm_kind says which members a request has, how
+ * they are read, and what such a job gives. How a job of a kind runs is in api/jobs/run/run_kind.c.
  */
 #ifndef TACET_API_JOBS_ASK_JOB_KIND_H
 #define TACET_API_JOBS_ASK_JOB_KIND_H
@@ -15,7 +15,7 @@ struct job_members {
     int64_t shards; /* 0: not sent */
 };
 
-/* A member that kinds require, or have no use for. */
+/* A member of a request that some kinds require and others refuse. */
 struct job_member_rule {
     const char *pointer; /* "/dataset"; NULL ends the table */
     unsigned kinds;      /* one bit for each enum algorithm_kind */
@@ -24,7 +24,7 @@ struct job_member_rule {
 };
 extern const struct job_member_rule job_member_rules[];
 
-/* What an algorithm takes. */
+/* What an algorithm learns from. */
 enum job_source {
     JOB_SOURCE_DATASET,
     JOB_SOURCE_WORLD,
@@ -35,12 +35,14 @@ enum job_source {
 struct job_kind {
     enum job_source source;
     bool seals_checkpoints; /* what is kept while it trains has no noise yet */
-    /* Reads what the rules do not say, and gathers faults. NULL: nothing. */
+    /* Reads the members that the rules do not cover, and gathers faults. NULL: there are none. */
     void (*read)(struct call *call, const struct job_members *members, struct job_plan *out);
-    /* Looks up what the members name. NULL: nothing. PROBLEM_NONE, or a fault with its pointer. */
+    /* Looks up the rows that the members name. NULL: there are none. Returns PROBLEM_NONE, or a
+     * fault with its pointer. */
     enum problem (*fit)(struct call *call, const struct job_members *members,
                         struct job_plan *plan);
-    /* A sentence about the job's result, static. NULL: there is none to be said. */
+    /* Returns a static sentence about the job's result, or NULL. As a pointer, NULL: no job has
+     * one. */
     const char *(*note)(const struct job_plan *plan);
     const char *time_unknown; /* why a running time cannot be estimated; NULL: it can */
 };
@@ -54,15 +56,15 @@ void job_kind_read(struct call *call, const struct job_members *members, struct 
 /* Why the running time of PLAN cannot be estimated: a static sentence; NULL: it can. */
 const char *job_kind_time_unknown(const struct job_plan *plan);
 
-/* True when nobody's data take part: the job plays in a public world, or makes its data up. */
+/* True when the job uses nobody's data: it plays in a public world, or makes up its data. */
 bool job_plan_is_public(const struct job_plan *plan);
 
-/* The world that the job is known by: the one it learns in, or else is evaluated in when it learns
- * nothing. Its name may be "". */
+/* The world that views of the job show: the one it learns in; for a job that learns nothing, the
+ * one it evaluates in. Its name may be "". */
 const struct job_world *job_plan_world(const struct job_plan *plan);
 
-/* True when what the job gives may leave: trained under DP, on public data, or on nothing private
- * at all. Never an ensemble. */
+/* True when the job's result may leave the service: it was trained under DP or without private
+ * data, and it is not an ensemble. */
 bool job_plan_releases(const struct job_plan *plan);
 
 /* Whether the noise is larger than the range of the Q-function that is released, which is refused

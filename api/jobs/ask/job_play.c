@@ -1,4 +1,5 @@
-/* What may be played, looked for when it is asked for; run_play.c looks again when it plays. */
+/* Finds the policy or Q-release to play when the job is requested; run_play.c finds it again when
+ * the job runs. */
 #include "api/jobs/ask/job_parts.h"
 
 #include <stdio.h>
@@ -31,7 +32,8 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
     return PROBLEM_NONE;
 }
 
-/* A network of about that size: only the length of a block of episodes depends on it. */
+/* A network about as costly as the release. Only the length of a block of episodes depends on it.
+ */
 static struct mlp_shape release_shape(const struct q_terms *terms)
 {
     struct mlp_shape shape = {.input = terms->state_dim, .activation = MLP_RELU};

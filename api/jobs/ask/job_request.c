@@ -69,7 +69,7 @@ static void list_name(struct buffer *list, const char *name)
     buffer_add_format(list, "\"%s\"", name);
 }
 
-/* The strongest one that ALGORITHM has. */
+/* The default mechanism: the strongest that ALGORITHM has. */
 static int usual_mechanism(const struct algorithm *algorithm)
 {
     static const int order[] = {MECHANISM_DPSGD, MECHANISM_LOCAL_REPORTS,
@@ -80,7 +80,7 @@ static int usual_mechanism(const struct algorithm *algorithm)
     return MECHANISM_NONE;
 }
 
-/* False when the mechanism is not known: what it would ask for is not known either. */
+/* Reads the mechanism. False: it is unknown, so that the members it requires are unknown, too. */
 static bool read_mechanism(struct call *call, const char *name, struct job_plan *out)
 {
     const struct algorithm *algorithm = out->algorithm;
@@ -191,7 +191,7 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
     return PROBLEM_NONE;
 }
 
-/* What is learned must be able to play where it is to be evaluated. */
+/* Checks that the trained policy fits the world in which it is to be evaluated. */
 static enum problem check_evaluation(struct call *call, const struct job_plan *plan)
 {
     static const char *const sources[] = {[JOB_SOURCE_DATASET] = "dataset",
@@ -204,7 +204,8 @@ static enum problem check_evaluation(struct call *call, const struct job_plan *p
     return job_playing_fit(call, "/evaluate/environment", &plan->evaluate, source, plan);
 }
 
-/* A plan's message about one parameter begins with that parameter's name and a verb. */
+/* Turns a plan's message into a fault. A message about one parameter begins with that parameter's
+ * name and a verb. */
 static enum problem refuse_parameters(struct call *call, const struct job_plan *plan,
                                       const char *message)
 {
@@ -238,7 +239,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         problem = job_stage_fit(call, &out->dataset, plan);
         if (problem != PROBLEM_NONE)
             return problem;
-        /* Faultless by now; the world, which the dataset names, may have defaults of its own. */
+        /* Read again, now without faults: the dataset's world may have defaults of its own. */
         job_parameters_read(call, "/parameters", plan->algorithm, out->dataset.environment,
                             members.parameters, &plan->request.parameters);
     }
@@ -256,7 +257,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         unfit = job_judge_fit(call, members.judge_dataset, plan);
     if (unfit != PROBLEM_NONE)
         return unfit;
-    /* A public coin; JSON's integers are exact to 2^53. */
+    /* The seed is public. JSON's integers are exact to 2^53. */
     randombytes_buf(&plan->request.seed, sizeof plan->request.seed);
     plan->request.seed >>= 11;
     const char *message = NULL;

@@ -1,4 +1,4 @@
-/* Reading what a caller wants a job to be, by the algorithm's own tables, and planning it. */
+/* Reads a request for a job, by the algorithm's own tables, and plans the job. */
 #ifndef TACET_API_JOBS_ASK_JOB_REQUEST_H
 #define TACET_API_JOBS_ASK_JOB_REQUEST_H
 
@@ -14,7 +14,7 @@ struct job_wish {
 };
 
 /* Reads the body of a POST /v1/jobs or :estimate and plans the job, which takes a while. The
- * dataset is the caller's and has experts. Not being feasible is not a problem here. */
+ * dataset must be the caller's and have experts. An infeasible plan is not a problem here. */
 enum problem job_wish_read(struct call *call, struct job_wish *out);
 
 /* ---- how long a job will take, before it is run (job_time.c) */
@@ -24,9 +24,9 @@ struct job_time {
     const char *unknown; /* then why: a static sentence; else NULL */
 };
 
-/* Seconds from taking the job out of the queue to its end on one core of a machine like that of
- * docs/performance.md: data, the first stage, every step, evaluation and judge. Reads how much the
- * dataset holds, which its owner sees anyway. DB_OK with *OUT set; else what the database said. */
+/* Estimates the seconds from the start of the job to its end, on one core of the machine of
+ * docs/performance.md: data, first stage, steps, evaluation and judge. Reads the size of the
+ * dataset, which its owner may see. DB_OK with *OUT set; otherwise the failure of the database. */
 enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
                                  struct job_time *out);
 

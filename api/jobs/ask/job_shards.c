@@ -1,4 +1,4 @@
-/* Ensembles as they are asked for and estimated. */
+/* Requests for ensembles, and estimates of what their teachers can do. */
 #include "api/jobs/ask/job_parts.h"
 
 #include <math.h>

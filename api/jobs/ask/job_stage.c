@@ -1,4 +1,4 @@
-/* The first stage of a job as it is asked for: its members, and what it needs of the dataset. */
+/* The first stage in a job's request: its members, and its conditions on the dataset. */
 #include "api/jobs/ask/job_parts.h"
 
 #include <math.h>
@@ -177,7 +177,7 @@ void job_privacy_read(struct call *call, const json_t *privacy, bool logged,
     } else if (out->mechanism == MECHANISM_CONSENSUS) {
         read_consensus(call, privacy, out);
     } else {
-        /* Reports are of pure epsilon: a delta buys nothing. */
+        /* Local reports satisfy pure epsilon-DP, so they take no delta. */
         size_t count = 2;
         if (out->mechanism == MECHANISM_LOCAL_REPORTS)
             count = 1;
@@ -198,7 +198,8 @@ static bool without_policy(void *context, const struct expert_row *row)
     return !*found;
 }
 
-/* Whoever's trajectories are released must be known by its own policy, not by a guess at it. */
+/* Checks a job that releases logged trajectories: every expert must have uploaded its own policy.
+ */
 static enum problem fit_logged(struct call *call, const struct dataset_row *dataset,
                                const struct stage_request *stage)
 {
@@ -232,8 +233,8 @@ static enum problem fit_world(struct call *call, const struct dataset_row *datas
                             "needs a dataset of a world that this server can play: \"environment\" "
                             "when the dataset was made");
     }
-    /* What is played there is not yet what may be seen: steps of single experts that nothing will
-     * release, and labels that a crash would draw anew. A program would see them. */
+    /* A world that is a program would see steps of single experts that are never released, and
+     * labels that are drawn again after a crash. */
     if (worlds_program(call->app->settings.worlds, world)) {
         return call_invalid(call, pointer,
                             "needs a dataset of a world that is built in: a program would see what "
@@ -250,7 +251,7 @@ bool job_networks_fit(int64_t count, int64_t bytes)
     return count <= most / beside && bytes <= most - count * beside;
 }
 
-/* A job whose networks do not fit into memory would find out when it has to be paid for. */
+/* Refuses a job whose networks do not fit into memory, before it has to pay. */
 static enum problem fit_networks(struct call *call, const struct dataset_row *dataset)
 {
     int64_t count = 0, bytes = 0;

@@ -40,7 +40,7 @@ static void read_axes(struct call *call, json_t *const axes[3], struct consensus
     }
 }
 
-/* One row of the list into OUT[dims]. */
+/* Reads one row of the list of states into OUT[dims]. */
 static void read_state(struct call *call, const json_t *row, size_t number, uint32_t dims,
                        double *out)
 {
@@ -54,7 +54,7 @@ static void read_state(struct call *call, const json_t *row, size_t number, uint
             fault_at(call, name, d, "must be from -1e9 to 1e9");
 }
 
-/* The first state says how many numbers each has. */
+/* Reads the list of states. The first state sets the dimension of all. */
 static void read_states(struct call *call, const json_t *states, struct consensus_grid *out)
 {
     size_t count = json_array_size(states), dims = json_array_size(json_array_get(states, 0));

@@ -1,5 +1,5 @@
-/* The plan of the first stage as JSON and back. Numbers are written so that they read back as the
- * same double: what was accounted is what runs. */
+/* The plan of the first stage as JSON and back. A number is read back as the same double, so that
+ * the plan that runs is the plan that was accounted. */
 #include <string.h>
 
 #include "api/jobs/ask/job_parts.h"

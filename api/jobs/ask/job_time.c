@@ -1,9 +1,9 @@
 /* Running times by counting what is computed.
  *
- * DESIGN. A network costs so much for a row, for a unit of it (its activation) and for a parameter
- * of it (its product), once forward and twice backward; a step has so much more for every
- * parameter (optimiser, noise). The figures are those of the machine of docs/performance.md while
- * its cores were busy with other work, and were compared with real jobs there. */
+ * DESIGN. The cost of a network is a sum of terms per row, per unit (activation) and per parameter
+ * (product), counted once forward and twice backward. A step adds a term per parameter (optimiser,
+ * noise). The figures were measured on the machine of docs/performance.md while its cores were busy
+ * with other work, and were compared with real jobs there. */
 #include "api/jobs/ask/job_request.h"
 
 #include <math.h>
@@ -99,8 +99,8 @@ static double training_seconds(const struct job_plan *plan)
 
 /* ---- the first stage */
 
-/* Steps that an episode takes where up to MOST are allowed: as in the data, whose longest had their
- * own limit. */
+/* Estimated steps of an episode where up to MOST are allowed: as many as in the data, scaled from
+ * the limit of the data. */
 static double episode_steps(const struct estimate *e, double most)
 {
     double limit = e->dataset->max_episode_steps, share = 1;
@@ -114,7 +114,7 @@ static double world_seconds(const struct env *world)
     return WORLD_SECONDS + world->step_work / WORLD_WORK;
 }
 
-/* All experts play for themselves, a few episodes at a time. */
+/* Seconds in which every expert plays a few episodes. */
 static double skill_seconds(const struct estimate *e, const struct stage_request *stage,
                             const struct env *world)
 {
@@ -157,7 +157,8 @@ static double evaluation_seconds(const struct estimate *e, const struct job_plan
     return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
 }
 
-/* Candidates play as many steps as the data's episodes have. */
+/* Seconds to choose a candidate by play. Their episodes are taken to be as long as those of the
+ * data. */
 static double choice_seconds(const struct estimate *e, const struct job_plan *plan)
 {
     const struct choice *choice = &plan->request.choice;

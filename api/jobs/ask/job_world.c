@@ -1,4 +1,5 @@
-/* Numbers in the order of the world's table, which only ever grows at its end. */
+/* A plan's world. Its numbers are in the order of the world's table, to which parameters are only
+ * ever appended. */
 #include "api/jobs/ask/job_plan.h"
 
 #include <stdio.h>

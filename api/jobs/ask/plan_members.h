@@ -1,6 +1,6 @@
-/* Numbers, flags and ids of a plan by the names that they have in its JSON: one table writes them
- * and reads them back. Numbers are written so that they read back as the same double: what was
- * accounted is what runs. */
+/* Numbers, flags and ids of a plan by their names in its JSON: one table drives both writing and
+ * reading. A number is read back as the same double, so that the plan that runs is the plan that
+ * was accounted. */
 #ifndef TACET_API_JOBS_ASK_PLAN_MEMBERS_H
 #define TACET_API_JOBS_ASK_PLAN_MEMBERS_H
 
@@ -24,7 +24,7 @@ struct plan_member {
     size_t offset;
 };
 
-/* The member at PATH of a plan under NAME, of the kind that its type has. */
+/* The row for the member at PATH of a plan, called NAME in JSON. Its kind follows from its type. */
 #define PLAN_MEMBER(name, path)                                                                         \
     {                                                                                                   \
         name,                                                                                         \
@@ -38,17 +38,17 @@ struct plan_member {
      offsetof(struct job_plan, path) \
     }
 
-/* The same of a double that may be infinite. */
+/* As PLAN_MEMBER, for a double that may be infinite. */
 #define PLAN_FIGURE(name, path)                                                                    \
     {                                                                                              \
         name, PLAN_MEMBER_FIGURE, offsetof(struct job_plan, path)                                  \
     }
 
-/* Sets the members of TABLE, which a row without a name ends, in OBJECT. */
+/* Writes the members of TABLE into OBJECT. A row without a name ends TABLE. */
 void plan_members_write(const struct plan_member *table, const struct job_plan *plan,
                         json_t *object);
 
-/* Reads them back, and only them. */
+/* Reads the members of TABLE from OBJECT into PLAN. */
 void plan_members_read(const struct plan_member *table, const json_t *object,
                        struct job_plan *plan);
 
