@@ -41,7 +41,7 @@ void body_pipe_free(struct body_pipe *pipe)
     free(pipe);
 }
 
-/* With the lock held. */
+/* Suspends the connection. The caller has the lock. */
 static void pipe_hold(struct body_pipe *pipe)
 {
     assert(!pipe->held);
@@ -129,8 +129,8 @@ long body_pipe_read(struct body_pipe *pipe, unsigned char *buffer, size_t size)
     pipe->head = (pipe->head + taken) % BODY_PIPE_BYTES;
     pipe->used -= taken;
     bool broken = pipe->broken;
-    /* Half empty: the socket may send more. After the end it stays held until the reply is ready.
-     */
+    /* Resume the connection when the pipe is half empty. After the end it stays held until the
+     * reply is ready. */
     if (!pipe->ended && pipe->used <= BODY_PIPE_BYTES / 2)
         pipe_let_go(pipe);
     pthread_mutex_unlock(&pipe->lock);

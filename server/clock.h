@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Milliseconds since the epoch: the clock that lower rooms are given. */
+/* Milliseconds since the epoch: the clock that api/ is given. */
 int64_t clock_now_ms(void);
 
 /* Microseconds of the monotonic clock. */

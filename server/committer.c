@@ -1,8 +1,9 @@
 /* Group commit.
  *
- * DESIGN. A batch is a list of requests. begin, serve each (in a transaction of its own within the
- * batch, made by the api), commit, which waits for the disk; the replies leave, and what has
- * arrived meanwhile is the next batch. What the database says decides:
+ * DESIGN. A batch is a list of requests. The thread begins it, serves each request (the api gives
+ * each a transaction of its own within the batch), and commits, which waits for the disk. Then the
+ * replies leave, and the requests that arrived meanwhile are the next batch. The status of the
+ * database decides:
  *
  *   ok      every reply leaves
  *   retry   the replies are forgotten and the same requests are served again: their bodies are
@@ -54,7 +55,7 @@ static bool any_writes(const struct exchange *list)
     return false;
 }
 
-/* One attempt; all replies are filled when it gives DB_OK. */
+/* Serves the batch once. On DB_OK all replies are filled. */
 static enum db_status serve_batch(struct committer *committer, struct exchange *list)
 {
     enum db_status status = db_begin_batch(committer->db, any_writes(list));
@@ -86,7 +87,7 @@ static enum db_status serve_with_retries(struct committer *committer, struct exc
     return status;
 }
 
-/* Nothing of the batch was stored. */
+/* Answers a batch of which nothing was stored. */
 static void answer_failure(struct committer *committer, struct exchange *list,
                            enum db_status status)
 {
@@ -107,7 +108,7 @@ static void answer_failure(struct committer *committer, struct exchange *list,
     }
 }
 
-/* The batch is committed, or answered with problems. */
+/* Lets the replies of a finished batch leave. */
 static void release_batch(struct committer *committer, struct exchange *list, unsigned count)
 {
     lane_release(&committer->lane, count);

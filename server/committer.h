@@ -1,5 +1,5 @@
-/* The batch lane: one thread serves whatever is waiting inside one transaction, commits once, and
- * only then lets the replies go. One fsync pays for all of them. */
+/* The batch lane. One thread serves all waiting requests inside one transaction, commits once, and
+ * only then lets the replies go. All of them share one fsync. */
 #ifndef TACET_SERVER_COMMITTER_H
 #define TACET_SERVER_COMMITTER_H
 

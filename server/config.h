@@ -43,8 +43,9 @@ struct config {
 /* Program, help and table of the settings. */
 extern const struct flags config_flags;
 
-/* Fills *config from the defaults, the environment and ARGV from index 0, and checks what no single
- * setting can. False: FOUND->error says what was wrong. After FOUND->help nothing is checked. */
+/* Fills *config from the defaults, the environment and ARGV from index 0, and checks conditions
+ * between several settings. False: FOUND->error says what was wrong. After FOUND->help nothing is
+ * checked. */
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found);
 
 #endif

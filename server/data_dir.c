@@ -1,5 +1,5 @@
-/* The data directory. Files that must appear whole are written beside their place and renamed or
- * linked into it. */
+/* The data directory. A file that must appear whole is written under a temporary name and then
+ * renamed or linked to its place. */
 #include "server/data_dir.h"
 
 #include <errno.h>
@@ -96,7 +96,8 @@ static void sync_directory(const char *directory)
     close(handle);
 }
 
-/* Writes a new seed beside its place and links it there: the link is taken by one caller only. */
+/* Writes a new seed to a temporary file and links it to its place. Only one caller's link succeeds.
+ */
 static bool make_seed(const char *directory, const char *path, char *error, size_t error_size)
 {
     char draft[PATH_BYTES];

@@ -1,6 +1,6 @@
-/* The directory a server lives in: `tacet.db` (the database), `signing.key` (the seed that signs
- * certificates and seals what must not stand in the database in clear), `lock` (held by the server
- * that runs on it). Made with mode 0700. */
+/* The data directory of a server: `tacet.db` (the database), `signing.key` (the seed of the keys
+ * that sign certificates and encrypt secrets in the database), `lock` (held by the running server).
+ * The directory is made with mode 0700. */
 #ifndef TACET_SERVER_DATA_DIR_H
 #define TACET_SERVER_DATA_DIR_H
 
@@ -16,13 +16,13 @@ bool data_dir_make(const char *directory, char *error, size_t error_size);
  * refused. *out_lock is a descriptor to close at the end; a crash lets go of it too. */
 bool data_dir_lock(const char *directory, int *out_lock, char *error, size_t error_size);
 
-/* Makes the seed of a service that is new, 32 bytes of the system's randomness, mode 0600, before
- * there is a database: whoever finds a database finds its seed. One that is there is kept, and of
- * two callers at once both get the same. */
+/* Makes the seed of a new service: 32 bytes of the system's randomness, mode 0600. It is made
+ * before the database, so that no database is without its seed. A seed that exists is kept, and two
+ * callers at once get the same seed. */
 bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size);
 
-/* Reads the seed. One that is missing or of another length is refused, not replaced: policies were
- * signed with it, and what it sealed nobody else opens. */
+/* Reads the seed. A seed that is missing or of another length is an error and is not replaced: a
+ * new one could neither verify old signatures nor decrypt stored secrets. */
 bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], char *error,
                            size_t error_size);
 

@@ -8,8 +8,8 @@
 struct db;
 struct database;
 
-/* True when DIRECTORY holds no database: the next database_open makes an empty one. A directory or
- * file that cannot be looked at is not called new. */
+/* True when DIRECTORY holds no database, so that the next database_open makes an empty one. False
+ * when the directory or file cannot be read. */
 bool database_is_new(const char *directory);
 
 /* Opens DIRECTORY/tacet.db, makes it when it is missing, migrates it. NULL: ERROR holds a sentence;
@@ -28,8 +28,8 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
  * Only the holder of the directory's lock may call it. */
 bool database_sweep(struct db *db, char *error, size_t error_size);
 
-/* Ends the process at once if DB cannot know whether its last commit is on disk. No client gets an
- * answer; the next start finds out. Call it after every commit and checkpoint. */
+/* Ends the process at once when it is unknown whether DB's last commit is on disk. No client gets
+ * an answer; the next start reads what was stored. Call it after every commit and checkpoint. */
 void database_stop_if_broken(const struct db *db);
 
 /* Closes every connection. NULL is fine. */

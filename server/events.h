@@ -26,14 +26,14 @@ struct event_hooks { /* called with the hub's lock held */
 struct event_stream *events_open(struct events *events, struct api_events *source,
                                  struct event_hooks hooks);
 
-/* The socket thread wants bytes: their count; 0: none now, the connection was suspended and will be
- * resumed; -1: the stream is over. */
+/* Gives the socket thread the next bytes. Returns their count; 0: none now, the connection was
+ * suspended and will be resumed; -1: the stream is over. */
 long event_stream_take(struct event_stream *stream, char *buffer, size_t size);
 
-/* The connection is closed, or the whole stream was sent. The hub frees the stream. */
+/* Tells that the connection is closed or the whole stream was sent. The hub frees the stream. */
 void event_stream_close(struct event_stream *stream);
 
-/* All streams end after sending what they hold. New ones are refused. */
+/* Lets all streams end after they have sent the bytes they hold. New streams are refused. */
 void events_end_all(struct events *events);
 
 /* Ends the thread and frees; all streams were closed before. NULL is fine. */

@@ -1,8 +1,8 @@
 /* One HTTP request on its way: what was received, where it runs, what will be answered. It is made
  * by the socket thread, handed to a lane, and comes back with its reply.
  *
- * Two parties may hold one: the connection and the lane. The last to let go frees it, so a client
- * that hangs up in the middle of its upload harms nobody. */
+ * The connection and the lane may both hold an exchange. The last to let go frees it, so a client
+ * may hang up in the middle of its upload. */
 #ifndef TACET_SERVER_EXCHANGE_H
 #define TACET_SERVER_EXCHANGE_H
 
@@ -82,11 +82,11 @@ const char *exchange_header(const struct exchange *exchange, const char *name);
  * section 6.3). */
 bool exchange_read_framing(struct exchange *exchange);
 
-/* True when the body takes longer than PATIENCE_S seconds and one more for each KiB of it. Time in
- * which we held the connection does not count. */
+/* True when the body takes longer than PATIENCE_S seconds plus one second per KiB. Time in which we
+ * held the connection does not count. */
 bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s);
 
-/* Adds to the body in memory. False: all bodies together would take more than MOST_OF_ALL. */
+/* Appends to the body in memory. False: all bodies together would take more than MOST_OF_ALL. */
 bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,
                        uint64_t most_of_all);
 

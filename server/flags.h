@@ -1,8 +1,8 @@
 /* The one reader of command lines: a table of flags drives reading, the environment, --help and the
  * sentences about what is wrong. `--name value` and `--name=value` mean the same.
  *
- * It lives in server/ because two rooms need it: the settings of the service (config.c) are such a
- * table, and so are the flags of every subcommand in cli/, which stands above server/. */
+ * It is in server/ because two folders need it: the settings of the service (config.c) are such a
+ * table, and so are the flags of every subcommand in cli/, which may use server/. */
 #ifndef TACET_SERVER_FLAGS_H
 #define TACET_SERVER_FLAGS_H
 
@@ -59,8 +59,8 @@ struct flag {
     unsigned traits;
 };
 
-/* Kind, offset and range of a row whose place is MEMBER of FLAG_OPTIONS, the struct that the file
- * of the table names. */
+/* Kind, offset and range of a row that fills MEMBER of FLAG_OPTIONS, a struct that the table's file
+ * defines. */
 #define AS_PLAIN(KIND, MEMBER)                                                                     \
     KIND, offsetof(FLAG_OPTIONS, MEMBER),                                                          \
     {                                                                                              \
@@ -109,7 +109,7 @@ struct flags {
     bool once;            /* a flag that is given twice is refused */
 };
 
-/* The initializer of table and count by the array ROWS. */
+/* Initializes table and count from the array ROWS. */
 #define FLAG_TABLE(ROWS) .table = (ROWS), .count = sizeof(ROWS) / sizeof(ROWS)[0]
 
 struct flags_found {

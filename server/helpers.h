@@ -13,8 +13,8 @@ struct helpers *helpers_start(unsigned count);
 /* Lowers the calling thread's priority (nice, SCHED_BATCH), because requests come first. */
 void helpers_lower_priority(void);
 
-/* Calls work(what, i) for every i below COUNT, each once, in any order, on the calling thread and
- * on free helpers, and returns when all have ended. Several threads may call at the same time. */
+/* Calls work(what, i) once for every i below COUNT, in any order, on the calling thread and on free
+ * helpers. Returns when all calls have ended. Several threads may call at the same time. */
 void helpers_run(struct helpers *helpers, void (*work)(void *what, uint32_t i), void *what,
                  uint32_t count);
 

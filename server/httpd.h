@@ -1,5 +1,5 @@
-/* The socket thread: HTTP in, exchanges out to their lanes, replies back. The only door to
- * libmicrohttpd. */
+/* The socket thread. It receives HTTP requests, hands them to their lanes as exchanges, and sends
+ * the replies. Only httpd uses libmicrohttpd. */
 #ifndef TACET_SERVER_HTTPD_H
 #define TACET_SERVER_HTTPD_H
 
@@ -36,15 +36,15 @@ struct httpd_settings {
 struct httpd *httpd_start(const struct httpd_settings *settings, int listen_socket, char *error,
                           size_t error_size);
 
-/* No new connections; new requests on open ones are told that we are shutting down. */
+/* Refuses new connections. New requests on open connections are told that we are shutting down. */
 void httpd_drain(struct httpd *httpd);
 
-/* Closes all connections and ends the thread. Every request was answered, every event stream ended.
- * NULL is fine. */
+/* Closes all connections and ends the thread. Before, every request was answered and every event
+ * stream ended. NULL is fine. */
 void httpd_stop(struct httpd *httpd);
 
-/* After the lanes were stopped: a lane's thread may still be letting go of an exchange whose
- * connection is gone. NULL is fine. */
+/* Frees the httpd. To be called after the lanes were stopped, because a lane's thread may still let
+ * go of an exchange whose connection is gone. NULL is fine. */
 void httpd_free(struct httpd *httpd);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the two files of the HTTP server share: its state, and sending. */
+/* State and sending, which the two files of the HTTP server share. */
 #ifndef TACET_SERVER_HTTPD_REPLY_H
 #define TACET_SERVER_HTTPD_REPLY_H
 
@@ -20,7 +20,7 @@ struct httpd {
 /* Suspends an MHD_Connection. */
 void httpd_suspend(void *connection);
 
-/* Resumes it. */
+/* Resumes an MHD_Connection. */
 void httpd_resume(void *connection);
 
 /* Replaces the exchange's reply by the problem SLUG. */

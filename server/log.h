@@ -14,8 +14,8 @@ void log_set_level(enum log_level level);
 extern const char *const log_level_names[];
 
 /* Writes `time=... level=... event=EVENT <formatted>` in one write, so that lines of several
- * threads do not mix; longer than about 1000 bytes is cut. Control characters become spaces. Quote
- * values that may hold blanks: "why=\"%s\"". Keeps errno. */
+ * threads do not mix. A line longer than about 1000 bytes is cut. Control characters become spaces.
+ * Quote values that may hold blanks: "why=\"%s\"". Keeps errno. */
 void log_event(enum log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

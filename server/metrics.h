@@ -33,15 +33,16 @@ void metrics_free(struct metrics *metrics);
 /* Adds AMOUNT, which may be negative. */
 void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amount);
 
-/* The value now. */
+/* The present value. */
 int64_t metrics_get(const struct metrics *metrics, enum metrics_value value);
 
-/* One answered request. PATTERN is static text of the route table, NULL when no route matched. */
+/* Counts one answered request. PATTERN is static text of the route table, NULL when no route
+ * matched. */
 void metrics_request(struct metrics *metrics, const char *pattern, int status,
                      uint64_t microseconds);
 
-/* Writes the text; gives its length (what does not fit is left out at a line's end). The signature
- * is that of api_settings.metrics, METRICS is the context. */
+/* Writes the text and returns its length; lines that do not fit are left out. The signature is that
+ * of api_settings.metrics, with METRICS as the context. */
 size_t metrics_write(void *metrics, char *buffer, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* The log's lines about requests: every refusal, or every request, by what is public of it. A flood
+/* The log's lines about requests: every refusal, or every request, with public facts only. A flood
  * of refusals must not fill the disk, so a meter counts lines. */
 #ifndef TACET_SERVER_REQUEST_LOG_H
 #define TACET_SERVER_REQUEST_LOG_H
@@ -18,8 +18,8 @@ struct log_meter {
     uint64_t left_out;
 };
 
-/* Ends a window that is a second old by NOW_US. Gives how many lines it left out, which the caller
- * then says in one line of its own; 0: nothing to be said. To be called at every occasion. */
+/* Ends a window that is a second old by NOW_US. Returns how many lines it left out, which the
+ * caller then logs in one line; 0: none. To be called at every occasion. */
 uint64_t log_meter_turn(struct log_meter *meter, int64_t now_us);
 
 /* True: a line may be written now. False: it is counted as left out. */
@@ -31,15 +31,15 @@ uint64_t log_meter_end(struct log_meter *meter);
 /* One thread's own. All zero and EVERY set is ready to use. */
 struct request_log {
     bool every;                /* a line for every request, without a limit */
-    struct log_meter refusals; /* 4xx; their flood does not hide a failure */
+    struct log_meter refusals; /* 4xx; a flood of them does not hide a failure */
     struct log_meter failures; /* 5xx */
 };
 
 /* The reply of EXCHANGE leaves at NOW_US (clock_now_us). Writes method, route pattern, status,
  * request id, bytes and microseconds: for every request when log->every; else for a status of 400
- * and more, up to LOG_METER_LINES a second of each hundred, and then how many were left out. What
- * a browser asks for beside the API (/favicon.ico) and is not there gets no line. Never a path's
- * values, a query, a header or a body; a method that HTTP does not know is "other". */
+ * and more, up to LOG_METER_LINES a second of each hundred, and then how many were left out. A
+ * missing file that browsers ask for (/favicon.ico) gets no line. Never a path's values, a query, a
+ * header or a body; a method that HTTP does not know is "other". */
 void request_log_reply(struct request_log *log, const struct exchange *exchange, int64_t now_us);
 
 /* Logs how many lines were left out and not reported yet. */

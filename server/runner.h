@@ -1,5 +1,5 @@
 /* Job workers: threads at lower priority, each with a connection of its own, that take the oldest
- * job that may run. They sleep when there is nothing and are woken when a job is submitted. */
+ * job that may run. Workers sleep when no job may run and are woken when a job is submitted. */
 #ifndef TACET_SERVER_RUNNER_H
 #define TACET_SERVER_RUNNER_H
 
@@ -16,7 +16,7 @@ struct runner;
 struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned count,
                             struct helpers *helpers, struct metrics *metrics);
 
-/* There may be something to do. */
+/* Wakes the workers, because there may be a job to run. */
 void runner_wake(struct runner *runner);
 
 /* Asks running jobs to save themselves and pause. Does not wait. */

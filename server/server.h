@@ -14,8 +14,8 @@ struct worlds;
 
 /* Takes the data directory, migrates, verifies the ledger, opens the socket, starts every thread.
  * CONFIG and WORLDS (api/worlds/worlds.h) are borrowed for the server's life. NULL: everything is
- * undone and ERROR holds a sentence. The signals that the caller waits for must be blocked before:
- * threads inherit that. */
+ * undone and ERROR holds a sentence. The caller must already block the signals that it waits for,
+ * because threads inherit the signal mask. */
 struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size);
 
@@ -25,7 +25,8 @@ const char *server_url(const struct server *server);
 /* The port of that address. */
 unsigned server_port(const struct server *server);
 
-/* No new work: sockets close, event streams end, jobs save themselves and pause. Does not wait. */
+/* Stops new work: sockets close, event streams end, jobs save themselves and pause. Does not wait.
+ */
 void server_drain(struct server *server);
 
 /* True when nothing is running any more after server_drain. */
