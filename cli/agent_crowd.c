@@ -30,7 +30,7 @@ bool agent_crowd_make(struct http_out *admin, uint64_t number, char *token, size
     char body[80];
     struct http_out_answer answer = {.replayed = true};
     snprintf(body, sizeof body, "{\"name\":\"agent %" PRIu64 "\",\"role\":\"agent\"}", number);
-    /* A repeat after a lost answer does not show the token: then another agent is made. */
+    /* The answer to a repeat does not contain the token: another agent is then made. */
     for (int tries = 0; tries < MAKING_TRIES && answer.replayed; tries++) {
         if (http_out_post(admin, "/v1/clients", body, &answer) != HTTP_OUT_OK) {
             snprintf(why, PROBLEM_LINE_SIZE, "making an agent: %.900s", answer.problem.text);
@@ -53,7 +53,7 @@ static double mean_recent(const struct crowd *crowd)
     return n > 0 ? sum / (double)n : 0.0;
 }
 
-/* Counts an ended report. */
+/* Counts a finished report. */
 static void crowd_note(struct crowd *crowd, enum agent_end end, double score, int64_t version)
 {
     struct agent_crowd_report *report = crowd->report;
@@ -104,7 +104,7 @@ static void draw_physics(const struct agent_crowd_plan *plan, struct rng *rng, d
     }
 }
 
-/* All reports of one agent. */
+/* Makes all reports of one agent. */
 static void live_one_agent(struct crowd *crowd, struct agent_room *room, const char *token,
                            uint64_t number)
 {

@@ -1,5 +1,5 @@
-/* Many agents in one process, for experiments. Each thread takes one agent after another: it makes
- * the agent if necessary, gives it a world of its own and lets it report. */
+/* Many agents in one process, for experiments. Each thread runs one agent after another: it makes
+ * the agent if necessary, gives the agent a world of its own and lets it report. */
 #ifndef TACET_CLI_AGENT_CROWD_H
 #define TACET_CLI_AGENT_CROWD_H
 
@@ -33,7 +33,7 @@ struct agent_crowd_plan {
     double success;   /* end when the mean of AGENT_CROWD_RECENT scores reaches it; 0: go on */
 };
 
-/* How it ended. */
+/* The results of a run. */
 struct agent_crowd_report {
     uint64_t reported, stale, not_asked; /* reports counted, too late; agents without one left */
     int64_t version;                     /* of the parameters, as last heard */

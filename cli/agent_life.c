@@ -42,7 +42,7 @@ static enum agent_end report_failed(char why[PROBLEM_LINE_SIZE], const char *tex
     return AGENT_FAILED;
 }
 
-/* The present parameters into ROOM. */
+/* Reads the present parameters into ROOM. */
 static enum agent_end fetch_parameters(struct http_out *out, const struct agent_task *task,
                                        struct agent_room *room, struct agent_parameters *at,
                                        char why[PROBLEM_LINE_SIZE])

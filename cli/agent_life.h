@@ -1,5 +1,6 @@
 /* One agent of an aggregation: it plays an episode in its own world, randomises the gradient on
- * this machine, and sends the report. Nothing else that depends on the episode leaves it. */
+ * this machine, and sends the report. Nothing else that depends on the episode leaves this machine.
+ */
 #ifndef TACET_CLI_AGENT_LIFE_H
 #define TACET_CLI_AGENT_LIFE_H
 
@@ -12,7 +13,7 @@
 
 struct http_out;
 
-/* What every agent of this process shares. Texts are borrowed. */
+/* The settings that all agents of this process share. Texts are borrowed. */
 struct agent_task {
     const char *aggregation;
     struct agent_terms terms;
@@ -29,10 +30,11 @@ struct agent_room {
     struct a3c_episode episode;
 };
 
-/* False: the world does not open. Free with agent_room_clear, also after failure. */
+/* Opens the world and allocates ROOM. False: the world does not open. The caller frees ROOM with
+ * agent_room_clear, also after failure. */
 bool agent_room_init(struct agent_room *room, const struct agent_task *task);
 
-/* Frees what it holds. */
+/* Frees what ROOM holds. */
 void agent_room_clear(struct agent_room *room, const struct agent_task *task);
 
 enum agent_end {
@@ -42,9 +44,9 @@ enum agent_end {
     AGENT_FAILED,    /* *why says so */
 };
 
-/* One report by the agent whose token OUT carries. PHYSICS and RNG are its world's. *out_score
- * receives the episode's undiscounted return, for the agent's own eyes; *out_version the version
- * after the report. WHY receives a line after AGENT_FAILED. */
+/* Makes one report for the agent whose token OUT carries, in a world with PHYSICS and RNG.
+ * *out_score receives the episode's undiscounted return, which only the agent may see; *out_version
+ * the version after the report. WHY receives a line after AGENT_FAILED. */
 enum agent_end agent_report(struct http_out *out, const struct agent_task *task,
                             struct agent_room *room, const double *physics, struct rng *rng,
                             double *out_score, int64_t *out_version, char why[PROBLEM_LINE_SIZE]);

@@ -34,7 +34,7 @@ int cli_read_flags(const struct flags *flags, int argc, char **argv, void *optio
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }
 
-/* What is wrong with FILE, whose bytes so far are BYTES; false: nothing is. */
+/* True when reading FILE failed or gave too many BYTES; ERROR then says what is wrong. */
 static bool file_fault(FILE *file, const struct buffer *bytes, const char *name, char *error)
 {
     if (ferror(file))

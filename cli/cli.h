@@ -18,13 +18,13 @@ cli_command cli_serve, cli_client, cli_experts, cli_agent, cli_student, cli_epsi
 int cli_read_flags(const struct flags *flags, int argc, char **argv, void *options,
                    struct flags_found *found);
 
-/* Writes "PROGRAM: " and what printf would print as one line on standard error; control characters
- * become question marks. Gives STATUS. */
+/* Writes "PROGRAM: " and the formatted text as one line on standard error; control characters
+ * become question marks. Returns STATUS. */
 int cli_complain(const struct flags *flags, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* All bytes of the file NAME ("-": standard input), at most MOST, with a NUL that *out_size does
- * not count; the caller frees them. NULL: ERROR holds a line. */
+/* Reads the file NAME ("-": standard input), at most MOST bytes, and adds a NUL that *out_size does
+ * not count. The caller frees the bytes. NULL: ERROR holds a line. */
 char *cli_read_file(const char *name, size_t most, size_t *out_size, char error[CLI_ERROR_SIZE]);
 
 #endif

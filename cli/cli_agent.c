@@ -62,7 +62,7 @@ static const struct flags FLAGS = {
              "Scores stay in this process; they are not private on a terminal.\n",
 };
 
-/* TEXT is NAME=V,V. */
+/* Reads TEXT, which is NAME=V,V,.... */
 static int read_variation(const struct env *env, const char *text, struct agent_variation *out)
 {
     char name[64];
@@ -100,7 +100,7 @@ static int agent_open_door(const struct agent_options *o, const char *token, str
     return !problem ? 0 : cli_complain(&FLAGS, CLI_USAGE, "--server: %s", problem);
 }
 
-/* Reads the aggregation's terms with TOKEN, which is an agent's. */
+/* Reads the aggregation's terms with TOKEN, the token of an agent. */
 static int learn_terms(const struct agent_options *o, const char *token, struct agent_terms *terms)
 {
     struct http_out *out = NULL;

@@ -55,7 +55,7 @@ static const struct flags FLAGS = {
 
 /* ---- the attack */
 
-/* COUNT scores of either world; false: the training failed. */
+/* Computes COUNT scores in each of the two worlds; false: the training failed. */
 static bool collect_scores(const struct membership_attack *attack,
                            enum membership_sabotage sabotage, double *scores[2], uint32_t count)
 {

@@ -38,8 +38,8 @@ struct epsilon_options {
 /* Program, help and table; row i is the flag of enum epsilon_flag i. */
 extern const struct flags epsilon_flags;
 
-/* Refuses flags that were given and are in neither mask, and those of NEEDS that are missing; OF is
- * whose flags they are. 0, or CLI_USAGE after one line on standard error. */
+/* Refuses given flags that are in neither mask, and missing flags of NEEDS. OF names what the flags
+ * belong to, for the message. Returns 0, or CLI_USAGE after one line on standard error. */
 int epsilon_flags_check(const struct epsilon_options *options, unsigned needs, unsigned may,
                         const char *of);
 
@@ -49,8 +49,8 @@ const char *epsilon_flag_name(enum epsilon_flag flag);
 /* The flag of that name, EPSILON_FLAGS when there is none. */
 enum epsilon_flag epsilon_flag_find(const char *name);
 
-/* Says SENTENCE of a lower room about a parameter, "min_probability must be ...", about the flag of
- * that name. Gives CLI_USAGE. */
+/* Prints SENTENCE, a library's message about a parameter ("min_probability must be ..."), as a
+ * message about the flag of that name. Returns CLI_USAGE. */
 int epsilon_complain_of(const char *sentence);
 
 #endif

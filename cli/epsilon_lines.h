@@ -1,4 +1,4 @@
-/* What `tacet epsilon` prints: figures with names, as one JSON object or as lines for people. */
+/* The output of `tacet epsilon`: named figures, as one JSON object or as lines for people. */
 #ifndef TACET_CLI_EPSILON_LINES_H
 #define TACET_CLI_EPSILON_LINES_H
 
@@ -27,11 +27,11 @@ struct epsilon_lines {
 void epsilon_lines_number(struct epsilon_lines *lines, enum epsilon_bound bound, const char *name,
                           double value, const char *meaning);
 
-/* A word instead of a number. */
+/* Adds a figure that is a word instead of a number. */
 void epsilon_lines_text(struct epsilon_lines *lines, const char *name, const char *text,
                         const char *meaning);
 
-/* Writes to standard output; false when that failed. */
+/* Writes the figures to standard output; false when that failed. */
 bool epsilon_lines_print(const struct epsilon_lines *lines, bool json);
 
 #endif

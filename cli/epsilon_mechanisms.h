@@ -10,17 +10,17 @@ struct epsilon_mechanism {
     const char *name, *summary;
     unsigned needs, may;     /* FLAG_BITs beside --delta, --epsilon and those of a search */
     enum epsilon_flag noise; /* what --find can solve for beside --steps; EPSILON_FLAGS: nothing */
-    /* The runs as a plan, added to the empty *OUT: 0, or the exit code after one line on standard
-     * error. NULL: ANSWER does all. */
+    /* Adds the runs as a plan to the empty *OUT. Returns 0, or the exit code after one line on
+     * standard error. NULL: ANSWER is used instead. */
     int (*plan)(const struct epsilon_options *options, struct composition *out);
-    /* The whole answer, instead. */
+    /* Computes the whole answer without a plan; NULL: PLAN is used. */
     int (*answer)(const struct epsilon_options *options, struct epsilon_lines *out);
 };
 
 /* The row of that name, or NULL. */
 const struct epsilon_mechanism *epsilon_mechanism_find(const char *name);
 
-/* Every row with the flags it needs, for people. */
+/* Prints every row with the flags it needs, for people. */
 void epsilon_mechanisms_help(FILE *out);
 
 #endif

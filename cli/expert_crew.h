@@ -1,5 +1,5 @@
-/* Threads that train and play experts, setting by setting, and hand over the text in order. The
- * text depends on the request alone, never on the number of threads. */
+/* Threads that train experts and let them play, setting by setting. The texts are handed over in
+ * order and depend on the request alone, never on the number of threads. */
 #ifndef TACET_CLI_EXPERT_CREW_H
 #define TACET_CLI_EXPERT_CREW_H
 
@@ -26,7 +26,7 @@ struct expert_request {
     enum inflate_encoding encoding; /* of the trajectories' text: identity, gzip or zstd */
 };
 
-/* Settings that REQUEST asks for, those before first_setting included. */
+/* The number of settings of REQUEST, those before first_setting included. */
 uint64_t expert_request_settings(const struct expert_request *request);
 
 /* The lines of one setting's experts; owned by the caller, expert_text_clear. */
@@ -44,15 +44,15 @@ void expert_text_clear(struct expert_text *text);
 
 struct expert_crew;
 
-/* Starts THREADS (1 .. EXPERT_CREW_MAX_THREADS, or as many as the system gives, but at least one),
- * or NULL. REQUEST is copied. At most two settings per thread wait to be taken. */
+/* Starts THREADS threads (1 .. EXPERT_CREW_MAX_THREADS), or fewer when the system gives fewer.
+ * NULL: it gives none. REQUEST is copied. At most two settings per thread wait to be taken. */
 struct expert_crew *expert_crew_start(const struct expert_request *request, unsigned threads);
 
-/* The next setting's text, in order of experts: waits for it. False after the last, and when the
- * crew failed: then *out_failure says why, else it is NULL. */
+/* Waits for the next setting's text, in order of experts. False after the last setting, with
+ * *out_failure NULL, and when the crew failed, with the reason in *out_failure. */
 bool expert_crew_take(struct expert_crew *crew, struct expert_text *out, const char **out_failure);
 
-/* Stops the threads after the setting in hand, waits for them and frees the crew. */
+/* Stops each thread after its present setting, waits for all threads and frees the crew. */
 void expert_crew_stop(struct expert_crew *crew);
 
 #endif

@@ -1,4 +1,4 @@
-/* The flags of `tacet experts`, and what they mean together. */
+/* The flags of `tacet experts`, and the checks between them. */
 #ifndef TACET_CLI_EXPERT_FLAGS_H
 #define TACET_CLI_EXPERT_FLAGS_H
 
@@ -27,18 +27,19 @@ struct expert_options {
 /* Program, help and table. */
 extern const struct flags expert_flags;
 
-/* Reads argv, then TACET_TOKEN or the token's file where one is needed, and checks what no single
- * flag can. A token in argv is overwritten there, so that it does not stay in the list of
- * processes. CLI_GO_ON, or an exit code after the help or one line on standard error. The
- * caller wipes OUT->token. */
+/* Reads argv, then TACET_TOKEN or the token's file where a token is needed, and checks conditions
+ * between several flags. A token in argv is overwritten there, so that it does not stay in the list
+ * of processes. CLI_GO_ON, or an exit code after the help or one line on standard error. The caller
+ * wipes OUT->token. */
 int expert_flags_read(int argc, char **argv, struct expert_options *out);
 
-/* The request that the flags make; its policies are wanted for a file or a server. Fills in
- * options->max_steps where it was left to the world. CLI_GO_ON, or an exit code after one line. */
+/* Makes the request from the flags. It asks for policies when a file or a server is to get them.
+ * Sets options->max_steps to the world's limit where it was not given. CLI_GO_ON, or an exit code
+ * after one line. */
 int expert_flags_request(struct expert_options *options, struct expert_request *out);
 
-/* One line that tells apart runs that must not be mixed: everything that makes bytes or says where
- * they go, and the version; no token. The caller frees it. */
+/* Gives one line that identifies the run, so that different runs are not mixed: all flags that
+ * determine the bytes or their destination, and the version, but no token. The caller frees it. */
 char *expert_flags_line(const struct expert_options *options);
 
 #endif

@@ -19,16 +19,16 @@ struct expert_output {
 /* True when PATH is, or would become, a file on a disk. */
 bool expert_output_is_regular(const char *path);
 
-/* Opens PATH; NULL: standard output. A regular file keeps its first KEEP bytes and loses the rest,
- * which an earlier run may have left half written; false when it has not so many. */
+/* Opens PATH; NULL: standard output. A regular file is cut to its first KEEP bytes, because an
+ * earlier run may have left the rest half written. False when it has fewer bytes. */
 bool expert_output_open(struct expert_output *output, const char *path, uint64_t keep);
 
-/* Appends SIZE bytes, compressed by ENCODING unless it is INFLATE_IDENTITY, and waits until they
- * are on disk where there is one. Without an open one (handle -1) it does nothing. */
+/* Appends SIZE bytes, compressed by ENCODING unless that is INFLATE_IDENTITY. For a regular file it
+ * waits until they are on disk. Without an open file (handle -1) it does nothing. */
 bool expert_output_write(struct expert_output *output, enum inflate_encoding encoding,
                          const char *bytes, size_t size);
 
-/* Closes it, also after a failure or without an open one (handle -1). */
+/* Closes the file, also after a failure. Without an open file (handle -1) it does nothing. */
 bool expert_output_close(struct expert_output *output);
 
 #endif

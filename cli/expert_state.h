@@ -1,9 +1,9 @@
-/* What a run of `tacet experts` has finished, in a small file beside its output, so that the same
- * command goes on where a killed one ended.
+/* The progress of a run of `tacet experts`, in a small file beside its output. The same command
+ * then resumes where a killed run ended.
  *
  * The file is text, one fact to a line, only ever appended to: a run that is killed while it writes
- * leaves a torn last line, which is cut off. A "done" line is written after what it tells of is on
- * disk and acknowledged by the server. A lock keeps a second run away. */
+ * leaves a torn last line, which is cut off. A "done" line is written after its setting is on disk
+ * and acknowledged by the server. A lock excludes a second run at the same time. */
 #ifndef TACET_CLI_EXPERT_STATE_H
 #define TACET_CLI_EXPERT_STATE_H
 
@@ -33,21 +33,21 @@ enum expert_state_status {
     EXPERT_STATE_FAILED,    /* disk, or a damaged file */
 };
 
-/* Reads PATH or begins it; PATH NULL keeps everything in memory alone. FLAGS is one line without
- * line feeds that tells apart what must not be mixed. After a failure, too,
- * expert_state_close. */
+/* Reads the state file PATH or makes it; with PATH NULL the state is in memory only. FLAGS is one
+ * line, without line feeds, that identifies the run. The caller closes STATE with
+ * expert_state_close, also after a failure. */
 enum expert_state_status expert_state_open(struct expert_state *state, const char *path,
                                            const char *flags);
 
-/* Stores which dataset the run uploads to. */
+/* Stores the id of the dataset to which the run uploads. */
 bool expert_state_dataset(struct expert_state *state, const char *id);
 
-/* Stores that one more setting is finished: the sizes of the output files now, and the returns of
- * its EXPERTS (at least 1). */
+/* Stores that one more setting is finished, with the present sizes of the output files and the
+ * returns of the setting's EXPERTS (at least 1). */
 bool expert_state_add(struct expert_state *state, const uint64_t offset[EXPERT_STATE_FILES],
                       const double *returns, size_t experts);
 
-/* The run is complete: removes the file. */
+/* Removes the file, because the run is complete. */
 void expert_state_finish(struct expert_state *state);
 
 /* Closes the file, which stays. */

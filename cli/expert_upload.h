@@ -1,9 +1,9 @@
-/* A population of experts on its way to a Tacet server, setting by setting.
+/* Uploads a population of experts to a Tacet server, setting by setting.
  *
- * Every call carries an Idempotency-Key that is a function of what it does: the dataset, how the
- * population is made, which setting. So a call that is repeated after a lost answer, a crash of
- * either side or with a lost state file is answered from the server's store and never adds the same
- * trajectories twice; other data under the same key is refused by the server. */
+ * Every call carries an Idempotency-Key that is a function of the dataset, the population's
+ * parameters and the setting. A call that is repeated, after a lost answer, a crash of either side
+ * or a lost state file, is therefore answered from the server's store and never adds trajectories
+ * twice. The server refuses other data under the same key. */
 #ifndef TACET_CLI_EXPERT_UPLOAD_H
 #define TACET_CLI_EXPERT_UPLOAD_H
 
@@ -30,13 +30,14 @@ struct expert_upload {
     char error[1200]; /* why the last function failed: one line, no token in it */
 };
 
-/* Checks the settings and copies them; sends nothing. After a failure, too, expert_upload_close. */
+/* Checks the settings and copies them; sends nothing. The caller closes UPLOAD with
+ * expert_upload_close, also after a failure. */
 bool expert_upload_open(struct expert_upload *upload,
                         const struct expert_upload_settings *settings);
 
-/* Makes the dataset, or looks at the one that is named, and sees that it takes data; KNOWN is the
- * id that an earlier run had noted, or "". COMPLETE: nothing is left to send, so it may be sealed.
- */
+/* Makes the dataset, or reads the named one, and checks that it takes data. KNOWN is the id that an
+ * earlier run noted, or "". COMPLETE: nothing is left to send, so the dataset may be sealed
+ * already. */
 bool expert_upload_begin(struct expert_upload *upload, const char *known, bool complete);
 
 /* Sends the experts of SETTING: trajectories, then policies where TEXT has them. */

@@ -1,10 +1,10 @@
-/* The one door out: HTTP calls that a subcommand makes to a Tacet server.
+/* HTTP calls from a subcommand to a Tacet server. No other file of cli/ makes any.
  *
  * A call is repeated, under the same Idempotency-Key and with growing pauses, while the server
  * cannot be reached, is overloaded or is being started again (408, 425, 429, 502, 503, 504); a
- * Retry-After is heeded. Every other refusal ends it at once, as one line made of the problem+json.
- * A POST without a key is repeated only where nothing can have been done. Redirects are not
- * followed: a token goes to the server that it was meant for. */
+ * Retry-After is heeded. Any other refusal ends the call at once, with one line made from the
+ * problem+json. A POST without a key is repeated only where the server cannot have acted on it.
+ * Redirects are not followed, so that a token goes only to the server it is for. */
 #ifndef TACET_CLI_HTTP_OUT_H
 #define TACET_CLI_HTTP_OUT_H
 
@@ -36,8 +36,8 @@ struct http_out;
  * settings. Nothing is sent yet. */
 const char *http_out_open(const struct http_out_settings *settings, struct http_out **out);
 
-/* The same for the server at BASE with TOKEN, certificates of the system, and the usual patience.
- */
+/* As http_out_open, for the server at BASE with TOKEN, the system's certificates, and the default
+ * patience. */
 const char *http_out_open_simple(const char *base, const char *token, struct http_out **out);
 
 /* Wipes the token and frees. NULL is fine. */
@@ -60,7 +60,7 @@ enum http_out_status {
     HTTP_OUT_UNREACHABLE, /* patience ran out, or trying again would be of no use */
 };
 
-/* What came back, valid until the next call of the same OUT. */
+/* The answer to a call, valid until the next call of the same OUT. */
 struct http_out_answer {
     long http;        /* its status; 0: none came */
     const char *body; /* NUL-terminated, at most 16 MiB */
@@ -70,8 +70,8 @@ struct http_out_answer {
     struct problem_line problem; /* unless HTTP_OUT_OK: its text says why, in one line */
 };
 
-/* Makes one call. Blocks, for patience_s and the time that a transfer takes; a transfer that stands
- * still for five minutes has failed. */
+/* Makes one call. Blocks for at most patience_s plus the time of a transfer. A transfer without
+ * progress for five minutes has failed. */
 enum http_out_status http_out_do(struct http_out *out, const struct http_out_call *call,
                                  struct http_out_answer *answer);
 
@@ -86,8 +86,8 @@ enum http_out_status http_out_post(struct http_out *out, const char *path, const
 /* A header of the last answer, any case; NULL when it had none. Valid until the next call. */
 const char *http_out_header(struct http_out *out, const char *name);
 
-/* True when BASE is plain HTTP to another machine: what is sent, the token too, can be read on the
- * way. */
+/* True when BASE is plain HTTP to another machine: others on the network could then read all that
+ * is sent, the token included. */
 bool http_out_in_clear(const char *base);
 
 #endif

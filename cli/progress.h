@@ -12,16 +12,16 @@ struct progress {
     int64_t started_us;     /* of the monotonic clock */
 };
 
-/* WHAT is borrowed. BEFORE of the TOTAL are done already. */
+/* Begins a progress bar. WHAT is borrowed. BEFORE of the TOTAL are done already. */
 void progress_begin(struct progress *progress, const char *what, uint64_t total, uint64_t before);
 
-/* DONE of TOTAL: bar, percentage, time left at this run's mean rate so far. */
+/* Shows DONE of TOTAL: bar, percentage, and time left at this run's mean rate so far. */
 void progress_show(const struct progress *progress, uint64_t done);
 
-/* Takes the bar away so that a line can be written; the next progress_show brings it back. */
+/* Removes the bar so that a line can be written; the next progress_show draws it again. */
 void progress_clear(const struct progress *progress);
 
-/* A length of time for people: "42 s", "3 min 05 s", "1 h 20 min". */
+/* Writes a duration for people: "42 s", "3 min 05 s", "1 h 20 min". */
 void progress_time(double seconds, char out[32]);
 
 /* Replaces the bar by one line about what was done. Without COMPLETE it only clears the bar, so

@@ -1,5 +1,5 @@
-/* The distribution of returns as a picture: a histogram in SVG, made for a page that may be light
- * or dark, without a script and without a font of its own. */
+/* The distribution of returns as a histogram in SVG. It suits light and dark pages and has neither
+ * a script nor a font of its own. */
 #ifndef TACET_CLI_RETURNS_PLOT_H
 #define TACET_CLI_RETURNS_PLOT_H
 

@@ -1,8 +1,8 @@
-/* How good a population of experts is: the distribution of its returns in numbers.
+/* The distribution of the returns of a population of experts, in numbers.
  *
  * An expert's return is the mean, over its trajectories, of the undiscounted sum of rewards in the
- * usual world; the report is over experts. After Figure 2 of Sharma et al. 2025
- * (arXiv 2411.13598), which shows that distribution as a histogram. */
+ * usual world; the report is over experts. After Figure 2 of Sharma et al. 2025 (arXiv 2411.13598),
+ * which shows that distribution as a histogram. */
 #ifndef TACET_CLI_RETURNS_REPORT_H
 #define TACET_CLI_RETURNS_REPORT_H
 
@@ -26,15 +26,15 @@ struct returns_report {
     size_t above_near_best;             /* experts whose return is above near_best */
 };
 
-/* Which of PARTS equal parts of LOW .. HIGH holds X; the last one holds HIGH, too. All are in part
- * 0 when LOW is HIGH. */
+/* The index of the one of PARTS equal parts of LOW .. HIGH that contains X. The last part includes
+ * HIGH. When LOW equals HIGH the index is 0. */
 size_t returns_part(double x, double low, double high, size_t parts);
 
 /* Sorts returns[count] (finite, count at least 1) and fills *out. RANDOM is the mean return of
  * uniform actions. */
 void returns_report_make(double *returns, size_t count, double random, struct returns_report *out);
 
-/* Writes it for people. Failure shows in ferror(OUT). */
+/* Writes the report for people. Failure shows in ferror(OUT). */
 void returns_report_text(const struct returns_report *report, FILE *out);
 
 /* Writes one JSON object, members as in the struct. Failure shows in ferror(OUT). */

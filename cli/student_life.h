@@ -1,5 +1,5 @@
 /* A student of a teacher: it learns in a world of its own by PPO and asks over HTTP, in each
- * roll-out, what the teacher would do, until nobody pays for answers; then it goes on alone. */
+ * roll-out, what the teacher would do. When answers are no longer paid for, it goes on alone. */
 #ifndef TACET_CLI_STUDENT_LIFE_H
 #define TACET_CLI_STUDENT_LIFE_H
 
@@ -41,10 +41,11 @@ struct student_report {
     char failure[PROBLEM_LINE_SIZE]; /* "" when the run came to its end */
 };
 
-/* NULL when the teacher answers states of ENV, else a line (in WHY) that says what does not fit. */
+/* Checks that the teacher answers states of the plan's world. False: WHY has a line that says what
+ * does not fit. */
 bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LINE_SIZE]);
 
-/* The whole life. What was learned of the costs is in *out in any case. */
+/* Trains the student from beginning to end. The costs so far are in *OUT also after a failure. */
 void student_run(const struct student_plan *plan, struct student_report *out);
 
 #endif
