@@ -27,11 +27,12 @@ struct env_parameter {
     const char *meaning;
 };
 
-/* What one step gave. Truncation by a step limit is the caller's: worlds have no clock. */
+/* The result of one step. Worlds have no clock; the caller truncates episodes. */
 struct env_outcome {
     double reward;
     bool terminated;
-    bool failed; /* the world broke, and nothing else here counts; built-in worlds never do */
+    bool failed; /* the world broke, and the other members mean nothing; built-in worlds never
+                  * break */
 };
 
 /* Instances side by side, for worlds that step ENV_LANES of them at once: number k of instance i's
@@ -53,16 +54,16 @@ struct env {
     unsigned state_dim;         /* numbers in an observation */
     unsigned action_count;      /* actions are 0 .. action_count-1 */
     unsigned max_episode_steps; /* the usual limit; callers may choose another */
-    double random_return;       /* mean return of the uniform policy, for scale: within 200 steps,
-                                   or the usual limit where that is less */
+    double random_return;       /* mean return of the uniform policy, as a reference: within 200
+                                 * steps, or within the usual limit where that is less */
     double step_work;           /* what a step costs in multiply-adds, where it is thousands */
     const struct env_parameter *parameters;
     unsigned parameter_count;
     size_t state_size; /* bytes the caller provides for STATE, aligned as double */
 
-    /* For worlds whose STATE holds a resource: open once before the first reset, close after the
-     * last step. Both NULL where STATE is all there is. False: no memory, or no such world. Use
-     * env_open and env_close. */
+    /* For worlds whose STATE holds a resource: open is called once before the first reset, close
+     * after the last step. Both are NULL where STATE holds no resource. False: no memory, or no
+     * such world. Callers use env_open and env_close. */
     bool (*open)(const struct env *env, void *state);
     void (*close)(void *state);
 
@@ -75,14 +76,16 @@ struct env {
                                struct rng *rng, double *observation);
 
     /* For worlds whose STATE is doubles alone and whose steps draw nothing: moves ENV_LANES x
-     * GROUPS instances, each to the bits that STEP gives. NULL: they are stepped one by one. */
+     * GROUPS instances, each to the same bits as STEP. NULL: the caller steps the instances one by
+     * one. */
     void (*step_lanes)(const struct env_lanes *lanes, size_t groups);
 };
 
-/* A fresh state of ENV, opened, for env_close; NULL: no memory, or the world did not open. */
+/* Allocates and opens a state of ENV; free with env_close. NULL: no memory, or the world did not
+ * open. */
 void *env_open(const struct env *env);
 
-/* Closes and frees STATE. NULL is fine. */
+/* Closes and frees STATE; takes NULL. */
 void env_close(const struct env *env, void *state);
 
 /* All worlds; *count receives their number. */

@@ -20,9 +20,9 @@
 
 enum env_end {
     ENV_RUNNING = 0,
-    ENV_TERMINATED, /* by the world */
-    ENV_TRUNCATED,  /* by the step limit, and not at the same moment by the world */
-    ENV_UNSTARTED,  /* not reset so far */
+    ENV_TERMINATED, /* the world ended the episode */
+    ENV_TRUNCATED,  /* the step limit ended the episode, and the world did not at the same step */
+    ENV_UNSTARTED,  /* no reset so far */
 };
 
 /* Arrays of COUNT places. The caller reads them, and writes generators alone. */
@@ -47,20 +47,22 @@ struct env_batch {
  * the world did not open. The caller frees it with env_batch_free. */
 struct env_batch *env_batch_new(const struct env *env, uint32_t count, uint32_t step_limit);
 
-/* Closes and frees every instance. NULL is fine. */
+/* Closes and frees every instance; takes NULL. */
 void env_batch_free(struct env_batch *batch);
 
-/* Gives instance I the PARAMETERS[env->parameter_count], copied; from its next step or reset on. */
+/* Gives instance I the PARAMETERS[env->parameter_count], copied. They hold from its next step or
+ * reset. */
 void env_batch_physics(struct env_batch *batch, uint32_t i, const double *parameters);
 
-/* Begins an episode of instance I, awake or asleep. False: the world broke, see env_batch_step. */
+/* Begins an episode of instance I, whether it sleeps or not. False: the world broke
+ * (env_batch_step). */
 bool env_batch_reset(struct env_batch *batch, uint32_t i);
 
-/* Begins an episode in every instance that sleeps. */
+/* Begins an episode in every sleeping instance. */
 bool env_batch_restart(struct env_batch *batch);
 
-/* Moves every instance that is awake by ACTIONS[i] < env->action_count; those of sleepers are not
- * read. False: a world broke, and nothing in the batch means anything any more; free it. */
+/* Moves every waking instance by ACTIONS[i] < env->action_count; a sleeper's action is not read.
+ * False: a world broke. The batch then has no meaning; free it. */
 bool env_batch_step(struct env_batch *batch, const uint32_t *actions);
 
 #endif

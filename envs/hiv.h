@@ -22,7 +22,8 @@ struct hiv_state {
  * both, each for the whole step. Never terminates; every episode starts at the same state. */
 extern const struct env hiv_env;
 
-/* What hiv_env allows a substep: numbers after 20 days are then within 1e-7 of the exact flow. */
+/* The tolerance of hiv_env's substeps: after 20 days every number is within 1e-7 of the exact
+ * flow. */
 #define HIV_TOLERANCE 5e-8
 
 /* Moves STATE (every number >= 0) by DAYS > 0 under drugs of efficacy EPS1 and EPS2 in 0 .. 1,

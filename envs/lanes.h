@@ -12,7 +12,7 @@
 typedef double lanes __attribute__((vector_size(32)));
 typedef int64_t lanes_mask __attribute__((vector_size(32))); /* a lane is 0 or -1: comparisons */
 
-/* Inlined, so that no vector is ever passed. */
+/* The functions are inlined, so that no vector crosses a call. */
 #define LANES_INLINE static inline __attribute__((always_inline))
 
 LANES_INLINE lanes lanes_load(const double *p)
@@ -63,7 +63,7 @@ LANES_INLINE void lanes_store_flags(uint8_t *flags, lanes_mask mask)
         flags[l] = (uint8_t)(mask[l] & 1);
 }
 
-/* Four numbers of each lane, as floats, into four rows that are DIM floats apart. */
+/* Writes four numbers of each lane as floats into four rows that are DIM floats apart. */
 LANES_INLINE void lanes_store_rows(float *rows, size_t dim, lanes a, lanes b, lanes c, lanes d)
 {
     typedef float four __attribute__((vector_size(16)));
@@ -113,7 +113,7 @@ LANES_INLINE void lanes_sin_cos(lanes x, lanes *sine, lanes *cosine)
 {
     const double round = 0x1.8p52, part1 = 0x1.921fb544p+0, part2 = 0x1.0b4611a6p-34,
                  part3 = 0x1.3198a2e037073p-69;
-    lanes turned = x * M_2_PI + round; /* the quarter turns are its last bits, too */
+    lanes turned = x * M_2_PI + round; /* its last bits count the quarter turns */
     lanes quarters = turned - round;
     lanes rest = ((x - quarters * part1) - quarters * part2) - quarters * part3;
     lanes s, c;

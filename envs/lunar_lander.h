@@ -20,23 +20,23 @@ extern const struct env lunar_lander_env;
 
 #define LUNAR_LANDER_HEIGHTS 12
 
-/* All that chance decides at the start of an episode. */
+/* All random numbers at the start of an episode. */
 struct lunar_lander_start {
     double heights[LUNAR_LANDER_HEIGHTS]; /* of the ground, uniform from 0 to 20/3; 3 to 7 lie
                                              under the pad and are ignored */
     double force[2];                      /* first push on the lander, uniform from -1000 to 1000 */
-    int wind_index, turbulence_index;     /* where in their course wind and turbulence begin:
-                                             -9999 to 9998, without wind 0 */
+    int wind_index, turbulence_index;     /* phase at which wind and turbulence begin: -9999 to
+                                           * 9998; 0 without wind */
 };
 
-/* What lunar_lander_env.reset does once it has drawn START, in the order of its members and the
- * reference's. STATE is open. False: no memory, or a number of START or PARAMETERS is out of range;
- * then STATE needs another reset. */
+/* Does what lunar_lander_env.reset does after drawing START, in the order of START's members and of
+ * the reference. STATE is open. False: no memory, or a number of START or PARAMETERS is out of
+ * range; STATE then needs another reset. */
 bool lunar_lander_begin(void *state, const double *parameters,
                         const struct lunar_lander_start *start, double *observation);
 
-/* What lunar_lander_env.step does once it has drawn DISPERSION, two numbers uniform from -1 to 1:
- * by how much the engines miss. */
+/* Does what lunar_lander_env.step does after drawing DISPERSION: two numbers uniform from -1 to 1,
+ * by which the engines miss. */
 struct env_outcome lunar_lander_advance(void *state, const double *parameters, unsigned action,
                                         const double *dispersion, double *observation);
 

@@ -1,6 +1,6 @@
-/* Recorded episodes, played again: does a world still do what was recorded, here or elsewhere?
- * Every step starts from the recorded state before it, so that rounding does not add up; where a
- * world's state cannot be set, the episode is played from its start. */
+/* Replays recorded episodes and checks that a world still does what was recorded, here or
+ * elsewhere. Every step starts from the recorded state before it, so that rounding does not add up.
+ * Where a world's state cannot be set, the episode is played from its start. */
 #ifndef TACET_ENVS_REPLAY_H
 #define TACET_ENVS_REPLAY_H
 
@@ -11,16 +11,18 @@
 /* How to replay a world. The functions are for replay.c. */
 struct replay_world {
     const struct env *env;
-    const char *references[3]; /* the worlds elsewhere that it is, up to a NULL */
-    unsigned numbers;          /* of a recorded state, <= REPLAY_MAX_NUMBERS */
-    unsigned start_numbers;    /* of a recorded start, likewise */
-    unsigned chance_numbers;   /* of what chance gave a step, where that is recorded; 0: nothing */
+    const char *references[3]; /* names of the world in reference implementations; NULL ends the
+                                * list */
+    unsigned numbers;          /* numbers in a recorded state, <= REPLAY_MAX_NUMBERS */
+    unsigned start_numbers;    /* numbers in a recorded start, <= REPLAY_MAX_NUMBERS */
+    unsigned chance_numbers;   /* recorded random numbers of a step; 0: none are recorded */
     bool chance_needed;        /* it must be recorded */
     bool from_start;           /* states cannot be set */
-    double tolerance; /* of the largest error; in the first steps where played from_start */
+    double tolerance; /* bound of the largest error; where played from_start, bound in the first
+                       * steps */
     const char *error_meaning; /* what an error is */
 
-    /* NULL: a start is a state, for place. */
+    /* NULL: a start is a state, which PLACE takes. */
     bool (*begin)(void *state, const double *parameters, const double *start);
     bool (*place)(void *state, const double *numbers);
     struct env_outcome (*step)(void *state, const double *parameters, unsigned action,
@@ -30,10 +32,10 @@ struct replay_world {
     double (*reward_tolerance)(double tolerance, double reward); /* NULL: 0 */
 };
 
-/* All of them; *count receives their number. */
+/* All replays; *COUNT receives their number. */
 const struct replay_world *replay_all(unsigned *count);
 
-/* The world of that name, ours or a reference's; NULL: none. */
+/* The replay of the world NAME, by our name or a reference's; NULL: there is none. */
 const struct replay_world *replay_find(const char *name);
 
 /* One recorded episode of LENGTH steps; arrays are the owner's. */
@@ -52,22 +54,22 @@ struct replay_case {
 
 /* Steps count from 1. */
 struct replay_result {
-    double error; /* the largest, INFINITY when a number is none */
+    double error; /* the largest error, INFINITY when a number is not finite */
     size_t error_step;
-    double reward_error; /* the largest difference of a reward */
+    double reward_error; /* the largest difference of rewards */
     size_t reward_step;
-    size_t flags_step; /* the first whose flags differ; 0: none */
+    size_t flags_step; /* the first step whose flags differ; 0: none */
     bool states_agree, rewards_agree, flags_agree;
 };
 
 enum replay_status {
     REPLAY_DONE,
     REPLAY_NO_MEMORY,
-    REPLAY_NO_SUCH_STATE, /* a start, state or parameter is none of this world */
+    REPLAY_NO_SUCH_STATE, /* a start, state or parameter does not belong to this world */
 };
 
-/* Plays RECORDED again. States agree when every error is within *TOLERANCE, or within the world's
- * own when that is NULL. */
+/* Plays RECORDED again. States agree when every error is within *TOLERANCE. TOLERANCE NULL: the
+ * world's own. */
 enum replay_status replay_run(const struct replay_world *world, const struct replay_case *recorded,
                               const double *tolerance, struct replay_result *out);
 

@@ -1,5 +1,5 @@
-/* Bytes that grow under a lid: the one growing buffer of the program. Its size is often chosen by a
- * user, so it says when there is no room instead of ending the process. */
+/* A growing buffer of bytes with a lid: the only growing buffer of the program. Users often choose
+ * its size, so the buffer reports a lack of room instead of ending the process. */
 #ifndef TACET_MEMORY_BUFFER_H
 #define TACET_MEMORY_BUFFER_H
 
@@ -27,10 +27,10 @@ char *buffer_reserve(struct buffer *buffer, size_t size);
  * caller may add many times and look at FAILED once. */
 bool buffer_add(struct buffer *buffer, const void *bytes, size_t size);
 
-/* The same with a text that NUL ends. */
+/* Adds TEXT, which a NUL ends, as buffer_add does. */
 bool buffer_add_text(struct buffer *buffer, const char *text);
 
-/* The same with what printf would print. */
+/* Adds what printf would print, as buffer_add does. */
 bool buffer_add_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* COUNT elements of SIZE bytes, all zero. The caller frees them with free(). */
+/* Allocates COUNT elements of SIZE bytes, all zero. The caller frees them with free(). */
 void *memory_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 
-/* BLOCK with room for COUNT elements of SIZE bytes; what is new in it is not set. NULL makes a new
+/* Resizes BLOCK to COUNT elements of SIZE bytes; new elements are not set. NULL makes a new
  * block. */
 void *memory_resize(void *block, size_t count, size_t size) __attribute__((returns_nonnull));
 
@@ -22,19 +22,19 @@ void *memory_copy(const void *bytes, size_t size) __attribute__((malloc, returns
 /* A copy of a text that NUL ends. The caller frees it. */
 char *memory_copy_text(const char *text) __attribute__((malloc, returns_nonnull));
 
-/* What printf would print, as a text that the caller frees. */
+/* The text that printf would print. The caller frees it. */
 char *memory_format(const char *format, ...)
     __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 
-/* SIZE bytes that are not set, for libraries that take an allocator (jansson). */
+/* Allocates SIZE bytes that are not set, for libraries that take an allocator (jansson). */
 void *memory_bytes(size_t size) __attribute__((malloc, returns_nonnull));
 
-/* Whether SIZE bytes could be had now. Asked once, before work whose size a user has chosen, for
- * all that the work will take: an error answers when it does not fit, and memory_new does the rest.
- */
+/* True when SIZE bytes could be allocated now. Callers ask once, for the whole of a work whose size
+ * a user has chosen. If the answer is false, the user gets an error; if it is true, the work uses
+ * memory_new. */
 bool memory_fits(size_t size);
 
-/* Gives BLOCK back, and ends the process when it is NULL: for libraries that return NULL only when
+/* Returns BLOCK, and ends the process when BLOCK is NULL: for libraries that return NULL only when
  * memory is short. */
 void *memory_must(void *block) __attribute__((returns_nonnull));
 

@@ -1,5 +1,5 @@
-/* A shelf: things that are slow to open, opened once and kept until others are wanted more. It is
- * shared by all threads. Its lock is never held while a thing is opened or closed. */
+/* A shelf keeps things that are slow to open. Each is opened once and kept until others need its
+ * room. All threads share the shelf. Its lock is never held while a thing is opened or closed. */
 #ifndef TACET_MEMORY_SHELF_H
 #define TACET_MEMORY_SHELF_H
 
@@ -10,7 +10,7 @@
 
 struct shelf_kind {
     unsigned most;     /* things that are kept */
-    size_t most_bytes; /* that they take together */
+    size_t most_bytes; /* bytes that the kept things take together */
     void (*close)(void *thing);
 };
 
@@ -18,7 +18,7 @@ struct shelf_kind {
 struct shelf_opened {
     void *thing;
     size_t bytes;
-    char group[SHELF_NAME_SIZE]; /* it goes when its group is dropped; "": it has none */
+    char group[SHELF_NAME_SIZE]; /* the thing goes when this group is dropped; "": no group */
 };
 
 struct shelf;
@@ -26,7 +26,7 @@ struct shelf;
 /* An empty shelf. The caller frees it with shelf_free. */
 struct shelf *shelf_new(const struct shelf_kind *kind);
 
-/* Closes everything that is kept. Nothing may be on loan. NULL is fine. */
+/* Closes and frees everything that is kept; takes NULL. Nothing may be on loan. */
 void shelf_free(struct shelf *shelf);
 
 /* Lends the thing NAME. When it is not there, OPEN makes it; false from OPEN: there is none, and
@@ -40,8 +40,9 @@ const void *shelf_borrow(struct shelf *shelf, const char *name,
 /* Ends one loan of THING. */
 void shelf_return(struct shelf *shelf, const void *thing);
 
-/* Closes what belongs to GROUP, at once or when its last loan ends. Nothing of it is kept again:
- * the shelf remembers the last 64 groups, because a slow reader may still open an old thing. */
+/* Closes what belongs to GROUP, at once or when its last loan ends. The shelf keeps nothing of
+ * GROUP again: it remembers the last 64 groups, because a slow reader may still open an old
+ * thing. */
 void shelf_drop(struct shelf *shelf, const char *group);
 
 #endif

@@ -14,27 +14,27 @@
 
 #define CHILD_LINE_MAX       65536 /* bytes of an answer, without the newline */
 #define CHILD_COMPLAINTS_MAX 20    /* lines of its standard error that are passed on */
-#define CHILD_COMPLAINT_SIZE 240   /* bytes of one of them, with the NUL */
+#define CHILD_COMPLAINT_SIZE 240   /* bytes of one such line, with the NUL */
 
 enum child_status {
     CHILD_OK,
-    CHILD_NOT_STARTED, /* no process, pipe or descriptor was to be had */
+    CHILD_NOT_STARTED, /* a process, pipe or descriptor could not be had */
     CHILD_LATE,        /* no answer within answer_ms, or the question was not read */
-    CHILD_ENDED,       /* it ended, or closed its output, before it had answered */
+    CHILD_ENDED,       /* the program ended, or closed its output, before it answered */
     CHILD_TOO_LONG,    /* more than CHILD_LINE_MAX bytes without a newline */
-    CHILD_OUT_OF_TURN, /* bytes that nobody had asked for */
-    CHILD_STOPPED,     /* GO_ON said no */
+    CHILD_OUT_OF_TURN, /* bytes that were not asked for */
+    CHILD_STOPPED,     /* GO_ON returned false */
 };
 
 struct child_settings {
     const char *command;   /* a shell command line; the caller of the server wrote it */
     unsigned answer_ms;    /* how long an answer may take */
-    uint64_t memory_bytes; /* of address space, of each of its processes; 0: no limit */
-    uint64_t cpu_s;        /* of processor time, of each of its processes; 0: no limit */
-    /* Asked about once a second, also while it waits for an answer. NULL: always true. */
+    uint64_t memory_bytes; /* bytes of address space, for each process; 0: no limit */
+    uint64_t cpu_s;        /* seconds of processor time, for each process; 0: no limit */
+    /* Asked about once a second, also during the wait for an answer. NULL: always true. */
     bool (*go_on)(void *context);
-    /* A line of the program's standard error, printable ASCII. What comes after the first
-     * CHILD_COMPLAINTS_MAX lines is thrown away. NULL: all of it. */
+    /* Called with a line of the program's standard error, printable ASCII. Lines after the first
+     * CHILD_COMPLAINTS_MAX are discarded. NULL: all lines are discarded. */
     void (*said)(void *context, const char *line);
     void *context;
 };
@@ -46,14 +46,14 @@ struct child;
  * shows as CHILD_ENDED at the first question. */
 enum child_status child_start(const struct child_settings *settings, struct child **out);
 
-/* Sends QUESTION[size], which ends in a newline, and waits for one line: *out_answer[*out_size],
- * without its newline and with a NUL behind it, until the next call. After anything but CHILD_OK
- * the child is good for child_end alone. */
+/* Sends QUESTION[size], which ends in a newline, and waits for one line. *OUT_ANSWER[*OUT_SIZE] is
+ * the line without its newline, with a NUL after it, and is valid until the next call. After any
+ * result but CHILD_OK, only child_end may be called. */
 enum child_status child_ask(struct child *child, const char *question, size_t size,
                             const char **out_answer, size_t *out_size);
 
-/* Ends the program with its process group: closes its input, waits a second for a child that always
- * answered well, then kills. NULL is fine. */
+/* Ends the program with its process group; takes NULL. Closes the program's input, waits a second
+ * for a child that always answered well, then kills. */
 void child_end(struct child *child);
 
 #endif

@@ -18,15 +18,15 @@ struct aggregation_row {
     double epsilon; /* of an agent, all its reports together */
     double clip, projection_clip;
     int64_t submissions_per_agent;
-    int64_t price_units; /* of one report, in the ledger's units */
-    int64_t buffer;      /* reports of an update */
+    int64_t price_units; /* budget of an agent, for all its reports together */
+    int64_t buffer;      /* price of one report, in the ledger's units */
     double learning_rate, discount, value_weight, entropy_weight;
     double exploration, exploration_decay;
-    bool refuses_stale; /* reports made under an earlier version */
+    bool refuses_stale; /* reports in an update */
     bool open;
-    int64_t version; /* of the parameters: 1, 2, ... */
+    int64_t version; /* reports that were made under an earlier version */
     int64_t reports; /* accepted so far */
-    int64_t applied; /* of these, in the parameters; the rest waits */
+    int64_t applied; /* accepted reports that the parameters contain; the rest waits */
     int64_t created_ms;
 };
 
@@ -36,12 +36,12 @@ enum db_status aggregations_insert(struct db *db, const struct aggregation_row *
                                    const void *scheme, size_t scheme_size, const void *parameters,
                                    size_t parameters_size);
 
-/* OUT_SCHEME[SCHEME_SIZE] (or NULL) receives the stored scheme; one of another size is DB_FAILED.
- * DB_NONE: unknown. */
+/* Reads an aggregation. OUT_SCHEME[SCHEME_SIZE] (or NULL) receives the stored scheme; a scheme of
+ * another size is DB_FAILED. DB_NONE: unknown. */
 enum db_status aggregations_find(struct db *db, const char *id, struct aggregation_row *out,
                                  void *out_scheme, size_t scheme_size);
 
-/* The parameters of the present version; malloc'ed. DB_NONE: unknown. */
+/* Reads the parameters of the present version; malloc'ed. DB_NONE: unknown. */
 enum db_status aggregations_parameters(struct db *db, const char *id, void **out, size_t *out_size);
 
 typedef bool aggregation_fn(void *context, const struct aggregation_row *row);
@@ -51,10 +51,10 @@ typedef bool aggregation_fn(void *context, const struct aggregation_row *row);
 enum db_status aggregations_list(struct db *db, const char *owner, const char *after,
                                  unsigned limit, aggregation_fn *each, void *context);
 
-/* No more reports. DB_NONE: unknown or closed before. */
+/* Closes the aggregation: it takes no more reports. DB_NONE: unknown, or closed before. */
 enum db_status aggregations_close(struct db *db, const char *id);
 
-/* Reports of CLIENT that were accepted, 0 for a stranger. */
+/* The number of CLIENT's accepted reports, 0 for an unknown client. */
 enum db_status aggregations_agent(struct db *db, const char *id, const char *client,
                                   int64_t *out_reports);
 
@@ -69,7 +69,7 @@ enum db_status aggregations_accept(struct db *db, struct aggregation_row *row, c
 typedef bool aggregation_report_fn(void *context, const char *client, int64_t number,
                                    const void *bytes, size_t size);
 
-/* Shows the reports that wait, in the order of their acceptance. EACH may stop by false. */
+/* Shows the waiting reports in the order of their acceptance. EACH returns false to stop. */
 enum db_status aggregations_waiting(struct db *db, const char *id, aggregation_report_fn *each,
                                     void *context);
 

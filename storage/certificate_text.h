@@ -1,4 +1,4 @@
-/* Certificates that stand in the row of what they certify: q_releases and teachers. */
+/* Certificates that are stored in the row of what they certify: a Q-release or a teacher. */
 #ifndef TACET_STORAGE_CERTIFICATE_TEXT_H
 #define TACET_STORAGE_CERTIFICATE_TEXT_H
 
@@ -12,7 +12,7 @@ struct certificate_text {
 
 extern const struct column certificate_text_columns[3];
 
-/* A TABLE of rows that have a certificate. */
+/* A TABLE whose rows have a certificate. */
 #define CERTIFICATE_TABLE(name)                                                                    \
     {                                                                                              \
         name, certificate_text_columns, 3, 0, sizeof(struct certificate_text)                      \

@@ -21,7 +21,7 @@ struct client_row {
 /* Stores CLIENT (its id from id_new). DB_NONE when the id exists. */
 enum db_status clients_insert(struct db *db, const struct client_row *client);
 
-/* One lookup by primary key, revoked ones included. DB_NONE: unknown. */
+/* Finds a client by its id, revoked or not. DB_NONE: unknown. */
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out);
 
 typedef bool client_fn(void *context, const struct client_row *client);

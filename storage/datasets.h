@@ -1,5 +1,5 @@
-/* Datasets: what was declared, who contributed which experts, and how much there is. Their bytes
- * are uploads.h's. */
+/* Datasets: their declarations, their experts, and how much data they have. Their bytes are in
+ * uploads.h. */
 #ifndef TACET_STORAGE_DATASETS_H
 #define TACET_STORAGE_DATASETS_H
 
@@ -25,7 +25,7 @@ struct dataset_row {
     bool is_public;          /* "sensitivity":"public": holds nobody's secrets */
     int64_t nominal_experts; /* the declared, public number of experts; 0: not declared */
     enum dataset_state state;
-    int64_t experts, trajectories, transitions; /* stored so far: private unless is_public */
+    int64_t experts, trajectories, transitions; /* stored so far; secret unless is_public */
     char account[ID_SIZE];                      /* of the ledger; "" for none */
     int64_t created_ms;
 };
@@ -42,10 +42,10 @@ enum dataset_verdict {
  * exists. */
 enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset);
 
-/* Deleted ones are found too: look at the state. DB_NONE: unknown. */
+/* Finds a dataset, also a deleted one; see its state. DB_NONE: unknown. */
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out);
 
-/* The dataset that takes more data; DB_OK for any verdict. Verdicts: OK, UNKNOWN, NOT_OPEN. */
+/* Finds a dataset that takes more data; DB_OK for any verdict. Verdicts: OK, UNKNOWN, NOT_OPEN. */
 enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_row *out,
                                   enum dataset_verdict *out_verdict);
 
@@ -56,7 +56,7 @@ typedef bool dataset_fn(void *context, const struct dataset_row *dataset);
 enum db_status datasets_list(struct db *db, const char *owner, const char *after, unsigned limit,
                              dataset_fn *each, void *context);
 
-/* open -> sealed. Verdicts: OK, UNKNOWN, NOT_OPEN (it was sealed before). */
+/* Seals an open dataset. Verdicts: OK, UNKNOWN, NOT_OPEN (sealed before). */
 enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict);
 
 /* Marks the dataset as deleted and removes its experts' names and policies; the row and its ledger
@@ -70,7 +70,7 @@ enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdi
 struct expert_row {
     uint32_t number;
     char name[DATASET_EXPERT_SIZE];
-    char owner[ID_SIZE]; /* the client whose name for it this is */
+    char owner[ID_SIZE]; /* the client that calls its expert by this name */
     bool has_policy;
 };
 
@@ -99,7 +99,7 @@ struct expert_policy {
 enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy,
                                    enum dataset_verdict *out_verdict);
 
-/* How many policies there are, and their bytes together. */
+/* Counts the policies of DATASET and their bytes. */
 enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
                                       int64_t *out_bytes);
 

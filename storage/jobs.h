@@ -32,7 +32,7 @@ struct job_row {
     char *request;         /* the request's JSON. malloc'ed by jobs_find and jobs_claim */
     char *plan;            /* opaque text of the caller, "" for none. malloc'ed likewise */
     enum job_state state;
-    int64_t step, total_steps; /* as of the last heartbeat */
+    int64_t step, total_steps; /* progress as of the last heartbeat */
     char account[ID_SIZE];     /* the account that holds the price; "" for none */
     int64_t hold_units, hold_delta;
     char lease_owner[JOB_WORD_SIZE]; /* "" for none */
@@ -48,7 +48,7 @@ struct job_row {
     char findings[JOB_FINDINGS_SIZE];            /* of its caller's form; "" for none */
     double epsilon_spent;                        /* once it is over */
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
-    bool has_shown_return; /* of a public training: how well it plays by now */
+    bool has_shown_return; /* true for a public training: the mean return so far */
     double shown_return;
     int64_t attempts; /* claims since a checkpoint got on or a worker let it go in order */
 };
@@ -61,7 +61,7 @@ void job_done(struct job_row *job);
  * hold_delta, created_ms. DB_NONE: the id exists. */
 enum db_status jobs_submit(struct db *db, const struct job_row *job);
 
-/* DB_NONE: unknown. Free with job_done. */
+/* Finds a job; free with job_done. DB_NONE: unknown. */
 enum db_status jobs_find(struct db *db, const char *id, struct job_row *out);
 
 struct job_filter {
@@ -75,34 +75,36 @@ typedef bool job_fn(void *context, const struct job_row *job);
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
                          unsigned limit, job_fn *each, void *context);
 
-/* Whether any job that is queued or running uses the dataset. */
+/* True when a queued or running job uses DATASET. */
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used);
 
-/* 1 for the next queued job to be claimed; 0 when the job is not queued. DB_NONE: unknown. */
+/* The position of a queued job: 1 is the next to be claimed, 0 is a job that is not queued.
+ * DB_NONE: unknown. */
 enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place);
 
 /* ---- workers */
 
-/* Claims the oldest job that is queued, or running with a lease that ended by NOW. DB_NONE: there
- * is none. Free with job_done. */
+/* Claims the oldest job that is queued, or that is running with a lease that ended by NOW. DB_NONE:
+ * there is none. Free with job_done. */
 enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms,
                           struct job_row *out);
 
 struct job_lease {
-    bool ours;             /* false: another worker has the job, or it is over: write nothing */
-    bool cancel_requested; /* stop, settle, finish as cancelled */
+    bool ours;             /* false: the lease is lost or the job is over; write nothing */
+    bool cancel_requested; /* stop, settle the hold, and finish as cancelled */
 };
 
 /* Renews WORKER's lease and notes the progress. */
 enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker, int64_t step,
                               int64_t now_ms, int64_t lease_ms, struct job_lease *out);
 
-/* Notes how well a public training plays by now, while the lease is ours. DB_NONE: it is not. */
+/* Stores the mean return of a public training while WORKER holds the lease. DB_NONE: WORKER has no
+ * lease. */
 enum db_status jobs_show_return(struct db *db, const char *id, const char *worker,
                                 double mean_return);
 
-/* The same for the findings so far (below JOB_FINDINGS_SIZE bytes); jobs_finish has the last word.
- */
+/* Stores the findings so far (below JOB_FINDINGS_SIZE bytes) while WORKER holds the lease.
+ * jobs_finish may replace them. */
 enum db_status jobs_show_findings(struct db *db, const char *id, const char *worker,
                                   const char *findings);
 
@@ -114,12 +116,12 @@ struct job_checkpoint {
     int64_t now_ms, lease_ms;
 };
 
-/* Heartbeat and checkpoint in one transaction, durable on DB_OK; nothing is stored unless the lease
- * is ours. The checkpoint replaces the one before. */
+/* Stores a heartbeat and a checkpoint in one transaction, durable on DB_OK. Nothing is stored
+ * unless WORKER holds the lease. The checkpoint replaces the one before. */
 enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *checkpoint,
                                     struct job_lease *out);
 
-/* The checkpoint of a job: malloc'ed. DB_NONE: it has none. */
+/* Reads the checkpoint of a job; malloc'ed. DB_NONE: there is none. */
 enum db_status jobs_load_checkpoint(struct db *db, const char *id, int64_t *out_step,
                                     void **out_bytes, size_t *out_size);
 
@@ -143,25 +145,26 @@ struct job_end {
  * the same transaction. */
 enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_ours);
 
-/* Gives back all leases of WORKER at once, so that its jobs can go on elsewhere without waiting:
- * at a clean stop. */
+/* Ends all leases of WORKER at a clean stop, so that other workers can continue its jobs at
+ * once. */
 enum db_status jobs_release_leases(struct db *db, const char *worker);
 
-/* The job's worker leaves it in order, lease and all, to be tried again when the lease ends: that
- * was no failed attempt. UNTOUCHED: no worker did anything yet, so for the next it is a new job. */
+/* Notes that WORKER left the job in order: the attempt does not count as failed, and the job is
+ * tried again when the lease ends. UNTOUCHED: no worker did anything yet, so the job counts as
+ * new. */
 enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched);
 
-/* Ends every lease: at the start of a server that has the database for itself, whose leases are
- * those of its former self. */
+/* Ends every lease. Called when a server starts that has the database for itself, because all
+ * leases are then those of its former process. */
 enum db_status jobs_expire_leases(struct db *db);
 
 /* ---- cancelling */
 
 enum job_cancel {
-    JOB_CANCEL_DONE, /* it was queued and is cancelled: it provably did not run, settle its hold
-                        at 0 in the same transaction */
-    JOB_CANCEL_REQUESTED, /* it is running; its worker will hear of it */
-    JOB_CANCEL_TOO_LATE,  /* it is over */
+    JOB_CANCEL_DONE,      /* the job was queued and is cancelled: it provably did not run, so settle
+                           * its hold at 0 in the same transaction */
+    JOB_CANCEL_REQUESTED, /* the job is running; its worker will be told */
+    JOB_CANCEL_TOO_LATE,  /* the job is over */
     JOB_CANCEL_UNKNOWN,
 };
 

@@ -15,7 +15,8 @@ struct policy_row {
     char job[ID_SIZE];     /* "" when imported */
     char mechanism[40];    /* "dpsgd", "none", "imported" ... */
     bool released;         /* its weights may leave the service */
-    uint32_t shards;       /* of an ensemble, whose bytes are sealed; 0: one network */
+    uint32_t shards;       /* number of policies in an ensemble, whose bytes are sealed; 0: one
+                            * network */
     uint32_t state_dim, action_count;
     char certificate[ID_SIZE]; /* crt_; "" for none */
     int64_t created_ms;
@@ -26,10 +27,10 @@ struct policy_row {
 enum db_status policies_insert(struct db *db, const struct policy_row *policy, const void *bytes,
                                size_t size, const char *certificate_text);
 
-/* Everything but the bytes. DB_NONE: unknown. */
+/* Reads everything but the bytes. DB_NONE: unknown. */
 enum db_status policies_find(struct db *db, const char *id, struct policy_row *out);
 
-/* malloc'ed; of size 0 where they were erased. DB_NONE: unknown. */
+/* Reads the bytes; malloc'ed, of size 0 when they were erased. DB_NONE: unknown. */
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size);
 
 /* Erases the bytes of all ensembles that were trained on DATASET. */
@@ -49,7 +50,7 @@ struct certificate_row {
     int64_t created_ms;
     char *text; /* malloc'ed */
 };
-/* By its own id or by the policy's. DB_NONE: unknown. Free text with free(). */
+/* Finds a certificate by its own id or the policy's. DB_NONE: unknown. Free text with free(). */
 enum db_status certificates_find(struct db *db, const char *certificate_or_policy,
                                  struct certificate_row *out);
 

@@ -1,6 +1,6 @@
-/* Released Q-functions: terms for everyone to read, and one sealed text (what storage gets is
- * encrypted already) that the values come from. It never changes; it can only be ended, which
- * erases it. */
+/* Released Q-functions. Each has public terms and one sealed text (encrypted before it reaches
+ * storage) from which the values are computed. A release never changes; it can only be ended, which
+ * erases the text. */
 #ifndef TACET_STORAGE_Q_RELEASES_H
 #define TACET_STORAGE_Q_RELEASES_H
 
@@ -17,7 +17,7 @@ struct q_release_row {
     char certificate[ID_SIZE]; /* crt_ */
     char *terms;               /* JSON; malloc'ed by the functions that fill a row */
     int64_t created_ms;
-    int64_t ended_ms; /* 0: it answers */
+    int64_t ended_ms; /* 0: the release has not ended */
 };
 
 /* Frees terms; zeroed rows are allowed. */
@@ -27,7 +27,7 @@ void q_release_row_done(struct q_release_row *row);
 enum db_status q_releases_insert(struct db *db, const struct q_release_row *row, const void *sealed,
                                  size_t size, const char *certificate_text);
 
-/* DB_NONE: unknown. Free with q_release_row_done. */
+/* Finds a release; free with q_release_row_done. DB_NONE: unknown. */
 enum db_status q_releases_find(struct db *db, const char *id, struct q_release_row *out);
 
 /* Whether it answers. DB_NONE: unknown, or ended. */
