@@ -12,21 +12,21 @@
  * earlier result. A changed word always changes the result: each round is a bijection. */
 uint64_t checksum_words(uint64_t start, const void *bytes, size_t size);
 
-/* The same with the eight bytes of NUMBER behind what came before: for fingerprints. */
+/* Extends a checksum by the eight bytes of NUMBER: for fingerprints. */
 uint64_t checksum_number(uint64_t start, double number);
 
 /* SIZE rounded up to whole words of eight bytes. */
 size_t checksum_padded(size_t size);
 
-/* A byte form that ends with a checksum: END zero bytes, the body, and room behind them for the
- * checksum; the caller frees it. *OUT_SIZE is the size of both. */
+/* Allocates a byte form that ends with a checksum: END zero bytes for the body, then room for the
+ * checksum. *OUT_SIZE is the size of both. The caller frees it. */
 unsigned char *checksum_room(size_t end, size_t *out_size);
 
 /* Writes the checksum of the first END of BYTES, a multiple of 4, into the eight bytes after them.
  */
 void checksum_seal(unsigned char *bytes, size_t end);
 
-/* Whether the eight bytes after the first END of BYTES are their checksum. */
+/* True when the eight bytes after the first END of BYTES are the checksum of those END bytes. */
 bool checksum_holds(const unsigned char *bytes, size_t end);
 
 #endif

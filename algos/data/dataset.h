@@ -19,8 +19,8 @@ struct dataset {
     float *rewards;      /* transition */
     uint8_t *terminated; /* transition: 1 when s' is terminal (truncation is not termination) */
     uint64_t *expert_transitions; /* expert_count + 1 bounds: expert e owns [e], [e+1) */
-    uint64_t *expert_keys; /* who each expert is, whatever its place: a hash of its identity alone;
-                              malloc'ed and set by whoever knows names, else NULL */
+    uint64_t *expert_keys;        /* a hash of each expert's identity alone, whatever its position;
+                                   * malloc'ed and set by whoever knows the names, else NULL */
 };
 
 /* Collects trajectories in any order. */
@@ -45,8 +45,8 @@ struct dataset *dataset_builder_finish(struct dataset_builder *builder);
 /* Frees a dataset with its columns and its expert_keys; takes NULL. */
 void dataset_free(struct dataset *dataset);
 
-/* Shows all trajectories that have a step, expert by expert, as borrowed views. EACH may stop by
- * false, which is then the result. */
+/* Shows every trajectory with a step, expert by expert, as a borrowed view. EACH returns false to
+ * stop; the result is then false. */
 bool dataset_each_trajectory(const struct dataset *dataset,
                              bool (*each)(void *context, const struct trajectory *trajectory),
                              void *context);

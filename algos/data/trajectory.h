@@ -16,8 +16,8 @@ struct trajectory {
     const float *rewards;    /* length */
 };
 
-/* Bytes of the record of a trajectory of that length: a multiple of 4; 0 when it would not fit in
- * memory. */
+/* The size of the record of a trajectory with LENGTH steps: a multiple of 4, or 0 when the record
+ * would not fit in memory. */
 size_t trajectory_record_size(uint32_t length, uint32_t state_dim);
 
 /* Writes the record (little endian; header 16 bytes: expert, length, flags, checksum) to BYTES of

@@ -28,7 +28,7 @@ size_t batch_bytes(const struct mlp_shape *shape, uint32_t capacity);
  * batch_free, which takes NULL too. */
 struct batch *batch_new(const struct mlp_shape *shape, uint32_t capacity);
 
-/* Takes NULL. */
+/* Frees BATCH; takes NULL. */
 void batch_free(struct batch *batch);
 
 /* Where the caller writes rows: capacity x input. */
@@ -40,21 +40,22 @@ float *batch_output_error(struct batch *batch);
 /* Outputs of the first ROWS rows: rows x outputs, valid until the next call. */
 const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows);
 
-/* The same without BLAS, each row to the bits of mlp_forward_one: for what must not depend on how
- * many are asked together. */
+/* Computes the same outputs without BLAS, each row to the bits of mlp_forward_one: for results that
+ * must not depend on how many rows are computed together. */
 const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows);
 
-/* From batch_output_error to the error of every layer, for the first ROWS rows of the last
- * batch_forward (it may have had more rows). PARAMETERS are those of that forward. */
+/* Propagates batch_output_error back to the error of every layer, for the first ROWS rows of the
+ * last batch_forward, which may have had more rows. PARAMETERS are those of that forward. */
 void batch_backward(struct batch *batch, const float *parameters, uint32_t rows);
 
-/* The same after batch_forward_fixed, without BLAS: no row's bits depend on the others. */
+/* Does what batch_backward does, after batch_forward_fixed and without BLAS: no row's bits depend
+ * on others. */
 void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t rows);
 
-/* gradient[mlp_parameter_count] += the sum over the first ROWS rows of each row's gradient. */
+/* Adds the gradients of the first ROWS rows to gradient[mlp_parameter_count]. */
 void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient);
 
-/* gradient[mlp_parameter_count] = that sum. */
+/* Sets gradient[mlp_parameter_count] to the sum of the gradients of the first ROWS rows. */
 void batch_gradient(const struct batch *batch, uint32_t rows, float *gradient);
 
 #endif

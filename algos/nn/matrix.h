@@ -8,15 +8,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is done to the results of a product before they are written, in this order. */
+/* Operations on the results of a product before they are written, in this order. */
 struct matrix_finish {
     const float *bias;  /* [columns], added to every row; NULL: none */
-    bool rectify;       /* what is below zero becomes zero; NaN stays: a row that is not finite must
-                           show */
-    const float *where; /* [rows x columns]; zero where this is not above zero; NULL: everywhere */
+    bool rectify;       /* replaces negative numbers by 0; a NaN stays, so that a row that is not
+                         * finite shows */
+    const float *where; /* [rows x columns]; results become 0 wherever this is not positive;
+                         * NULL: nowhere */
 };
 
-/* FINISH (NULL: nothing) done to C[rows x columns]. */
+/* Applies FINISH (NULL: nothing) to C[rows x columns]. */
 void matrix_finish(size_t rows, size_t columns, float *c, const struct matrix_finish *finish);
 
 /* C[rows x columns] = A[rows x inner] B[columns x inner]^T: forward, with B a layer's weight; then

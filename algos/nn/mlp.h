@@ -46,8 +46,8 @@ void mlp_forward_one(const struct mlp_shape *shape, const float *parameters, con
 /* Floats of scratch that mlp_forward_one needs. */
 size_t mlp_scratch_count(const struct mlp_shape *shape);
 
-/* The same in double, for what must be as smooth as a Lipschitz bound says: rounding in float moves
- * an answer as far as a small step of its input does. */
+/* Computes the same output in double, for results that must be as smooth as a Lipschitz bound says:
+ * rounding in float moves an answer as far as a small step of its input does. */
 void mlp_forward_double(const struct mlp_shape *shape, const float *parameters, const double *input,
                         double *output);
 

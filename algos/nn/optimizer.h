@@ -30,23 +30,24 @@ struct optimizer {
 /* Fills OUT with zero moments; false: no room. Free with optimizer_clear (also after failure). */
 bool optimizer_init(struct optimizer *out, const struct optimizer_settings *settings, size_t count);
 
-/* Frees the moments; takes one that optimizer_init refused, too. */
+/* Frees the moments; also takes an optimizer that optimizer_init refused. */
 void optimizer_clear(struct optimizer *optimizer);
 
 /* One step down GRADIENT[count] at LEARNING_RATE, which the caller may schedule. */
 void optimizer_step(struct optimizer *optimizer, float *parameters, const float *gradient,
                     double learning_rate);
 
-/* A part of the parameters. A step may be done a part at a time, by a caller who does more with
- * each while it is in the cache. */
+/* A range of the parameters. A caller may do a step range by range, to do more with each range
+ * while it is in the cache. */
 struct optimizer_part {
     size_t first, count;
 };
 
-/* Begins such a step: once, before its parts. */
+/* Begins a step in parts; called once, before the parts. */
 void optimizer_begin(struct optimizer *optimizer);
 
-/* Moves PART of PARAMETERS, which with GRADIENT are those of the whole; each part once. */
+/* Moves PART of PARAMETERS; called once for each part. PARAMETERS and GRADIENT are the whole
+ * vectors. */
 void optimizer_move(const struct optimizer *optimizer, struct optimizer_part part,
                     float *parameters, const float *gradient, double learning_rate);
 

@@ -7,10 +7,10 @@
 
 #include "envs/rng.h"
 
-/* X[n], logits, become their softmax. False where one is not finite: X is then of no use. */
+/* Replaces the logits X[n] by their softmax. False: a logit is not finite, and X has no meaning. */
 bool softmax(double *x, uint32_t n);
 
-/* An index drawn in proportion to WEIGHTS[n], which are not negative and add up to SUM. */
+/* Draws an index in proportion to WEIGHTS[n], which are not negative and add up to SUM. */
 uint32_t softmax_draw(const double *weights, uint32_t n, double sum, struct rng *rng);
 
 #endif

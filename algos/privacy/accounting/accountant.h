@@ -1,5 +1,5 @@
-/* One door for every way of accounting: epsilon at delta and delta at epsilon of a composition,
- * from both sides. A new accountant is a file and a line below. */
+/* One interface for every accountant: bounds epsilon at delta, and delta at epsilon, of a
+ * composition from both sides. A new accountant is a file and a line below. */
 #ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
 #define TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
 
@@ -12,15 +12,15 @@ enum accountant_status {
     ACCOUNTANT_OK,
     ACCOUNTANT_BAD,         /* an empty composition; delta not in (0, 1); epsilon negative or NaN */
     ACCOUNTANT_UNSUPPORTED, /* this accountant does not know one of the mechanisms */
-    ACCOUNTANT_OUT_OF_REACH, /* the figure exists and could not be computed or certified */
-    ACCOUNTANT_NO_MEMORY,    /* for a grid, whose size the plan decides */
+    ACCOUNTANT_OUT_OF_REACH, /* the figure exists but could not be computed or certified */
+    ACCOUNTANT_NO_MEMORY,    /* no memory for a grid, whose size depends on the plan */
 };
 
-/* What a figure of this accountant is worth. */
+/* The meaning of an accountant's figures. */
 enum accountant_worth {
     ACCOUNTANT_CERTIFIED, /* proved with every rounding paid for: may be charged */
     ACCOUNTANT_NUMERICAL, /* exact but for floating point: a check, never charged */
-    ACCOUNTANT_PAPER,     /* a published figure that is no guarantee: for comparison only */
+    ACCOUNTANT_PAPER,     /* a published figure without a guarantee: for comparison only */
 };
 
 struct accountant {
@@ -33,16 +33,17 @@ struct accountant {
                                     struct privacy_interval *out);
 };
 
-/* The accountants; but for the last two each in a file of its own name, accountant_<name>.c. */
-extern const struct accountant accountant_pld;   /* everything but Dirichlet; certified */
-extern const struct accountant accountant_renyi; /* everything; the best order of a plan */
+/* The accountants. Each has a file accountant_<name>.c, but for the last two. */
+extern const struct accountant accountant_pld;   /* takes everything but Dirichlet; certified */
+extern const struct accountant accountant_renyi; /* takes everything, at the plan's best order */
 extern const struct accountant accountant_gdp;   /* plain Gaussians: closed form */
 extern const struct accountant accountant_exact; /* contour integral of the moment generating
                                                     function; of Dirichlet a lower figure only */
 extern const struct accountant
     accountant_optimal_composition;                 /* (epsilon, delta) pairs, response */
-extern const struct accountant accountant_basic;    /* accountant_sums.c: whatever has an (epsilon,
-                                                       delta); Gaussians have none */
-extern const struct accountant accountant_advanced; /* the same; Dwork, Roth, Thm 3.20 */
+extern const struct accountant accountant_basic;    /* in accountant_sums.c; takes every
+                                                     * mechanism with an (epsilon, delta), so no
+                                                     * Gaussians */
+extern const struct accountant accountant_advanced; /* as basic; Dwork and Roth, Thm 3.20 */
 
 #endif

@@ -39,7 +39,7 @@ bool accountant_laws_turn(struct accountant_laws *laws);
 bool accountant_laws_pose(struct accountant_laws *laws, const struct composition *composition,
                           unsigned pose);
 
-/* True when every loss lies on points: points.h serves. */
+/* True when all losses of LAWS lie on points, so that points.h applies. */
 bool accountant_laws_only_points(const struct accountant_laws *laws);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "algos/privacy/accounting/accountant.h"
 
-/* A family of plans along one number: adds the plan at PARAMETER to the empty *OUT. Cost must fall
- * (noise) or grow (runs) with the parameter, as the search says. */
+/* A family of plans with one parameter: adds the plan at PARAMETER to the empty *OUT. The cost must
+ * fall (noise) or grow (runs) with the parameter, as the search says. */
 typedef enum composition_status (*accountant_family)(const void *context, double parameter,
                                                      struct composition *out);
 
@@ -18,20 +18,22 @@ struct accountant_budget {
 
 enum accountant_search_status {
     ACCOUNTANT_SEARCH_OK,
-    ACCOUNTANT_SEARCH_BAD,          /* a budget, a range or a plan that is none */
+    ACCOUNTANT_SEARCH_BAD,          /* an invalid budget, range or plan */
     ACCOUNTANT_SEARCH_UNSUPPORTED,  /* the accountant does not know a mechanism */
-    ACCOUNTANT_SEARCH_NOTHING_FITS, /* not the most noise, or not the fewest runs, of the range */
+    ACCOUNTANT_SEARCH_NOTHING_FITS, /* neither the most noise nor the fewest runs of the range
+                                     * fits the budget */
 };
 
-/* What was found, and its price at the budget's delta: cost.upper <= budget.epsilon. */
+/* The parameter that was found, and its price at the budget's delta: cost.upper <=
+ * budget.epsilon. */
 struct accountant_found {
     double parameter;
     struct privacy_interval cost;
 };
 
-/* The least PARAMETER in [least, greatest], positive, to a relative 1e-4 and on the safe side, at
- * which FAMILY costs at most BUDGET; its cost falls as the parameter grows. A figure that the
- * accountant cannot reach counts as too dear. */
+/* Finds the least PARAMETER in [least, greatest], positive, at which FAMILY costs at most BUDGET,
+ * to a relative 1e-4 on the safe side. The cost falls as the parameter grows. A figure that the
+ * accountant cannot compute counts as too dear. */
 enum accountant_search_status accountant_least_noise(const struct accountant *accountant,
                                                      accountant_family family, const void *context,
                                                      const struct accountant_budget *budget,

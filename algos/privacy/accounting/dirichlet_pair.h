@@ -1,6 +1,6 @@
-/* What Dirichlet answers cost at least: the exact price of one pair of neighbours, (A3) of
- * docs/privacy.md. No pair is proved to be the worst of more than two actions, so this is a lower
- * bound of the truth; the certified upper one is dirichlet.h. */
+/* A lower bound of the price of Dirichlet answers: the exact price of one pair of neighbours, (A3)
+ * of docs/privacy.md. With more than two actions no pair is proved to be the worst, so this is a
+ * lower bound only; the certified upper bound is in dirichlet.h. */
 #ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_DIRICHLET_PAIR_H
 #define TACET_ALGOS_PRIVACY_ACCOUNTING_DIRICHLET_PAIR_H
 

@@ -30,9 +30,9 @@ void event_clear(struct event *event);
 
 enum event_status {
     EVENT_OK,
-    EVENT_EMPTY,       /* nothing private happened: no leaf at all */
+    EVENT_EMPTY,       /* no leaf at all: nothing private happened */
     EVENT_BAD,         /* a parameter out of range; *out_problem says which */
-    EVENT_UNSUPPORTED, /* a Poisson sample of something that is not a Gaussian; non-private */
+    EVENT_UNSUPPORTED, /* a Poisson sample of a child that is not Gaussian; or a non-private leaf */
     EVENT_TOO_DEEP,
     EVENT_TOO_LONG,
 };

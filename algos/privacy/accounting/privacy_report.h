@@ -1,5 +1,5 @@
-/* All that is worth saying of a plan's price: the certified figure from both sides, and what other
- * accountants make of it. What `tacet epsilon` and POST /v1/accounting:compose answer. */
+/* A report on a plan's price: the certified figure from both sides, and the figures of other
+ * accountants. `tacet epsilon` and POST /v1/accounting:compose answer with it. */
 #ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_PRIVACY_REPORT_H
 #define TACET_ALGOS_PRIVACY_ACCOUNTING_PRIVACY_REPORT_H
 
@@ -12,23 +12,24 @@ struct privacy_question {
     double at;
 };
 
-/* How long it may take. */
+/* How long a report may take. */
 enum privacy_effort {
-    PRIVACY_FULL,  /* as long as ledgers and certificates take */
+    PRIVACY_FULL,  /* any time that ledgers and certificates may take */
     PRIVACY_QUICK, /* the same figures for plans that somebody would run (epsilon below 100, delta
                       from 1e-30 to 1/2), coarser ones for others, and fewer comparisons */
 };
 
 struct privacy_report {
-    const char *accountant;         /* by name: the one whose upper figure this is */
+    const char *accountant;         /* name of the accountant whose upper figure this is */
     struct privacy_interval figure; /* certified; upper is finite */
-    /* The same question by others, NAN where they have no answer or it would take long. */
+    /* Other accountants' answers to the same question; NAN where they have none or would take
+     * long. */
     double renyi; /* certified too: the best order */
     double exact; /* but for floating point */
 };
 
-/* Whose upper figure is charged for COMPOSITION: gdp for plain Gaussians, renyi where a part is a
- * Dirichlet mechanism, else pld. */
+/* The accountant whose upper figure is charged for COMPOSITION: gdp for plain Gaussians, renyi
+ * where a part is a Dirichlet mechanism, else pld. */
 const struct accountant *privacy_report_accountant(const struct composition *composition);
 
 /* Answers QUESTION by that accountant; with Dirichlet parts the lower figure is dirichlet_pair.h's.

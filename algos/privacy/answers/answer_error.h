@@ -15,7 +15,8 @@ struct answer_error {
     double l1, l2;
 };
 
-/* POLICY[actions] is a distribution, before the mechanism mixes it. In closed form. */
+/* Computes the error at POLICY[actions] in closed form. POLICY is the distribution before
+ * mixing. */
 struct answer_error answer_error_dirichlet(const struct dirichlet *mechanism, const double *policy);
 
 /* By fixed points in place of noise, 32768 coordinates in all: about one percent near, and two
@@ -23,15 +24,15 @@ struct answer_error answer_error_dirichlet(const struct dirichlet *mechanism, co
 struct answer_error answer_error_gaussian(const struct gaussian_simplex *mechanism,
                                           const double *policy);
 
-/* A public policy, POLICY[actions]: all actions alike. */
+/* Writes the uniform policy to POLICY[actions]. */
 void answer_error_uniform(uint32_t actions, double *policy);
 
-/* Another: all on the first. */
+/* Writes to POLICY[actions] the policy that always takes the first action. */
 void answer_error_peaked(uint32_t actions, double *policy);
 
-/* A mechanism as good as a budget allows. */
+/* The best setting of a mechanism within a budget. */
 struct answer_choice {
-    bool possible;  /* some setting answers that often */
+    bool possible;  /* true: some setting can answer that often */
     double setting; /* the largest concentration, the least sigma */
     struct answer_error uniform, peaked;
 };

@@ -27,20 +27,21 @@
 struct filter_release {
     const void *mechanism;
     /* Certified bounds between neighbours; INFINITY where there is none. */
-    double (*renyi)(const void *mechanism, double order);   /* order > 1 */
+    double (*renyi)(const void *mechanism, double order);   /* Renyi divergence at ORDER > 1 */
     double (*epsilon)(const void *mechanism, double delta); /* of one use; delta in (0, 1) */
-    double order_limit; /* renyi is finite below; INFINITY: at every order */
-    double own_delta;   /* the delta that one use spends in any case; negative: any share will do */
+    double order_limit; /* renyi is finite below this order; INFINITY: at every order */
+    double own_delta;   /* the delta that one use spends whatever its share; negative: any share
+                         * is possible */
 };
 
-/* One answer of these mechanisms, as an account takes it. */
+/* One Dirichlet answer, as an account prices it. */
 struct filter_release filter_dirichlet(const struct dirichlet *mechanism);
 
-/* The same of the Gaussian mechanism on the simplex. */
+/* One answer of the Gaussian mechanism on the simplex, as an account prices it. */
 struct filter_release filter_gaussian_simplex(const struct gaussian_simplex *mechanism);
 
-/* Epsilon at DELTA of COUNT uses that were decided on beforehand: the best order is taken.
- * *OUT_ORDER (may be NULL) receives it. INFINITY where no order is finite. */
+/* Epsilon at DELTA of COUNT uses that were fixed in advance, at the best order. *OUT_ORDER (may be
+ * NULL) receives the order. INFINITY: no order is finite. */
 double filter_planned_epsilon(const struct filter_release *release, double count, double delta,
                               double *out_order);
 
@@ -66,10 +67,10 @@ struct filter_price {
 bool filter_price(double order, int64_t share, const struct filter_release *release, int64_t count,
                   struct filter_price *out);
 
-/* Pays, or changes nothing and gives false: then the release must not happen. */
+/* Spends PRICE, or returns false and changes nothing. After false the release must not happen. */
 bool filter_spend(struct filter *filter, const struct filter_price *price);
 
-/* Epsilon that UNITS of an account of ORDER amount to at DELTA; 0 for 0. */
+/* The epsilon at DELTA that UNITS of an account of ORDER stand for; 0 for 0. */
 double filter_epsilon(double order, int64_t units, double delta);
 
 /* ---- how to open one */

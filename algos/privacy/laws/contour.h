@@ -15,7 +15,7 @@
 enum contour_status contour_delta(const struct contour_law *laws, size_t count, double epsilon,
                                   double *out);
 
-/* The least epsilon >= 0 with delta(epsilon) <= DELTA in (0, 1); INFINITY when there is none. */
+/* The least epsilon >= 0 with delta(epsilon) <= DELTA in (0, 1); INFINITY: there is none. */
 enum contour_status contour_epsilon(const struct contour_law *laws, size_t count, double delta,
                                     double *out);
 
@@ -23,7 +23,7 @@ enum contour_status contour_epsilon(const struct contour_law *laws, size_t count
  * order, converted. They always answer: 1, or INFINITY, at worst. */
 double contour_delta_bound(const struct contour_law *laws, size_t count, double epsilon);
 
-/* The same of epsilon at DELTA in (0, 1). */
+/* Bounds epsilon at DELTA in (0, 1) in the same way. */
 double contour_epsilon_bound(const struct contour_law *laws, size_t count, double delta);
 
 #endif

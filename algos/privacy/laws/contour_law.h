@@ -40,20 +40,20 @@ struct contour_law {
     };
 };
 
-/* M is finite for 0 < Re z < this; INFINITY for all but Dirichlet pairs. */
+/* M(z) is finite for 0 < Re z < this limit: INFINITY for all laws but Dirichlet pairs. */
 double contour_law_limit(const struct contour_law *law);
 
 /* The greatest finite loss of all the runs, or INFINITY (a Dirichlet pair's is not looked for). */
 double contour_law_greatest(const struct contour_law *law);
 
-/* times * ln M(c) at real c in (0, limit); INFINITY where beyond reach. */
+/* times * ln M(c) at real c in (0, limit); INFINITY: the value cannot be computed. */
 double contour_law_log_moment(const struct contour_law *law, double c);
 
 /* times * ln of a bound of |M| on the line beyond c + iT, of laws with atoms, whose M may return to
  * what it was; NaN of those with a density, whose |M(c + it)| itself falls to 0. */
 double contour_law_ceiling(const struct contour_law *law, double c, double t);
 
-/* What one point of a line between c + i FIRST and c + i LAST costs, in units of about 1.5 ns. */
+/* The cost of one point of a line between c + i FIRST and c + i LAST, in units of about 1.5 ns. */
 double contour_law_cost(const struct contour_law *law, double c, double first, double last);
 
 enum contour_status {

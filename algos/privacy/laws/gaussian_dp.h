@@ -26,7 +26,7 @@ double gaussian_dp_mu_for(double epsilon, double delta);
  * 2-norm SENSITIVITY > 0 (epsilon, delta)-private: the analytic Gaussian mechanism. */
 double gaussian_dp_sigma(double sensitivity, double epsilon, double delta);
 
-/* mu of plain Gaussians only; NaN when COMPOSITION has anything else or nothing. */
+/* The mu of COMPOSITION if all its parts are plain Gaussians; else, or if it is empty, NaN. */
 double gaussian_dp_mu(const struct composition *composition);
 
 /* Certified intervals: the figures above, widened by GAUSSIAN_DP_ERROR in mu and in delta. */
