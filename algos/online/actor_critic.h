@@ -29,13 +29,13 @@ size_t actor_critic_count(const struct actor_critic *net);
 /* Uniform on +- sqrt(6 / (inputs + outputs)) of each matrix (Glorot and Bengio 2010), from RNG. */
 void actor_critic_initialize(const struct actor_critic *net, struct rng *rng, float *parameters);
 
-/* Action PROBABILITIES[actions] and *VALUE at STATE[input]; HIDDEN[hidden] is room. False: not
- * finite. */
+/* Computes action PROBABILITIES[actions] and *VALUE at STATE[input]. HIDDEN[hidden] is scratch.
+ * False: a result is not finite. */
 bool actor_critic_forward(const struct actor_critic *net, const float *parameters,
                           const float *state, double *hidden, double *probabilities, double *value);
 
-/* The actor alone as a softmax policy (its biases are zero), for evaluation and download; the
- * caller's. */
+/* Makes a softmax policy of the actor alone, with biases of zero, for evaluation and download. The
+ * caller owns it. */
 struct policy *actor_critic_policy(const struct actor_critic *net, const float *parameters);
 
 /* The loss of an episode, a sum over its steps (A3C, Mnih et al. 2016, with the whole episode as
@@ -46,7 +46,7 @@ struct a3c_settings {
     double discount, value_weight, entropy_weight;
 };
 
-/* An episode, and room for one. */
+/* An episode, and memory for one. */
 struct a3c_episode {
     uint32_t max_steps, steps;
     bool terminated;
@@ -54,14 +54,14 @@ struct a3c_episode {
     float *states; /* (max_steps + 1) x input; owned, as are the rest */
     uint16_t *actions;
     double *rewards;
-    double *hidden; /* room */
+    double *hidden; /* scratch */
 };
 
-/* Room for episodes of NET of at most MAX_STEPS. Free with a3c_episode_clear. */
+/* Allocates memory for episodes of NET of at most MAX_STEPS. Free with a3c_episode_clear. */
 void a3c_episode_init(struct a3c_episode *episode, const struct actor_critic *net,
                       uint32_t max_steps);
 
-/* Frees the room; takes an episode that is all zero. */
+/* Frees the memory; takes an episode that is all zero. */
 void a3c_episode_clear(struct a3c_episode *episode);
 
 /* Plays one episode in ENV (of an opened STATE and that PHYSICS): a uniform action with probability
@@ -71,7 +71,7 @@ bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const
               const struct env *env, void *state, const double *physics, double exploration,
               struct rng *rng);
 
-/* GRADIENT[count] of the episode's loss. False: not finite. */
+/* Computes GRADIENT[count], the gradient of the episode's loss. False: it is not finite. */
 bool a3c_gradient(struct a3c_episode *episode, const struct actor_critic *net,
                   const float *parameters, const struct a3c_settings *settings, double *gradient);
 

@@ -1,5 +1,5 @@
-/* The fixed buffer of DQN: filled before the first update by uniformly random actions, so that what
- * is in it depends on no weights. */
+/* The fixed buffer of DQN. Uniformly random actions fill it before the first update, so its content
+ * depends on no weights. */
 #ifndef TACET_ALGOS_ONLINE_DQN_BUFFER_H
 #define TACET_ALGOS_ONLINE_DQN_BUFFER_H
 
@@ -9,8 +9,8 @@
 
 enum dqn_unit {
     DQN_TRANSITION, /* every transition is a slot of its own */
-    DQN_USER,       /* every episode is one */
-    DQN_NOBODY,     /* all in one slot, for runs that protect no record */
+    DQN_USER,       /* every episode is a slot */
+    DQN_NOBODY,     /* one slot for all, for runs that protect no record */
 };
 
 struct dqn_buffer_request {
@@ -18,26 +18,27 @@ struct dqn_buffer_request {
     const double *physics;
     enum dqn_unit unit;
     bool episodes;  /* SIZE counts episodes instead of transitions */
-    uint32_t size;  /* at least 1 */
-    uint32_t steps; /* an episode's at most */
+    uint32_t size;  /* number of transitions, or of episodes; at least 1 */
+    uint32_t steps; /* step limit of an episode */
     uint64_t seed;  /* episode e draws from its stream 1 + e */
 
-    const struct observation_bounds *bounds; /* observations are noised, each once; NULL: not */
+    const struct observation_bounds *bounds; /* NULL: observations are not noised; else each is
+                                              * noised once */
     const struct dp_sgd_plan *plan;
     struct noise_source *noise;
 };
 
-/* The buffer as a dataset, with as many experts as slots. NULL: no memory, or with *broke that the
- * world broke. The caller frees it. */
+/* Fills the buffer as a dataset with one expert for each slot. NULL: no memory, or the world broke
+ * (*BROKE). The caller frees it. */
 struct dataset *dqn_buffer_fill(const struct dqn_buffer_request *request, bool *broke);
 
-/* A checkpoint that begins with the buffer's observations, which are noised once and for all: bytes
- * of INNER behind those of DATA, *OUT_SIZE in all. The caller frees them. */
+/* Makes a checkpoint of the buffer's observations, which are noised only once, followed by the
+ * bytes of INNER. *OUT_SIZE is its size. The caller frees it. */
 unsigned char *dqn_buffer_keep(const struct dataset *data, const unsigned char *inner,
                                size_t inner_size, size_t *out_size);
 
-/* Puts the observations of BYTES into DATA, a buffer of the same request, and gives what follows
- * them; false, with DATA as it was: damaged. */
+/* Restores the observations in BYTES into DATA, a buffer of the same request, and gives the bytes
+ * after them. False: BYTES are damaged; DATA is unchanged. */
 bool dqn_buffer_restore(struct dataset *data, const unsigned char *bytes, size_t size,
                         const unsigned char **inner, size_t *inner_size);
 

@@ -31,8 +31,7 @@ struct expert_population; /* population.h */
 /* The population of a world, or NULL. */
 const struct expert_population *experts_find(const struct env *env);
 
-/* Steps after which an episode of these experts is truncated, unless a caller wants it otherwise.
- */
+/* The number of steps after which an episode of these experts is truncated by default. */
 uint32_t experts_episode_steps(const struct expert_population *population);
 
 /* Fills parameters[ENV_MAX_PARAMETERS] with the physics of SETTING. Settings 0, 1, ... walk through
@@ -40,14 +39,14 @@ uint32_t experts_episode_steps(const struct expert_population *population);
 void experts_physics(const struct expert_population *population, uint64_t seed, uint64_t setting,
                      double *parameters);
 
-/* Which moments of a run become its experts. */
+/* Which moments of a run become experts. */
 enum experts_select {
     EXPERTS_TOP,    /* the three best; the run ends at a skill that is drawn for the setting */
     EXPERTS_MOMENTS /* an early, a middle and the best moment of a run of full length */
 };
 
-/* Sees every policy that a run measures, in the order of the run: borrowed, and its mean return in
- * the world that it is trained in. */
+/* Called with every policy that a run measures, in order. POLICY is borrowed; MEASURED is its mean
+ * return in the world that it is trained in. */
 struct experts_observer {
     void (*saw)(void *context, const struct policy *policy, double measured);
     void *context;
@@ -60,7 +59,7 @@ bool experts_train(const struct expert_population *population, enum experts_sele
                    uint64_t seed, uint64_t setting, const struct experts_observer *observer,
                    struct policy *out[EXPERTS_PER_SETTING]);
 
-/* Room for one episode of at most MAX_STEPS steps; reused from episode to episode. */
+/* Memory for one episode of at most MAX_STEPS steps, reused for each episode. */
 struct expert_episode {
     const struct env *env;
     uint32_t max_steps;
@@ -68,16 +67,16 @@ struct expert_episode {
     float *states; /* (max_steps + 1) x state_dim */
     uint16_t *actions;
     float *rewards;
-    struct trajectory trajectory; /* the last episode, views into the above */
+    struct trajectory trajectory; /* the last episode, as views into these arrays */
 };
 
 #define EXPERTS_MAX_STEPS 1000000
 
-/* Room for episodes in ENV of at most MAX_STEPS, 1 .. EXPERTS_MAX_STEPS. Free with
+/* Allocates memory for episodes in ENV of at most MAX_STEPS, 1 .. EXPERTS_MAX_STEPS. Free with
  * expert_episode_clear. */
 void expert_episode_init(struct expert_episode *episode, const struct env *env, uint32_t max_steps);
 
-/* Frees the room; takes an episode that is all zero. */
+/* Frees the memory; takes an episode that is all zero. */
 void expert_episode_clear(struct expert_episode *episode);
 
 /* Plays one episode in the usual world: the policy's best action with probability 1 - (|A| - 1)
@@ -87,7 +86,7 @@ void expert_episode_clear(struct expert_episode *episode);
 bool expert_play(struct expert_episode *episode, const struct policy *policy,
                  double min_probability, struct rng *rng);
 
-/* The generator of an expert's trajectories. */
+/* Seeds the generator of EXPERT's trajectories. */
 void expert_rng(struct rng *rng, uint64_t seed, uint64_t expert);
 
 #endif

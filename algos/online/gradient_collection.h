@@ -11,21 +11,21 @@
 
 #include "algos/online/actor_critic.h"
 
-/* No parameter leaves +- this, whatever reports say. */
+/* Bound of every parameter's absolute value, whatever the reports say. */
 #define COLLECTION_PARAMETER_BOUND 1e6F
 
 /* How agents explore. */
 struct collection_exploration {
     double start; /* share of uniform actions before the first report */
-    double decay; /* what it loses with every report */
+    double decay; /* decrease of that share with every report */
 };
 
-/* The probability of a uniform action after REPORTS accepted ones: START - DECAY REPORTS, at least
- * 0. */
+/* The probability of a uniform action after REPORTS accepted reports: START - DECAY REPORTS, at
+ * least 0. */
 double collection_explore(const struct collection_exploration *exploration, uint64_t reports);
 
-/* PARAMETERS[count] of NET move against SUM / REPORTS, the mean of that many decoded reports, by
- * LEARNING_RATE. A sum that is not finite counts as 0. */
+/* Moves PARAMETERS[count] of NET by LEARNING_RATE against SUM / REPORTS, the mean of the decoded
+ * reports. A number of SUM that is not finite counts as 0. */
 void collection_update(const struct actor_critic *net, float *parameters, const double *sum,
                        uint32_t reports, double learning_rate);
 

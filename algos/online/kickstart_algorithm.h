@@ -1,6 +1,5 @@
-/* Kickstarting as a row of the table of algorithms: a student that learns by PPO in a world and
- * asks a teacher in its roll-outs what it would do, until nobody pays for answers. See ppo.h.
- */
+/* Kickstarting as a row of the table of algorithms: a student learns by PPO in a world, and asks a
+ * teacher in its roll-outs what the teacher would do, until nobody pays for answers. See ppo.h. */
 #ifndef TACET_ALGOS_ONLINE_KICKSTART_ALGORITHM_H
 #define TACET_ALGOS_ONLINE_KICKSTART_ALGORITHM_H
 
@@ -13,23 +12,23 @@
  * teacher fell silent) once it has. */
 extern const struct algorithm kickstart_algorithm;
 
-/* Names of findings that others look for. */
+/* Names of findings that other files read. */
 #define KICKSTART_ANSWERED_STATES "states_answered"
 #define KICKSTART_EPSILON         "epsilon_spent"
 #define KICKSTART_DELTA           "delta_spent"
 #define KICKSTART_ACCOUNT_EPSILON "account_epsilon"
 #define KICKSTART_ACCOUNT_DELTA   "account_delta"
 
-/* The number of states that are asked about in each roll-out. */
+/* The number of states in the question of each roll-out. */
 uint32_t kickstart_questions(const struct algorithm_request *request);
 
-/* In how many roll-outs it asks at most. */
+/* The largest number of roll-outs that ask. */
 uint64_t kickstart_rollouts(const struct algorithm_request *request,
                             const struct algorithm_plan *plan);
 
-/* What it wishes to be told in roll-out I: the smaller of its own concentration and the teacher's,
- * times vanishing^(I + 1); 0 where it wishes nothing of its own. False: that is below the teacher's
- * least, and it asks no more. */
+/* The concentration that the student asks for in roll-out I: the smaller of its own and the
+ * teacher's, times vanishing^(I + 1); 0 where the student has no wish. False: the wish is below the
+ * teacher's least concentration, and the student asks no more. */
 bool kickstart_wish(const struct algorithm_request *request, uint64_t rollout, double *out);
 
 #endif

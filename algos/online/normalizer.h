@@ -1,5 +1,5 @@
-/* Mean and deviation of what has been seen, so that a network is fed numbers of order one; and how
- * a network that was trained on such numbers is made to read the plain ones. */
+/* The mean and deviation of observed numbers, which make a network's inputs of order one. A network
+ * that was trained on such inputs can be changed to read the plain numbers. */
 #ifndef TACET_ALGOS_ONLINE_NORMALIZER_H
 #define TACET_ALGOS_ONLINE_NORMALIZER_H
 
@@ -9,27 +9,28 @@
 #include "algos/nn/mlp.h"
 #include "envs/env.h"
 
-/* A number that has hardly varied yet is not blown up when it does: deviations below this count as
- * this. The worlds' observations are of order one, or made so by the world. */
+/* Deviations below this count as this, so that a number that has hardly varied yet is not blown up
+ * when it does vary. The worlds' observations are of order one. */
 #define NORMALIZER_LEAST_DEVIATION 0.01
 
-/* Plain data, so that a checkpoint may hold it. Zeroed: nothing seen, nothing changed. */
+/* Plain data, so that a checkpoint may hold it. All zero: nothing observed, nothing changed. */
 struct normalizer {
     double count;
     double mean[ENV_MAX_STATE_DIM];
-    double squares[ENV_MAX_STATE_DIM]; /* summed, of the differences from the mean */
+    double squares[ENV_MAX_STATE_DIM]; /* sums of squared differences from the mean */
 };
 
-/* Takes COUNT rows of DIM <= ENV_MAX_STATE_DIM numbers into account. */
+/* Adds COUNT rows of DIM <= ENV_MAX_STATE_DIM numbers to the statistics. */
 void normalizer_see(struct normalizer *normalizer, uint32_t dim, const float *rows, size_t count);
 
-/* The same of one number, in double: sums of rewards span many orders of size. */
+/* Adds one number X, in double, because sums of rewards span many orders of size. */
 void normalizer_see_one(struct normalizer *normalizer, double x);
 
 /* The deviation of number K, at least NORMALIZER_LEAST_DEVIATION; 1 before two rows were seen. */
 double normalizer_deviation(const struct normalizer *normalizer, uint32_t k);
 
-/* out[count x dim] = (row - mean) / deviation; the rows as they are before two were seen. */
+/* Writes out[count x dim] = (row - mean) / deviation; the rows as they are before two rows were
+ * seen. */
 void normalizer_apply(const struct normalizer *normalizer, uint32_t dim, const float *rows,
                       size_t count, float *out);
 

@@ -20,28 +20,30 @@ struct observation_bounds {
     double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM];
 };
 
-/* The bounds of every coordinate: +-BOUND, or where that is 0 those that are declared for the WORLD
+/* Finds the bounds of every coordinate: +-BOUND, or with BOUND 0 the declared bounds of the WORLD
  * of that name with DIM numbers. False: there are none. */
 bool observation_bounds_of(const char *world, uint32_t dim, double bound,
                            struct observation_bounds *out);
 
-/* The least noise at which one observation of DIM numbers is (EPSILON, DELTA)-private: in *OUT as
- * one plain Gaussian of sensitivity clip_norm = sqrt(dim); the deviation is observation_noise. */
+/* Plans the least noise at which one observation of DIM numbers is (EPSILON, DELTA)-private. *OUT
+ * is a plain Gaussian of sensitivity clip_norm = sqrt(dim); observation_noise gives its
+ * deviation. */
 enum dp_sgd_plan_status observation_plan(uint32_t dim, double epsilon, double delta,
                                          struct dp_sgd_plan *out);
 
-/* The deviation of the noise of PLAN, in units of the ranges. */
+/* The standard deviation of PLAN's noise, in units of the ranges. */
 double observation_noise(const struct dp_sgd_plan *plan);
 
-/* An upper bound of what OBSERVATIONS of them cost together at the plan's delta. */
+/* Bounds the epsilon of OBSERVATIONS observations together at the plan's delta. */
 double observation_epsilon(const struct dp_sgd_plan *plan, uint64_t observations);
 
-/* Makes of STATE[bounds->count] what may be seen of it, in the world's own units; a NaN counts as
- * the lower bound. */
+/* Replaces STATE[bounds->count] by its noised observation, in the world's own units. A NaN counts
+ * as the lower bound. */
 void observation_hide(const struct observation_bounds *bounds, const struct dp_sgd_plan *plan,
                       struct noise_source *noise, float *state);
 
-/* The sentences and figures of it; an episode shows at most that many OBSERVATIONS. */
+/* Writes the certificate's sentences and figures for episodes of at most OBSERVATIONS
+ * observations. */
 void observation_describe(const struct dp_sgd_plan *plan, const struct observation_bounds *bounds,
                           uint64_t observations, struct statement *out);
 

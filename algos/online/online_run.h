@@ -1,5 +1,5 @@
-/* What a learning loop in a world does between its updates: ask the caller, write a checkpoint,
- * begin from one. For loops whose memory is some vectors of floats and two counts. */
+/* What a learning loop in a world does between its updates: asks the caller, writes a checkpoint,
+ * and begins from a checkpoint. For loops whose memory is some vectors of floats and two counts. */
 #ifndef TACET_ALGOS_ONLINE_ONLINE_RUN_H
 #define TACET_ALGOS_ONLINE_ONLINE_RUN_H
 
@@ -7,20 +7,20 @@
 
 #define ONLINE_VECTORS 3
 
-/* Views of a loop's memory. Noise generators are not in it: a run that goes on draws afresh, and
- * what was lost was never shown. */
+/* Views of a loop's memory. Noise generators are not part of it: a continued run draws fresh noise,
+ * and what was lost was never shown. */
 struct online_memory {
-    uint64_t *updates;             /* done */
+    uint64_t *updates;             /* updates done */
     uint64_t *optimizer_step;      /* or NULL */
     size_t count;                  /* floats in each vector */
-    float *vector[ONLINE_VECTORS]; /* the first NULL ends them */
+    float *vector[ONLINE_VECTORS]; /* the first NULL ends the list */
 };
 
-/* What the run is, as one number, from its public settings: a checkpoint of another is refused. */
+/* A number that identifies the run by its public settings: a checkpoint of another run is
+ * refused. */
 uint64_t online_fingerprint(const struct algorithm_run *run, unsigned parameter_count);
 
-/* What the caller wants after *memory->updates, having saved what is to be saved; ALGORITHM_OK to
- * go on. */
+/* Asks the caller what to do after *memory->updates, and saves if asked to. ALGORITHM_OK: go on. */
 enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fingerprint,
                                    const struct online_memory *memory);
 
@@ -30,27 +30,28 @@ enum algorithm_status online_pulse(const struct algorithm_run *run, uint64_t fin
 unsigned char *online_to_bytes(const struct online_memory *memory, uint64_t fingerprint,
                                size_t *out_size);
 
-/* Fills MEMORY from it. False, with it as it was: damage, another run, more than TOTAL updates. */
+/* Fills MEMORY from such bytes. False, with MEMORY unchanged: damage, another run, or more than
+ * TOTAL updates. */
 bool online_from_bytes(const struct online_memory *memory, uint64_t fingerprint, uint64_t total,
                        const unsigned char *bytes, size_t size);
 
-/* A softmax policy of the PARAMETERS, which are copied. ALGORITHM_BAD_INPUT with *message: they are
- * not finite. */
+/* Makes a softmax policy of a copy of PARAMETERS. ALGORITHM_BAD_INPUT with *MESSAGE: they are not
+ * finite. */
 enum algorithm_status online_policy(const struct mlp_shape *shape, const float *parameters,
                                     struct policy **out, const char **message);
 
-/* No episode is longer. */
+/* The largest step limit of an episode. */
 #define ONLINE_MAX_STEPS 10000
 
-/* The longest episode when a job asks for ASKED steps (0: what WORLD has; NULL: it is not known).
- */
+/* The step limit of episodes when a job asks for ASKED steps; 0 asks for WORLD's usual limit. WORLD
+ * may be NULL. */
 uint32_t online_step_limit(double asked, const struct env *world);
 
-/* NULL when the request's parameters fit SPECS and its world is there, else a sentence. */
+/* NULL when the request has a world and its parameters fit SPECS, else a sentence. */
 const char *online_request_problem(const struct algorithm_request *request,
                                    const struct parameter_spec *specs, unsigned count);
 
-/* The sentence where no noise fits the budget (offline_plan_status). */
+/* The message when no noise fits the budget (offline_plan_status). */
 #define ONLINE_TOO_DEAR "no noise fits the privacy budget"
 
 #endif

@@ -18,14 +18,14 @@ struct pgc_settings {
     struct actor_critic net;
     struct a3c_settings loss;
     struct collection_exploration exploration;
-    struct local_scheme scheme; /* not read where reports are not private */
+    struct local_scheme scheme; /* not read unless reports are private */
     bool private;
-    uint32_t buffer;    /* reports of an update, at least 1 */
-    uint32_t max_steps; /* of an episode */
+    uint32_t buffer;    /* reports in an update, at least 1 */
+    uint32_t max_steps; /* step limit of an episode */
     double learning_rate;
-    double
-        gravity_spread; /* agents draw the world's gravity less this, itself, or more; 0: itself */
-    uint64_t seed;      /* agent number i draws from its stream 1 + i, first weights from 0 */
+    double gravity_spread; /* agents draw the world's gravity from three values this far apart; 0:
+                            * the world's own */
+    uint64_t seed;         /* agent number i draws from its stream 1 + i, first weights from 0 */
     const struct env *world;
     const double *physics;
     struct noise_source *noise; /* borrowed */
@@ -33,7 +33,7 @@ struct pgc_settings {
 
 struct pgc {
     struct pgc_settings settings;
-    uint64_t updates; /* done; times buffer: reports */
+    uint64_t updates; /* updates done; times buffer: reports done */
     size_t count;
     float *parameters; /* owned, as are the rest */
     double *gradient, *estimate, *sum;
@@ -42,20 +42,20 @@ struct pgc {
     struct a3c_episode episode;
 };
 
-/* A learner before its first update. False: the world did not open. Free with pgc_clear, also then.
- */
+/* Makes a learner before its first update. False: the world did not open. Free with pgc_clear in
+ * either case. */
 bool pgc_init(struct pgc *pgc, const struct pgc_settings *settings);
 
 /* Frees the learner. */
 void pgc_clear(struct pgc *pgc);
 
-/* One update from a full buffer. SCORE (or NULL) is told each agent's undiscounted return, which a
- * learner would not see. False: the world broke. Outputs that are not finite count as a
- * gradient of zero. */
+/* Makes one update from a full buffer. SCORE (or NULL) receives each agent's undiscounted return,
+ * which a real learner would not see. An output that is not finite counts as a gradient of zero.
+ * False: the world broke. */
 bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), void *context);
 
-/* What the parameters of REQUEST, which fit the algorithm's table, say; noise is still to be set.
- * NULL and *OUT, or a sentence: the randomiser cannot be made. */
+/* Reads the settings from REQUEST, whose parameters fit the algorithm's table; the caller sets the
+ * noise later. Returns NULL and *OUT, or a sentence: the randomiser cannot be made. */
 const char *pgc_settings_of(const struct algorithm_request *request, struct pgc_settings *out);
 
 extern const struct algorithm pgc_a3c_algorithm;

@@ -1,5 +1,5 @@
-/* What a population of experts is; population.c has one for each known world. Within algos/online.
- */
+/* The description of a population of experts; population.c has one for each known world. Within
+ * algos/online. */
 #ifndef TACET_ALGOS_ONLINE_POPULATION_H
 #define TACET_ALGOS_ONLINE_POPULATION_H
 
@@ -13,12 +13,13 @@ struct expert_population {
     struct {
         double low, high; /* undiscounted return in settings.step_limit steps */
     } aspiration[EXPERTS_PER_SETTING];
-    bool logarithmic;       /* returns span orders of size: nearness is that of their logarithms */
-    uint32_t updates;       /* of a roll-out each, at most */
+    bool logarithmic;       /* returns span orders of size: distances are taken between their
+                             * logarithms */
+    uint32_t updates;       /* the most updates, each of one roll-out */
     uint32_t measure_every; /* updates between two snapshots (of EXPERTS_MOMENTS: 1) */
-    uint32_t episodes;      /* played to measure a snapshot */
+    uint32_t episodes;      /* episodes that measure a snapshot */
     double learning_rate;
-    struct ppo_settings settings; /* an episode's limit while training and measuring, too */
+    struct ppo_settings settings; /* its step limit holds while training and measuring, too */
 };
 
 #endif

@@ -21,7 +21,7 @@
 #include "envs/rng.h"
 
 #define PPO_MAX_WORLDS     1024
-#define PPO_MAX_STEPS      65536      /* of one world in one roll-out */
+#define PPO_MAX_STEPS      65536      /* steps of one world in one roll-out */
 #define PPO_MAX_TRANSITION (1U << 22) /* worlds * steps */
 
 struct ppo_settings {
@@ -29,17 +29,18 @@ struct ppo_settings {
     uint32_t hidden[MLP_MAX_LAYERS - 1];
     enum mlp_activation activation;
     uint32_t worlds;     /* copies played side by side */
-    uint32_t steps;      /* of each world in a roll-out */
+    uint32_t steps;      /* steps of each world in a roll-out */
     uint32_t epochs;     /* passes over a roll-out */
     uint32_t minibatch;  /* transitions per gradient step; at most worlds * steps */
-    uint32_t step_limit; /* an episode of that many steps is truncated */
+    uint32_t step_limit; /* episodes are truncated after this many steps */
     double discount;
     double lambda; /* of the generalised advantage estimate */
     double clip;   /* the ratio's trust interval is 1 +- clip */
     double entropy_bonus;
     double value_weight;
-    double max_gradient_norm;    /* of policy and value jointly */
-    double reward_scale;         /* inside only; reports are in the world's own rewards */
+    double max_gradient_norm;    /* norm of the joint gradient of policy and value */
+    double reward_scale;         /* factor of rewards inside of the agent; reports are in the
+                                  * world's own rewards */
     bool normalize_observations; /* to mean 0 and deviation 1 */
     bool normalize_rewards;      /* so that discounted returns have deviation 1 */
 };
@@ -49,10 +50,10 @@ struct ppo_settings {
  * nothing is normalised. */
 struct ppo_settings ppo_defaults(void);
 
-/* NULL when usable, else a static sentence that says what is not. */
+/* NULL when SETTINGS are usable in ENV, else a static sentence about what is not. */
 const char *ppo_settings_problem(const struct ppo_settings *settings, const struct env *env);
 
-/* The policy network of those settings in ENV. */
+/* The shape of the policy network with SETTINGS in ENV. */
 struct mlp_shape ppo_settings_shape(const struct ppo_settings *settings, const struct env *env);
 
 struct ppo;
@@ -64,7 +65,7 @@ struct ppo;
 struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
                     const double *parameters, const struct rng *rng);
 
-/* An upper bound of the bytes that such an agent takes, a checkpoint and a guide's included. */
+/* Bounds the bytes that such an agent takes, including a checkpoint and a guide. */
 size_t ppo_bytes(const struct ppo_settings *settings, const struct env *env);
 
 /* Frees the agent; takes NULL. */
@@ -82,11 +83,11 @@ void ppo_free(struct ppo *ppo);
 
 enum kickstart_reply {
     KICKSTART_ANSWERED,
-    KICKSTART_SILENT, /* nothing was asked for: nobody pays. It is not asked again */
-    KICKSTART_BROKEN, /* there is no going on; the guide's owner knows why */
+    KICKSTART_SILENT, /* nobody pays for an answer; the guide is not asked again */
+    KICKSTART_BROKEN, /* the run cannot continue; the guide's owner knows why */
 };
 
-/* Whom a student asks, once in each roll-out. */
+/* A teacher that a student asks once in each roll-out. */
 struct kickstart_guide {
     void *context;
     uint32_t questions; /* states per roll-out, at least 1 and at most the roll-out's transitions */
@@ -102,14 +103,14 @@ struct kickstart_guide {
 double kickstart_penalty(const float *logits, uint32_t actions, const double *answer,
                          double allowed, double weight, float *gradient);
 
-/* From now on, GUIDE (copied; its context is borrowed) is asked in every roll-out about states that
- * are drawn uniformly from it, and the policy is improved towards J - E[phi] (above) until it
- * falls silent. Once per agent, before its first update. */
+/* Sets GUIDE (copied; its context is borrowed). From now on every roll-out asks it about states
+ * drawn uniformly from the roll-out, and the policy is improved towards J - E[phi] (above), until
+ * the guide falls silent. Called at most once, before the first update. */
 void ppo_set_guide(struct ppo *ppo, const struct kickstart_guide *guide);
 
-/* What is known after an update. */
+/* What an update reports. */
 struct ppo_report {
-    uint64_t transitions; /* played since the beginning, over all worlds */
+    uint64_t transitions; /* played since the beginning, in all worlds */
     uint64_t episodes;    /* ended since the beginning */
     double mean_return;   /* undiscounted, of the last PPO_RECENT ended episodes; 0 before any */
     double entropy;       /* of the policy, nats, mean over the update */
@@ -117,31 +118,32 @@ struct ppo_report {
 };
 #define PPO_RECENT 20
 
-/* One roll-out and its epochs, with Adam at LEARNING_RATE (the caller may schedule it). False: the
- * world or the guide broke, and the agent is of no more use. */
+/* Plays one roll-out and trains its epochs, with Adam at LEARNING_RATE, which the caller may
+ * schedule. False: the world or the guide broke, and the agent cannot be used any more. */
 bool ppo_update(struct ppo *ppo, double learning_rate, struct ppo_report *out);
 
-/* Updates since the beginning, those before a checkpoint included. */
+/* The number of updates since the beginning, including those before a checkpoint. */
 uint64_t ppo_updates(const struct ppo *ppo);
 
 /* The shape of the policy network, whose outputs are logits; borrowed. */
 const struct mlp_shape *ppo_policy_shape(const struct ppo *ppo);
 
-/* The policy network's parameters for plain observations: PARAMETERS[mlp_parameter_count]. False:
- * one of them is not finite, the agent has diverged. */
+/* Writes the policy network's PARAMETERS[mlp_parameter_count] for observations that are not
+ * normalised. False: one of them is not finite, because the agent has diverged. */
 bool ppo_write_policy(const struct ppo *ppo, float *parameters);
 
-/* The agent between two updates as *OUT_SIZE bytes that know FINGERPRINT, for a run that continues;
- * the caller frees them. The state of worlds is not in them: an agent that was read begins new
- * episodes, so its history is another one than if it had gone on. */
+/* Encodes the agent between two updates, with FINGERPRINT, as *OUT_SIZE bytes; the caller frees
+ * them. They leave out the worlds' states: a restored agent begins new episodes, so its history
+ * differs from that of an agent that was never stored. */
 unsigned char *ppo_to_bytes(const struct ppo *ppo, uint64_t fingerprint, size_t *out_size);
 
-/* Fills PPO, new and of the same settings. False, with PPO as it was: damage, another version,
- * another fingerprint. Or, with PPO of no more use: the world broke when its episodes began. */
+/* Restores PPO, which is new and has the same settings. False, with PPO unchanged: damage, another
+ * version or another fingerprint. False, with PPO unusable: the world broke at the start of its
+ * episodes. */
 bool ppo_from_bytes(struct ppo *ppo, uint64_t fingerprint, const unsigned char *bytes, size_t size);
 
-/* What is known as of the last update, as ppo_update gave it; of an agent that was read from bytes
- * only transitions, episodes and mean_return. */
+/* The report of the last update. A restored agent has only transitions, episodes and
+ * mean_return. */
 struct ppo_report ppo_report_of(const struct ppo *ppo);
 
 /* Generalised advantage estimates (Schulman et al. 2016, arXiv 1506.02438, eq. 16) of STEPS x
