@@ -1,4 +1,5 @@
-/* What a job would cost: planned like a real one, never stored, never charged. */
+/* Estimates the cost of a job. The job is planned like a real one, but neither stored nor charged.
+ */
 #include "api/jobs/jobs.h"
 
 #include <math.h>

@@ -42,7 +42,7 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
     return json;
 }
 
-/* Of a job that asks a teacher: what its answers have added to the payer's account. */
+/* What the answers to a job's questions have added to the payer's account. */
 static json_t *answers_json(const struct job_row *job, const struct job_plan *plan)
 {
     const struct job_teacher_spent spent = job_teacher_spent_of(job->findings);
@@ -51,8 +51,8 @@ static json_t *answers_json(const struct job_row *job, const struct job_plan *pl
                      budget_amount(spent.epsilon, spent.delta));
 }
 
-/* Requested is what was asked for, reserved what is held now on an account, spent what it has cost
- * (where there is no account: those whose episodes are thought of). */
+/* The members "requested", "reserved" (held on an account now) and "spent". Without an account,
+ * "spent" is the cost to those whose episodes the job protects. */
 static json_t *job_privacy_json(const struct job_row *job, const struct job_plan *plan)
 {
     if (plan->request.mechanism == MECHANISM_NONE)
@@ -128,7 +128,7 @@ static json_t *findings_json(const struct job_row *job)
     return json_text_stored(job->findings);
 }
 
-/* What only the plan tells. */
+/* Adds to OUT what only the plan tells. */
 static void show_plan(const struct job_row *job, const struct job_plan *plan, json_t *out)
 {
     json_object_set_new(out, "privacy", job_privacy_json(job, plan));
@@ -150,7 +150,7 @@ static void show_plan(const struct job_row *job, const struct job_plan *plan, js
 json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
-    /* What became of a job is known also where another version of this program planned it. */
+    /* These members need no plan, which another version of this program may have written. */
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:n, s:n, s:n, s:o, s:o, s:n, s:o, s:o, s:o, s:[s], "
         "s:b, s:o, s:o, s:o, s:n, s:n, s:n}",

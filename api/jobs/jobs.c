@@ -23,7 +23,7 @@ enum problem api_jobs_prepare(struct call *call)
     return job_wish_read(call, wish);
 }
 
-/* The dataset as it is now: PREPARE looked at it before this transaction. */
+/* Checks the dataset again within this transaction, because PREPARE read it before. */
 static enum problem check_dataset_now(struct call *call, const struct job_wish *wish)
 {
     struct dataset_row now;
@@ -46,7 +46,7 @@ static enum problem check_dataset_now(struct call *call, const struct job_wish *
 }
 
 /* Reserves the price of JOB on the dataset's account, where it has one. A job that plays in a world
- * has none to debit; its price is kept with it, to be told. */
+ * has no account to debit; its price is stored with it for views. */
 static enum problem hold_price(struct call *call, const struct job_wish *wish, struct job_row *job)
 {
     const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
@@ -96,7 +96,7 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish, s
     return call_reply_json(call, 202, job_json(job, place, call->now_ms));
 }
 
-/* The parameter that would make more of the values than of the noise. */
+/* Refuses a release with more noise than signal, and names the parameter to change. */
 static enum problem refuse_drowned(struct call *call, const struct job_plan *plan)
 {
     const char *pointer = "/parameters/shards", *more = "must be more";
@@ -115,7 +115,7 @@ static enum problem refuse_drowned(struct call *call, const struct job_plan *pla
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
-    /* What is public by its nature has never seen anybody's data. */
+    /* A job that is public by its kind uses no dataset. */
     assert(!job_plan_is_public(&wish->plan) || wish->dataset.id[0] == '\0');
     enum problem problem = check_dataset_now(call, wish);
     if (problem != PROBLEM_NONE)
@@ -210,7 +210,7 @@ enum problem api_jobs_list(struct call *call)
 
 /* ---- cancelling */
 
-/* It never started: all that is held for it is free again. */
+/* Frees everything that is held for a job that never started. */
 static enum problem release_hold(struct call *call, const struct job_row *job)
 {
     if (job->account[0] == '\0')

@@ -1,4 +1,4 @@
-/* Training jobs: asked for, paid for and queued here; run by job_run.c on a worker's thread. */
+/* Training jobs: requested, priced and queued here; api/jobs/run runs them on a worker's thread. */
 #ifndef TACET_API_JOBS_JOBS_H
 #define TACET_API_JOBS_JOBS_H
 
@@ -29,7 +29,7 @@ enum problem api_jobs_cancel(struct call *call);
 /* GET /v1/jobs/{id}/events. */
 enum problem api_jobs_events(struct call *call);
 
-/* The job that {id} names when the caller owns it; it lives as long as the call. */
+/* Finds the job {id} if the caller owns it. *OUT is valid for the life of the call. */
 enum problem job_of_call(struct call *call, struct job_row **out);
 
 /* ---- a job as JSON (job_view.c): nothing in it depends on private data unless it was released */

@@ -1,8 +1,9 @@
 /* The Open Inference Protocol: its messages to and from questions.
  *
  * DESIGN. Tensors come as JSON numbers, flat or nested, and go out flat. The protocol's binary
- * extension is not served: what asks for it is told so. Wishes that the protocol has no place for
- * travel as "parameters", and so does what an answer says beside its numbers. */
+ * extension is not supported: a request for it is refused with that reason. A query's members that
+ * the protocol lacks are sent as "parameters", and so are an answer's members beside its numbers.
+ */
 #include "api/teachers/inference.h"
 
 #include <math.h>
@@ -170,7 +171,7 @@ static bool check_outputs(struct call *call, const json_t *outputs)
     return true;
 }
 
-/* What a query has beside its states. */
+/* Reads the members of a query beside its states. */
 static bool read_wishes(struct query *query, const json_t *parameters)
 {
     bool binary = false;
@@ -207,7 +208,7 @@ static bool inference_read_request(struct query *query, const char **out_id)
 
 /* ---- the answer */
 
-/* Scalars alone: the protocol allows no objects here. */
+/* The answer's parameters. They are scalars, because the protocol allows no objects here. */
 static json_t *inference_terms(const struct query_answer *answer)
 {
     double level;

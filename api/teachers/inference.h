@@ -24,7 +24,7 @@ enum problem api_inference_model_ready(struct call *call);
 /* POST /v2/models/{id}/infer */
 enum problem api_inference_infer(struct call *call);
 
-/* Its sums, outside of any transaction (query_prepare.h). */
+/* Computes a heavy inference's distributions outside of any transaction (query_prepare.h). */
 enum problem api_inference_prepare(struct call *call);
 
 #endif

@@ -9,7 +9,7 @@
 /* POST /v1/teachers/{id}/queries */
 enum problem api_queries_ask(struct call *call);
 
-/* The sums of a heavy question, outside of any transaction. */
+/* Computes a heavy question's distributions outside of any transaction. */
 enum problem api_queries_prepare(struct call *call);
 
 /* Its row in the table of endpoints; a job that asks a teacher uses it too (teacher_ask.h). */
@@ -37,7 +37,7 @@ enum problem api_rollouts_begin(struct call *call);
     }
 
 /* The teacher's concentration in the roll-out number ROLLOUT, k v^rollout; 0 where the mechanism
- * has none. Below 1/eta an answer would cost as much and say less. There the schedule is at its
+ * has none. Below 1/eta an answer would cost as much and tell less, so there the schedule is at its
  * floor: *OUT_FLOOR is true and the concentration 0. (Teachers made by older versions stay at
  * 1/eta.) */
 double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor);

@@ -1,4 +1,4 @@
-/* One question to a teacher, whatever the form in which it came: who asks whom, what it costs, and
+/* One question to a teacher, in whatever form it was sent: the client, the teacher, the cost, and
  * the one way in which it is paid and answered. */
 #ifndef TACET_API_TEACHERS_QUERY_H
 #define TACET_API_TEACHERS_QUERY_H
@@ -47,7 +47,8 @@ uint32_t query_states_limit(const struct app *app, const struct shelved_teacher 
 /* Reads a batch that stands at "/states". False: the faults are in the call. */
 bool query_read_states(struct query *query, const json_t *states);
 
-/* Sets the concentration and the cost of COUNT answers, from what was wished and STANDING. */
+/* Sets the concentration and the cost of COUNT answers, from the requested concentration and
+ * STANDING. */
 enum problem query_set_price(struct query *query);
 
 /* Finds STANDING, opening the client's account when the teacher has a default budget, and sets the
@@ -64,13 +65,13 @@ enum problem query_settle(struct query *query, struct query_answer *out);
  * "remaining", "protects", "does_not_protect"}, and "at_floor" where it is. New reference. */
 json_t *query_reply_json(const struct query_answer *answer);
 
-/* What an answer says that it protects. */
+/* The text for what an answer protects. */
 const char *query_reply_protects(const struct query_answer *answer);
 
-/* What it says that it does not protect. */
+/* The text for what an answer does not protect. */
 const char *query_reply_exposes(const struct query_answer *answer);
 
-/* The name of its mechanism's setting, "concentration" or "sigma", and its LEVEL. */
+/* The name of the answer's setting of noise, "concentration" or "sigma"; *LEVEL is its value. */
 const char *query_reply_setting(const struct query_answer *answer, double *level);
 
 #endif

@@ -1,6 +1,5 @@
-/* POST /v1/teachers/{id}/queries:estimate: what answers would cost and how far off they would be.
- * Expected errors are those at two public policies: the teacher's own distribution is not looked
- * at. */
+/* POST /v1/teachers/{id}/queries:estimate: the cost and the expected error of answers. Expected
+ * errors are computed at two public policies; the teacher's own distribution is not read. */
 #include <math.h>
 
 #include "algos/privacy/answers/dirichlet_paper.h"
@@ -16,7 +15,7 @@
 
 static const char *const accountings[] = {"paper", NULL};
 
-/* What an estimate is asked for. */
+/* The request for an estimate. */
 struct estimate_wish {
     int64_t count;
     int paper;      /* index of the accounting; -1: not asked for */
@@ -36,7 +35,8 @@ static json_t *expected_error_json(const struct teacher *teacher, double concent
     return answer_error_json(&at_uniform, &at_peaked);
 }
 
-/* Gaussian noise for the same price of one answer, and its error; null when no sigma suits. */
+/* The Gaussian noise with the same price per answer, and its error; null when no sigma has that
+ * price. */
 static json_t *alternative_json(const struct shelved_teacher *teacher,
                                 const struct filter_price *price)
 {
@@ -50,7 +50,7 @@ static json_t *alternative_json(const struct shelved_teacher *teacher,
                      expected_error_json(&other, 0));
 }
 
-/* Both mechanisms for so many answers about the teacher's policy from that budget. */
+/* Compares both mechanisms for a number of answers from a budget, about the teacher's policy. */
 static json_t *comparison_json(const struct shelved_teacher *teacher,
                                const struct estimate_wish *wish)
 {
@@ -66,8 +66,8 @@ static json_t *comparison_json(const struct shelved_teacher *teacher,
     return answer_estimate_json(&purpose);
 }
 
-/* What the published formula would say of them (epsilon null where it says nothing), marked as no
- * guarantee. Of a Dirichlet teacher. */
+/* The published formula's epsilon for a Dirichlet teacher's answers (null where the formula gives
+ * none), marked as no guarantee. */
 static json_t *paper_json(const struct query *query, const struct estimate_wish *wish)
 {
     struct dirichlet mechanism = query->teacher->teacher.dirichlet;
@@ -133,7 +133,8 @@ static enum problem estimate_read_wish(struct query *query, struct estimate_wish
     return query_set_price(query);
 }
 
-/* Whether the dataset's account, as it is now, can pay for them all. CAP is the teacher's. */
+/* Finds out whether the dataset's account can now pay for all the answers. CAP is the teacher's
+ * account. */
 static enum db_status dataset_can_pay(const struct query *query, const struct ledger_account *cap,
                                       bool *out)
 {

@@ -1,5 +1,5 @@
-/* DESIGN. The handler trusts nothing here but the numbers: it finds the teacher, the caller and the
- * states anew. Where nothing was computed it computes the same numbers itself. */
+/* DESIGN. The handler takes only the numbers from here: it finds the teacher, the caller and the
+ * states anew. When nothing was computed, it computes the same numbers itself. */
 #include "api/teachers/query_prepare.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static void wipe_plan(void *context)
     sodium_memzero(plan->numbers, plan->size);
 }
 
-/* Whether the account ID, if there is one, could pay. */
+/* True when account ID can pay COST, or there is no such account. */
 static bool has_left(struct call *call, const char *id, const struct filter_price *cost)
 {
     struct ledger_account account;
@@ -31,8 +31,8 @@ static bool has_left(struct call *call, const char *id, const struct filter_pric
     return cost->units <= left.units && cost->delta_units <= left.delta_units;
 }
 
-/* Whether the question will be paid for, as far as one can see now: an account that it opens has
- * enough. */
+/* True when the accounts can pay for the question now. An account that the question would open is
+ * taken to have enough. */
 static bool may_pay(struct query *query)
 {
     struct call *call = query->call;

@@ -1,6 +1,6 @@
-/* Questions that the service itself puts to a teacher, on behalf of a client that it knows: the
- * routes' own rows and handlers, so with the same roles, form, idempotency, transaction and ledger
- * as a request from outside, but for the token. */
+/* Questions that the service itself asks a teacher on behalf of a known client. They use the
+ * routes' own rows and handlers, and so the same roles, form, idempotency, transaction and ledger
+ * as a request from outside. Only the token is missing. */
 #ifndef TACET_API_TEACHERS_TEACHER_ASK_H
 #define TACET_API_TEACHERS_TEACHER_ASK_H
 
@@ -19,7 +19,7 @@ struct teacher_ask {
 void teacher_query(struct app *app, struct db *db, const struct teacher_ask *ask, const char *body,
                    struct api_reply *reply);
 
-/* POST /v1/teachers/{id}/rollouts, likewise. */
+/* POST /v1/teachers/{id}/rollouts; as teacher_query. */
 void teacher_begin_rollout(struct app *app, struct db *db, const struct teacher_ask *ask,
                            struct api_reply *reply);
 

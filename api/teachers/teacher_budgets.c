@@ -40,7 +40,7 @@ static enum db_status client_account_open(struct call *call, const struct teache
     enum db_status status = ledger_open_account(call->db, &opening, out);
     if (status == DB_OK)
         status = teachers_client_insert(call->db, teacher->id, client, out->id, call->now_ms);
-    /* Both were looked for before, in this transaction: neither can be there. */
+    /* This transaction has looked for both rows before, so neither can exist. */
     if (status == DB_NONE)
         return DB_FAILED;
     return status;
@@ -97,7 +97,7 @@ static enum problem check_client(struct call *call, const char *id)
     return PROBLEM_NONE;
 }
 
-/* The revision that If-Match names; 0 when it is none of ours. */
+/* The revision that If-Match names; 0 when it is malformed. */
 static int64_t matched_revision(const char *header)
 {
     char *end = NULL;
@@ -187,7 +187,8 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
     return true;
 }
 
-/* Why goes into the ledger with what: the hashes of the entries cover it. */
+/* The event of a ledger entry, with the reason for the budget. The hashes of the entries cover
+ * both. */
 static const char *budget_event(struct call *call, const char *reason)
 {
     size_t size;

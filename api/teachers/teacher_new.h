@@ -1,6 +1,5 @@
-/* A new teacher: what a steward asks for, and what is guaranteed about a teacher's answers: in
- * sentences, and as the JSON that is signed when the teacher is made. Everything in it is public.
- */
+/* A new teacher: the steward's request, and the guarantees for the teacher's answers, in sentences
+ * and as the JSON that is signed when the teacher is made. Everything in it is public. */
 #ifndef TACET_API_TEACHERS_TEACHER_NEW_H
 #define TACET_API_TEACHERS_TEACHER_NEW_H
 
@@ -13,11 +12,11 @@
 /* What the answers protect, as a sentence. */
 const char *teacher_protects(const struct teacher_row *row);
 
-/* What they do not protect. SECRET: the policy is not released and nothing accounts for its data
- * (policy_is_secret). */
+/* What the answers do not protect, as a sentence. SECRET: the policy is not released and nothing
+ * accounts for its data (policy_is_secret). */
 const char *teacher_exposes(const struct teacher_row *row, bool secret);
 
-/* How its accounts count: "renyi" or "basic". */
+/* How the teacher's accounts count: "renyi" or "basic". */
 const char *teacher_accounting(const struct teacher_row *row);
 
 /* {"name",...} as requests have it, defaults included. New reference. */

@@ -50,7 +50,7 @@ bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teac
            teacher_price(out, row->concentration, row->renyi_order, row->delta_share, price);
 }
 
-/* Into *T: its ensemble (none when it was erased), and the policy's number of actions. */
+/* Reads into *T the ensemble (NULL when it was erased) and the policy's number of actions. */
 static enum db_status read_ensemble(const struct app *app, struct db *db, struct shelved_teacher *t,
                                     uint32_t *out_actions)
 {
@@ -107,7 +107,7 @@ static void shelved_teacher_close(void *thing)
     free(t);
 }
 
-/* What the row of T names. */
+/* Reads the policy or ensemble that T's row names. */
 static enum db_status read_teacher(const struct teacher_reading *reading, struct shelved_teacher *t)
 {
     uint32_t actions = 0;

@@ -42,8 +42,8 @@ void teacher_shelf_return(const struct app *app, const struct shelved_teacher *t
  * it asks many networks, or the teacher has to be read first. Any thread, no database. */
 bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, size_t body_size);
 
-/* Writes the distributions that answers at COUNT finite states are about to P [count x actions], as
- * teacher_distributions does. False: one of them is not finite. */
+/* Writes to P [count x actions] the teacher's distributions at COUNT finite states, before any
+ * noise, as teacher_distributions does. False: one of them is not finite. */
 bool teacher_shelf_distributions(const struct shelved_teacher *teacher, const float *states,
                                  uint32_t count, double *p);
 
@@ -53,19 +53,19 @@ struct teacher_noise *teacher_noise_new(void);
 /* Wipes the source. NULL is fine. */
 void teacher_noise_free(struct teacher_noise *noise);
 
-/* The source, for this thread alone until teacher_noise_give. NULL: the system gives no randomness;
- * teacher_noise_give is due all the same. */
+/* Takes the source for this thread alone until teacher_noise_give, which must follow in any case.
+ * NULL: the system gives no randomness. */
 struct noise_source *teacher_noise_take(struct teacher_noise *noise);
 
-/* Ends what teacher_noise_take began. */
+/* Gives back the source that teacher_noise_take took. */
 void teacher_noise_give(struct teacher_noise *noise);
 
 /* Fills OUT with the settings of ROW, except for the sensitivity. False: the mechanism is unknown.
  */
 bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
-/* The same with the sensitivity that was certified when the teacher was made, and the PRICE of one
- * answer. False: the row was not written by this program. */
+/* As teacher_settings, with the sensitivity that was certified when the teacher was made, and the
+ * PRICE of one answer. False: the row was not written by this program. */
 bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out,
                     struct filter_price *price);
 

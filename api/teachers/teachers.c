@@ -96,7 +96,8 @@ static json_t *dataset_cost_json(const struct teacher_row *row, const struct fil
         budget_amount(ledger_units_value(price->units), ledger_delta_value(price->delta_units)));
 }
 
-/* OWNER: its steward sees the accounts too. SECRET: policy_is_secret, of one network. */
+/* A teacher as JSON. OWNER: the caller is its steward and sees the accounts too. SECRET:
+ * policy_is_secret, of one network. */
 static json_t *teacher_json(const struct teacher_row *row, const struct filter_price *price,
                             bool owner, bool secret)
 {
@@ -142,7 +143,7 @@ enum problem api_teachers_prepare(struct call *call)
     return teacher_wish_read(call, wish);
 }
 
-/* With its certificate. */
+/* Stores a new teacher with its certificate. */
 static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
                                      const struct teacher_wish *wish,
                                      const struct filter_price *price)

@@ -1,7 +1,7 @@
-/* Teachers: policies behind a mechanism, priced per query, with a cap over all clients and a budget
- * for each. What the accounts of a teacher count is fixed when it is made: Renyi divergence at the
- * order at which a new client budget pays for most answers, or epsilon and delta with the share of
- * delta at which it does. */
+/* Teachers: policies that answer through a mechanism, priced per query, with a cap over all clients
+ * and a budget for each. The unit in which a teacher's accounts count is fixed when it is made:
+ * Renyi divergence at the order at which a new client budget pays for most answers, or epsilon and
+ * delta with the share of delta at which it does. */
 #ifndef TACET_API_TEACHERS_TEACHERS_H
 #define TACET_API_TEACHERS_TEACHERS_H
 
@@ -31,11 +31,10 @@ enum problem api_teachers_put_budget(struct call *call);
 /* GET /v1/teachers/{id}/budgets/{client} */
 enum problem api_teachers_get_budget(struct call *call);
 
-/* The teacher that {id} names when the caller may know of it: its steward, and students that may
- * ask it. */
+/* Finds the teacher {id} if the caller may see it: its steward, and students that may ask it. */
 enum problem teacher_of_call(struct call *call, struct teacher_row *out);
 
-/* What teacher_of_call says of a teacher whose reading gave STATUS and ROW. */
+/* The result of teacher_of_call for a teacher whose reading gave STATUS and ROW. */
 enum problem teacher_admit(struct call *call, enum db_status status, const struct teacher_row *row);
 
 /* Sets *OUT_MAY to whether CLIENT may ask: it has a grant, or there is a default budget. */
@@ -46,7 +45,7 @@ enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher,
 bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
                      struct filter *out);
 
-/* How many answers at PRICE such an account pays for. */
+/* The number of answers at PRICE that a new account of (EPSILON, DELTA) pays for. */
 int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, double delta,
                            const struct filter_price *price);
 

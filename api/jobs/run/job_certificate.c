@@ -50,7 +50,7 @@ static bool uses_logged(const struct job_plan *plan)
     return stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
 }
 
-/* What the first stage takes for granted; NULL: there is none. */
+/* The assumption that the first stage makes; NULL: there is no first stage. */
 static const char *stage_assumption(const struct job_plan *plan)
 {
     const struct stage_request *stage = &plan->request.stage;
@@ -85,7 +85,7 @@ static const char sweep_assumption[] =
     "The policy is the best of several tries by its play in a public world; plan.tries has all of "
     "them, and all were charged in one composition.";
 
-/* Nothing private takes part in it: algos/offline/choice.h. */
+/* The choice uses no private data (algos/offline/choice.h). */
 static const char choice_assumption[] =
     "The policy is the one of several moments of its training that played best in a public world, "
     "with public coins: the figures cover the weights of every moment, not the last alone.";
@@ -136,7 +136,7 @@ static const char *neighbours_of(const struct job_plan *plan)
     return neighbours_counted;
 }
 
-/* What is said of experts' data by the steps of a plan. */
+/* The privacy statement about experts' data for the steps of a plan. */
 static void experts_statement(const struct job_plan *plan, struct statement *out)
 {
     bool noisy = plan->plan.privacy.steps > 0;

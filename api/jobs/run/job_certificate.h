@@ -1,5 +1,5 @@
-/* What is guaranteed about what a job releases, as the JSON that is signed. Everything in it is
- * public: no hash or count of private data. */
+/* The guarantees for a job's result, as JSON that is signed. Everything in it is public: no hash or
+ * count of private data. */
 #ifndef TACET_API_JOBS_RUN_JOB_CERTIFICATE_H
 #define TACET_API_JOBS_RUN_JOB_CERTIFICATE_H
 
@@ -16,7 +16,8 @@ struct job_certificate {
     int64_t now_ms;
 };
 
-/* The signed text for what JOB trained by PLAN with a mechanism. The caller frees it. */
+/* The signed certificate of the result that JOB trained by PLAN under a mechanism. The caller frees
+ * it. */
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
                       const struct job_certificate *certificate);
 

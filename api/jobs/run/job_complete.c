@@ -1,9 +1,8 @@
 /* DESIGN. The finished policy takes the checkpoint's place before it is evaluated. A stop or a
- * crash during the evaluation then loses nothing; and what is evaluated later is the same policy to
- * the bit. That matters where the world is a program: what it has seen of a policy is an output,
- * and a second policy from the same data, trained again from an older checkpoint with fresh noise,
- * would be an output that nobody paid for. So a program sees released policies only, and only once
- * they are on disk. */
+ * crash during the evaluation then loses nothing, and the policy that is evaluated later is the
+ * same to the bit. That matters where the world is a program: whatever it sees of a policy is an
+ * output. A second policy, trained again from an older checkpoint with fresh noise, would be an
+ * output that nobody paid for. So a program sees only released policies that are on disk. */
 #include "api/jobs/run/job_run.h"
 
 #include <stdio.h>
@@ -63,13 +62,14 @@ struct policy *job_complete_kept(struct job_run *run)
     int64_t step = 0;
     struct dataset_row row;
     struct policy *policy = NULL;
-    /* With shards nothing comes between the training and the end. */
+    /* A job with shards keeps nothing between its training and its end. */
     if (!run->resumed || run->step < run->plan.plan.total_steps || run->plan.shards > 0)
         return NULL;
     enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
     if (status == DB_OK)
         policy = policy_from_bytes(bytes, size);
-    /* A policy that could not be read: memory, most likely; it is not trained a second time. */
+    /* Memory most likely ran out while the policy was decoded. Wait; the policy is not trained a
+     * second time. */
     run->waiting = status == DB_OK && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
     free(bytes);
     if (policy && run->job.dataset[0] != '\0') {
@@ -95,7 +95,8 @@ static bool evaluation_goes_on(void *context)
     return !job_run_must_stop(run) && job_run_beat(run, true, LEASE_EVALUATE_MS);
 }
 
-/* Where nothing was trained the episodes are the job's steps. */
+/* Goes on with the job unless it must stop. The episodes are the job's steps when nothing was
+ * trained. */
 static bool episodes_go_on(void *context, uint32_t done)
 {
     struct job_run *run = context;
@@ -104,7 +105,7 @@ static bool episodes_go_on(void *context, uint32_t done)
     return evaluation_goes_on(run);
 }
 
-/* What is left of a detail beside the sentence about what is kept. */
+/* Room for the reason in a detail, beside the sentence about the kept policy. */
 #define JOB_WHY_MAX (JOB_DETAIL_SIZE - 110)
 
 void job_complete_unevaluated(struct job_run *run, struct policy *policy, const char *why,
@@ -144,7 +145,7 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
         return JOB_SCORE_FOUND;
     if (job_run_held_up(run) != ALGORITHM_OK)
         return JOB_SCORE_STOPPED;
-    /* A world of the server's own breaks only where it finds no memory. */
+    /* A built-in world breaks only when memory runs out. */
     run->waiting = fault == WORLD_OK && out->broken;
     if (run->waiting)
         return JOB_SCORE_STOPPED;
@@ -157,7 +158,7 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
     return JOB_SCORE_UNKNOWN;
 }
 
-/* False: to be stopped. */
+/* Evaluates POLICY and fills ENDING. False: the job must stop. */
 static bool evaluate_policy(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     char why[JOB_DETAIL_SIZE];
@@ -169,7 +170,7 @@ static bool evaluate_policy(struct job_run *run, struct policy *policy, struct j
     return score != JOB_SCORE_STOPPED;
 }
 
-/* Every try was judged already, and the policy rounded. */
+/* Completes a sweep. Every try was judged already, and the policy is rounded. */
 static void complete_sweep(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     ending->evaluated = run->best_known;

@@ -2,10 +2,10 @@
  *
  * DESIGN. One transaction holds the policy, its certificate, the settlement of the hold and the
  * job's state: either the policy exists and is paid for, or neither. A job whose training ran to
- * its end pays its whole plan, and has its policy, whatever became of its evaluation. One that was
- * cancelled pays what its steps cost as far as they are known exactly: training that ended in its
- * pulse, in the first worker that had it. On any doubt the whole price is paid; nothing is paid
- * only when no step can have run. */
+ * its end pays its whole plan and gives its policy, whatever became of its evaluation. A cancelled
+ * job pays for its steps if their number is known exactly: when the first worker's training ended
+ * at a pulse. In any doubt the job pays the whole price. It pays nothing only when no step can have
+ * run. */
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void set_price(struct finish *finish)
         finish->before = false;
         return;
     }
-    /* A first stage that was begun is paid for as a whole. */
+    /* The job pays for the whole of a first stage that was begun. */
     const struct dp_sgd_plan *privacy = &run->plan.plan.privacy;
     const struct schedule schedule = {run->plan.request.seed, run->plan.request.plain_share};
     uint64_t noisy = schedule_noisy_steps(&schedule, run->step);
@@ -73,14 +73,15 @@ static void set_price(struct finish *finish)
     }
 }
 
-/* An ensemble of a job that was cancelled at the last moment is dropped. */
+/* True when the job gives a policy. The ensemble of a job that was cancelled at the last moment is
+ * dropped. */
 static bool gives_policy(const struct finish *finish)
 {
     bool whole = finish->run->ensemble && finish->ending->state == JOB_SUCCEEDED;
     return finish->ending->policy || whole;
 }
 
-/* What is trained in shards is trained without noise: what is stored of it is ciphertext. */
+/* Encrypts the ensemble, which was trained without noise, for storage. */
 static bool seal_ensemble(const struct job_run *run, const char *policy, unsigned char **out,
                           size_t *out_size)
 {
@@ -201,8 +202,8 @@ static enum db_status finish_work(struct db *db, void *context)
     return db_owed(status);
 }
 
-/* What the certificate of a student's policy says was spent: all that the payer's account had spent
- * by the last answer. */
+/* Sets the spending that the certificate of a student's policy states: all that the payer's account
+ * had spent by the last answer. */
 static void set_account(struct finish *finish)
 {
     struct dp_sgd_plan *privacy = &finish->run->plan.plan.privacy;
@@ -210,7 +211,7 @@ static void set_account(struct finish *finish)
     privacy->delta = finish->spent.account_delta;
 }
 
-/* Whether there is something to be told beside a policy. */
+/* True when the job has findings to store. */
 static bool has_findings(const struct finish *finish)
 {
     const struct job_run *run = finish->run;

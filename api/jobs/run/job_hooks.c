@@ -1,5 +1,5 @@
-/* What a training asks of its job while it runs: whether to go on, to keep a checkpoint, the
- * experts' networks; and what it shows. */
+/* The hooks of a training: whether to go on, storing a checkpoint, reading the experts' networks,
+ * and showing progress. */
 #include "api/jobs/run/job_run.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static void note_return(void *context, double mean_return)
     run->mean_return = mean_return;
 }
 
-/* Once a second at most, and only what is public. A row that is not written is no loss. */
+/* Stores public figures of the progress, at most once a second. A write that fails is no loss. */
 static void show_progress(struct job_run *run)
 {
     int64_t now = run->app->settings.now_ms();
@@ -49,7 +49,8 @@ static enum algorithm_pulse hook_pulse(void *context, uint64_t steps_done)
     return PULSE_CONTINUE;
 }
 
-/* Where the disk is full the checkpoint before stands; steps that would be lost are run again. */
+/* Stores a checkpoint. When the disk is full the previous checkpoint stays, and steps lost in a
+ * crash are run again. */
 static bool hook_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     struct job_run *run = context;
@@ -113,7 +114,7 @@ static enum algorithm_status hook_experts(void *context, struct expert_policies 
 
 struct algorithm_hooks job_hooks_of(struct job_run *run)
 {
-    /* Returns of episodes that somebody is promised protection of are nobody's to see. */
+    /* Returns of episodes that the mechanism protects must not be shown. */
     enum algorithm_mechanism mechanism = run->plan.request.mechanism;
     struct algorithm_hooks hooks = {.context = run,
                                     .pulse = hook_pulse,

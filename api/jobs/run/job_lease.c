@@ -1,5 +1,4 @@
-/* The hold that a worker has on its job: heartbeats, checkpoints, and leaving off once it is lost.
- */
+/* A worker's lease of its job: heartbeats, checkpoints, and stopping once the lease is lost. */
 #include "api/jobs/run/job_run.h"
 
 #include "api/call/app.h"
@@ -17,7 +16,7 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
     int64_t now = run->app->settings.now_ms();
     if (job_lease_broken(run))
         return false;
-    /* A clock that was set back makes the beat due, too. */
+    /* A heartbeat is also due when the clock was set back. */
     if (!force && run->beat_ms != 0 && now >= run->beat_ms && now - run->beat_ms < BEAT_EVERY_MS)
         return true;
     struct job_lease lease = {0};
@@ -26,7 +25,7 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
     if (job_lease_broken(run))
         return false;
     if (status == DB_RETRY || status == DB_FULL) {
-        /* The lease may be renewed a little later, as long as it holds. */
+        /* A failed renewal may be tried again while the lease lasts. */
         run->storage_failed = now - run->beat_ms > JOB_LEASE_MS / 2;
         return !run->storage_failed;
     }

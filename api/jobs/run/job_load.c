@@ -1,10 +1,10 @@
-/* What a job works on, loaded piece by piece with heartbeats between: trajectories, and the
- * networks of experts who uploaded theirs.
+/* Loads a job's data piece by piece, with heartbeats between: trajectories, and the networks that
+ * experts uploaded.
  *
- * DESIGN. Networks come one by one, so that memory holds no second copy of all. What was stored was
- * checked when it came: bytes that are no trajectory or no network, other sizes, or an expert who
- * is not the dataset's mean that the database was damaged, and the job ends by one and the same
- * sentence. */
+ * DESIGN. Networks are loaded one by one, so that memory never holds a second copy of all. All data
+ * were checked at their upload. Malformed records, other dimensions, or an expert who is not in the
+ * dataset therefore mean that the database was damaged; the job then ends with one fixed sentence.
+ */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static bool load_chunk(void *context, const void *bytes, size_t size, const uint
             loading->good = false;
             break;
         }
-        /* All that the builder refuses has been looked for: what is left is memory. */
+        /* The record was checked, so the builder can only fail for lack of memory. */
         loading->good = dataset_builder_add(loading->builder, &trajectory);
         loading->run->waiting = !loading->good;
         at += used;
@@ -66,7 +66,7 @@ struct loading_keys {
     uint32_t count, seen;
 };
 
-/* Names are each owner's own, so owner and name together are who it is. */
+/* Hashes who an expert is: owner and name together, because another owner may use the same name. */
 static bool load_key(void *context, const struct expert_row *expert)
 {
     struct loading_keys *loading = context;
@@ -81,7 +81,7 @@ static bool load_key(void *context, const struct expert_row *expert)
     return true;
 }
 
-/* Who the dataset's experts are. False: a flag says why, or the rows are damaged. */
+/* Loads the keys of the dataset's experts. False: a flag says why, or the rows are damaged. */
 static bool load_keys(struct job_run *run, struct dataset *data)
 {
     struct loading_keys loading = {.count = data->expert_count};

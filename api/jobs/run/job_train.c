@@ -1,7 +1,7 @@
 /* A job's training: its data or its world, its checkpoint, and what follows.
  *
- * DESIGN. What can be seen of a running job (step, time) depends on public inputs. Why a job failed
- * is one of a closed list of sentences, because a failure is an output too. */
+ * DESIGN. The visible state of a running job (step, time) depends on public inputs only. A failure
+ * is an output too, so its reason is one of a fixed list of sentences. */
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 
 #define DATA_DAMAGED "The dataset is damaged, or does not fit into memory."
 
-/* Words of a training that did not give a policy. MESSAGE is about public facts or about iterates:
- * the latter only leave when the iterates may. */
+/* Fills ENDING for a training that gave no policy. MESSAGE is about public facts or about iterates;
+ * a message about iterates is shown only when the iterates may leave. */
 static void explain_failure(const struct job_run *run, enum algorithm_status status,
                             const char *message, struct job_ending *ending)
 {
@@ -105,7 +105,7 @@ static bool still_ours(void *context)
     return job_run_beat(context, false, JOB_LEASE_MS);
 }
 
-/* For algorithms that play instead of reading data. */
+/* Trains an algorithm that plays instead of reading data. */
 static enum algorithm_status train_in_world(struct job_run *run, struct policy **out_policy,
                                             const char **message)
 {
@@ -132,8 +132,8 @@ static enum algorithm_status train_in_world(struct job_run *run, struct policy *
     return status;
 }
 
-/* What follows when the data could not be read. Too little memory ends a job that no worker had
- * before, because that costs nothing; a later one would pay for what it may have run. */
+/* Fills ENDING when the data could not be read. Lack of memory ends a job in its first worker,
+ * where ending is free; later the job would pay for steps that it may have run. */
 static bool without_data(struct job_run *run, struct job_ending *ending)
 {
     run->waiting = run->waiting && run->resumed;

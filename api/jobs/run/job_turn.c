@@ -1,9 +1,9 @@
 /* One turn of a worker: claim a job, run it, store its end.
  *
- * DESIGN. The worker owns the job by a lease that every heartbeat renews; once that is lost it
- * writes nothing more, and whoever has the lease goes on from the last checkpoint. A database or a
- * disk that fails now may serve later: such a job is left as it is, with its hold and its
- * checkpoint, until its lease runs out. */
+ * DESIGN. The worker owns the job by a lease that every heartbeat renews; once the lease is lost it
+ * writes nothing more, and the next owner of the lease resumes from the last checkpoint. When the
+ * database or the disk fails, the job keeps its hold and its checkpoint until its lease runs out,
+ * because the failure may pass. */
 #include "api/jobs/run/job_turn.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "api/jobs/run/job_run.h"
 #include "storage/uploads.h"
 
-/* Claims that ended neither in a further checkpoint nor in order: then the job is what ends its
- * worker, and would do so for ever. A training that waits for a disk or for memory does not count,
- * for giving it up would cost its whole price; an evaluation that does counts. */
+/* Claims in a row that gave no further checkpoint and did not end in order: the job itself then
+ * ends its workers and is given up. A training that waits for disk or memory does not count,
+ * because giving it up would cost its whole price. An evaluation that waits counts. */
 #define ATTEMPTS_MAX 5
 
 /* ---- the end */
@@ -29,7 +29,8 @@ void job_ending_fail(struct job_ending *ending, enum problem problem, const char
     ending->detail = detail;
 }
 
-/* What is to follow a run that is over, or not; false when it has no end to be stored now. */
+/* Chooses the ending of a run, which is OVER or was stopped. False: no ending is to be stored now.
+ */
 static bool has_end(const struct job_run *run, bool over, struct job_ending *ending)
 {
     if (run->lost || run->storage_failed || run->waiting)
@@ -41,7 +42,7 @@ static bool has_end(const struct job_run *run, bool over, struct job_ending *end
     return over;
 }
 
-/* Overwrites what deleted datasets left, when there is nothing better to do. */
+/* Overwrites data of deleted datasets, when no job may run. */
 static enum api_job_turn purge_deleted(struct db *db, const struct api_job_control *control)
 {
     bool more = true;
@@ -100,7 +101,8 @@ static enum api_job_turn end_job(struct job_run *run, const struct job_ending *e
     return API_JOB_RAN;
 }
 
-/* It may have run any of its steps: the whole price is paid. False: not to be ended now. */
+/* Ends a job that ended its workers. It may have run any of its steps, so it pays the whole price.
+ * False: it cannot be ended now. */
 static bool give_up(struct job_run *run, struct job_ending *ending)
 {
     enum problem problem = PROBLEM_TRAINING_FAILED;
@@ -123,7 +125,7 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     return !run->storage_failed && !run->waiting;
 }
 
-/* What was planned by another version, whose parameters were others. */
+/* Ends a job that another version planned, with other parameters. */
 static void refuse_plan(struct job_run *run, struct job_ending *ending)
 {
     const char *what = "The job's plan is not one of this version";
@@ -138,8 +140,7 @@ static void refuse_plan(struct job_run *run, struct job_ending *ending)
     job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, run->detail);
 }
 
-/* Whatever there is to do for the job that was claimed; false when it has no end to be stored now.
- */
+/* Works on the claimed job; false when no ending is to be stored now. */
 static bool turn_to_end(struct job_run *run, struct job_ending *ending)
 {
     bool cancelled = run->job.cancel_requested;

@@ -1,4 +1,4 @@
-/* A public dataset, a fit, and four numbers. */
+/* Judges a policy by fitted Q evaluation on a public dataset. */
 #include "api/jobs/run/job_run.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #define JUDGE_SEED UINT64_C(20261121)
 #define MOST_VALUE 10.0 /* of values in the fit's own scale */
 
-/* Scales that suit the fit, of data that are public. */
+/* Settings of the fit, with scales that are taken from the public data. */
 static struct fitted_q_settings settings_for(const struct dataset *data, double discount)
 {
     struct fitted_q_settings settings = fitted_q_defaults(discount);

@@ -9,14 +9,14 @@ static struct policy *nothing_kept(struct job_run *run)
     return NULL;
 }
 
-/* It comes in run->release. */
+/* Finds a kept release, which goes to run->release. */
 static struct policy *release_kept(struct job_run *run)
 {
     (void)job_release_kept(run);
     return NULL;
 }
 
-/* All that it gives was shown already. */
+/* Completes a job whose findings were all shown already. */
 static bool findings_complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     (void)policy;

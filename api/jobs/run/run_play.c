@@ -1,8 +1,8 @@
-/* What may be played, looked for when it is asked for and again when it is played.
+/* Plays a policy or Q-release. Whether it may be played is checked at the request and again here.
  *
- * DESIGN. A row of policies never changes and what it plays is a function of public seeds, so a job
- * that was stopped or killed simply plays again and finds the same numbers. A Q-release can be
- * ended meanwhile: then the job fails. */
+ * DESIGN. A stored policy never changes, and its episodes are a function of public seeds. A job
+ * that was stopped or killed therefore plays again and finds the same numbers. A Q-release may be
+ * ended meanwhile; then the job fails. */
 #include "api/jobs/run/job_run.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "api/policies/policies.h"
 #include "api/releases/q_shelf.h"
 
-/* DB_NONE: it is not there, or may not leave. */
+/* Loads the policy to play. DB_NONE: there is none, or it may not leave. */
 static enum db_status open_policy(struct job_run *run, struct policy **out)
 {
     struct policy_row row;

@@ -1,10 +1,10 @@
 /* Released Q-functions between a job and the database.
  *
- * DESIGN. Key and noise are drawn once, at the end of the training. Either they are stored by the
- * transaction that ends the job, and nobody has seen a value before; or, where the release first
- * plays in a world (whose program sees its actions), it is put on disk before that, sealed, and
- * whoever goes on with the job takes that one. A release that was lost before either was seen by
- * nobody: drawing again is drawing for the first time. */
+ * DESIGN. Key and noise are drawn once, at the end of the training. Normally the transaction that
+ * ends the job stores them, and nobody has seen a value before. Where the release first plays in a
+ * world, whose program sees its actions, it is stored before that, encrypted, and a later worker
+ * uses the stored one. A release that is lost before either was seen by nobody, so it may be drawn
+ * again. */
 #include "api/jobs/run/run_release.h"
 
 #include <sodium.h>

@@ -7,12 +7,12 @@
 #include "storage/policies.h"
 #include "storage/q_releases.h"
 
-/* Puts run->release, sealed, in the checkpoint's place: its noise is drawn once, so nothing may see
- * of it before this is on disk. False: a flag of RUN says why. */
+/* Stores run->release, encrypted, as the job's checkpoint. Its noise is drawn once, so nothing may
+ * see the release before it is on disk. False: a flag of RUN says why. */
 bool job_release_keep(struct job_run *run);
 
-/* Takes back what an earlier worker kept, into run->release. False: there is none, unless a flag
- * says that it could not be looked for. */
+/* Loads the release that an earlier worker kept into run->release. False: there is none, unless a
+ * flag of RUN says that the search failed. */
 bool job_release_kept(struct job_run *run);
 
 /* The row of a policy that RUN gives at NOW_MS, under a new id and without a certificate. */
@@ -23,8 +23,8 @@ struct policy_row job_policy_row(const struct job_run *run, int64_t now_ms);
 char *job_run_certificate(const struct job_run *run, const char *subject, const char *id,
                           bool injected_noise, int64_t now_ms, char certificate[ID_SIZE]);
 
-/* The rows of a release: itself, and where it is a network the policy that others ask for actions,
- * weights or as a teacher. */
+/* The rows of a release: its own and, where it is a network, that of the policy which serves
+ * actions, weights and teachers. */
 struct job_release {
     struct q_release_row row;
     char *certificate;
@@ -42,7 +42,7 @@ bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release
 /* Frees what the rows own. */
 void job_release_clear(struct job_release *release);
 
-/* Stores them, in the transaction that settles the price. */
+/* Stores the rows in the transaction that settles the price. */
 enum db_status job_release_store(struct db *db, const struct job_run *run,
                                  struct job_release *release);
 

@@ -1,11 +1,11 @@
-/* The first stage of a job at work: its world, and the disk between both stages. */
+/* Runs a job's first stage: opens its world, and stores its result before the second stage. */
 #include "algos/offline/stage.h"
 #include "api/call/app.h"
 #include "api/jobs/run/job_run.h"
 #include "api/worlds/world_run.h"
 
-/* The training's own save goes on when the disk is full, as what it would lose is run again; this
- * must not be lost. */
+/* Stores the first stage's result and fails when the disk is full. The training's own checkpoints
+ * may fail, because lost steps are run again; this result must not be lost. */
 static bool stage_keep(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     return job_run_keep(context, steps_done, bytes, size);

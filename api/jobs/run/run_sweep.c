@@ -1,9 +1,9 @@
-/* A sweep at work, and its JSON.
+/* Runs a sweep, and writes its findings as JSON.
  *
- * DESIGN. The checkpoint of the job is a head (which try, what each scored, the best policy so far
- * and the one that waits to be judged) followed by the present try's own checkpoint. A finished
- * policy is on disk before it is played: what judges it, which may be a program, sees no policy
- * that could be drawn again. */
+ * DESIGN. The checkpoint of the job is a head (the number of the try, the scores, the best policy
+ * so far and the policy that waits to be judged) followed by the present try's own checkpoint. A
+ * finished policy is on disk before it is played, so that its judge, which may be a program, never
+ * sees a policy that could be drawn again. */
 #include "api/jobs/run/job_run.h"
 
 #include <math.h>
@@ -46,7 +46,8 @@ static uint64_t head_checksum(const struct head *head, const unsigned char *poli
     return checksum_words(sum, policies, size);
 }
 
-/* Head, policies, then SIZE BYTES of the trainer's. The caller frees it; NULL: memory. */
+/* Writes head, policies, then the trainer's BYTES[SIZE]. The caller frees the result; NULL: no
+ * memory. */
 static unsigned char *write_sweep_state(struct sweep *s, const unsigned char *bytes, size_t size,
                                         size_t *out_size)
 {
@@ -77,7 +78,7 @@ static bool copy_policy(const unsigned char *from, uint64_t size, unsigned char 
     return *out;
 }
 
-/* ALGORITHM_OK: *OUT_USED bytes of the checkpoint are not the trainer's. */
+/* Reads head and policies of the checkpoint, *OUT_USED bytes; the rest is the trainer's. */
 static enum algorithm_status read_sweep_state(struct sweep *s, size_t *out_used)
 {
     const struct algorithm_run *training = s->training;
@@ -133,7 +134,7 @@ static void try_parallel(void *context, void (*work)(void *what, uint32_t i), vo
     hooks->parallel(hooks->context, work, what, count);
 }
 
-/* Puts the trained policy where it waits, and that on disk. */
+/* Makes POLICY the one that waits to be judged, and stores that. */
 static enum algorithm_status keep_waiting(struct sweep *s, struct policy *policy)
 {
     size_t size, all_size;
@@ -152,8 +153,8 @@ static enum algorithm_status keep_waiting(struct sweep *s, struct policy *policy
     return ALGORITHM_OK;
 }
 
-/* USED bytes of the checkpoint are not this try's. A try that cannot be trained, which may follow
- * from its settings, is one that scores nothing. */
+/* Trains the present try. Its own checkpoint begins after USED bytes. A try that cannot be trained,
+ * perhaps because of its settings, gets no score. */
 static enum algorithm_status train_try(struct sweep *s, size_t used)
 {
     const struct job_plan *plan = &s->run->plan.tries[s->head.at];
@@ -181,7 +182,7 @@ static enum algorithm_status train_try(struct sweep *s, size_t used)
     return status;
 }
 
-/* Plays the policy that waits; the better one of it and the best so far stays. */
+/* Plays the waiting policy and keeps the better of it and the best policy so far. */
 static enum algorithm_status judge_waiting(struct sweep *s)
 {
     struct policy_evaluation played = {0};

@@ -2,13 +2,12 @@
  * its own, at its own standing there or at that of a client whose budget it grants and may take
  * away anyway.
  *
- * DESIGN. There is one way to a teacher's answer, and a job takes it too: the route's
- * own handler (teacher_ask.h), under the job's id and the roll-out's number as its key: an answer
- * that was paid for is heard again and never drawn again. What a job adds is the order of things on
- * disk. The states that it asks about are in its checkpoint before anything is charged; debit and
- * answer are then one transaction; and only then does the training go on. A worker that dies
- * between any two of them asks again about the same states under the same key. A worker that has
- * lost its lease cannot store the checkpoint, and so does not ask. */
+ * DESIGN. A job asks through the route's own handler (teacher_ask.h), with the job's id and the
+ * roll-out's number as idempotency key. An answer that was paid for is thus repeated, never drawn
+ * again. A job also fixes an order of writes. First its checkpoint stores the states of the
+ * question; then one transaction stores debit and answer; then the training goes on. A worker that
+ * dies between two of these steps asks again about the same states under the same key. A worker
+ * that has lost its lease cannot store the checkpoint, and so does not ask. */
 #include "api/jobs/run/job_run.h"
 
 #include <math.h>
@@ -24,20 +23,20 @@
 #include "memory/memory.h"
 #include "storage/answers/answers.h"
 
-/* Workers in a row that a teacher gives an internal error in the same roll-out. */
+/* Workers in a row to which a teacher may give an internal error in the same roll-out. */
 #define ASKED_IN_VAIN_MAX 3
 #define KEY_SIZE          80
 
 /* ---- what was found */
 
-/* What the request of that name in that roll-out is repeated under. */
+/* Writes the idempotency key of the request WHAT in that roll-out. */
 static void write_key(const struct job_run *run, const char *what, uint64_t rollout,
                       char out[KEY_SIZE])
 {
     snprintf(out, KEY_SIZE, "%s.%llu.%s", run->job.id, (unsigned long long)rollout, what);
 }
 
-/* Those that RUN saw, or where it saw none those that are stored. */
+/* The findings that RUN saw; when it saw none, the stored ones. */
 static json_t *findings_of(const struct job_run *run)
 {
     if (run->finding_count == 0 && run->job.findings[0] != '\0')
@@ -51,7 +50,7 @@ static void add_to(json_t *findings, const char *sum, double more)
     json_object_set_new(findings, sum, json_number(before + more));
 }
 
-/* Adds the answer in roll-out ROLLOUT to FINDINGS. DB_NONE: there is none that is stored. */
+/* Adds the stored answer of roll-out ROLLOUT to FINDINGS. DB_NONE: no answer is stored. */
 static enum db_status add_stored(const struct job_run *run, uint64_t rollout, json_t *findings)
 {
     const struct algorithm_request *request = &run->plan.request;
@@ -143,7 +142,7 @@ static bool reply_has_slug(const struct api_reply *reply, const char *slug)
     return same;
 }
 
-/* The disk or another call is in the way. */
+/* Makes the job wait, because the disk or another call blocks the question. */
 static enum algorithm_status ask_later(struct job_run *run)
 {
     run->waiting = true;
