@@ -1,4 +1,4 @@
-/* The door between the sockets and everything else: bytes in, status and bytes out. httpd.c, the
+/* The interface between the sockets and the service: bytes in, status and bytes out. httpd.c, the
  * unit tests and the fuzzer call the same functions. Nothing here knows a socket or a thread; every
  * thread brings its own connection. */
 #ifndef TACET_API_API_H
@@ -37,7 +37,8 @@ struct api_route_info {
     const struct route *route; /* for the request, which then need not look again; or NULL */
 };
 
-/* The row of METHOD and PATH (without a query), or what a refusal needs to know. Any thread. */
+/* Finds the row of METHOD and PATH (without a query); without one, what a refusal needs. Any
+ * thread. */
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
 
 /* Serves one request on this thread's connection DB. Inside a batch (db_begin_batch) the reply may
@@ -46,13 +47,13 @@ struct api_route_info api_route(const struct app *app, const char *method, const
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply);
 
-/* Answers a small request to a route that is quick, on any thread and without a database, when who
- * asks was found good a moment ago (pass.h). False, *reply untouched: take its lane. */
+/* Answers a small request to a route that is quick, on any thread and without a database, when the
+ * caller was admitted a moment ago (pass.h). False, *reply untouched: take its lane. */
 bool api_serve_quick(struct app *app, const struct api_request *request, struct api_reply *reply);
 
-/* True when a request whose route may be heavy has sums that take longer than the rest of it: it
- * is better served on a pool thread, in a transaction of its own, than in the batch, which it would
- * hold up. Any thread, no database. */
+/* True when a request whose route may be heavy computes for longer than its other work takes. It
+ * should then run on a pool thread, in a transaction of its own, because it would delay a batch.
+ * Any thread, no database. */
 bool api_is_heavy(const struct app *app, const struct api_request *request);
 
 /* The problem reply that the server itself needs: "body-too-large", "overloaded", "shutting-down",
@@ -60,8 +61,8 @@ bool api_is_heavy(const struct app *app, const struct api_request *request);
 void api_problem_reply(const char *slug, const char *detail, const char *request_id,
                        struct api_reply *reply);
 
-/* The same with the request's path as "instance"; the detail of "body-too-large" is replaced by one
- * that names the limit of the request's route. */
+/* As api_problem_reply, with the request's path as "instance". The detail of "body-too-large" is
+ * replaced by one that names the limit of the request's route. */
 void api_problem_reply_to(const struct app *app, const char *slug, const char *detail,
                           const struct api_request *request, struct api_reply *reply);
 

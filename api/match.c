@@ -1,5 +1,5 @@
-/* How a path finds its row of the table, which is walked from its head: most rows differ from the
- * path in a letter or two behind "/v1/". */
+/* Finds the row of a path by walking the table from its head. Most rows differ from the path within
+ * a letter or two after "/v1/". */
 #include "api/match.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ struct span {
     size_t size;
 };
 
-/* Compares PATH with PATTERN; VALUES receives what stood for the {names}, still encoded. A value
+/* Compares PATH with PATTERN; VALUES receives the values of the {names}, still encoded. A value
  * ends at '/' and at ':', which begins a verb: a colon inside of a value is sent as %3A. */
 static bool path_fits(const char *pattern, const char *path, struct span *values,
                       unsigned *out_count)

@@ -27,8 +27,8 @@ static bool is_known(const char *list, const char *etag)
     return list && (strcmp(list, "*") == 0 || strstr(list, etag));
 }
 
-/* Adds the headers of SIZE bytes, of a page of HTML those of pages too; true when the caller has
- * the bytes already. */
+/* Adds the headers for SIZE bytes, and those of a page when HTML; true when the caller already has
+ * the bytes. */
 static bool add_headers(struct call *call, bool html, const char *bytes, size_t size)
 {
     unsigned char hash[16];

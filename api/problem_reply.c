@@ -5,7 +5,7 @@
 #include "api/api.h"
 #include "api/call/reply.h"
 
-/* The sentence that only the route can give. */
+/* Writes the sentence with the limit of the request's route. */
 static void say_limit(const struct app *app, const struct api_request *request, char *out,
                       size_t size)
 {

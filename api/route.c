@@ -54,7 +54,7 @@ static const struct route routes[] = {
     {"POST", "/v1/datasets", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_datasets_create, "Declares a dataset and its budget."},
     {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, PAGED, NULL, api_datasets_list, "Lists datasets."},
     {"GET", "/v1/datasets/{id}", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, "", NULL, api_datasets_get, "Shows a dataset; its counts to its steward only."},
-    /* Not of a batch, which would be on disk only after what the call does at its end. */
+    /* Not in a batch: that would be on disk only after the call's deferred functions have run. */
     {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
     {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
     {"GET", "/v1/datasets/{id}/budget", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_datasets_budget, "Shows what is spent and what remains."},

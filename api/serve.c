@@ -1,5 +1,5 @@
-/* The front door: finds the row, knows pages and OPTIONS, has the call served, adds what every
- * reply carries. */
+/* Serves a request from outside: finds its route, answers pages and OPTIONS, serves the call, and
+ * adds the headers of every reply. */
 #include <assert.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void match_route(struct call *call)
         route_match(request->method, request->path, &call->arena, &call->match);
 }
 
-/* Says which methods the path knows: to OPTIONS, and where no row fits. */
+/* Answers with the methods that the path allows: to OPTIONS, and when no row matches. */
 static enum problem answer_allowed(struct call *call)
 {
     char allowed[128];

@@ -1,7 +1,7 @@
 /* The price of a tree of events.
  *
- * A request computes for as long as its plan needs, so what it may ask is bounded: the tree
- * (event_json.h), how many different mechanisms it has, and the accountants' effort. */
+ * The computing time depends on the plan, so a request is bounded: the tree (event_json.h), the
+ * number of different mechanisms, and the accountants' effort. */
 #include "api/books/accounting.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ static bool accounting_read(struct call *call, struct accounting_wish *wish)
     return good;
 }
 
-/* The flat plan; PROBLEM_NONE when it can be priced. */
+/* Flattens the events into a plan; PROBLEM_NONE when it can be priced. */
 static enum problem accounting_plan(struct call *call, struct accounting_wish *wish)
 {
     const char *why = NULL;
@@ -99,7 +99,7 @@ static json_t *report_json(const struct privacy_question *question,
     return json;
 }
 
-/* The figures, and the events as they were understood. */
+/* Answers with the figures, and with the events as they were read. */
 static enum problem accounting_reply(struct call *call, const struct accounting_wish *wish,
                                      const struct privacy_report *report)
 {

@@ -80,7 +80,7 @@ static json_t *entry_json(const struct ledger_entry *entry)
     json_t *event = json_text_stored(entry->event);
     if (!event)
         event = json_text_or_null(entry->event);
-    /* Why a budget was granted or changed is kept beside what was done, and shown apart. */
+    /* The reason for a budget is stored in the event and shown as a member of its own. */
     json_t *reason = json_incref(json_object_get(event, "reason"));
     if (json_is_string(reason)) {
         json_object_del(event, "reason");

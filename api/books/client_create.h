@@ -9,8 +9,8 @@ struct app;
 
 #define CLIENT_NAME_MAX_BYTES 100
 
-/* Stores a new client with a new token inside the transaction of the caller. *OUT receives its row
- * and TOKEN its token, which is kept nowhere. DB_OK, or the failure of the database. */
+/* Stores a new client with a new token inside the transaction of the caller. *OUT receives the
+ * client's row and TOKEN the token, which is not stored. DB_OK, or the failure of the database. */
 enum db_status client_create(struct db *db, const char *name, const char *role, int64_t now_ms,
                              struct client_row *out, char token[TOKEN_SIZE]);
 

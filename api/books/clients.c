@@ -22,7 +22,7 @@ static json_t *client_json(const struct client_row *client)
                      json_time(client->revoked_ms));
 }
 
-/* The same with the member "token", null when TOKEN is NULL. */
+/* The client's JSON with the member "token", null when TOKEN is NULL. */
 static json_t *new_client_json(const struct client_row *client, const char *token)
 {
     json_t *json = client_json(client);

@@ -1,6 +1,5 @@
-/* Datasets: what experts' data look like, what may be spent on them, and what is in them. A
- * steward's own datasets are its alone; contributors see what they need for an upload (no counts)
- * of every dataset. */
+/* Datasets: the form of experts' data, their privacy budget, and their contents. Only its steward
+ * sees all of a dataset; contributors see of every dataset what an upload needs (no counts). */
 #ifndef TACET_API_DATA_DATASETS_H
 #define TACET_API_DATA_DATASETS_H
 
@@ -34,20 +33,20 @@ enum problem api_experts_put_policy(struct call *call);
  * chunk, each in a transaction of its own. */
 enum problem api_trajectories_prepare(struct call *call);
 
-/* Makes what was staged part of the dataset, in one transaction. */
+/* Makes the staged trajectories part of the dataset, in one transaction. */
 enum problem api_trajectories_upload(struct call *call);
 
 /* GET /v1/environments (environments.c): the catalogue of simulated worlds. */
 enum problem api_environments_list(struct call *call);
 
-/* The dataset that {id} names, when the caller may know of it; PROBLEM_NOT_FOUND otherwise. */
+/* Finds the dataset {id} if the caller may see it; PROBLEM_NOT_FOUND otherwise. */
 enum problem dataset_of_call(struct call *call, struct dataset_row *out);
 
-/* What VERDICT, which is not DATASET_OK, means for the caller; SEALED says it of a sealed dataset.
- */
+/* The problem that VERDICT, which is not DATASET_OK, means for the caller. SEALED is the sentence
+ * for a sealed dataset. */
 enum problem dataset_refused(struct call *call, enum dataset_verdict verdict, const char *sealed);
 
-/* The dataset ID when the calling steward owns it, and it is not deleted. */
+/* Finds dataset ID if the calling steward owns it and it is not deleted. */
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out);
 
 #endif

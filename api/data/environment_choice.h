@@ -1,4 +1,4 @@
-/* Which world a caller means, and its physics: "cartpole", or {"name":"cartpole",
+/* A caller's choice of a world and its physics: "cartpole", or {"name":"cartpole",
  * "parameters":{"gravity":11}}, where a parameter that is left out has its default. */
 #ifndef TACET_API_DATA_ENVIRONMENT_CHOICE_H
 #define TACET_API_DATA_ENVIRONMENT_CHOICE_H

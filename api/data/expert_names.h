@@ -1,4 +1,5 @@
-/* Names of experts: the rule that they keep, and the numbers 0, 1, ... of those in one upload. */
+/* Names of experts: the rule for a valid name, and the numbers 0, 1, ... of the names in one
+ * upload. */
 #ifndef TACET_API_DATA_EXPERT_NAMES_H
 #define TACET_API_DATA_EXPERT_NAMES_H
 
@@ -16,14 +17,15 @@ struct expert_names;
 /* An empty set of names. The caller frees it with expert_names_free. */
 struct expert_names *expert_names_new(void);
 
-/* Frees all of them. NULL is fine. */
+/* Frees the set. NULL is fine. */
 void expert_names_free(struct expert_names *names);
 
-/* Gives the number of NAME, which is added when it is new. False: there are MOST others already. */
+/* Sets *OUT_NUMBER to the number of NAME, which is added when it is new. False: there are MOST
+ * other names already. */
 bool expert_names_number(struct expert_names *names, const char *name, uint32_t most,
                          uint32_t *out_number);
 
-/* How many there are. */
+/* The number of names. */
 uint32_t expert_names_count(const struct expert_names *names);
 
 /* All names in order of their numbers; lives until the next call of expert_names_number. */

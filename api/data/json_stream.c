@@ -1,5 +1,5 @@
-/* The document around the trajectories: lines or an array, and where the next one begins. What is
- * not JSON costs the line that it stands on, or the rest of the array. */
+/* Reads the document around the trajectories, lines or an array, and finds where the next
+ * trajectory begins. Malformed JSON loses its line or the rest of the array. */
 #include "api/data/json_stream.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ void json_stream_free(struct json_stream *stream)
 
 /* ---- the document */
 
-/* What is not JSON: reported; the line, or the whole array, is lost. */
+/* Reports malformed JSON and skips its line or the rest of the array. */
 static enum json_stream_status stream_lose(struct json_stream *stream)
 {
     struct json_scan *scan = &stream->scan;
@@ -82,7 +82,8 @@ static bool next_element(struct json_stream *stream, bool first)
     return first || json_scan_expect(scan, ',', "A ',' or ']' was expected.");
 }
 
-/* A compressed body that nobody declared would give a fault for every line feed among its bytes. */
+/* True when the body is compressed without being declared so. Its bytes would give a fault for
+ * every line feed among them. */
 static bool is_compressed(struct json_scan *scan)
 {
     if (!json_scan_begins(scan, "\x1F\x8B", 2) && !json_scan_begins(scan, "\x28\xB5\x2F\xFD", 4))

@@ -35,12 +35,12 @@ enum json_stream_status {
 
 struct json_stream;
 
-/* A stream whose bytes READER gives and whose faults FAULTS is told. NULL: there is no room for the
+/* Makes a stream that reads bytes from READER and reports faults to FAULTS. NULL: no memory for the
  * longest trajectory. The caller frees it with json_stream_free. */
 struct json_stream *json_stream_new(const struct json_stream_shape *shape,
                                     struct byte_reader reader, struct json_stream_faults faults);
 
-/* Frees it. NULL is fine. */
+/* Frees the stream. NULL is fine. */
 void json_stream_free(struct json_stream *stream);
 
 /* The next trajectory. OUT (its number of the expert is 0) and *out_expert point into the stream

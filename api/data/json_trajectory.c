@@ -1,8 +1,8 @@
 /* One trajectory out of tokens.
  *
- * DESIGN. What is not JSON ends the reading: nothing after it can be trusted. What is JSON but no
- * trajectory is reported with its pointer, the offending value is skipped and reading goes on, so
- * that one upload tells many faults. Counts stop one above what is allowed. */
+ * DESIGN. Malformed JSON ends the reading, because nothing after it can be trusted. An invalid
+ * value in well-formed JSON is reported with its pointer and skipped, and reading goes on, so that
+ * one upload reports many faults. Counts stop one above what is allowed. */
 #include "api/data/json_trajectory.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ trajectory_fault(struct json_trajectory *hand, const char *detail, const char *f
     hand->faults.report(hand->faults.context, hand->start, pointer, detail);
 }
 
-/* Reports the value that comes at that pointer and skips it. */
+/* Reports the next value at the pointer that the format makes, and skips it. */
 __attribute__((format(printf, 3, 4))) static bool
 trajectory_fault_value(struct json_trajectory *hand, const char *detail, const char *format, ...)
 {
@@ -72,7 +72,7 @@ trajectory_fault_value(struct json_trajectory *hand, const char *detail, const c
     return true;
 }
 
-/* TEXT as a member of a JSON pointer (RFC 6901). */
+/* Escapes TEXT as a member of a JSON pointer (RFC 6901). */
 static void pointer_escape(const char *text, char *out, size_t size)
 {
     size_t used = 0;
@@ -136,7 +136,7 @@ static bool read_expert(struct json_trajectory *hand)
     return true;
 }
 
-/* One state into ROW, which is NULL when there are too many of them. */
+/* Reads one state into ROW, which is NULL when there are too many states. */
 static bool trajectory_row(struct json_trajectory *hand, float *row, uint32_t index)
 {
     struct json_scan *scan = hand->scan;
@@ -201,7 +201,7 @@ static bool trajectory_states(struct json_trajectory *hand)
     return good && !scan->fault;
 }
 
-/* One action or reward at INDEX; those past the end are counted by the caller, not kept. */
+/* Reads one action or reward at INDEX. Those past the end are not kept; the caller counts them. */
 static bool read_item(struct json_trajectory *hand, enum member member, uint32_t index)
 {
     struct json_number_token number = {0};

@@ -1,10 +1,10 @@
-/* An upload on its way from the socket to the disk.
+/* Receives an upload of trajectories and stores it.
  *
  * DESIGN. The body is read once, in this order: call_read -> inflate -> json_stream -> records ->
  * chunks of about a MiB. Memory is one chunk, one trajectory, the buffers of the decoders and the
  * names of the upload's experts, whatever the size of the body. Chunks are staged in transactions
- * of their own, so that an upload of hours keeps nobody waiting; HANDLE makes them part of the
- * dataset at once. Whatever goes wrong before that, the deferred abort removes them. */
+ * of their own, so that a long upload blocks no other call; HANDLE makes them part of the dataset
+ * at once. On any failure before that, the deferred abort removes them. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -37,7 +37,7 @@ static void upload_end(void *context)
 {
     struct upload *upload = context;
     if (upload->id[0] != '\0') {
-        /* Of an upload that was committed nothing is staged any more. */
+        /* This removes nothing of a committed upload, which has nothing staged. */
         (void)uploads_abort(upload->call->db, upload->id);
     }
     json_stream_free(upload->stream);
@@ -161,7 +161,7 @@ static enum problem upload_store(struct upload *upload, struct trajectory *traje
     return PROBLEM_NONE;
 }
 
-/* Why the body could not be read to its end. */
+/* The problem for a body that could not be read to its end. */
 static enum problem broken_off(struct upload *upload)
 {
     struct call *call = upload->call;

@@ -1,5 +1,5 @@
-/* A walk over brackets, commas and names up to a place: jansson says at which byte it stopped, and
- * a caller wants to know at which member. */
+/* Walks over brackets, commas and names up to a place. jansson reports the byte at which it
+ * stopped; a caller needs the member. */
 #include "api/json/json_place.h"
 
 #include <assert.h>

@@ -120,7 +120,8 @@ bool json_scan_bool(struct json_scan *scan, bool *out)
     return take_word(scan, c == 't' ? "true" : "false");
 }
 
-/* What stands where a value should: the words of other languages get a sentence of their own. */
+/* The fault when a value is expected and none begins. Literals of other languages get a sentence of
+ * their own. */
 static const char *no_value(const struct json_scan *scan)
 {
     unsigned char c = *scan->at;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What an array or object weighs beside a number: empty ones take that much more memory. */
+/* Numbers that an array or object counts as: even an empty one takes that much more memory. */
 #define CONTAINER_VALUES 8
 
 struct extent {
@@ -48,7 +48,8 @@ static struct extent measure_extent(const char *bytes, size_t size)
     return extent;
 }
 
-/* jansson quotes what it stopped at, which may be a caller's datum: it is left out. */
+/* Explains a parse error. jansson quotes the text at which it stopped, which may be private; the
+ * quote is left out. */
 static enum json_text_status explain_error(const json_error_t *error, const char **out_what)
 {
     switch (json_error_code(error)) {
@@ -74,7 +75,7 @@ static enum json_text_status explain_error(const json_error_t *error, const char
     }
 }
 
-/* Refuses before jansson is asked. */
+/* Refuses a text that is too deep or too large before jansson parses it. */
 static enum json_text_status check_extent(const char *bytes, size_t size, struct json_fault *fault)
 {
     if (size == 0) {

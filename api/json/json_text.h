@@ -1,4 +1,4 @@
-/* JSON between bytes and jansson's tree, both ways, by our rules. */
+/* Parses JSON into jansson's tree and writes it, by our rules. */
 #ifndef TACET_API_JSON_JSON_TEXT_H
 #define TACET_API_JSON_JSON_TEXT_H
 
@@ -32,7 +32,7 @@ enum json_text_status {
 enum json_text_status json_text_parse(const char *bytes, size_t size, json_t **out,
                                       struct json_fault *fault);
 
-/* The value of a text that we wrote and stored: a new reference. NULL: it was damaged. */
+/* Parses a text that we wrote and stored: a new reference. NULL: the text was damaged. */
 json_t *json_text_stored(const char *text);
 
 /* JSON text of VALUE (borrowed), compact, numbers in the shortest form that reads back as the same
@@ -49,7 +49,7 @@ size_t json_text_number(double value, char out[32]);
  * Gives the bytes written, or 0 when they do not fit into SIZE. */
 size_t json_text_string(const char *text, char *out, size_t size);
 
-/* A number that may stand in a reply: finite ones as they are, others as null. New reference. */
+/* VALUE as JSON: a number when it is finite, otherwise null. New reference. */
 json_t *json_number(double value);
 
 /* "2026-11-21T12:00:00.000Z" of milliseconds since the epoch; null for 0 and below (a time that is

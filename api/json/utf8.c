@@ -1,7 +1,7 @@
 /* The table of well-formed sequences (RFC 3629, section 4). */
 #include "api/json/utf8.h"
 
-/* What a character's first byte says: its bytes, and the range of the second. */
+/* The properties of a first byte: the character's length, and the range of the second byte. */
 static const struct utf8_row {
     unsigned char first, last, length, low, high;
 } UTF8_ROWS[] = {

@@ -38,7 +38,7 @@ static bool read_layer(struct call *call, const json_t *object, const char *poin
     return true;
 }
 
-/* The rows of the weights, and the numbers, are where they belong in the shape. */
+/* Reads the layers' arrays into OUT, and SHAPE's widths from their sizes. */
 static bool network_read_shape(struct call *call, const json_t *layers, const char *pointer,
                                struct mlp_shape *shape, struct layer *out)
 {
@@ -92,7 +92,8 @@ static bool network_read_parameters(struct call *call, const struct layer *layer
     return good;
 }
 
-/* Every row of every weight has as many numbers as the shape says: so many were really sent. */
+/* True when every row of every weight has as many numbers as the shape says, so that the body
+ * really holds that many. */
 static bool rows_fit(struct call *call, const struct mlp_shape *shape, const struct layer *layers,
                      const char *pointer)
 {
@@ -157,7 +158,7 @@ static char *network_write_numbers(char *to, const float *numbers, uint32_t coun
 {
     *to++ = '[';
     for (uint32_t i = 0; i < count; i++) {
-        /* Nine digits bring every float32 back. */
+        /* Nine digits identify every float32. */
         to += snprintf(to, NUMBER_ROOM + 1, "%.9g,", (double)numbers[i]);
     }
     to[-1] = ']'; /* in place of the last comma: there is always a number */

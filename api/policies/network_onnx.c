@@ -1,4 +1,4 @@
-/* ONNX is a protocol buffer, of which a perceptron needs six messages: written here by hand.
+/* Writes ONNX, a protocol buffer, by hand: a perceptron needs six of its messages.
  *
  * DESIGN. Two passes over the same code: without room, bytes are counted; with it, they are
  * written. A message inside of another comes with its length before it, which its own counting pass
@@ -54,7 +54,7 @@ static void onnx_put_text(struct writer *w, unsigned field, const char *text)
     onnx_put_bytes(w, field, text, strlen(text));
 }
 
-/* What a message is made of. */
+/* The data from which a message is written. */
 struct part {
     const struct policy *policy;
     uint32_t layer;

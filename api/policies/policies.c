@@ -65,7 +65,7 @@ static void free_policy(void *policy)
     policy_free(policy);
 }
 
-/* The network of {id} when it may leave; it lives as long as the call. */
+/* Loads the network of {id} if it may leave. *OUT is valid for the life of the call. */
 static enum problem policy_open(struct call *call, struct policy_row *row, struct policy **out)
 {
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), row);

@@ -1,5 +1,5 @@
-/* Policies: trained or imported networks, and what of them may leave. A policy is its owner's;
- * weights and actions leave when the policy is released, or when its owner imported it. */
+/* Policies: trained or imported networks, and the rule for releasing them. Only its owner sees a
+ * policy. Its weights and actions leave when it is released, or when its owner imported it. */
 #ifndef TACET_API_POLICIES_POLICIES_H
 #define TACET_API_POLICIES_POLICIES_H
 
@@ -25,18 +25,18 @@ enum problem api_policies_actions(struct call *call);
 /* GET /v1/policies/{id}/certificate */
 enum problem api_policies_certificate(struct call *call);
 
-/* The policy ID when the caller owns it; PROBLEM_NOT_FOUND otherwise. */
+/* Finds policy ID if the caller owns it; PROBLEM_NOT_FOUND otherwise. */
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out);
 
-/* True of a policy that was trained without privacy on private data: nothing computed from its
- * weights may leave exactly. */
+/* True when the policy was trained without privacy on private data. Nothing computed from its
+ * weights may then leave without noise. */
 bool policy_is_secret(const struct policy_row *row);
 
 /* PROBLEM_NONE when weights of the policy, and what they compute, may leave: a guarantee covers
  * them, or they came from the caller itself (who is the owner: others do not find the policy). */
 enum problem policy_may_leave(struct call *call, const struct policy_row *row);
 
-/* The stored network of policy ID, decoded: the caller frees it with policy_free. */
+/* Loads and decodes the network of policy ID. The caller frees it with policy_free. */
 enum db_status policy_load(struct db *db, const char *id, struct policy **out);
 
 #endif

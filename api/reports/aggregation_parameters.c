@@ -1,4 +1,4 @@
-/* What agents get: the parameters of an aggregation, and how they may report. */
+/* Serves agents the parameters of an aggregation and the terms of their next report. */
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ float *aggregation_load_parameters(struct call *call, const struct aggregation *
     return out;
 }
 
-/* For an agent: how many reports it may still send, and the seed of the next. */
+/* Adds an agent's number of remaining reports and the seed of the next. */
 static void add_standing(struct call *call, const struct aggregation *a, int64_t sent, json_t *json)
 {
     unsigned char seed[LOCAL_SEED_SIZE];

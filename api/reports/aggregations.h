@@ -1,5 +1,5 @@
-/* Aggregations: shared parameters that agents improve by reports which they have randomised
- * themselves. The service never sees a gradient. */
+/* Aggregations: shared parameters that agents improve by locally randomised reports. The service
+ * never sees a gradient. */
 #ifndef TACET_API_REPORTS_AGGREGATIONS_H
 #define TACET_API_REPORTS_AGGREGATIONS_H
 
@@ -31,29 +31,28 @@ enum problem api_aggregations_parameters(struct call *call);
 /* POST /v1/aggregations/{id}/submissions (submissions.c) */
 enum problem api_aggregations_submit(struct call *call);
 
-/* An aggregation with what its reports are made and read by. */
+/* An aggregation with the scheme of its reports. */
 struct aggregation {
     struct aggregation_row row;
     struct actor_critic net;
     struct local_scheme scheme; /* of one report */
 };
 
-/* The aggregation that {id} names when the caller may know of it: its steward, and every agent. */
+/* Finds the aggregation {id} if the caller may see it: its steward, and every agent. */
 enum problem aggregation_of_call(struct call *call, struct aggregation *out);
 
 /* "open" or "closed". */
 const char *aggregation_state(const struct aggregation *a);
 
-/* The present parameters in the arena. NULL: *out_status is the failure. */
+/* Loads the present parameters into the call's arena. NULL: *out_status is the failure. */
 float *aggregation_load_parameters(struct call *call, const struct aggregation *a,
                                    enum db_status *out_status);
 
-/* The public seed of CLIENT's report of that NUMBER: known before any gradient is. */
+/* The public seed of CLIENT's report of that NUMBER. It is fixed before any gradient is known. */
 void aggregation_report_seed(const char *aggregation, const char *client, int64_t number,
                              unsigned char out[LOCAL_SEED_SIZE]);
 
-/* What is stored of a scheme beside the row, so that its constants, which take a search, are found
- * once. */
+/* The stored form of a scheme. Its constants, which take a search, are thus found only once. */
 #define AGGREGATION_SCHEME_NUMBERS (3 + LOCAL_CONSTANTS)
 
 #endif

@@ -1,9 +1,9 @@
-/* What agents give: reports.
+/* Receives agents' reports.
  *
- * DESIGN. A report is checked whole before anything changes; then, in one transaction with the
- * stored answer, the agent's account pays, the counters move, the report is kept, and the one that
- * fills the buffer makes the update. A repeat under the same key gets the stored bytes; a second
- * report is refused by the agent's counter and by its account. */
+ * DESIGN. A report is checked whole before anything changes; then one transaction debits the
+ * agent's account, advances the counters, stores report and answer and, when the report fills the
+ * buffer, makes the update. A repeat under the same key gets the stored bytes. A report too many is
+ * refused by the agent's counter and by its account. */
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -66,7 +66,8 @@ static void report_read_bytes(struct submission *s, const char *text)
     }
 }
 
-/* A row of the projection belongs to a sign: 0 or 1, which the packing relies on. */
+/* True when the report's values are possible. A row of the projection comes with a sign bit, 0 or
+ * 1, on which the packing relies. */
 static bool is_possible(struct submission *s)
 {
     unsigned char seed[LOCAL_SEED_SIZE];
@@ -75,7 +76,7 @@ static bool is_possible(struct submission *s)
     return scheme->mechanism->decode(scheme, seed, s->values, s->estimate) == LOCAL_OK;
 }
 
-/* False: the faults are in the call. */
+/* Reads the report. False: the faults are in the call. */
 static bool report_read(struct submission *s)
 {
     struct call *call = s->call;
@@ -152,7 +153,8 @@ static enum problem submission_check(struct submission *s)
 
 /* ---- paying */
 
-/* The agent's account, opened by its first report: as much as all its reports cost. */
+/* Finds the agent's account. The first report opens it with a limit that pays for all its reports.
+ */
 static enum db_status agent_account(struct submission *s, struct ledger_account *out)
 {
     struct call *call = s->call;
@@ -227,7 +229,7 @@ static bool report_gather(void *context, const char *client, int64_t number, con
     return g->good;
 }
 
-/* Takes the waiting reports into the parameters. */
+/* Updates the parameters with the waiting reports. */
 static enum db_status aggregation_update(struct submission *s)
 {
     struct call *call = s->call;

@@ -16,14 +16,14 @@
 static const char *const NOT_OURS =
     "the server's answer is not what an agent expects: is the token an agent's?";
 
-/* A number or NAN. */
+/* The number NAME of OBJECT, or NAN. */
 static double number_member(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* An integer within the bounds, or -1. */
+/* The integer NAME of OBJECT when it is within the bounds, or -1. */
 static int64_t integer_member(const json_t *object, const char *name, int64_t min, int64_t max)
 {
     const json_t *value = json_object_get(object, name);
@@ -72,7 +72,7 @@ static const char *read_terms(const json_t *object, struct agent_terms *out)
     out->net = (struct actor_critic){(uint32_t)input, (uint32_t)hidden, (uint32_t)actions};
     snprintf(out->environment, sizeof out->environment, "%s", !environment ? "" : environment);
     const char *problem = make_scheme(object, out);
-    /* The reports together may not cost more than the aggregation says. */
+    /* All reports together must cost at most the stated epsilon. */
     if (!problem &&
         !(out->scheme.epsilon * (double)out->submissions_per_agent <= out->epsilon * (1 + 1e-12)))
         problem = "the aggregation's reports cost more than the epsilon it names";

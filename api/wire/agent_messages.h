@@ -1,6 +1,6 @@
-/* What an agent reads of a server's answers about an aggregation, and what it writes. The bytes
- * come from outside: every number is checked before it is used, because an agent's privacy hangs
- * on the settings it believes. */
+/* Reads a server's answers about an aggregation for an agent, and writes the agent's messages.
+ * Every number from outside is checked before its use, because the agent's privacy depends on the
+ * settings. */
 #ifndef TACET_API_WIRE_AGENT_MESSAGES_H
 #define TACET_API_WIRE_AGENT_MESSAGES_H
 
@@ -25,7 +25,7 @@ struct agent_terms {
 /* Reads GET /v1/aggregations/{id}. NULL, or a sentence (static) that says what is not right. */
 const char *agent_terms_read(const char *body, size_t size, struct agent_terms *out);
 
-/* The parameters at hand. */
+/* The present parameters. */
 struct agent_parameters {
     int64_t version, reports_left;
     bool open;
@@ -41,7 +41,7 @@ const char *agent_parameters_read(const char *body, size_t size, const struct ag
 char *agent_submission_write(const struct local_scheme *scheme, int64_t version,
                              const int64_t *report);
 
-/* The version in the answer to a submission; 0 when it is none. */
+/* Reads the version from the answer to a submission; 0 when the answer is malformed. */
 int64_t agent_version_read(const char *body, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* Events between trees of structs and JSON.
  *
- * DESIGN. A type is a row: its name, what it becomes, and its members; a member is a row: name,
- * range, and where in the struct it goes. Reading and writing walk the same rows. */
+ * DESIGN. A type is a row: its name, its kind of event, and its members. A member is a row: name,
+ * range, and place in the struct. Reading and writing walk the same rows. */
 #include "api/wire/event_json.h"
 
 #include <assert.h>
@@ -231,7 +231,7 @@ static void refuse_unknown(struct reader *reader, const json_t *json, const char
         char shown[65], detail[120];
         if (is_known_member(type, name))
             continue;
-        /* A name that a pointer would have to escape, or a long one, is told of at the event. */
+        /* The fault of a member whose name is long or would need escapes points to the event. */
         bool plain = strlen(name) < sizeof shown && !strpbrk(name, "~/");
         snprintf(detail, sizeof detail, "is not a member of %s", type->name);
         if (plain) {
@@ -274,7 +274,7 @@ static void read_event(struct reader *reader, const json_t *json, const char *po
         const struct member *member = &type->member[i];
         read_member(reader, json_object_get(json, member->name), pointer, member, depth, out);
     }
-    /* What no member alone shows. */
+    /* Check conditions between members. */
     const char *problem =
         reader->good && type->kind == EVENT_MECHANISM ? mechanism_problem(&out->mechanism) : NULL;
     if (problem)

@@ -26,7 +26,7 @@
 #define EVENT_JSON_MAX_DEPTH  12    /* events inside of events */
 #define EVENT_JSON_MAX_EVENTS 10000 /* of a tree, leaves and all */
 
-/* Where faults go: each with the JSON pointer of what is wrong and a half-sentence. */
+/* Receives faults, each with a JSON pointer and a half-sentence. */
 struct event_json_faults {
     void (*add)(void *context, const char *pointer, const char *detail);
     void *context;
@@ -34,8 +34,8 @@ struct event_json_faults {
 
 /* Reads JSON, which stands at POINTER of some document, into *OUT, which is the caller's to clear.
  * An array is read as a ComposedDpEvent of its elements. Unknown types, unknown members, and
- * numbers out of range are faults; what the tree as a whole means is event_flatten's to say. False
- * when there was a fault: *OUT is empty. */
+ * numbers out of range are faults; event_flatten checks the tree as a whole. False when there was a
+ * fault: *OUT is empty. */
 bool event_json_read(const json_t *json, const char *pointer,
                      const struct event_json_faults *faults, struct event *out);
 

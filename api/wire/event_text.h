@@ -1,5 +1,5 @@
-/* Trees of events in JSON text: for callers who know nothing of JSON. The form is event_json.h's.
- */
+/* Reads trees of events from JSON text, for callers without a JSON library. The form is that of
+ * event_json.h. */
 #ifndef TACET_API_WIRE_EVENT_TEXT_H
 #define TACET_API_WIRE_EVENT_TEXT_H
 

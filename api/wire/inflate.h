@@ -1,5 +1,5 @@
-/* Content-Encoding of an upload: a reader that decodes gzip (RFC 1952) or zstd (RFC 8878) in front
- * of another reader, in constant memory and with a lid on what comes out. */
+/* Content-Encoding of an upload: a reader that decodes gzip (RFC 1952) or zstd (RFC 8878) from
+ * another reader, in constant memory and with a limit on its output. */
 #ifndef TACET_API_WIRE_INFLATE_H
 #define TACET_API_WIRE_INFLATE_H
 
@@ -23,8 +23,8 @@ enum inflate_status {
 
 struct inflate;
 
-/* Decodes what READER gives, at most MAX_BYTES. What has grown past 16 MiB may also be at most 1100
- * times as large as it was sent: deflate cannot do more, only bombs do. */
+/* Decodes what READER gives, at most MAX_BYTES. Output beyond 16 MiB may also be at most 1100 times
+ * as large as the input. Deflate cannot exceed that; a larger ratio is a decompression bomb. */
 struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader reader,
                             uint64_t max_bytes);
 

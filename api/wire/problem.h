@@ -1,5 +1,5 @@
-/* Everything that can go wrong for a caller, once: a handler answers with one of these names, and
- * the table in problem.c knows its status, its title and the text of its page. */
+/* All problems that a caller can meet. A handler answers with one of these names; the table in
+ * problem.c has its status, its title and the text of its page. */
 #ifndef TACET_API_WIRE_PROBLEM_H
 #define TACET_API_WIRE_PROBLEM_H
 

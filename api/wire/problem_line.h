@@ -1,5 +1,5 @@
-/* What the command line needs of a server's JSON answers: a refusal as one line for a person, and a
- * member of a good answer. The bytes come from outside: nothing in them is trusted. */
+/* Reads a server's JSON answers for the command line: a refusal as one line for a person, and a
+ * member of a good answer. The bytes come from outside and are not trusted. */
 #ifndef TACET_API_WIRE_PROBLEM_LINE_H
 #define TACET_API_WIRE_PROBLEM_LINE_H
 

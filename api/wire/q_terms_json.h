@@ -13,7 +13,7 @@
  * Exact: q_terms_read gives the same numbers back. New reference. */
 json_t *q_terms_json(const struct q_terms *terms);
 
-/* False: it is none of ours. */
+/* Reads what q_terms_json gave; false: JSON is malformed. */
 bool q_terms_read(const json_t *json, struct q_terms *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* What the reference worlds record of themselves, in their own words, against our parameters.
- * A setting that is no parameter of ours must have the value that our world is built on, or the
- * episode is one of another world. */
+/* Maps the settings that the reference worlds record, under their own names, to our parameters. A
+ * setting that is not one of our parameters must have the value that our world is built on;
+ * otherwise the episode is from another world. */
 #include "api/wire/replay_settings.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static double *parameter_at(const struct env *env, double *parameters, const cha
     return &parameters[env_parameter_index(env, name)];
 }
 
-/* A text that turns PARAMETER off or on; false: it is neither. */
+/* Reads a text that turns PARAMETER off or on; false: it is neither. */
 static bool read_words(const json_t *value, const char *off, const char *on, double *parameter)
 {
     if (!json_is_string(value))

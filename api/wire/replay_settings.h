@@ -1,5 +1,5 @@
-/* The settings of a recorded episode: those that are parameters of our world, and those that our
- * world has for granted. */
+/* The settings of a recorded episode: parameters of our world, and constants that our world fixes.
+ */
 #ifndef TACET_API_WIRE_REPLAY_SETTINGS_H
 #define TACET_API_WIRE_REPLAY_SETTINGS_H
 

@@ -1,5 +1,5 @@
-/* What a student reads of a server's answers about a teacher, and what it writes. The bytes come
- * from outside: every number is checked before it is used. */
+/* Reads a server's answers about a teacher for a student, and writes the student's messages. The
+ * bytes come from outside, so every number is checked before its use. */
 #ifndef TACET_API_WIRE_STUDENT_MESSAGES_H
 #define TACET_API_WIRE_STUDENT_MESSAGES_H
 
@@ -16,7 +16,7 @@ const char *student_model_read(const char *body, size_t size, uint32_t *out_stat
  * The caller frees it. */
 char *student_query_write(const float *states, uint32_t count, uint32_t dim, double concentration);
 
-/* What an answer says beside its probabilities, all as of this answer. */
+/* The members of an answer beside its probabilities, as of this answer. */
 struct student_answer {
     double radius, spent_epsilon, spent_delta, remaining_epsilon;
     double cost_epsilon, cost_delta; /* what it added to what was spent */

@@ -1,6 +1,6 @@
-/* DESIGN. Strict: an answer has exactly the members of the contract. A world that means "truncated"
- * and is not understood would give returns that look right and are not. Numbers must fit into
- * float, in which policies see them and recordings keep them. */
+/* DESIGN. Strict: an answer has exactly the members of the contract. A misspelled "truncated" that
+ * was ignored would give returns that look right but are wrong. Numbers must fit into float, in
+ * which policies see them and recordings keep them. */
 #include "api/worlds/world_json.h"
 
 #include <assert.h>
@@ -95,7 +95,7 @@ size_t world_json_ask_step(uint32_t instance, unsigned action, char out[WORLD_QU
 
 /* ---- answers */
 
-/* The object on LINE: a new reference. */
+/* Parses the object on LINE into *OUT, a new reference. */
 static enum world_fault answer_parse(const char *line, size_t size, json_t **out)
 {
     struct json_fault fault;

@@ -1,5 +1,5 @@
-/* What the server and a world's program say to each other, a line of JSON each way; docs/worlds.md
- * is the contract. Bytes in, numbers out: nothing here knows a process. */
+/* The messages between the server and a world's program: one line of JSON each way, as
+ * docs/worlds.md specifies. This file converts between bytes and numbers and knows no process. */
 #ifndef TACET_API_WORLDS_WORLD_JSON_H
 #define TACET_API_WORLDS_WORLD_JSON_H
 

@@ -1,4 +1,4 @@
-/* What worlds.c and world_run.c share of a world that is a program. */
+/* A world that is a program, as worlds.c and world_run.c share it. */
 #ifndef TACET_API_WORLDS_WORLD_PROGRAM_H
 #define TACET_API_WORLDS_WORLD_PROGRAM_H
 

@@ -1,6 +1,6 @@
 /* DESIGN. An env of a run is a copy of the program's with functions that find the run: `open` by
- * the env it is given, the others by the state, which holds the run and an instance's number. So a
- * program looks like any other world to who plays in it, and nothing is global. All instances of a
+ * the env it is given, the others by the state, which holds the run and an instance's number. A
+ * player therefore uses a program like any other world, and nothing is global. All instances of a
  * run live in one child. The first fault is kept and ends the run: a program that broke once is not
  * asked again. */
 #include "api/worlds/world_run.h"
@@ -50,7 +50,7 @@ static bool run_fail(struct world_run *run, enum world_fault fault)
     return false;
 }
 
-/* What the child asks about once a second. */
+/* Called about once a second: whether the child may go on. */
 static bool run_go_on(void *context)
 {
     struct world_run *run = context;
@@ -154,7 +154,7 @@ struct world_run *world_run_open(const struct worlds *worlds, const struct env *
     run->go_on = user_go_on;
     run->context = context;
     run->deadline_ms = monotonic_ms() + (int64_t)settings->run_s * 1000;
-    /* Should we be killed, a program that runs wild does not for ever. */
+    /* The limit of processor time ends a runaway program even if the server was killed. */
     run->use = (struct world_use){.program = run->program,
                                   .go_on = run_go_on,
                                   .context = run,

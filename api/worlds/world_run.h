@@ -10,8 +10,9 @@
 
 struct world_run;
 
-/* GO_ON (or NULL) is asked about once a second while a program is used or waited for; false ends
- * it. WORLD is one of WORLDS, which may be NULL. The caller frees it with world_run_close. */
+/* GO_ON (or NULL) is called about once a second while a program is used or waited for; its false
+ * ends the program. WORLD is one of WORLDS, which may be NULL. The caller frees it with
+ * world_run_close. */
 struct world_run *world_run_open(const struct worlds *worlds, const struct env *world,
                                  bool (*go_on)(void *context), void *context);
 
@@ -24,7 +25,7 @@ const struct env *world_run_env(const struct world_run *run);
 /* Why the world broke: the first reason, WORLD_OK for none. */
 enum world_fault world_run_fault(const struct world_run *run);
 
-/* True when it is a program's. */
+/* True when the world is a program. */
 bool world_run_is_program(const struct world_run *run);
 
 #endif

@@ -1,6 +1,6 @@
 /* The worlds that this server knows: those built in, and those that its operator declared as
  * NAME=COMMAND, which are programs (docs/worlds.md). Read-only once it is open, so all threads may
- * use it. Only the operator can declare one: it runs a program. */
+ * use it. Only the operator can declare a world, because that runs a program. */
 #ifndef TACET_API_WORLDS_WORLDS_H
 #define TACET_API_WORLDS_WORLDS_H
 
@@ -31,14 +31,14 @@ struct worlds_settings {
  * them is not usable, and ERROR holds a sentence that names it. */
 struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size);
 
-/* Frees them. No world_run uses them any more. NULL is fine. */
+/* Frees WORLDS, which no world_run uses any more. NULL is fine. */
 void worlds_close(struct worlds *worlds);
 
 /* The world of that name, or NULL. WORLDS may be NULL: those built in alone. A world that is a
  * program cannot be opened as it is: world_run.h. Lives as long as WORLDS. */
 const struct env *worlds_find(const struct worlds *worlds, const char *name);
 
-/* One after another from INDEX 0; NULL past the end. */
+/* The world number INDEX, from 0; NULL past the end. */
 const struct env *worlds_at(const struct worlds *worlds, unsigned index);
 
 #endif
