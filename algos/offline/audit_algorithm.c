@@ -53,7 +53,7 @@ static struct membership_settings audit_settings(const struct algorithm_request 
     };
 }
 
-/* The attack is prepared for its own sake, too: settings that cannot be planned show here. */
+/* Preparing the attack is also a check: settings that cannot be planned fail here. */
 static enum algorithm_status audit_plan(const struct algorithm_request *request,
                                         struct algorithm_plan *out, const char **message)
 {

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* Apart from the episodes that judge a finished policy. */
+/* Not the seed of the episodes that judge a finished policy. */
 #define PUBLIC_SEED UINT64_C(0x63686f6f7365)
 #define BLOCK_WORK  4e8 /* multiply-adds of network and world in one block */
 

@@ -19,7 +19,7 @@
 #include "algos/privacy/noise/noise_lattice.h"
 #include "memory/memory.h"
 
-/* Of the steps after the first round that are not explored. */
+/* The student's share of the steps after the first round that are not explored. */
 #define STUDENT_SHARE 0.5
 
 /* ---- labels */
@@ -104,7 +104,7 @@ static bool lane_start(const struct party *p, struct lane *lane)
            lane_put_state(p, lane, observation);
 }
 
-/* Hands over what was labelled without a break. */
+/* Hands over the labelled steps that follow one another without a break. */
 static void lane_hand_over(struct party *p, uint32_t number, bool terminated)
 {
     struct lane *lane = &p->lane[number];
@@ -121,7 +121,7 @@ static void lane_hand_over(struct party *p, uint32_t number, bool terminated)
     lane->length = 0;
 }
 
-/* Whether the lane's step is to be labelled; when not, its action. */
+/* True when the lane's step needs a label; else chooses the lane's action. */
 static bool wants_label(struct party *p, struct lane *lane)
 {
     const struct expert_voices *voices = p->run->voices;
@@ -137,7 +137,7 @@ static bool wants_label(struct party *p, struct lane *lane)
     return !explores;
 }
 
-/* Chooses every lane's action: asks, while labels are left, or does without. */
+/* Chooses every lane's action. Asks the experts while labels are left. */
 static void choose_actions(struct party *p)
 {
     const struct expert_voices *voices = p->run->voices;
@@ -186,7 +186,7 @@ static bool add_again(void *context, const struct trajectory *one)
     return dataset_builder_add(context, one);
 }
 
-/* A student of all labels so far. What was released goes on being collected. */
+/* Trains a student on all labels so far. The collection of released labels continues. */
 static enum algorithm_status student_learn(struct party *p)
 {
     const struct expert_voices *voices = p->run->voices;

@@ -74,7 +74,7 @@ static void add_label(struct walk *w, const float *state, uint32_t label)
     (void)dataset_builder_add(w->released, &one);
 }
 
-/* COUNT labels from state FIRST on. */
+/* Releases COUNT labels from state FIRST on. */
 static void label_states(struct walk *w, uint32_t first, uint32_t count)
 {
     const struct expert_voices *voices = w->run->voices;
@@ -88,7 +88,7 @@ static void label_states(struct walk *w, uint32_t first, uint32_t count)
     }
 }
 
-/* False: stopped. */
+/* False: GOES_ON said stop. */
 static bool label_all(struct walk *w)
 {
     const struct consensus_run *run = w->run;

@@ -1,4 +1,4 @@
-/* From labels and a budget to the noise of a sum. */
+/* Finds the noise of a sum from the number of labels and a budget. */
 #include "algos/offline/consensus_plan.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ enum consensus_status consensus_plan_make(uint32_t labels, uint32_t action_count
         return CONSENSUS_BAD;
     struct consensus_plan plan = {.labels = labels, .action_count = action_count};
     plan.sensitivity = sqrt(1.0 - 1.0 / action_count);
-    /* Rounded up by more than the closed form and this line may err. */
+    /* The noise is rounded up by more than the errors of the closed form and of this line. */
     plan.noise_multiplier =
         sqrt((double)labels) / gaussian_dp_mu_for(epsilon, delta) * (1.0 + 1e-9);
     plan.noise = plan.noise_multiplier * plan.sensitivity * (1.0 + 1e-12);

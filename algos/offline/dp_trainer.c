@@ -25,8 +25,8 @@
 /* Multiply-adds between two pulses: some 50 ms on a core. */
 #define PULSE_WORK UINT64_C(500000000)
 
-/* Weights that are moved at once: a multiple of what one draw of noise serves, so that parts get
- * the noise that the whole would. */
+/* Number of weights that are moved at once. It is a multiple of what one draw of noise serves, so
+ * that parts get the same noise as the whole vector would. */
 #define PART ((size_t)4096)
 
 /* ---- the result, perhaps chosen among the run's own weights (choice.h). A candidate that is
@@ -39,7 +39,8 @@ struct trainer_choice {
     struct choice_score score;
 };
 
-/* PLACE and SETTINGS, which ask for a choice, are borrowed. Free with trainer_choice_clear. */
+/* Prepares OUT for choosing between policies during a run. SETTINGS must have a choice; PLACE and
+ * SETTINGS must outlive OUT. Free with trainer_choice_clear. */
 static void trainer_choice_init(struct trainer_choice *out, const struct trainer_settings *settings,
                                 const struct choice_place *place)
 {
@@ -49,7 +50,7 @@ static void trainer_choice_init(struct trainer_choice *out, const struct trainer
     out->candidate->threshold = settings->threshold;
 }
 
-/* Frees the candidate; takes a choice that is all zero. */
+/* Frees the candidate; takes a struct that is all zero. */
 static void trainer_choice_clear(struct trainer_choice *choice)
 {
     policy_free(choice->candidate);
@@ -86,9 +87,9 @@ static bool trainer_choice_play(struct trainer_choice *choice, struct trainer_st
     return true;
 }
 
-/* The run's result, reading plain states: the best candidate where it is chosen, else the
- * average or the last weights. The caller frees it. NULL: it is not finite, or no candidate could
- * be played. */
+/* Makes the run's result, which reads plain states: the best candidate if there is a choice, else
+ * the average or the last weights. The caller frees it. NULL: the result is not finite, or no
+ * candidate could be played. */
 static float *trainer_take_result(const struct trainer_settings *settings,
                                   struct trainer_state *state)
 {
@@ -164,14 +165,15 @@ static void update_target(struct trainer *t)
     target_cache_forget(&t->stable_cache);
 }
 
-/* What is left of the average; it forgets its first weights sooner while it is young. */
+/* The weight that the average keeps. A young average forgets its first weights sooner. */
 static double average_decay(const struct trainer *t)
 {
     double steps = (double)t->state.steps_done;
     return fmin(t->settings->average_decay, (1.0 + steps) / (10.0 + steps));
 }
 
-/* The sum over the drawn batch, in WHOLE numbers, STEPS_PER_UNIT for 1, or in the gradient. */
+/* Sums the drawn batch's gradients: into WHOLE, in units of 1 / STEPS_PER_UNIT, or into the
+ * gradient. */
 static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float steps_per_unit)
 {
     const struct trainer_draw *draw = &t->draw;
@@ -199,7 +201,8 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float
     }
 }
 
-/* The sum of a noisy step, clipped; in exact arithmetic with its noise, as a mean. */
+/* Sums the clipped gradients of a noisy step. Exact arithmetic makes it the mean, with its
+ * noise. */
 static void noisy_sum(struct trainer *t)
 {
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;
@@ -212,7 +215,7 @@ static void noisy_sum(struct trainer *t)
     dp_sgd_plan_finish_lattice(plan, t->table, t->noise, t->whole, t->state.count, t->gradient);
 }
 
-/* The sum of a plain step. False: there is nothing to learn from. */
+/* Sums the gradients of a plain step. False: there is nothing to learn from. */
 static bool plain_sum(struct trainer *t)
 {
     const struct dataset *data = t->private ? t->run->stable : t->run->data;
@@ -223,7 +226,7 @@ static bool plain_sum(struct trainer *t)
     return true;
 }
 
-/* From a part's sum to its new weights. */
+/* Computes a part's new weights from its sum. */
 static void move_part(struct trainer *t, bool noisy, struct optimizer_part part, double rate)
 {
     struct trainer_state *state = &t->state;
@@ -238,7 +241,7 @@ static void move_part(struct trainer *t, bool noisy, struct optimizer_part part,
     optimizer_move(&state->optimizer, part, state->online, t->gradient, rate);
 }
 
-/* Part by part: noise, optimiser and average meet a part while it is in the cache. */
+/* Works part by part: noise, optimiser and average treat a part while it is in the cache. */
 static void move_weights(struct trainer *t, bool noisy, bool moves, double rate)
 {
     struct trainer_state *state = &t->state;
@@ -283,14 +286,14 @@ static bool trainer_save(void *context)
     return saved;
 }
 
-/* Asks what to do; anything but ALGORITHM_OK ends the run. */
+/* Asks the pulse what to do. Any result but ALGORITHM_OK ends the run. */
 static enum algorithm_status trainer_pulse(struct trainer *t)
 {
     return hooks_pulse(&t->run->hooks, t->state.steps_done, trainer_save, t);
 }
 
-/* Lets candidates play that are due by now. One play takes a fraction of a second, so whoever runs
- * the training is heard after each: a hundred of them may fall between two pulses of the steps. */
+/* Plays the candidates that are due. One play takes a fraction of a second, and the pulse is asked
+ * after each, because a hundred plays may fall between two pulses of the steps. */
 static enum algorithm_status choose_candidates(struct trainer *t)
 {
     enum algorithm_status status = ALGORITHM_OK;
@@ -309,7 +312,8 @@ static bool dataset_fits(const struct dataset *data, const struct algorithm_requ
     return data->state_dim == request->state_dim && data->action_count == request->action_count;
 }
 
-/* Whole numbers: one for each weight, from products in a fixed order, and small enough. */
+/* True when whole numbers serve: one draw for each weight, products in a fixed order, small enough
+ * sums. */
 static bool lattice_fits(const struct dp_sgd_plan *plan, const struct trainer_settings *settings)
 {
     if (plan->rounded_draws == 0)
@@ -319,8 +323,8 @@ static bool lattice_fits(const struct dp_sgd_plan *plan, const struct trainer_se
            plan->noise_multiplier * PER_EXAMPLE_LATTICE_MAX >= ROUNDED_GAUSSIAN_SIGMA;
 }
 
-/* NULL when the run can start, else what is wrong. An empty dataset is an error only without
- * privacy: whether one expert's data are there must not show. */
+/* Returns NULL when the run can start, else what is wrong. An empty dataset is an error only
+ * without privacy: an error must not reveal whether one expert's data are there. */
 static const char *trainer_problem(const struct algorithm_run *run,
                                    const struct trainer_settings *settings)
 {

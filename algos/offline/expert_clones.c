@@ -53,7 +53,7 @@ float clone_loss(const float *outputs, uint32_t actions, uint32_t action,
     return -logf(mixed);
 }
 
-/* One expert's fit. */
+/* The memory for fitting one expert. */
 struct fit {
     const struct clone_settings *settings;
     const struct dataset *data;
@@ -114,8 +114,8 @@ static const float *expert_state(const struct fit *fit, uint64_t index)
     return data->states + data->state_row[fit->first + index] * data->state_dim;
 }
 
-/* Mean of each number of a state, and one over its deviation: 0 for what is always the same, since
- * nothing can be learned from it. */
+/* Computes the mean of each number of a state, and one over its deviation. A number that is always
+ * the same gets 0, since nothing can be learned from it. */
 static void measure_states(struct fit *fit)
 {
     for (uint32_t d = 0; d < fit->data->state_dim; d++) {
@@ -148,7 +148,7 @@ static void draw_batch(struct fit *fit, struct rng *rng, uint64_t *picked)
     }
 }
 
-/* One step down the mean loss of a batch. */
+/* Makes one optimiser step on the mean loss of a batch. */
 static void clone_descend(struct fit *fit, const uint64_t *picked, double rate)
 {
     uint32_t rows = fit->settings->batch_size, actions = fit->data->action_count;
@@ -167,7 +167,7 @@ static void clone_descend(struct fit *fit, const uint64_t *picked, double rate)
     optimizer_step(&fit->optimizer, parameters, fit->gradient, rate);
 }
 
-/* The scaling of inputs into the first layer: W' = W factor, b' = b - W' mean. */
+/* Folds the scaling of inputs into the first layer: W' = W factor, b' = b - W' mean. */
 static void clone_unscale(struct fit *fit)
 {
     const struct mlp_shape *shape = &fit->policy->shape;
@@ -196,7 +196,7 @@ struct policy *expert_clone(const struct clone_settings *settings, const struct 
     uint64_t *picked = memory_new(settings->batch_size, sizeof *picked);
     struct rng rng;
     clone_fit_init(&fit);
-    rng_seed(&rng, seed, 0); /* not by the expert's number: that depends on other experts */
+    rng_seed(&rng, seed, 0); /* the expert's number would not do: it depends on other experts */
     mlp_initialize(&fit.policy->shape, &rng, 0.1, fit.policy->parameters);
     measure_states(&fit);
     for (uint32_t step = 0; step < settings->steps; step++) {
@@ -239,7 +239,7 @@ static void take_clones(struct cloning *cloning, struct expert_policies *policie
     }
 }
 
-/* Whether EXPERT has data and no policy. */
+/* True when EXPERT has data and no policy. */
 static bool lacks_clone(const struct expert_policies *policies, const struct dataset *data,
                         uint32_t expert)
 {

@@ -12,7 +12,8 @@ double expert_voices_floor(double min_probability)
     return floor(min_probability * VOICE_UNIT) / VOICE_UNIT;
 }
 
-/* As even as whole numbers allow: the first actions have the units that are left over. */
+/* Fills WEIGHTS as evenly as whole numbers allow; the first actions get the units that are left
+ * over. */
 static void even_weights(uint32_t actions, uint32_t unit, uint32_t *weights)
 {
     for (uint32_t a = 0; a < actions; a++)
@@ -39,7 +40,8 @@ void expert_voices_weights(const double *probabilities, uint32_t actions, double
         if (weights[a] > weights[largest])
             largest = a;
     }
-    /* Rounding leaves a unit an action; more means that they did not sum to 1. */
+    /* Rounding leaves at most one unit for each action; more is left when the probabilities did not
+     * sum to 1. */
     int64_t rest = (int64_t)weights[largest] + left, most = (int64_t)unit / 1000 + actions;
     if (rest < (int64_t)least || left > most || left < -most) {
         even_weights(actions, unit, weights);

@@ -1,4 +1,4 @@
-/* Regression on a target that stands still for some steps, again and again. */
+/* Fitted Q evaluation: repeated regression on a target that is fixed for some steps. */
 #include "algos/offline/fitted_q.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #define BLOCK 256 /* rows of a forward where nothing is learned */
 
-/* States between two questions whether to go on: the policy that is asked there may be large. */
+/* Number of states between two calls of GOES_ON, because the policy may be large. */
 #define ASK_BETWEEN 1024
 
 struct fit {
@@ -67,7 +67,7 @@ static bool starts_trajectory(const struct dataset *data, uint64_t transition)
     return transition == 0 || data->state_row[transition] != data->state_row[transition - 1] + 1;
 }
 
-/* Whole trajectories to one side or the other, by their number. */
+/* Assigns whole trajectories, by their number, to the fit or to the held-out set. */
 static void split_trajectories(struct fit *f)
 {
     uint64_t trajectory = 0;
@@ -80,7 +80,7 @@ static void split_trajectories(struct fit *f)
     }
 }
 
-/* Action probabilities at a row of states. */
+/* Computes action probabilities at a row of states. */
 static bool policy_at(const struct fit *f, const struct policy *policy, uint64_t row, float *out)
 {
     double p[MLP_MAX_WIDTH];
@@ -156,7 +156,7 @@ static enum algorithm_status fitted_q_init(struct fit *f, const struct policy *p
     return ALGORITHM_OK; /* the target is Q_0 = 0 */
 }
 
-/* Writes the states of the COUNT transitions (of those after them: AFTER) into the workspace. */
+/* Writes to the workspace the states of COUNT transitions; with AFTER, their next states. */
 static void place_states(struct fit *f, const uint64_t *transitions, uint32_t count, bool after)
 {
     const uint32_t dim = f->data->state_dim;
@@ -213,7 +213,7 @@ static enum algorithm_status fit_iterate(struct fit *f)
     float *y = memory_new(s->batch_size, sizeof *y);
     enum algorithm_status status = ALGORITHM_OK;
     for (uint32_t k = 0; status == ALGORITHM_OK && k < s->iterations; k++) {
-        /* The last iterations average their batches' noise away. */
+        /* The rate falls, so that the last iterations average the noise of their batches out. */
         double rate = s->learning_rate * (1.0 - 0.9 * (double)k / (double)s->iterations);
         for (uint32_t i = 0; i < s->steps; i++)
             fit_step(f, rate, drawn, y);
@@ -226,7 +226,7 @@ static enum algorithm_status fit_iterate(struct fit *f)
     return status;
 }
 
-/* Values of held-out first states, and residuals of all held-out transitions. */
+/* Computes the values of held-out first states, and the residuals of all held-out transitions. */
 static enum algorithm_status fit_measure(struct fit *f, const struct policy *policy,
                                          struct fitted_q_result *out, const char **message)
 {

@@ -102,8 +102,8 @@ static enum algorithm_status train_quietly(const struct membership_attack *attac
     return ALGORITHM_OK;
 }
 
-/* The attack's canary from here on, with its direction: ALONG, and in *move how far it moves the
- * policy with that CLIP. */
+/* Uses this canary from here on, and computes its direction ALONG. *MOVE is how far it moves the
+ * policy at CLIP. */
 static enum algorithm_status put_canary(struct membership_attack *attack, int candidate,
                                         double clip, double *move, const char **message)
 {
@@ -234,14 +234,14 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
     for (size_t i = 0; i < attack->weights; i++)
         sum += ((double)policy->parameters[i] - attack->start[i]) * attack->along[i];
     policy_free(policy);
-    *score = isnan(sum) ? INFINITY : sum; /* weights that broke are a score too */
+    *score = isnan(sum) ? INFINITY : sum; /* weights that are not finite are a score too */
     return ALGORITHM_OK;
 }
 
 /* ---- what scores prove */
 
-/* Below the probability of what was seen HITS times in TRIALS, but for a chance of TAIL: where so
- * many hits or more have that probability. */
+/* A lower bound of the probability of an event seen HITS times in TRIALS, wrong with probability at
+ * most TAIL (Clopper and Pearson). */
 static double rate_lower_bound(uint32_t hits, uint32_t trials, double tail)
 {
     double low = 0.0, high = 1.0;
@@ -282,8 +282,8 @@ struct event {
     bool likely; /* with the canary */
 };
 
-/* Of sorted SCORES[world]: how often EVENT happens in the world where it is to be likely, and in
- * the other. */
+/* Counts in sorted SCORES[world] how often EVENT happens in the world where it is to be likely, and
+ * in the other. */
 static void count_event(double *const scores[2], uint32_t count, const struct event *event,
                         uint32_t hits[2])
 {
@@ -294,7 +294,8 @@ static void count_event(double *const scores[2], uint32_t count, const struct ev
     }
 }
 
-/* Epsilon that the counts suggest, some deviations to the safe side: a choice needs no proof. */
+/* An estimate of epsilon from the counts, some deviations to the safe side. A choice needs no
+ * proof. */
 static double event_merit(const uint32_t hits[2], uint32_t count, double delta)
 {
     double n = count, p = hits[0] / n, q = hits[1] / n;

@@ -33,7 +33,7 @@ static bool network_shape(const struct offline_kind *kind, const struct algorith
     return mlp_shape_valid(out);
 }
 
-/* Public numbers decide when none was asked for. */
+/* If the request has no value, public numbers decide. */
 static uint32_t batch_size(const struct algorithm_request *request)
 {
     double asked = algorithm_number(request, OFFLINE_BATCH_SIZE);
@@ -92,8 +92,8 @@ static const char too_dear_exactly[] =
     "the privacy budget cannot pay one step, or is too large for exact arithmetic, whose noise can "
     "be certified up to an epsilon of some 15";
 
-/* Accounts the noisy steps among PLAN->total_steps, and takes away steps that the budget cannot pay
- * at the noise that was asked for. */
+/* Accounts the noisy steps among PLAN->total_steps, and drops the steps that the budget cannot pay
+ * at the requested noise. */
 static enum algorithm_status plan_privacy(const struct algorithm_request *request,
                                           struct algorithm_plan *plan, const char **message)
 {

@@ -1,4 +1,4 @@
-/* Coins by counting: each is the first number of a stream of its own. */
+/* Coins by counting: each coin is the first number of its own stream. */
 #include "algos/offline/schedule.h"
 
 #include <assert.h>

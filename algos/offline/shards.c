@@ -20,8 +20,8 @@
 #define PULSES_OF_SLICE  16 /* of some 50 ms each */
 #define CHECKPOINT_MAGIC UINT32_C(0x48535354)
 
-/* splitmix64's finaliser (Steele, Lea and Flood 2014): keys are hashes already, this mixes in the
- * seed. */
+/* splitmix64's finaliser (Steele, Lea and Flood 2014). Keys are hashes already; the finaliser mixes
+ * in the seed. */
 static uint64_t mix_bits(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
@@ -41,7 +41,7 @@ uint32_t shards_place(uint64_t key, uint64_t seed, uint32_t count)
 
 struct part {
     struct dataset data; /* states are borrowed unless STAND_IN is there */
-    float *stand_in;     /* states of a shard without data: it is trained on nothing's data */
+    float *stand_in;     /* states of a stand-in, for a shard without data */
 };
 
 static void part_clear(struct part *part)
@@ -67,7 +67,7 @@ static void part_room(struct part *part, uint64_t transitions, uint32_t experts)
     d->expert_count = experts;
 }
 
-/* One step from zero to zero, so that an empty shard takes as long as another. */
+/* Makes a step from zero to zero, so that an empty shard takes as long as another. */
 static void part_stand_in(struct part *part)
 {
     part->stand_in = memory_new((size_t)2 * part->data.state_dim, sizeof *part->stand_in);
@@ -93,7 +93,7 @@ static void append_expert(struct dataset *d, const struct dataset *from, uint32_
             t == 0 || from->state_row[first + t] != from->state_row[first + t - 1] + 1;
 }
 
-/* Free with part_clear. */
+/* Collects the data of one shard. Free with part_clear. */
 static void part_fill(struct part *part, const struct shards *shards, const struct dataset *all,
                       uint32_t shard)
 {
@@ -194,7 +194,7 @@ struct training {
     uint32_t count; /* of fits */
 };
 
-/* What of a request belongs to one shard: no noise, so no choice by looking. */
+/* The request for one shard: without privacy, and therefore without a choice by play. */
 static struct algorithm_request shard_request(const struct shards *shards)
 {
     struct algorithm_request request = shards->request;
@@ -227,7 +227,7 @@ enum algorithm_status shards_plan(const struct shards *shards, uint64_t *out_ste
     return status;
 }
 
-/* The checkpoint: eight words, what is kept padded to words, a checksum. */
+/* The checkpoint: eight words, KEPT padded to words, and a checksum. */
 struct head {
     uint32_t magic, count, done, unused;
     uint64_t seed, kept_size;
@@ -293,7 +293,7 @@ static void begin_fits(struct training *t)
     }
 }
 
-/* Trains the fits to their ends. */
+/* Trains the current fits to their ends. */
 static enum algorithm_status train_some(struct training *t)
 {
     const struct algorithm_hooks *hooks = &t->run->hooks;

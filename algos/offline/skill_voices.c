@@ -9,7 +9,7 @@
 
 #include "memory/memory.h"
 
-#define STEPS_BETWEEN 16 /* of an expert between two pulses: networks may be large */
+#define STEPS_BETWEEN 16 /* steps of an expert between two calls of GOES_ON */
 
 struct skill_voices {
     struct expert_voices plain;
@@ -67,7 +67,7 @@ static uint32_t likeliest_action(const double *probabilities, uint32_t actions)
     return best;
 }
 
-/* Moves every episode that goes on by one step; gives what they earned. */
+/* Moves every running episode by one step; returns the sum of their rewards. */
 static double step_episodes(struct play *p, uint32_t expert)
 {
     const struct skill_run *run = p->run;
@@ -99,7 +99,7 @@ static bool weighing_goes_on(const struct skill_run *run)
     return !run->goes_on || run->goes_on(run->context);
 }
 
-/* False: stop. */
+/* Plays one expert's episodes and computes its weight. False: GOES_ON said stop. */
 static bool weigh_one(struct play *p, uint32_t expert, double *out)
 {
     const struct skill_scale *scale = p->run->scale;
@@ -111,11 +111,11 @@ static bool weigh_one(struct play *p, uint32_t expert, double *out)
         sum += step_episodes(p, expert);
     }
     double part = (sum / scale->episodes - scale->low) / (scale->high - scale->low);
-    *out = part > 0.0 ? pow(fmin(part, 1.0), scale->power) : 0.0; /* NaN weighs nothing */
+    *out = part > 0.0 ? pow(fmin(part, 1.0), scale->power) : 0.0; /* a NaN gets weight 0 */
     return true;
 }
 
-/* False: stop. */
+/* Weighs every voice. False: GOES_ON said stop. */
 static bool weigh_all(struct play *p, struct skill_voices *out)
 {
     const struct skill_run *run = p->run;

@@ -64,7 +64,7 @@ static size_t state_dim(const struct release *r)
 
 /* ---- a trajectory of the drawn expert's policy */
 
-/* Puts the state after STEPS steps; false: it is none. */
+/* Stores the state after STEPS steps. False: the state is not finite. */
 static bool walk_put_state(struct release *r, uint32_t steps, const double *observation)
 {
     float *state = r->walk.states + steps * state_dim(r);
@@ -98,8 +98,8 @@ static uint32_t draw_expert_action(struct release *r, const float *state)
     return noise_categorical(r->run->noise, wide, voices->action_count);
 }
 
-/* A step that the world cannot take ends the walk before it, as if that were how the world is: were
- * it an error, the job's end would tell of actions that nothing releases. */
+/* A step that the world cannot take ends the walk before that step. An error would let the job's
+ * end reveal actions that are not released. */
 static void extend_rollout(struct release *r, uint32_t to)
 {
     struct walk *walk = &r->walk;
@@ -131,8 +131,8 @@ static bool trajectory_starts(const struct dataset *data, uint64_t first, uint64
            data->state_row[transition] != data->state_row[transition - 1] + 1;
 }
 
-/* Copies the drawn expert's next trajectory; none is left: the walk is over before it began, an
- * event that depends on the numbers of trajectories and on the draws alone. */
+/* Copies the drawn expert's next trajectory. If none is left, the walk is empty; that depends on
+ * the numbers of trajectories and on the draws alone. */
 static void take_logged(struct release *r)
 {
     const struct dataset *data = r->run->logged;
@@ -167,7 +167,7 @@ static void take_logged(struct release *r)
 
 /* ---- counts */
 
-/* Counts of the prefixes of FROM + 1 .. FROM + STEPS steps. */
+/* Counts the experts for the prefixes of FROM + 1 .. FROM + STEPS steps. */
 static void count_block(struct release *r, uint32_t from, uint32_t steps)
 {
     const struct expert_voices *voices = r->run->voices;
@@ -201,7 +201,7 @@ static bool release_goes_on(const struct release *r)
     return !r->run->goes_on || r->run->goes_on(r->run->context);
 }
 
-/* The number of steps that are released. */
+/* Finds the number of steps to release. */
 static enum algorithm_status stable_length(struct release *r, uint32_t *out)
 {
     const struct stable_prefix_run *run = r->run;
@@ -318,7 +318,7 @@ enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
         return ALGORITHM_BAD_INPUT;
     enum algorithm_status status = ALGORITHM_OK;
     release_init(&r);
-    /* Without a single voice all runs are empty: a data set is no error for being empty. */
+    /* Without a single voice all runs are empty: an empty dataset is no error. */
     uint32_t runs = r.voice_count > 0 ? run->plan->request.trajectories : 0;
     for (uint32_t i = 0; status == ALGORITHM_OK && i < runs; i++)
         status = one_run(&r, i);

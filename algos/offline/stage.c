@@ -1,4 +1,4 @@
-/* Release, keep, train. */
+/* Two stages: release, save, train. */
 #include "algos/offline/stage.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ struct stages {
     unsigned char *kept; /* the beginning of every checkpoint */
     size_t kept_size;
     struct dataset *rest;        /* STABLE_LOGGED: the data of the second stage */
-    enum algorithm_status ended; /* why the first stage is to stop; ALGORITHM_OK: it is not */
+    enum algorithm_status ended; /* why the first stage has to stop; ALGORITHM_OK: it goes on */
 };
 
 static const struct algorithm_hooks *hooks_of(const struct stages *s)
@@ -107,7 +107,7 @@ static enum algorithm_status first_stage(struct stages *s, const char **message)
 {
     const struct algorithm_run *run = s->stage->run;
     struct expert_policies *policies = NULL;
-    /* Of each expert a function of its own data and of public settings. */
+    /* Each clone is a function of its own expert's data and of public settings. */
     const struct clone_settings settings = clone_defaults();
     enum algorithm_status status = expert_clones_all(run, &settings, 0, &policies);
     if (status != ALGORITHM_OK)
@@ -123,12 +123,12 @@ static enum algorithm_status first_stage(struct stages *s, const char **message)
     if (status != ALGORITHM_OK)
         return status;
     s->kept = stage_state_to_bytes(s->released, stage_fingerprint(run), &s->kept_size);
-    /* Nothing may be made of it before this. */
+    /* The release must be saved before anything is made of it. */
     return s->stage->keep(s->stage->context, 0, s->kept, s->kept_size) ? ALGORITHM_OK
                                                                        : ALGORITHM_PAUSED;
 }
 
-/* Takes what was released from the checkpoint, of which *OUT_USED bytes are not the trainer's. */
+/* Reads the release from the checkpoint, whose first *OUT_USED bytes are not the trainer's. */
 static enum algorithm_status take_released(struct stages *s, size_t *out_used, const char **message)
 {
     const struct algorithm_run *run = s->stage->run;
@@ -150,7 +150,7 @@ static enum algorithm_pulse stage_pulse(void *context, uint64_t steps_done)
     return hooks->pulse(hooks->context, steps_done);
 }
 
-/* Puts what was released before the trainer's bytes. */
+/* Saves the release, followed by the trainer's bytes. */
 static bool stage_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     struct stages *s = context;

@@ -100,7 +100,7 @@ unsigned char *stage_state_to_bytes(const struct dataset *released, uint64_t fin
     return bytes;
 }
 
-/* The header when BYTES begin with a whole state; false otherwise. */
+/* Reads the header if BYTES begin with a whole state; else returns false. */
 static bool read_header(uint64_t fingerprint, const unsigned char *bytes, size_t size,
                         struct header *out)
 {

@@ -52,7 +52,7 @@ void target_cache_forget(struct target_cache *cache)
     cache->copy++;
 }
 
-/* The last block is filled up with its last transition. */
+/* Computes a block. The last block is padded with its last transition. */
 static void fill_block(struct target_cache *cache, const float *target, uint64_t block)
 {
     const struct dataset *data = cache->data;

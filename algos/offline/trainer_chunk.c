@@ -71,7 +71,7 @@ static uint32_t chunk_outputs(const struct mlp_shape *shape)
     return shape->width[shape->layer_count - 1];
 }
 
-/* The first outputs of the target network at s'. */
+/* Computes the first outputs of the target network at s'. */
 static void find_targets(struct trainer_chunk *chunk, const struct trainer_examples *examples,
                          const float *target)
 {
@@ -108,7 +108,7 @@ static void find_errors(struct trainer_chunk *chunk, const struct trainer_exampl
     rule->errors(rule->context, &view);
 }
 
-/* What each row's error is multiplied by: its clip factor times its weight. */
+/* Computes the factor of each row's error: clip factor times weight. */
 static void find_factors(struct trainer_chunk *chunk, const struct trainer_examples *examples)
 {
     uint32_t rows = examples->count;
@@ -123,7 +123,7 @@ static void find_factors(struct trainer_chunk *chunk, const struct trainer_examp
         chunk->factor[i] *= examples->weights[i];
 }
 
-/* Up to the errors of every layer and what they are to be multiplied by. */
+/* Computes the errors of every layer and the factors of the rows. */
 static void find_gradients(struct trainer_chunk *chunk, const struct trainer_examples *examples,
                            const float *online, const float *target)
 {

@@ -1,4 +1,4 @@
-/* Who is in a batch, and how much they weigh. */
+/* Draws the experts of a batch, and computes their weights. */
 #include "algos/offline/trainer_draw.h"
 
 #include <assert.h>
@@ -24,20 +24,20 @@ void trainer_draw_clear(struct trainer_draw *draw)
     *draw = (struct trainer_draw){0};
 }
 
-/* Where random 64 BITS fall among N: uniform up to N / 2^64. */
+/* Maps 64 random BITS to 0 .. N - 1, uniformly up to N / 2^64. */
 static uint64_t scale_below(uint64_t bits, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)bits * n) >> 64);
 }
 
-/* At most 1, from the expert's own data and public numbers: the clip bound stays. */
+/* An expert's weight: at most 1, from its own data and public numbers, so the clip bound holds. */
 static float expert_weight(const struct trainer_settings *settings, uint64_t owned)
 {
     double share = (double)owned / (double)settings->full_weight_transitions;
     return (float)pow(fmin(1.0, share), settings->weight_power);
 }
 
-/* Whose TRANSITION is. */
+/* The expert that owns TRANSITION. */
 static uint32_t expert_of(const struct dataset *data, uint64_t transition)
 {
     uint32_t low = 0, high = data->expert_count - 1;
@@ -51,8 +51,8 @@ static uint32_t expert_of(const struct dataset *data, uint64_t transition)
     return low;
 }
 
-/* Uniform over transitions an expert counts in proportion to what it owns; the weight takes that
- * out and puts the expert's weight in. */
+/* With uniform transitions, an expert counts in proportion to the number it owns. The weight
+ * divides by that number and multiplies by the expert's weight. */
 static float transition_weight(const struct trainer_settings *settings, const struct dataset *data,
                                uint64_t transition)
 {

@@ -1,4 +1,4 @@
-/* Inputs on the way in, and weights on the way out. */
+/* Scales inputs of a network, and folds that scaling into its weights at the end. */
 #include "algos/offline/trainer_input.h"
 
 static float center_of(const struct trainer_settings *settings, size_t coordinate)

@@ -20,7 +20,7 @@
 
 enum { MAGIC = 0x504b4354, VERSION = 2, VECTORS_MAX = 6, STREAM_WEIGHTS = 0, STREAM_BATCHES = 1 };
 
-/* Action values start near 0, so that the first steps are not spent on unlearning chance. */
+/* Action values start near 0, so that the first steps need not unlearn random values. */
 #define OUTPUT_GAIN 0.1
 
 struct header {
@@ -106,7 +106,7 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
     return checksum_words(hash, &request->seed, sizeof request->seed);
 }
 
-/* The vectors of a checkpoint in their order; those that the run lacks are left out. */
+/* Lists the vectors of a checkpoint in order; vectors that the run does not have are left out. */
 static uint32_t vectors_of(const struct trainer_state *state, float *out[VECTORS_MAX])
 {
     float *const all[VECTORS_MAX] = {state->online, state->optimizer.first, state->optimizer.second,

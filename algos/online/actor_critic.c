@@ -141,8 +141,8 @@ bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const
 
 /* ---- the gradient */
 
-/* Adds to GRADIENT what ERROR (dL/dlogits) and VALUE_ERROR (dL/dV) at STATE, whose layer is HIDDEN,
- * say. */
+/* Adds to GRADIENT the part of one step, from ERROR (dL/dlogits) and VALUE_ERROR (dL/dV) at STATE,
+ * whose hidden layer is HIDDEN. */
 static void add_step_gradient(const struct actor_critic *net, const float *parameters,
                               const float *state, const double *hidden, const double *error,
                               double value_error, double *gradient)
@@ -163,7 +163,7 @@ static void add_step_gradient(const struct actor_critic *net, const float *param
     }
 }
 
-/* Probabilities P become dL/dlogits of one step. */
+/* Replaces the probabilities P by dL/dlogits of one step. */
 static void policy_error(double *p, uint32_t actions, uint32_t action, double advantage,
                          double entropy_weight)
 {

@@ -38,7 +38,7 @@ static void put_observation(struct filling *f, uint32_t t, const double *observa
         observation_hide(request->bounds, request->plan, request->noise, row);
 }
 
-/* An episode of uniform actions of at most MOST steps. False: the world broke. */
+/* Plays an episode of uniform actions of at most MOST steps. False: the world broke. */
 static bool play_uniformly(struct filling *f, uint64_t episode, uint32_t most)
 {
     const struct env *world = f->request->world;
@@ -64,7 +64,7 @@ static bool play_uniformly(struct filling *f, uint64_t episode, uint32_t most)
     return true;
 }
 
-/* Steps FIRST .. FIRST + LENGTH - 1 of the episode into SLOT. */
+/* Copies steps FIRST .. FIRST + LENGTH - 1 of the episode into SLOT. */
 static void add_slot(struct filling *f, uint32_t slot, uint32_t first, uint32_t length)
 {
     bool last = first + length == f->length;

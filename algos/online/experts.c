@@ -111,7 +111,7 @@ struct run {
     struct snapshots snapshots;
 };
 
-/* Plays what it is now and shows it. False: the world broke. */
+/* Measures the current policy and shows it to the snapshots. False: the world broke. */
 static bool measure_policy(struct run *run)
 {
     const struct expert_population *population = run->population;
@@ -145,7 +145,7 @@ static bool train_setting(struct run *run)
         if (u % every != 0)
             continue;
         if (!ppo_write_policy(run->ppo, run->snapshots.present->parameters))
-            break; /* it has diverged; what was kept before stands */
+            break; /* the run has diverged; earlier snapshots stay */
         if (!measure_policy(run))
             return false;
     }
@@ -198,7 +198,7 @@ void expert_episode_clear(struct expert_episode *episode)
     *episode = (struct expert_episode){0};
 }
 
-/* BEST with probability 1 - (actions - 1) p, every other with p. */
+/* Draws BEST with probability 1 - (actions - 1) p, and every other action with p. */
 static uint32_t soften_action(uint32_t best, uint32_t actions, double p, struct rng *rng)
 {
     double u = rng_uniform(rng);

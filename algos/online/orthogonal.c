@@ -31,7 +31,7 @@ static void draw_orthogonal(double *vectors, size_t k, size_t n, struct rng *rng
             }
         }
         length = sqrt(dot_doubles(v, v, n));
-    } while (length < 1e-6); /* almost surely not: an unlucky draw is drawn again */
+    } while (length < 1e-6); /* almost surely false; an unlucky draw is drawn again */
     for (size_t i = 0; i < n; i++)
         v[i] /= length;
 }

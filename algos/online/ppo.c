@@ -177,7 +177,7 @@ struct ppo *ppo_new(const struct ppo_settings *settings, const struct env *env,
         rng_seed(&ppo->worlds->generators[w], seed, w);
         env_batch_physics(ppo->worlds, w, parameters);
     }
-    (void)ppo_begin_episodes(ppo); /* a world that broke is told by the first update */
+    (void)ppo_begin_episodes(ppo); /* if a world broke, the first update reports it */
     return ppo;
 }
 

@@ -35,7 +35,7 @@ static void write_states(const struct ppo *ppo, float *rows)
         memcpy(rows, seen, worlds * dim * sizeof *rows);
 }
 
-/* An action drawn from softmax(logits), and its log probability. */
+/* Draws an action from softmax(logits), with its log probability. */
 static uint32_t draw_from_logits(const float *logits, uint32_t actions, struct rng *rng,
                                  float *log_probability)
 {
@@ -54,7 +54,8 @@ static uint32_t draw_from_logits(const float *logits, uint32_t actions, struct r
     return action;
 }
 
-/* The value of where an episode was cut off: the world would have gone on from there. */
+/* The value of the state at which an episode was truncated, where the world would have
+ * continued. */
 static float value_of_cut(struct ppo *ppo, uint32_t w)
 {
     uint32_t dim = ppo->env->state_dim;
@@ -68,7 +69,7 @@ static float value_of_cut(struct ppo *ppo, uint32_t w)
     return value;
 }
 
-/* What world W's step gave, as transition I. */
+/* Stores what world W's step gave as transition I. */
 static void note_step(struct ppo *ppo, uint32_t w, size_t i, double factor)
 {
     struct ppo_rollout *r = &ppo->rollout;
@@ -109,7 +110,7 @@ static void judge_states(struct ppo *ppo)
             r->next_value[i] = r->value[i + worlds];
 }
 
-/* Step T of every world. */
+/* Moves every world by step T. */
 static void step_worlds(struct ppo *ppo, uint32_t t, double factor)
 {
     struct ppo_rollout *r = &ppo->rollout;

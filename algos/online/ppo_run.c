@@ -21,7 +21,7 @@ struct course {
 
 /* ---- checkpoints */
 
-/* What the run is, as one number: a checkpoint of another run is refused by it. */
+/* A number that identifies the run: a checkpoint of another run is refused. */
 static uint64_t ppo_fingerprint(const struct algorithm_request *request, unsigned parameter_count)
 {
     uint64_t hash = checksum_words(CHECKSUM_START, &request->seed, sizeof request->seed);
@@ -84,7 +84,7 @@ static bool course_save(void *context)
 
 /* ---- learning */
 
-/* What the caller wants after an update; ALGORITHM_OK to go on. */
+/* Asks the caller what to do after an update. ALGORITHM_OK: go on. */
 static enum algorithm_status course_pulse(struct course *c)
 {
     const struct algorithm_hooks *hooks = &c->run->hooks;

@@ -39,7 +39,7 @@ static void standardise_advantages(const struct ppo *ppo, const uint32_t *rows, 
     *scale = 1.0 / (sqrt(squares / n) + 1e-8);
 }
 
-/* Adds to GRADIENT that of the minibatch's mean policy loss. */
+/* Adds the gradient of the minibatch's mean policy loss to GRADIENT. */
 static void policy_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n,
                             struct update_sums *sums)
 {
@@ -68,7 +68,7 @@ static void policy_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n,
     batch_gradient_add(ppo->improving, n, ppo->gradient);
 }
 
-/* Adds to GRADIENT that of the minibatch's mean value_weight / 2 (value - target)^2. */
+/* Adds the gradient of the minibatch's mean value_weight / 2 (value - target)^2 to GRADIENT. */
 static void value_gradient(struct ppo *ppo, const uint32_t *rows, uint32_t n)
 {
     const float *weights = ppo->weights + ppo->policy_count;
@@ -129,7 +129,7 @@ static void freeze_scales(struct ppo *ppo)
     if (normalizes && ppo->transitions == 0)
         ppo_play(ppo);
     double change = ppo_reward_factor(ppo, &ppo->seen) / ppo_reward_factor(ppo, &ppo->frozen);
-    bool first = ppo->frozen.returns.count < 2.0; /* no opinion yet */
+    bool first = ppo->frozen.returns.count < 2.0; /* nothing learned yet */
     uint32_t last = ppo->value_shape.layer_count - 1;
     size_t begin = ppo->policy_count + mlp_weight_offset(&ppo->value_shape, last);
     for (size_t i = begin; s->normalize_rewards && !first && i < ppo->count; i++)

@@ -32,7 +32,7 @@ void reinforce_episode_clear(struct reinforce_episode *episode)
     *episode = (struct reinforce_episode){0};
 }
 
-/* The softmax of LOGITS to P; false: not finite. */
+/* Writes the softmax of LOGITS to P. False: it is not finite. */
 static bool probabilities_of(const float *logits, uint32_t n, double *p)
 {
     for (uint32_t a = 0; a < n; a++)
@@ -132,7 +132,7 @@ void reinforce_add_clipped(const float *gradient, size_t count, double clip_norm
     double norm = sqrt(squares);
     if (clip_norm > 0.0 && norm > clip_norm * ROUNDING_MARGIN)
         factor = clip_norm / norm * ROUNDING_MARGIN;
-    if (!isfinite(norm)) /* its sum of squares is beyond double: nothing is taken of it */
+    if (!isfinite(norm)) /* the sum of its squares overflows a double, so nothing of it is used */
         return;
     for (size_t i = 0; i < count; i++)
         sum[i] += (float)(factor * (double)gradient[i]);

@@ -7,7 +7,7 @@
 
 #include "memory/memory.h"
 
-/* A return where nearness is measured. */
+/* Maps a return to the scale on which distances are measured. */
 static double scaled_return(const struct snapshots *s, double value)
 {
     return s->logarithmic ? log10(fmax(value, 1.0)) : value;
@@ -41,7 +41,7 @@ static void keep_snapshot(struct snapshots *s, int k, double measured)
     s->measured[k] = measured;
 }
 
-/* In the place of the worst, which of equal ones is the first, and up to where it belongs. */
+/* Replaces the worst snapshot (of equal ones the first) and moves the new one up to its place. */
 static void keep_among_best(struct snapshots *s, double measured)
 {
     if (measured < s->measured[0])
