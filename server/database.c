@@ -19,8 +19,8 @@
 
 #define CONNECTIONS_MAX 256
 #define PATH_BYTES      4096
-/* The page cache of one connection. There are a dozen or two, and the system caches the file too.
- */
+/* The page cache of one connection. It is small, because there are a dozen or two connections and
+ * the system caches the file too. */
 #define CACHE_KIB 8192
 
 struct database {

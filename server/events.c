@@ -2,8 +2,8 @@
  * without the lock (that reads the database), and stores the bytes in the stream's own buffer. The
  * socket thread takes them out. A stream that is closed while busy is freed by the ticker.
  *
- * A suspended connection does not notice that its client is gone: so a comment is sent into every
- * stream that was silent for a while, and the failing write closes it. */
+ * A suspended connection does not notice that its client is gone. A stream that was silent for a
+ * while therefore sends a comment, and a failing write closes the connection. */
 #include "server/events.h"
 
 #include <assert.h>
@@ -51,7 +51,7 @@ static void free_stream(struct event_stream *stream)
     free(stream);
 }
 
-/* With the lock. */
+/* Removes STREAM from the list. The caller has the lock. */
 static void unlink_stream(struct events *events, struct event_stream *stream)
 {
     struct event_stream **link = &events->streams;
@@ -195,7 +195,7 @@ void event_stream_close(struct event_stream *stream)
     pthread_mutex_lock(&events->lock);
     assert(!stream->suspended);
     stream->closed = true;
-    /* The ticker may hold a link to a neighbour: it alone takes streams out of the list. */
+    /* Only the ticker removes streams from the list, because it may hold a link to a neighbour. */
     events->fresh = true;
     pthread_cond_signal(&events->changed);
     pthread_mutex_unlock(&events->lock);

@@ -1,4 +1,4 @@
-/* The life of one HTTP request in memory; knows neither sockets nor meaning. */
+/* One HTTP request in memory. This file knows neither sockets nor routes. */
 #include "server/exchange.h"
 
 #include <stdlib.h>

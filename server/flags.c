@@ -1,4 +1,4 @@
-/* Reading a command line by a table. */
+/* Reads a command line by a table. */
 #include "server/flags.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ struct flags_reading {
     char where[NAME_SIZE]; /* the flag as the user spelled it: "--workers" or "TACET_WORKERS" */
 };
 
-/* The error: the flag as it was spelled, then what printf would print. */
+/* Sets the error: the flag as it was spelled, then the formatted text. */
 __attribute__((format(printf, 2, 3))) static bool flags_refuse(struct flags_reading *reading,
                                                                const char *format, ...)
 {
@@ -84,7 +84,7 @@ static bool flag_read_number(struct flags_reading *reading, const struct flag *f
                              const char *text, double *out)
 {
     char *end = NULL;
-    /* strtod also knows hexadecimal, "inf" and leading blanks, which nobody means here. */
+    /* strtod also accepts hexadecimal, "inf" and leading blanks, which are refused here. */
     bool good = text[0] != '\0' && strspn(text, "0123456789+-.eE") == strlen(text);
     double x = good ? strtod(text, &end) : 0.0;
     good = good && end != text && *end == '\0';
@@ -124,7 +124,7 @@ static bool flag_read_on_off(struct flags_reading *reading, const char *text, bo
     return i < 6 || flags_refuse(reading, ": \"%s\" is neither on nor off", text);
 }
 
-/* Takes a secret and leaves crosses where it stood, so that no list of processes shows it. */
+/* Copies a secret and overwrites TEXT with crosses, so that no list of processes shows it. */
 static bool flag_read_secret(struct flags_reading *reading, char *text, char *out)
 {
     bool fits = snprintf(out, FLAG_SECRET_SIZE, "%s", text) < FLAG_SECRET_SIZE;
@@ -192,8 +192,7 @@ static void variable_name(const struct flag *flag, char out[NAME_SIZE])
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* How many letters must be put in, left out or changed to make B of the first SIZE letters of A
- * (Levenshtein 1966). */
+/* The Levenshtein distance between the first SIZE letters of A and B (Levenshtein 1966). */
 static size_t edit_distance(const char *a, size_t size, const char *b)
 {
     size_t row[NAME_SIZE], width = strlen(b);
@@ -214,7 +213,7 @@ static size_t edit_distance(const char *a, size_t size, const char *b)
     return row[width];
 }
 
-/* The flag whose name is next to NAME or begins with it; NULL: none is near. */
+/* The flag whose name is nearest to NAME or begins with it; NULL: none is near. */
 static const struct flag *nearest_flag(const struct flags *flags, const char *name, size_t size)
 {
     const struct flag *nearest = NULL;
@@ -263,7 +262,7 @@ static bool value_follows(const struct flag *flag, int argc, char **argv, int i)
     return flag->kind == FLAG_BARE_TEXT ? next[0] != '-' : strncmp(next, "--", 2) != 0;
 }
 
-/* A flag without a value: false where it needs one. */
+/* Sets a flag that has no value; false when it needs one. */
 static bool set_alone(struct flags_reading *reading, const struct flag *flag)
 {
     void *place = (char *)reading->options + flag->offset;
@@ -276,7 +275,7 @@ static bool set_alone(struct flags_reading *reading, const struct flag *flag)
     return true;
 }
 
-/* Reads the flag at argv[*i], and its value behind it if it has one there. */
+/* Reads the flag at argv[*i], and its value in the next argument if it is there. */
 static bool read_flag(struct flags_reading *reading, int argc, char **argv, int *i)
 {
     char *argument = argv[*i], *equals = strchr(argument, '=');
@@ -355,7 +354,7 @@ bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
 #define HELP_INDENT 28
 #define HELP_WIDTH  100
 
-/* HEAD and TEXT in two columns, TEXT broken between words. */
+/* Prints HEAD and TEXT in two columns, TEXT broken between words. */
 static void print_columns(FILE *out, const char *head, const char *text)
 {
     fprintf(out, "  %-*s", HELP_INDENT - 2, head);

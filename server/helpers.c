@@ -15,7 +15,7 @@
 
 #define HELPER_NICENESS 10
 
-/* Lives on the stack of helpers_run, which returns when nobody works on it any more. */
+/* A task on the stack of helpers_run, which returns when no thread works on the task any more. */
 struct helpers_task {
     void (*work)(void *what, uint32_t i);
     void *what;

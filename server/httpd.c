@@ -32,15 +32,16 @@
 #include "server/httpd_reply.h"
 #include "server/request_log.h"
 
-/* libmicrohttpd clears all of it between requests; headers and one piece of a body must fit. */
+/* Memory of a connection: it must hold the headers and one piece of a body. libmicrohttpd clears
+ * all of it between requests. */
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
 #define REQUEST_ID_BYTES        12                           /* of randomness */
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 
 /* ---- refusals */
 
-/* Answers with a problem, without a lane, now or after the rest of the body. NOW is for requests
- * whose end of the body is in doubt. */
+/* Answers with a problem, without a lane, now or after the rest of the body. NOW is needed when the
+ * end of the body is unknown. */
 static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchange, bool now,
                                     const char *slug, const char *detail)
 {
@@ -131,7 +132,8 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
 
 /* ---- bodies */
 
-/* An upload was resumed for the first time: a reader wants its body, or it was answered unread. */
+/* Goes on after an upload was resumed for the first time: a reader wants its body, or the upload
+ * was answered unread. */
 static enum MHD_Result after_hold(struct httpd *httpd, struct exchange *exchange)
 {
     if (!body_pipe_is_done(exchange->pipe)) {
@@ -185,7 +187,7 @@ static enum MHD_Result take_body(struct httpd *httpd, struct exchange *exchange,
     return httpd_refuse(httpd, exchange, false, "overloaded", OVERLOADED);
 }
 
-/* The body is complete in memory: to its lane. */
+/* Hands a request whose body is complete in memory to its lane. */
 static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *exchange)
 {
     struct httpd_settings *settings = &httpd->settings;
@@ -200,7 +202,7 @@ static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *ex
         return httpd_send_reply(httpd, exchange);
     }
     struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
-    /* Where the pool is half full, a heavy request takes its turn in the batch like any other. */
+    /* When the pool is half full, a heavy request goes to the batch like any other. */
     if (exchange->route.may_be_heavy && api_is_heavy(settings->app, &exchange->request) &&
         lane_reserve(settings->pool, true)) {
         lane = settings->pool;
@@ -256,7 +258,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return *size > 0 ? take_body(httpd, exchange, bytes, size) : end_of_body(httpd, exchange);
 }
 
-/* "req_" and 24 hexadecimal digits. */
+/* Draws a request id: "req_" and 24 hexadecimal digits. */
 static void request_id_draw(char out[4 + 2 * REQUEST_ID_BYTES + 1])
 {
     unsigned char random[REQUEST_ID_BYTES];

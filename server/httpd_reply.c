@@ -1,4 +1,4 @@
-/* Answers on their way out: bodies, events, the log and the counters. */
+/* Sends replies: bodies and events, with their log lines and counters. */
 #include "server/httpd_reply.h"
 
 #include <assert.h>

@@ -83,7 +83,7 @@ static struct route_counters *row_of(struct metrics *metrics, const char *patter
     return NULL;
 }
 
-/* Of a counter with one writer. */
+/* Raises a counter that has only one writer. */
 static void raise_by(atomic_uint_fast64_t *counter, uint64_t amount)
 {
     uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
@@ -106,7 +106,7 @@ void metrics_request(struct metrics *metrics, const char *pattern, int status,
     raise_by(&row->microseconds, microseconds);
 }
 
-/* Text that grows by whole calls: one that does not fit is taken back. */
+/* Text that grows by whole calls; a call that does not fit leaves no trace. */
 struct text {
     char *bytes;
     size_t size, used;

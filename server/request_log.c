@@ -1,5 +1,5 @@
-/* Every reply moves the meter's time on. So the line about lines left out comes a second after the
- * flood began, or with the next request on a silent server. */
+/* Every reply advances the meter's time. The line about omitted lines is therefore written a second
+ * after the flood began, or with the next request on a silent server. */
 #include "server/request_log.h"
 
 #include <inttypes.h>

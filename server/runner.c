@@ -1,5 +1,4 @@
-/* The workers' loop. A job's life (claim, lease, checkpoint, end) is the api's and the storage's.
- */
+/* The workers' loop. Claims, leases, checkpoints and endings of jobs are in api/ and storage/. */
 #include "server/runner.h"
 
 #include <assert.h>

@@ -187,7 +187,7 @@ static unsigned worker_count(const struct config *config)
     return cores > 1 ? cores - 1 : 1;
 }
 
-/* Of the cores that have no worker. */
+/* The number of helpers: one for each core without a worker. */
 static unsigned helper_count(unsigned workers)
 {
     unsigned cores = core_count();
@@ -269,7 +269,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     server->metrics = metrics_new();
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
-    /* What may fail and leaves no trace comes before the directory is made. */
+    /* Steps that may fail and leave no trace come before the directory is made. */
     if (read_tls(server, trouble) &&
         listen_open(config->listen, &server->listening, error, error_size) &&
         data_dir_make(config->data, error, error_size) &&
