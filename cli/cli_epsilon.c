@@ -1,5 +1,5 @@
-/* tacet epsilon: from flags or a file of events to a plan, from the plan to figures. It reads no
- * database and no environment: those are settings of the service. */
+/* tacet epsilon: makes a plan from flags or a file of events, and computes figures from the plan.
+ * It reads no database and no environment: those are settings of the service. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static enum composition_status family_member(const void *context, double paramet
     return family.mechanism->plan(&family.options, out) == 0 ? COMPOSITION_OK : COMPOSITION_BAD;
 }
 
-/* The accountant of the family, which is the same for all members; NULL after one line. */
+/* The accountant for all members of the family; NULL after one line on standard error. */
 static const struct accountant *accountant_of(const struct family *family, double parameter)
 {
     struct composition plan = {0};
@@ -125,7 +125,7 @@ static int search_family(const struct family *family, double *out)
                         steps ? "one step" : "noise of a million times the sensitivity");
 }
 
-/* The flag that --find names. */
+/* Finds the flag that --find names. */
 static int find_solved_flag(const struct epsilon_options *options,
                             const struct epsilon_mechanism *mechanism, enum epsilon_flag *out)
 {
@@ -196,7 +196,7 @@ static int read_event_file(const char *name, struct composition *out)
 
 /* ---- the command */
 
-/* Exactly one of --delta and --epsilon. */
+/* Checks that exactly one of --delta and --epsilon is given. */
 static int check_question(const struct epsilon_options *options)
 {
     bool delta = options->given & FLAG_BIT(FLAG_DELTA);

@@ -1,6 +1,6 @@
-/* `tacet experts`: what happens in which order. Flags are read in expert_flags.c, experts made in
- * expert_crew.c, their text in expert_lines.c; it goes to files (expert_output.c) and to a server
- * (expert_upload.c), and expert_state.c knows how far. Standard output carries nothing but
+/* `tacet experts`: the order of its steps. expert_flags.c reads flags, expert_crew.c makes experts,
+ * expert_lines.c their text. The text goes to files (expert_output.c) and to a server
+ * (expert_upload.c); expert_state.c records the progress. Standard output carries nothing but
  * trajectories. */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ struct run {
 
 /* ---- the report */
 
-/* Writes the picture to PATH, or the numbers when SORTED is NULL. */
+/* Writes the plot to PATH, or the numbers when SORTED is NULL. */
 static int write_report(const char *path, const struct returns_report *report, const double *sorted)
 {
     size_t length = strlen(path);
@@ -104,8 +104,8 @@ static int report_on_file(const struct run *run)
 
 /* ---- beginning */
 
-/* The path of the state file, which the caller frees; NULL: the output cannot be resumed, so there
- * is none. */
+/* The path of the state file, which the caller frees. NULL: there is no state file, because the
+ * output cannot be resumed. */
 static char *find_state_path(const struct run *run)
 {
     const struct expert_options *o = &run->options;

@@ -1,6 +1,6 @@
-/* tacet replay: reads files of recorded episodes, plays them again in our worlds, and says how far
- * they are apart. A file that cannot be read is one line on standard error and exit code 2; the
- * others are compared all the same. */
+/* tacet replay: reads files of recorded episodes, replays them in our worlds, and reports the
+ * differences. A file that cannot be read gives one line on standard error and exit code 2; the
+ * other files are still compared. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static const struct flags FLAGS = {
     .takes_arguments = true,
 };
 
-/* What all files came to. */
+/* The totals over all files. */
 struct replay_tally {
     size_t agree, differ, skipped;
     bool begun; /* an object of JSON has been printed */
@@ -109,7 +109,8 @@ static const double *chosen_tolerance(const struct replay_options *options)
     return options->tolerance >= 0 ? &options->tolerance : NULL;
 }
 
-/* Replays every case that is for this world. 0, or after one line the exit code. */
+/* Replays every case that is for this world. Returns 0, or the exit code after one line on standard
+ * error. */
 static int replay_cases(const char *name, const struct replay_file *file, const double *tolerance,
                         struct replay_result *results)
 {
@@ -167,7 +168,7 @@ static int show_results(const struct replay_options *options, const char *name,
     return 0;
 }
 
-/* 0, or the exit code after one line. */
+/* Replays one file. Returns 0, or the exit code after one line on standard error. */
 static int replay_one_file(const struct replay_options *options, const char *name,
                            struct replay_tally *tally)
 {

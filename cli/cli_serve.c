@@ -1,8 +1,8 @@
 /* tacet serve: reads the settings, runs the service until it is told to stop.
  *
- * SIGTERM and SIGINT drain: requests that run are answered, jobs save themselves, exit 0. What is
- * still running after --drain-timeout is cut off, which is no worse than a crash: nothing that was
- * acknowledged is lost. A second signal ends the process at once. */
+ * SIGTERM and SIGINT drain: running requests are answered, jobs save themselves, and the process
+ * exits with 0. Work that still runs after --drain-timeout is cut off. Like a crash, this loses
+ * nothing that was acknowledged. A second signal ends the process at once. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,7 +32,8 @@ static void log_world(void *context, const char *world, const char *line)
     log_event(LOG_LEVEL_WARN, "world-said", "world=%s line=\"%s\"", world, text);
 }
 
-/* Asks each declared program what world it is, so that a broken one stops the start. */
+/* Asks each declared program what world it is, so that the server does not start with a broken
+ * program. */
 static struct worlds *open_worlds(const struct config *config, char *error, size_t size)
 {
     const struct worlds_settings settings = {
@@ -60,7 +61,7 @@ static bool announce_address(const struct config *config, const struct server *s
     return true;
 }
 
-/* True: nothing runs any more. False: time is up. A second signal ends the process. */
+/* Waits until nothing runs. False: the time is up. A second signal ends the process. */
 static bool wait_until_quiet(struct server *server, const sigset_t *signals, uint64_t timeout_s)
 {
     int64_t deadline = clock_now_ms() + (int64_t)timeout_s * 1000;

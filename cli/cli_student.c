@@ -1,4 +1,4 @@
-/* `tacet student`: flags and summary; the life between them is in student_life.c. */
+/* `tacet student`: reads flags and prints the summary. student_life.c trains the student. */
 #include <assert.h>
 #include <inttypes.h>
 #include <sodium.h>

@@ -29,8 +29,7 @@ static int plan_subsampled_gaussian(const struct epsilon_options *options, struc
     return plan_runs_of(options, &m, out);
 }
 
-/* Noise over sensitivity, rounded down: what is certified has to hold for the noise that is there.
- */
+/* Noise over sensitivity, rounded down, so that the bound holds for the actual noise. */
 static double noise_over(double noise, double sensitivity)
 {
     double quotient = noise / sensitivity;
@@ -74,7 +73,7 @@ static int plan_gaussian_simplex(const struct epsilon_options *options, struct c
     return plan_runs_of(options, &m, out);
 }
 
-/* The bound by another accountant, for comparison. */
+/* The bound of another accountant, for comparison. */
 static double epsilon_by(const struct accountant *accountant, const struct composition *pairs,
                          double delta)
 {

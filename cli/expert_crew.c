@@ -1,6 +1,6 @@
-/* The crew. Settings are handed out in order and come back in any; a ring of twice as many slots as
- * threads holds what is made before it is taken, so a slow reader slows the crew and memory stays
- * bounded. */
+/* The crew. Threads get settings in order and finish them in any order. A ring with two slots per
+ * thread holds finished settings until they are taken, so a slow reader slows the crew and memory
+ * stays bounded. */
 #include "cli/expert_crew.h"
 
 #include <pthread.h>
@@ -53,7 +53,7 @@ static double return_of(const struct trajectory *trajectory)
     return sum;
 }
 
-/* One expert's lines to LINES, and its policy's to POLICIES if that is open. */
+/* Writes one expert's lines to LINES, and its policy's line to POLICIES if that is open. */
 static const char *write_expert(const struct expert_request *request, uint64_t expert,
                                 const struct policy *policy, struct expert_episode *episode,
                                 FILE *lines, FILE *policies, double *out_return)
@@ -75,7 +75,7 @@ static const char *write_expert(const struct expert_request *request, uint64_t e
     return NULL;
 }
 
-/* Closes a stream into memory, which may be NULL; false when it could not hold everything. */
+/* Closes a memory stream (NULL is fine); false when memory ran out. */
 static bool close_stream(FILE *stream)
 {
     if (!stream)
@@ -132,7 +132,7 @@ static const char *make_setting(const struct expert_request *request, uint64_t s
     return failure ? failure : compress_text(request, text);
 }
 
-/* The next setting to work on; false: none is left. */
+/* Takes the next setting to work on; false: none is left. */
 static bool next_setting(struct expert_crew *crew, uint64_t *out_setting)
 {
     pthread_mutex_lock(&crew->lock);

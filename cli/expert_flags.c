@@ -1,4 +1,4 @@
-/* The flags of `tacet experts`, and what they mean together. */
+/* The flags of `tacet experts`, and the checks between them. */
 #include "cli/expert_flags.h"
 
 #include <errno.h>
@@ -153,7 +153,7 @@ static int check_encoding(struct expert_options *o)
                         ENCODINGS[o->compress], o->output);
 }
 
-/* Refuses one file for two purposes. */
+/* Refuses flags that name one file for two purposes. */
 static int check_files(const struct expert_options *o)
 {
     const struct expert_given files[] = {
@@ -234,7 +234,7 @@ int expert_flags_read(int argc, char **argv, struct expert_options *out)
     return status == CLI_GO_ON ? check_together(out) : status;
 }
 
-/* There are no experts for NAME: lists the worlds that have some. */
+/* Complains that world NAME has no experts, and lists the worlds that have. */
 static int complain_of_world(const char *name)
 {
     char known[256] = "";

@@ -1,4 +1,4 @@
-/* Output by descriptors, not streams, because the exact number of bytes written must be known. */
+/* Output uses descriptors, not streams, because the exact number of written bytes must be known. */
 #include "cli/expert_output.h"
 
 #include <errno.h>

@@ -56,7 +56,7 @@ static void keep_returns(struct expert_state *state, const double *returns, size
     state->experts += count;
 }
 
-/* The next word of *TEXT as a count. */
+/* Reads the next word of *TEXT as a count. */
 static bool read_state_count(char **text, uint64_t *out)
 {
     char *end = NULL;
@@ -69,7 +69,7 @@ static bool read_state_count(char **text, uint64_t *out)
     return good;
 }
 
-/* What follows "done ". */
+/* Reads the text after "done ". */
 static enum expert_state_status read_done(struct expert_state *state, char *text)
 {
     double returns[EXPERTS_PER_SETTING];
@@ -96,7 +96,7 @@ static enum expert_state_status read_done(struct expert_state *state, char *text
     return EXPERT_STATE_OK;
 }
 
-/* Names the first word in which the flags differ. */
+/* Makes the error for a state file of other flags, with the first word that differs. */
 static enum expert_state_status other_flags(struct expert_state *state, const char *theirs,
                                             const char *ours)
 {
@@ -131,8 +131,8 @@ static enum expert_state_status read_line(struct expert_state *state, size_t num
     return EXPERT_STATE_OK;
 }
 
-/* Reads whole lines of TEXT, which it takes apart; *out_used: their bytes, *out_lines their number.
- */
+/* Reads the whole lines of TEXT, which it modifies. *out_used is the number of their bytes,
+ * *out_lines the number of lines. */
 static enum expert_state_status read_lines(struct expert_state *state, char *text,
                                            const char *flags, size_t *out_used, size_t *out_lines)
 {

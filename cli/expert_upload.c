@@ -1,4 +1,4 @@
-/* Uploading experts: which calls, in which order, under which keys. */
+/* Uploads experts: the calls, their order and their keys. */
 #include "cli/expert_upload.h"
 
 #include <assert.h>
@@ -41,8 +41,8 @@ void expert_upload_close(struct expert_upload *upload)
 
 /* ---- keys */
 
-/* The key of doing WHAT with this population. Not in it: threads, the number of experts (a larger
- * population begins with the smaller one) and the encoding of the body. */
+/* Makes the key for doing WHAT with this population. It does not depend on threads, on the number
+ * of experts (a larger population begins with the smaller one) or on the body's encoding. */
 static void make_key(const struct expert_upload *upload, const char *what, char out[KEY_SIZE])
 {
     const struct expert_request *r = upload->settings.request;
@@ -117,7 +117,7 @@ static bool make_dataset(struct expert_upload *upload)
                          "POST /v1/datasets: the answer has no id: is this a Tacet server?");
 }
 
-/* An id may stand in a path as it is. */
+/* True when ID is well-formed, which needs no escapes in a path. */
 static bool is_id(const char *id)
 {
     return id[0] != '\0' && strlen(id) < 80 &&
@@ -125,7 +125,7 @@ static bool is_id(const char *id)
                '\0';
 }
 
-/* Sees that the dataset is of our world and, unless COMPLETE, open. */
+/* Checks that the dataset is of our world and, unless COMPLETE, open. */
 static bool check_dataset(struct expert_upload *upload, bool complete)
 {
     char path[PATH_SIZE], state[16], world[64];
@@ -186,7 +186,7 @@ static bool send_trajectories(struct expert_upload *upload, uint64_t setting,
     return upload_call(upload, &post, &answer);
 }
 
-/* LINE is one of expert_lines_policy, SIZE bytes without its line feed. */
+/* Sends the policy in LINE, one line of expert_lines_policy: SIZE bytes without its line feed. */
 static bool send_policy(struct expert_upload *upload, uint64_t expert, const char *line,
                         size_t size)
 {

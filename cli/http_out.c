@@ -1,10 +1,10 @@
 /* HTTP out, by libcurl. Nothing else in Tacet opens a connection.
  *
- * DESIGN. attempt_call() is one exchange; judge_answer() says what to make of it; http_out_do()
- * repeats while that says so. The pause doubles from a quarter of a second to half a minute and is
- * drawn from its upper half, so that many clients of one server that fell over do not come back in
- * step. The clock of patience starts with the first failure of a call: a transfer may take as long
- * as it moves. */
+ * DESIGN. attempt_call() makes one exchange, judge_answer() classifies its result, and
+ * http_out_do() repeats as long as the class is AGAIN. The pause doubles from a quarter of a second
+ * to half a minute and is drawn from its upper half, so that many clients of one server that fell
+ * over do not come back in step. Patience is counted from the first failure of a call; a transfer
+ * may take any time while bytes move. */
 #include "cli/http_out.h"
 
 #include <curl/curl.h>
@@ -53,7 +53,7 @@ static bool is_visible(const char *text)
     return true;
 }
 
-/* Behind "http://" or "https://"; NULL: BASE begins with neither. */
+/* The part of BASE after "http://" or "https://"; NULL: BASE begins with neither. */
 static const char *authority_of(const char *base)
 {
     if (strncasecmp(base, "http://", 7) == 0)
@@ -83,7 +83,7 @@ const char *http_out_open(const struct http_out_settings *settings, struct http_
     const char *wrong = check_settings(settings);
     if (wrong)
         return wrong;
-    /* Counted by libcurl: every open has its close. */
+    /* libcurl counts these calls: each needs its curl_global_cleanup. */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return "the HTTP library could not be started";
     struct http_out *fresh = memory_new(1, sizeof *fresh);
@@ -185,7 +185,7 @@ static bool call_is_repeatable(const struct http_out_call *call)
     return call->key || strcmp(call->method, "POST") != 0;
 }
 
-/* False: the address and the path are too long together. */
+/* Sets up the handle for CALL. False: address and path together are too long. */
 static bool set_up(struct http_out *out, const struct http_out_call *call,
                    struct curl_slist *headers)
 {
@@ -203,7 +203,8 @@ static bool set_up(struct http_out *out, const struct http_out_call *call,
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
-    /* libcurl itself repeats a request when the kept connection turns out dead. */
+    /* On a dead kept connection libcurl itself repeats the request, so only a repeatable call may
+     * use one. */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, call_is_repeatable(call) ? 0L : 1L);
     if (out->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, out->ca_file);
@@ -220,7 +221,7 @@ static CURLcode attempt_call(struct http_out *out, const struct http_out_call *c
     struct curl_slist *headers = make_headers(out, call);
     buffer_clear(&out->body);
     CURLcode code = set_up(out, call, headers) ? curl_easy_perform(out->curl) : CURLE_URL_MALFORMAT;
-    /* The list must not outlive this, and the handle keeps a pointer to it. */
+    /* The list is freed below, and the handle keeps a pointer to it. */
     curl_easy_setopt(out->curl, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);
     return code;
@@ -285,7 +286,8 @@ static enum judgement judge_answer(struct http_out *out, const struct http_out_c
     }
 }
 
-/* Seconds until the next attempt: the back-off's, or what the server asks for if that is more. */
+/* Seconds until the next attempt: those of the back-off or of the server's Retry-After, whichever
+ * is more. */
 static double pause_length(struct http_out *out, unsigned attempts, long http)
 {
     double longest = PAUSE_FIRST_S;

@@ -1,4 +1,4 @@
-/* From a file of trajectories to returns, by the reader of uploads. */
+/* Computes returns from a file of trajectories, with the reader of uploads. */
 #include "cli/returns_file.h"
 
 #include <errno.h>

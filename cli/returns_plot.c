@@ -1,11 +1,11 @@
 /* A histogram in SVG, by hand.
  *
  * DESIGN. Bins have round edges: their width is a round step that divides the range into at most
- * 30, and the axis begins and ends on one of them, so that no bar stands for half a bin. Returns
- * that are all positive and span decades get a logarithmic axis: frame and bins are then in log10,
- * where bar_place() leads. Colours
- * are those of a style sheet inside the picture, which asks for the reader's scheme; the ground
- * stays that of the page. The random policy and the mean are dashed lines with a label above. */
+ * 30, and the axis begins and ends on one of them, so that no bar shows half a bin. Returns that
+ * are all positive and span decades get a logarithmic axis: frame and bins are then in log10, where
+ * bar_place() leads. Colours are those of a style sheet inside the picture, which asks for the
+ * reader's scheme; the ground stays that of the page. The random policy and the mean are dashed
+ * lines with a label above. */
 #include "cli/returns_plot.h"
 
 #include <assert.h>
@@ -47,7 +47,7 @@ static double bar_place(const struct frame *frame, double x)
     return frame->logarithmic ? log10(x) : x;
 }
 
-/* What stands at that place; near 0 it is 0, so that no axis shows -1.4e-14. */
+/* The value at place AT; near 0 it is exactly 0, so that no axis shows -1.4e-14. */
 static double returns_value(const struct frame *frame, double at, double step)
 {
     if (frame->logarithmic)

@@ -1,8 +1,8 @@
 /* A student's life.
  *
- * DESIGN. A question's key is drawn once: http_out repeats the call under it until an answer has
- * come, so that a lost answer is fetched and not bought again. 403 for want of budget is no failure
- * but the silence that every teacher falls into. */
+ * DESIGN. A question's key is drawn once. http_out repeats the call under that key until an answer
+ * comes, so that a lost answer is fetched and not bought again. A 403 for lack of budget is not a
+ * failure: every budget ends, and the student goes on without the teacher. */
 #include "cli/student_life.h"
 
 #include <sodium.h>
@@ -42,7 +42,7 @@ bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LIN
 
 /* ---- asking */
 
-/* One POST below the teacher, under a fresh key. */
+/* Makes one POST to WHAT below the teacher's path, under a fresh key. */
 static enum kickstart_reply post_to_teacher(struct student *student, const char *what,
                                             const char *body, struct http_out_answer *answer)
 {
