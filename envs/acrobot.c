@@ -62,7 +62,7 @@ static const struct env_parameter parameter_table[PARAMETER_COUNT] = {
 enum { THETA1, THETA2, SPEED1, SPEED2, COORDINATES }; /* as in struct acrobot_state */
 enum { OBSERVED = 6 };
 
-/* RATE = d/dt of Y under a constant TORQUE, for four at a time. */
+/* Sets RATE to d/dt of Y under a constant TORQUE, for four instances at a time. */
 LANES_INLINE void derive(const lanes *p, lanes torque, const lanes *y, lanes *rate)
 {
     lanes m1 = p[LINK_MASS_1], m2 = p[LINK_MASS_2], l1 = p[LINK_LENGTH_1];
@@ -88,14 +88,14 @@ LANES_INLINE void derive(const lanes *p, lanes torque, const lanes *y, lanes *ra
     rate[SPEED2] = w2_dot;
 }
 
-/* OUT = y + length * rate. */
+/* Sets OUT to y + length * rate. */
 LANES_INLINE void ahead(const lanes *y, double length, const lanes *rate, lanes *out)
 {
     for (int k = 0; k < COORDINATES; k++)
         out[k] = y[k] + length * rate[k];
 }
 
-/* One classical Runge-Kutta step of TAU. */
+/* Makes one classical Runge-Kutta step of TAU. */
 LANES_INLINE void integrate(const lanes *p, lanes torque, lanes *y)
 {
     lanes k1[COORDINATES], k2[COORDINATES], k3[COORDINATES], k4[COORDINATES];
@@ -111,8 +111,8 @@ LANES_INLINE void integrate(const lanes *p, lanes torque, lanes *y)
         y[k] += TAU / 6.0 * (k1[k] + 2 * k2[k] + 2 * k3[k] + k4[k]);
 }
 
-/* ANGLE in [-pi, pi]. Turn by turn, as the reference does it; far out, where wild parameters can
- * throw a link, a turn would be lost in rounding. */
+/* Brings ANGLE into [-pi, pi], turn by turn as the reference does. Wild parameters can throw a link
+ * so far that a turn would be lost in rounding. */
 LANES_INLINE lanes wrapped(lanes angle)
 {
     lanes_mask far = lanes_abs(angle) > 1000.0;
@@ -133,7 +133,7 @@ LANES_INLINE lanes clipped(lanes speed, double most)
     return lanes_select(not_below > most, lanes_all(most), not_below);
 }
 
-/* The observation: the four functions of the angles, then the speeds. */
+/* Writes the observation: the four functions of the angles, then the speeds. */
 LANES_INLINE void look(const lanes *y, lanes *seen)
 {
     lanes_sin_cos(y[THETA1], &seen[1], &seen[0]);
@@ -142,7 +142,7 @@ LANES_INLINE void look(const lanes *y, lanes *seen)
     seen[5] = y[SPEED2];
 }
 
-/* One step of four; true where the tip is high enough. */
+/* Makes one step of four instances. The result is true where the tip is high enough. */
 LANES_INLINE lanes_mask move(const lanes *parameters, lanes torque, lanes *y, lanes *seen)
 {
     integrate(parameters, torque, y);
@@ -156,7 +156,7 @@ LANES_INLINE lanes_mask move(const lanes *parameters, lanes torque, lanes *y, la
     return -seen[0] - cosine12 > 1.0;
 }
 
-/* Starts are rounded to float32 in the reference, and only starts. */
+/* The reference rounds starts, and only starts, to float32. */
 static double acrobot_start(struct rng *rng)
 {
     return (float)rng_between(rng, -START_SPREAD, START_SPREAD);
@@ -180,7 +180,7 @@ static bool acrobot_reset(void *memory, const double *parameters, struct rng *rn
     return true;
 }
 
-/* One acrobot is four that are alike: the same code, so the same bits. */
+/* Steps one acrobot as four equal ones: the same code, so the same bits. */
 static struct env_outcome acrobot_step(void *memory, const double *parameters, unsigned action,
                                        struct rng *rng, double *observation)
 {

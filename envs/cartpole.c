@@ -76,8 +76,8 @@ struct poles {
     lanes x, x_dot, theta, theta_dot;
 };
 
-/* Poles that stand lean at most THETA_THRESHOLD; one that is pushed on after its fall may lean
- * anyhow. */
+/* A standing pole leans at most THETA_THRESHOLD. A pole that is pushed on after its fall may lean
+ * more. */
 LANES_INLINE void sin_cos(lanes theta, lanes *sine, lanes *cosine)
 {
     if (__builtin_expect(lanes_any(lanes_abs(theta) > M_PI_4), 0))
@@ -86,7 +86,7 @@ LANES_INLINE void sin_cos(lanes theta, lanes *sine, lanes *cosine)
         lanes_small_sin_cos(theta, sine, cosine);
 }
 
-/* One step of four poles; true where one has fallen. */
+/* Makes one step of four poles. The result is true where a pole has fallen. */
 LANES_INLINE lanes_mask move(struct poles *s, const lanes parameters[PARAMETER_COUNT], lanes force)
 {
     lanes length = parameters[LENGTH], masspole = parameters[MASSPOLE];
@@ -121,7 +121,7 @@ LANES_INLINE lanes reward(const lanes parameters[PARAMETER_COUNT], lanes_mask fa
     return 1.0 - lanes_select(fallen, 2.0 * less, less);
 }
 
-/* One pole is four that are alike: the same code, so the same bits. */
+/* Steps one pole as four equal ones: the same code, so the same bits. */
 static struct env_outcome cartpole_step(void *memory, const double *parameters, unsigned action,
                                         struct rng *rng, double *observation)
 {

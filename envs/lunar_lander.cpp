@@ -83,7 +83,7 @@ struct lander final : public b2ContactListener {
             leg_down[i] = leg_down[i] || a == leg[i] || b == leg[i];
     }
 
-    /* Like the reference, which forgets that a leg may touch two pieces of ground. */
+    /* The reference forgets that a leg may touch two pieces of ground, and so does this. */
     void EndContact(b2Contact *contact) override
     {
         const b2Body *a = contact->GetFixtureA()->GetBody();
@@ -186,7 +186,7 @@ b2Body *make_hull(b2World *world)
     return hull;
 }
 
-/* SIDE -1 is the first leg, +1 the second. */
+/* SIDE is -1 for the first leg, +1 for the second. */
 b2Body *make_leg(b2World *world, b2Body *hull, int side)
 {
     b2Vec2 position = vec(WIDTH / 2 - side * LEG_AWAY / SCALE, HEIGHT);
@@ -227,7 +227,7 @@ void blow(lander *l, const double *parameters)
         static_cast<float>(gust(l->turbulence_index++) * parameters[TURBULENCE_POWER]), true);
 }
 
-/* Fires the engine of ACTION; gives the fuel it costs. */
+/* Fires the engine of ACTION; returns the fuel it uses. */
 double fire(lander *l, unsigned action, const double *dispersion)
 {
     if (action == NOTHING)
@@ -268,7 +268,7 @@ void lander_observe(const lander *l, double *seen)
     seen[7] = l->leg_down[1] ? 1.0 : 0.0;
 }
 
-/* What a state is worth: its changes are the reward. */
+/* The potential of a state. The changes of the potential are the reward. */
 double shaping_of(const double *seen)
 {
     return -100 * std::sqrt(seen[0] * seen[0] + seen[1] * seen[1]) -
@@ -276,7 +276,7 @@ double shaping_of(const double *seen)
            10 * seen[6] + 10 * seen[7];
 }
 
-/* One step of the world; gives the fuel it took. */
+/* Makes one step of the world; returns the fuel it took. */
 double move(lander *l, const double *parameters, unsigned action, const double *dispersion)
 {
     l->world->SetGravity(vec(0.0, parameters[GRAVITY]));

@@ -153,7 +153,7 @@ static bool lander_begin(void *state, const double *parameters, const double *st
     return lunar_lander_begin(state, parameters, &all, seen);
 }
 
-/* Two numbers say that a leg touches the ground: there is no nearly in them. */
+/* Two numbers say whether a leg touches the ground; they must be equal. */
 static double lander_error(const double *seen, const double *wanted)
 {
     if (seen[6] != wanted[6] || seen[7] != wanted[7])
@@ -250,7 +250,7 @@ const struct replay_world *replay_find(const char *name)
 
 /* ---- the replay */
 
-/* What step T, counted from 0, showed. */
+/* Compares what step T, counted from 0, showed with the record. */
 static void replay_judge(const struct replay_world *world, const struct replay_case *recorded,
                          size_t t, double tolerance, const double *seen, struct env_outcome outcome,
                          struct replay_result *out)

@@ -12,7 +12,7 @@ static uint64_t rotate_left(uint64_t x, int k)
     return (x << k) | (x >> (64 - k));
 }
 
-/* A bijection of 64 bits in which every input bit moves half of the output. */
+/* Mixes 64 bits by a bijection in which every input bit changes half of the output bits. */
 static uint64_t rng_mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -55,7 +55,7 @@ double rng_between(struct rng *rng, double low, double high)
 {
     assert(low < high);
     double x = low + (high - low) * rng_uniform(rng);
-    /* Rounding can reach HIGH, which the interval leaves out. */
+    /* Rounding can reach HIGH, which the interval excludes. */
     return x < high ? x : low;
 }
 
@@ -77,8 +77,8 @@ uint32_t rng_below(struct rng *rng, uint32_t n)
 
 double rng_normal(struct rng *rng)
 {
-    /* Box and Muller 1958; the second normal is thrown away so that the state is the whole state.
-     */
+    /* Box and Muller 1958. The second normal is discarded, so that the generator's words are its
+     * whole state. */
     double u = 1.0 - rng_uniform(rng); /* (0, 1] */
     double v = rng_uniform(rng);
     return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v);

@@ -1,4 +1,5 @@
-/* Bytes that grow under a lid. The room doubles, so that adding is linear in what is added. */
+/* A growing buffer with a lid. The room doubles, so that the cost of adding is linear in the bytes
+ * added. */
 #include "memory/buffer.h"
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Neither stdio nor a core file: the first allocates, the second could hold private data. */
+/* Uses neither stdio, which allocates, nor a core file, which could hold private data. */
 static _Noreturn void memory_end(void)
 {
     static const char line[] = "tacet: the memory is used up; the process ends\n";

@@ -27,9 +27,9 @@ struct shelf {
     pthread_mutex_t lock;
     struct shelf_entry *entries;
     unsigned kept;
-    size_t bytes; /* of those that are kept */
+    size_t bytes; /* bytes of the kept things */
     char dropped[DROPPED_MAX][SHELF_NAME_SIZE];
-    unsigned dropped_count; /* of all, the oldest of which are forgotten */
+    unsigned dropped_count; /* dropped groups so far; the oldest are forgotten */
 };
 
 struct shelf *shelf_new(const struct shelf_kind *kind)
@@ -68,8 +68,7 @@ static void shelf_move(struct shelf_entry **at, struct shelf_entry **to)
     *to = entry;
 }
 
-/* Takes the entry at *AT off the shelf, and moves it to *GONE when it is not on loan. True: it was
- * moved. */
+/* Takes the entry at *AT off the shelf. True: it was not on loan and was moved to *GONE. */
 static bool shelf_release(struct shelf *shelf, struct shelf_entry **at, struct shelf_entry **gone)
 {
     if ((*at)->kept) {
@@ -103,7 +102,7 @@ static bool shelf_was_dropped(const struct shelf *shelf, const char *group)
     return false;
 }
 
-/* Room for one more thing of BYTES; false when too many are on loan. */
+/* Makes room for one more thing of BYTES. False: too many things are on loan. */
 static bool shelf_make_room(struct shelf *shelf, size_t bytes, struct shelf_entry **gone)
 {
     if (bytes > shelf->kind.most_bytes)
@@ -120,7 +119,7 @@ static bool shelf_make_room(struct shelf *shelf, size_t bytes, struct shelf_entr
     return true;
 }
 
-/* Puts FRESH on the shelf, for its first loan, or on *GONE when somebody else was faster. */
+/* Puts FRESH on the shelf for its first loan, or on *GONE if another thread was faster. */
 static struct shelf_entry *shelf_add(struct shelf *shelf, struct shelf_entry *fresh,
                                      struct shelf_entry **gone)
 {

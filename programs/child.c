@@ -26,7 +26,7 @@ struct child {
     struct child_settings settings;
     struct spawned process;
     int64_t asked_ms;  /* when GO_ON was asked last */
-    size_t used;       /* of the answer so far */
+    size_t used;       /* bytes of the answer so far */
     size_t complained; /* bytes of the present line of standard error */
     unsigned complaints;
     bool failed;

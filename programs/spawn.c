@@ -44,7 +44,7 @@ static void close_pipes(struct pipes *pipes)
         close_both(pipes->ends[i]);
 }
 
-/* What is above standard error, because dup2 in the child is for 0, 1 and 2. */
+/* Makes a pipe whose ends are above standard error, because dup2 in the child is for 0, 1 and 2. */
 static bool make_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -82,7 +82,7 @@ static bool make_pipes(struct pipes *pipes)
 
 /* ---- the process */
 
-/* $0 is the command. A limit that cannot be set is no limit, so the program does not run. */
+/* $0 is the command. If a limit cannot be set, the program does not run. */
 static bool write_prelude(char *out, size_t size, uint64_t memory_bytes, uint64_t cpu_s)
 {
     char memory[64] = "", cpu[64] = "";
@@ -123,7 +123,7 @@ static bool set_actions(posix_spawn_file_actions_t *actions, const struct pipes 
     return posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1) == 0;
 }
 
-/* The pid, or 0. */
+/* Starts the shell. Returns its process id, or 0. */
 static pid_t run_shell(const char *prelude, const char *command, const struct pipes *pipes)
 {
     static const char *const environment[] = {
@@ -175,7 +175,8 @@ void spawned_close_input(struct spawned *process)
 
 void spawned_kill(struct spawned *process)
 {
-    /* Before the shell is waited for: until then the number of its group cannot be another's. */
+    /* The group is killed before the shell is waited for: until then its number cannot belong to
+     * another group. */
     kill(-process->pid, SIGKILL);
     const struct timespec pause = {.tv_nsec = 1000000};
     for (int waited = 0; waited < REAP_MS; waited++) {

@@ -1,4 +1,4 @@
-/* One reading for all tables that keep a certificate. */
+/* Reads the certificates of all tables that have them. */
 #include "storage/certificate_text.h"
 
 #include <string.h>

@@ -121,7 +121,8 @@ enum db_status datasets_put_policy(struct db *db, const struct expert_policy *po
     return db_transact(db, put_policy, &(struct put_work){policy, out_verdict});
 }
 
-/* One policy. Its bytes are a copy: a row's own may start anywhere, and end with the statement. */
+/* A policy and a copy of its bytes: a row's own bytes may be unaligned, and end with the
+ * statement. */
 struct expert_bytes {
     uint32_t number;
     char *bytes;
@@ -157,7 +158,8 @@ enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_
     return status;
 }
 
-/* A statement for each, so that EACH may write (a heartbeat) without a snapshot being open. */
+/* Runs one statement for each policy, so that EACH may write (a heartbeat) while no snapshot is
+ * open. */
 enum db_status datasets_policies(struct db *db, const char *dataset, expert_policy_fn *each,
                                  void *context)
 {

@@ -27,7 +27,7 @@ static const struct column job_columns[] = {
     COLUMN(job_row, hold_delta, INTEGER),
     COLUMN(job_row, created_ms, INTEGER),
     {"state", COLUMN_WORD, offsetof(struct job_row, state), 0, state_names},
-    /* the others begin with what the schema says */
+    /* the other members begin with the schema's defaults */
     COLUMN(job_row, step, INTEGER),
     COLUMN(job_row, lease_owner, TEXT),
     COLUMN(job_row, lease_until_ms, INTEGER),

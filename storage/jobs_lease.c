@@ -43,7 +43,7 @@ enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int
     assert(worker[0] != '\0' && strlen(worker) < JOB_WORD_SIZE);
     struct claim_work work = {worker, now_ms, now_ms + lease_ms, out};
     *out = (struct job_row){.request = NULL};
-    /* Looking first spares an idle worker the writer's lock. */
+    /* Reading first spares an idle worker the writer's lock. */
     enum db_status status =
         db_one(db,
                "SELECT 1 FROM jobs WHERE state = 'queued' OR (state = 'running' "
@@ -164,7 +164,7 @@ struct finish_work {
     bool *ours;
 };
 
-/* Copies a detail, cut before a character that would not fit whole. */
+/* Copies a detail; cuts it before a character that would not fit whole. */
 static void copy_detail(char out[JOB_DETAIL_SIZE], const char *detail)
 {
     size_t length = !detail ? 0 : strlen(detail);

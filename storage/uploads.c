@@ -95,7 +95,7 @@ static enum db_status map_experts(struct db *db, struct commit_work *work,
     return DB_OK;
 }
 
-/* Gives the upload its place; DB_NONE when chunks are missing. */
+/* Gives the upload its place in the dataset. DB_NONE: chunks are missing. */
 static enum db_status take_place(struct db *db, struct commit_work *work,
                                  const struct staged *staged)
 {
@@ -123,7 +123,7 @@ static enum db_status add_counts(struct db *db, const struct upload_summary *sum
                                db_integer(summary->transitions)));
 }
 
-/* DB_NONE rolls back with the verdict in OUT. */
+/* Commits the upload. DB_NONE rolls the transaction back; OUT holds the verdict. */
 static enum db_status commit_upload(struct db *db, void *context)
 {
     struct commit_work *work = context;
@@ -181,7 +181,7 @@ static const struct column place_columns[] = {
 
 static const struct table places_table = TABLE("uploads", place, place_columns, 0);
 
-/* The map as numbers, in its own bytes. */
+/* Decodes the map to numbers, in its own bytes. */
 static uint32_t *decode_map(struct place *place)
 {
     const unsigned char *map = (const unsigned char *)place->experts;

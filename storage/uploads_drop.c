@@ -1,4 +1,4 @@
-/* Removing uploads: aborted ones, what a crash left, and those of deleted datasets; always a few
+/* Removes uploads: aborted ones, what a crash left, and those of deleted datasets. It removes a few
  * chunks at a time, so that other writers never wait long. */
 #include "storage/uploads.h"
 
@@ -33,7 +33,7 @@ static enum db_status drop_some(struct db *db, void *context)
     return db_run(db, "DELETE FROM uploads WHERE id = $1", values, 1, NULL, NULL);
 }
 
-/* Removes a few chunks of UPLOAD, or its row when none is left; *OUT_MORE: call again. */
+/* Removes a few chunks of UPLOAD, or its row when no chunk is left. *OUT_MORE: call again. */
 static enum db_status uploads_drop_some(struct db *db, const char *upload, bool *out_more)
 {
     struct drop_work work = {.upload = upload};

@@ -1,4 +1,5 @@
-/* Answers under their keys: found before anything is done again, stored with what was done. */
+/* Answers under their keys: looked up before a request is executed again, stored with the request's
+ * effects. */
 #include "storage/answers/answers.h"
 
 #include <assert.h>

@@ -125,14 +125,14 @@ static enum db_status transact_outer(struct db *db, db_work_fn *work, void *cont
             continue;
         status = work(db, context);
         enum db_status end = transaction_end(db, status == DB_OK);
-        /* A transaction that was lost on the way kept nothing, whatever WORK made of it. */
+        /* A transaction that was lost on the way kept nothing, whatever WORK returned. */
         if (end != DB_OK)
             status = end;
     }
     return status;
 }
 
-/* Leaves the innermost savepoint; when even that fails, nothing of the transaction may stay. */
+/* Leaves the innermost savepoint. If that fails, nothing of the transaction may stay. */
 static void undo_step(struct db *db)
 {
     if (db->lost != DB_OK)

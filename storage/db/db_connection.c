@@ -1,4 +1,4 @@
-/* Stores, their connections, and what these run. */
+/* Stores, their connections, and the statements that connections run. */
 #include "storage/db/db_state.h"
 
 #include <assert.h>
@@ -116,7 +116,7 @@ struct change {
     const char *sql;
     const struct db_value *values;
     unsigned count;
-    db_row_fn *each; /* NULL: no RETURNING, the rows are counted */
+    db_row_fn *each; /* NULL: the statement has no RETURNING, and its rows are counted */
     void *context;
 };
 

@@ -67,7 +67,8 @@ static enum db_status connection_explain(struct connection *connection, const ch
              sqlite3_errmsg(connection->handle), code);
     enum db_status status = outcome_of(code);
     if ((code & 0xff) == SQLITE_IOERR && status == DB_FAILED) {
-        /* What a later fsync says of pages that an earlier one lost cannot be believed. */
+        /* After an fsync failed, the result of a later fsync about the same pages cannot be
+         * trusted. */
         connection->broken = connection->broken || code == SQLITE_IOERR_FSYNC ||
                              code == SQLITE_IOERR_DIR_FSYNC || strcmp(doing, "commit") == 0;
     }
@@ -135,8 +136,8 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     if (status != DB_OK)
         return status;
     struct connection *connection = memory_new(1, sizeof *connection);
-    /* Counting every allocation under one lock is a twentieth of a query. Refused, which is fine,
-     * once the process has opened a database. */
+    /* Counting every allocation under one lock takes a twentieth of a query's time. SQLite refuses
+     * the setting, which does no harm, once the process has opened a database. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(settings->location, &connection->handle, flags, NULL);
@@ -159,7 +160,7 @@ static void number_parameters(struct statement *statement)
     statement->count = (unsigned)sqlite3_bind_parameter_count(statement->stmt);
     assert(statement->count <= DB_VALUES_MAX);
     for (unsigned i = 0; i < statement->count; i++) {
-        /* To SQLite "$2" is a name, numbered by where it first stands. */
+        /* SQLite reads "$2" as a name, and numbers names by their first position. */
         const char *name = sqlite3_bind_parameter_name(statement->stmt, (int)i + 1);
         assert(name && name[0] == '$');
         long number = strtol(name + 1, NULL, 10);
@@ -168,8 +169,8 @@ static void number_parameters(struct statement *statement)
     }
 }
 
-/* The slot of SQL, prepared; NULL when preparing failed. Equal addresses with other text (a buffer
- * that was used again) are noticed. */
+/* The prepared statement's slot for SQL; NULL: preparing failed. An equal address with another text
+ * (a buffer that was used again) is noticed. */
 static struct statement *statement_of(struct connection *connection, const char *sql)
 {
     size_t hash = ((size_t)(uintptr_t)sql >> 3) * 0x9E3779B97F4A7C15u >> 40;

@@ -6,7 +6,7 @@
 #include "storage/db/listing.h"
 
 struct migration {
-    int64_t version; /* that the database has */
+    int64_t version; /* migrations that the database has */
     int64_t target;
     const struct migrate_step *steps;
     unsigned count;
@@ -33,8 +33,8 @@ static enum db_status run_steps(struct db *db, const struct migration *m, int64_
     return db_owed(status);
 }
 
-/* Reads the version again under the writer's lock: another process may have been here. Gives
- * DB_NONE (nothing kept) when there is nothing to do. */
+/* Reads the version again under the writer's lock, because another process may have migrated.
+ * DB_NONE: there is nothing to do, and nothing was kept. */
 static enum db_status apply_next(struct db *db, void *context)
 {
     struct migration *m = context;

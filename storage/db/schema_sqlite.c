@@ -300,8 +300,8 @@ static const char *const version_4[] = {
     NULL,
 };
 
-/* Aggregations of locally private reports. Reports go when they are applied; what was accepted of
- * whom is counted for ever. */
+/* Aggregations of locally private reports. Reports are removed when they are applied; the number of
+ * accepted reports of each agent is kept for ever. */
 static const char *const version_5[] = {
     "CREATE TABLE aggregations ("
     " id TEXT NOT NULL PRIMARY KEY,"
@@ -353,13 +353,13 @@ static const char *const version_5[] = {
     NULL,
 };
 
-/* How well a public training plays by now; NULL: nothing may be, or is, shown. */
+/* Mean return so far of a public training; NULL: none is, or may be, shown. */
 static const char *const version_6[] = {
     "ALTER TABLE jobs ADD COLUMN shown_return REAL",
     NULL,
 };
 
-/* What a job gives that gives numbers and no policy. */
+/* The findings of a job that gives numbers and no policy. */
 static const char *const version_7[] = {
     "ALTER TABLE jobs ADD COLUMN findings TEXT NOT NULL DEFAULT ''",
     NULL,
@@ -389,7 +389,7 @@ static const char *const version_8[] = {
     NULL,
 };
 
-/* What a job gives that gives a released Q-function. */
+/* The release of a job that gives a Q-function. */
 static const char *const version_9[] = {
     "ALTER TABLE jobs ADD COLUMN q_release TEXT NOT NULL DEFAULT ''",
     NULL,

@@ -1,4 +1,4 @@
-/* Finding a file, judging it by its first bytes, and its settings. */
+/* Opens a database file, checks its first bytes, and applies the settings. */
 #include "storage/db/sqlite_file.h"
 
 #include <errno.h>

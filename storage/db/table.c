@@ -1,4 +1,4 @@
-/* Structs to rows and back. The SQL of a table and a tail is put together once a connection. */
+/* Converts structs to rows and back. A connection builds the SQL of a table and a tail once. */
 #include "storage/db/table.h"
 
 #include <assert.h>
@@ -23,7 +23,7 @@ static bool read_word(const struct column *column, const char *text, int *out)
     return false;
 }
 
-/* False: there is no memory for a copy, whose size a user has chosen. */
+/* Copies a value. False: no memory for the copy, whose size a user has chosen. */
 static bool take_bytes(const void *bytes, size_t size, bool owned, char **out)
 {
     *out = owned ? malloc(size + 1) : (char *)(uintptr_t)bytes;
@@ -169,7 +169,7 @@ enum db_status table_list(struct db *db, const struct table *table, const char *
     struct listing listing = {table, memory_new(1, table->row_size), each, context};
     enum db_status status = table_rows(db, table, tail, values, count, show_row, &listing);
     free(listing.row);
-    return db_optional(status); /* EACH has seen enough */
+    return db_optional(status); /* EACH returned false */
 }
 
 /* ---- INSERT */

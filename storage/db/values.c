@@ -1,4 +1,4 @@
-/* Values that go into statements and rows that come out, whatever the driver. */
+/* Values of statements and rows, the same for every driver. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

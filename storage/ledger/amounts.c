@@ -19,7 +19,7 @@
 #define DECIMAL_TEXT  32
 #define DECIMAL_AFTER 14 /* digits after the first */
 
-/* VALUE = *out_digits x 10^*out_exponent, when it is a decimal of at most 15 digits. */
+/* Finds VALUE = *out_digits x 10^*out_exponent if VALUE is a decimal of at most 15 digits. */
 static bool as_decimal(double value, int64_t *out_digits, int *out_exponent)
 {
     char text[DECIMAL_TEXT];
@@ -34,7 +34,7 @@ static bool as_decimal(double value, int64_t *out_digits, int *out_exponent)
     return true;
 }
 
-/* DIGITS x 10^EXPONENT as an integer. */
+/* Converts DIGITS x 10^EXPONENT to an integer. */
 static bool round_decimal(int64_t digits, int exponent, bool up, int64_t *out)
 {
     bool rest = false;
@@ -54,13 +54,13 @@ static bool round_decimal(int64_t digits, int exponent, bool up, int64_t *out)
     return true;
 }
 
-/* VALUE times SCALE by the bits of VALUE. */
+/* Computes VALUE times SCALE from the bits of VALUE. */
 static bool round_binary(double value, double scale, bool up, int64_t *out)
 {
     double high = value * scale;
     double low = fma(value, scale, -high);
     double whole = floor(high);
-    double rest = high - whole; /* in [0, 1), exact; what is truly left is rest + low */
+    double rest = high - whole; /* in [0, 1), exact; the true remainder is rest + low */
     int64_t units = (int64_t)whole;
     if (rest + low < 0) {
         /* HIGH was rounded up to an integer, or lies where there are only integers. */

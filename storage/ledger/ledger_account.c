@@ -1,4 +1,4 @@
-/* Accounts: opened once, found by id or by what they pay for, never removed. */
+/* Accounts: opened once, found by id or by the resource that they pay for, never removed. */
 #include <assert.h>
 #include <string.h>
 

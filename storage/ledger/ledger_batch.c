@@ -8,7 +8,7 @@
 
 #include "storage/ledger/ledger_post.h"
 
-#define BATCH_ACCOUNTS 64 /* further ones are written as they come */
+#define BATCH_ACCOUNTS 64 /* further accounts are written at once */
 
 struct kept_account {
     struct ledger_account row; /* as the database has it */

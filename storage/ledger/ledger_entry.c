@@ -55,7 +55,7 @@ bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out)
 
 /* ---- canonical bytes: numbers little endian, texts behind their length */
 
-/* Hashing is quickest in one piece, so short fields wait here for each other. */
+/* Hashing is fastest in one piece, so short fields are collected here first. */
 #define WAITING_BYTES 512
 
 struct hashing {
@@ -197,8 +197,7 @@ enum db_status ledger_move_row(struct db *db, const struct ledger_account *befor
         db_real(after->epsilon),
         db_real(after->delta),
     };
-    /* The condition repeats what C has checked: two pairs of eyes for the rule that matters most.
-     */
+    /* The condition repeats C's check of the most important rule, so that two checks must fail. */
     return db_change(db,
                      "UPDATE ledger_accounts SET entries = $3, head = $4, "
                      "limit_units = limit_units + $5, spent_units = spent_units + $6, "
@@ -262,7 +261,7 @@ enum db_status ledger_entries(struct db *db, const char *id, int64_t sequence, u
     if (status != DB_OK || limit == 0)
         return db_optional(status);
     ledger_genesis(&account, list.previous_hash);
-    /* The entry before the first one comes too, for its hash. */
+    /* Also reads the entry before the first one, for its hash. */
     struct db_value values[] = {db_text(id), db_integer(sequence),
                                 db_integer((int64_t)limit + (sequence > 0))};
     return table_list(db, &ledger_entries_table,

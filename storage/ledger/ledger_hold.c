@@ -108,7 +108,7 @@ enum db_status ledger_hold_find(struct db *db, const char *hold, struct ledger_o
 
 /* ---- settling */
 
-/* Finds what each held account pays; the verdict says whether the prices are covered. */
+/* Finds the price of each held account. The verdict says whether the holds cover the prices. */
 static enum ledger_verdict match_prices(const struct ledger_charge *charge,
                                         const struct held_list *list, struct ledger_outcome *out)
 {

@@ -34,12 +34,12 @@ static const struct table old_blocks_table =
 struct upgrade {
     struct db *db;
     char *error;
-    enum db_status status; /* not DB_OK: why it has stopped */
+    enum db_status status; /* the error that stopped the upgrade; DB_OK: none */
     int64_t blocks;
-    struct ledger_entry entry; /* the last that was copied */
+    struct ledger_entry entry; /* the last entry that was copied */
 };
 
-/* Gives false, so that lists end. */
+/* Stores the error and returns false, so that lists end. */
 static bool upgrade_stop(struct upgrade *upgrade, const char *what)
 {
     upgrade->status = DB_FAILED;
@@ -49,7 +49,7 @@ static bool upgrade_stop(struct upgrade *upgrade, const char *what)
     return false;
 }
 
-/* Cuts LINE into its fields; those that are dittos stay what they were. */
+/* Cuts LINE into its fields. A field that is a ditto keeps its former value. */
 static bool cut_fields(char *line, const char *fields[FIELDS])
 {
     for (unsigned i = 0; i < FIELDS; i++) {
@@ -93,7 +93,7 @@ static bool read_fields(const char *const fields[FIELDS], struct ledger_entry *e
     return ledger_entry_kind_find(fields[1], &entry->kind);
 }
 
-/* LINES is changed: its separators become NULs. */
+/* Copies the entries of COUNT lines. LINES is changed: its separators become NULs. */
 static bool copy_lines(struct upgrade *upgrade, char *lines, int64_t count)
 {
     const char *fields[FIELDS] = {NULL};

@@ -1,5 +1,5 @@
-/* The auditor. Trusts nothing but the entries: every balance is summed again and every hash made
- * again, one account after the other. */
+/* The auditor. It trusts only the entries: it computes every sum and every hash again, one account
+ * after the other. */
 #include "storage/ledger/ledger_verify.h"
 
 #include <sodium.h>
@@ -14,7 +14,7 @@ struct audit {
     struct ledger_account sums;    /* of the account in hand: id, balances, entries, head, budget */
     struct db *db;
     struct ledger_report *report;
-    int64_t entries; /* that were seen, readable or not */
+    int64_t entries; /* entries that were seen, readable or not */
     bool chained;    /* no break of this account's chain was reported yet */
 };
 
@@ -88,7 +88,7 @@ static const struct column open_holds_columns[] = {
 static const struct table open_holds_table =
     TABLE("ledger_holds", open_holds, open_holds_columns, 0);
 
-/* SUMS are what the entries say, ACCOUNT what the row says. */
+/* Compares SUMS, from the entries, with ACCOUNT, from the row. */
 static void compare_account(struct audit *audit, const struct ledger_account *account)
 {
     const struct ledger_account *sums = &audit->sums;
