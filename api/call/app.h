@@ -1,6 +1,6 @@
-/* What all threads share for the life of the process. Read-only after api_open, except for what a
- * member says of itself. A family that needs something of its own adds a member here and two lines
- * in app.c. */
+/* State that all threads share for the life of the process. Read-only after api_open, except where
+ * a member's comment says otherwise. A family that needs something of its own adds a member here
+ * and two lines in app.c. */
 #ifndef TACET_API_CALL_APP_H
 #define TACET_API_CALL_APP_H
 

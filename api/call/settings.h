@@ -8,7 +8,7 @@
 
 struct worlds;
 
-/* What the server tells the api once. Texts are borrowed for the life of the app. */
+/* The settings that the server gives the api once. Texts are borrowed for the life of the app. */
 struct api_settings {
     int64_t (*now_ms)(void);          /* wall clock, milliseconds since the epoch */
     unsigned char signing_seed[32];   /* Ed25519, for certificates */

@@ -1,6 +1,6 @@
-/* A job as a stream of server-sent events (WHATWG HTML, section 9.2): "progress" with the job
- * whenever its step or state has changed, its id being the step; "done" at the end; a comment now
- * and then, so that proxies keep the connection. */
+/* A job as a stream of server-sent events (WHATWG HTML, section 9.2). A "progress" event holds the
+ * job whenever its step or state has changed; its id is the step. "done" comes at the end, and a
+ * comment now and then keeps proxies from closing the connection. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

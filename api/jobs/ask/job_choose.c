@@ -1,4 +1,5 @@
-/* The choice between requests, plans and workers; and where anything of a request plays. */
+/* Reads "choose" from requests, and writes and reads it in plans. Also reads the world and length
+ * of any play that a request asks for. */
 #include "api/jobs/ask/job_parts.h"
 
 #include <stdio.h>

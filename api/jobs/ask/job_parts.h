@@ -33,13 +33,13 @@ enum problem job_play_fit(struct call *call, const struct job_members *members,
  * (algos/offline/choice.h). A plan keeps it as
  *   {"environment","physics","candidates","episodes","max_episode_steps"}, or {} for none */
 
-/* Reads OBJECT, at POINTER of a request, which says where and how long to play, into PLACE and OUT;
- * what it leaves out is OUT's, or the world's. Where OUT has candidates it may say their number.
- * False: the faults are in the call. */
+/* Reads OBJECT, at POINTER of a request, which says where and how long to play, into PLACE and OUT.
+ * OUT comes in with the default episodes; the default length is the world's. "candidates" is
+ * allowed only when OUT comes in with some. False: the faults are in the call. */
 bool job_playing_read(struct call *call, const char *pointer, const json_t *object,
                       struct environment_choice *place, struct choice *out);
 
-/* PROBLEM_NONE, or a fault at POINTER: the sizes of WORLD are not those of the plan, which come
+/* PROBLEM_NONE, or a fault at POINTER: the dimensions of WORLD differ from the plan's, which come
  * from SOURCE. */
 enum problem job_playing_fit(struct call *call, const char *pointer, const struct job_world *world,
                              const char *source, const struct job_plan *plan);
