@@ -1,6 +1,6 @@
-/* What every learning algorithm is to the rest of Tacet: a row in a table
- * (algos/catalogue/algorithms.c).
- * A new algorithm is one file that defines a struct algorithm, and one line there. */
+/* A learning algorithm as the rest of Tacet sees it: a row in a table
+ * (algos/catalogue/algorithms.c). A new algorithm is one file that defines a struct algorithm, and
+ * one line there. */
 #ifndef TACET_ALGOS_ALGORITHM_H
 #define TACET_ALGOS_ALGORITHM_H
 
@@ -43,9 +43,10 @@ enum algorithm_status {
     ALGORITHM_PAUSED, /* the pulse asked to stop; the last saved checkpoint continues it */
     ALGORITHM_CANCELLED,
     ALGORITHM_INFEASIBLE, /* the budget cannot pay one step */
-    ALGORITHM_BAD_INPUT,  /* e.g. an empty dataset; message says what (public facts only) */
+    ALGORITHM_BAD_INPUT,  /* e.g. an empty dataset; the message says what is wrong (public facts
+                           * only) */
     ALGORITHM_BAD_CHECKPOINT,
-    ALGORITHM_BAD_DATA, /* what was stored is damaged, or does not fit into memory */
+    ALGORITHM_BAD_DATA, /* stored data are damaged, or do not fit into memory */
     ALGORITHM_NO_RANDOMNESS,
     ALGORITHM_NO_MEMORY,
 };
@@ -58,16 +59,17 @@ struct algorithm_request {
     double discount;       /* of the dataset */
     uint32_t state_dim, action_count;
     uint32_t nominal_experts; /* public number of experts; unused for MECHANISM_NONE */
-    double plain_share; /* part of a private run's steps that are plain ones on the released stable
-                           set (algos/offline/schedule.h); 0: all are noisy */
-    bool force;         /* a Q-release whose noise exceeds its range is wanted all the same */
-    bool protects_rewards;        /* a Q-release of unit reward (algos/release/reward_q.h) */
-    struct stage_request stage;   /* what is released before the training; STAGE_NONE: nothing */
-    struct choice choice;         /* of the result, by play; of offline algorithms */
-    struct teacher_terms teacher; /* whom MECHANISM_TEACHER_ANSWERS asks */
+    double plain_share;       /* share of a private run's steps that are plain steps on the released
+                               * stable set (algos/offline/schedule.h); 0: all are noisy */
+    bool force;               /* make a Q-release even if its noise exceeds its range */
+    bool protects_rewards;    /* a Q-release of unit reward (algos/release/reward_q.h) */
+    struct stage_request stage;   /* the first stage; STAGE_NONE: none */
+    struct choice choice;         /* choice of the result by play; of offline algorithms */
+    struct teacher_terms teacher; /* the teacher that MECHANISM_TEACHER_ANSWERS asks */
     uint64_t seed;                /* initial weights and other public coins */
-    struct mlp_shape played;      /* of ALGORITHM_EVALUATES: a network of that shape */
-    uint32_t episodes;            /* ... for so many episodes */
+    struct mlp_shape played;      /* for ALGORITHM_EVALUATES: the shape of the network that is
+                                   * played */
+    uint32_t episodes;            /* for ALGORITHM_EVALUATES: how many episodes are played */
 
     /* The world to play in and its physics, for algorithms that play; else NULL. */
     const struct env *world;
@@ -77,10 +79,10 @@ struct algorithm_request {
 /* The (first) number of the parameter at INDEX of the algorithm's table. */
 double algorithm_number(const struct algorithm_request *request, unsigned index);
 
-/* What it will cost and run. privacy.steps are the noisy ones of the total_steps, all of them when
- * the request's plain_share is 0; all zero privacy for NONE. */
+/* The plan of a run. privacy.steps counts the noisy steps among total_steps: all of them when the
+ * request's plain_share is 0. With MECHANISM_NONE, privacy is all zero. */
 struct algorithm_plan {
-    struct dp_sgd_plan privacy; /* of everything: a first stage's price is in it */
+    struct dp_sgd_plan privacy; /* of the whole run, including the price of a first stage */
     struct stage_plan stage;
     struct q_terms release; /* of ALGORITHM_RELEASES_Q; privacy is then one Gaussian
                                release of noise sigma / sensitivity */
@@ -92,7 +94,7 @@ struct algorithm_plan {
 struct expert_policies;
 struct q_release;
 
-/* What the trainer asks at every pulse (a few times a second; safe to answer quickly). */
+/* The answer to a pulse, which the trainer sends a few times a second; the answer must be quick. */
 enum algorithm_pulse {
     PULSE_CONTINUE,
     PULSE_SAVE,           /* write a checkpoint, go on */
@@ -105,28 +107,27 @@ struct algorithm_hooks {
     /* Makes the checkpoint durable; false stops the run with ALGORITHM_PAUSED. Bytes are borrowed.
      */
     bool (*save)(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size);
-    /* Calls work(what, i) for every i below COUNT, in any order, perhaps on several threads at a
-     * time, and returns when all have ended. What is computed must not depend on either. NULL: one
-     * after the other, by the algorithm itself. */
+    /* Calls work(what, i) for every i below COUNT and returns when all calls have ended. The calls
+     * may run in any order and on several threads, and the results must not depend on that. NULL:
+     * the algorithm makes the calls in order. */
     void (*parallel)(void *context, void (*work)(void *what, uint32_t i), void *what,
                      uint32_t count);
     /* Loads the networks that the dataset's experts uploaded, each in its slot, the other slots
      * empty (algos/offline/expert_clones.h fills them); *out is the caller's. ALGORITHM_OK,
      * _PAUSED, _CANCELLED, _BAD_DATA or _NO_MEMORY. NULL where no expert has a network. */
     enum algorithm_status (*experts)(void *context, struct expert_policies **out);
-    /* Asks the teacher about a batch of states: OUT_PROBABILITIES[count x actions]. ALGORITHM_OK
-     * (answered or silent), or what the run ends with: _PAUSED, _CANCELLED, _NO_MEMORY, or
-     * _BAD_INPUT with a message. NULL where nobody is there to be asked. */
+    /* Asks the teacher about a batch of states: OUT_PROBABILITIES[count x actions]. ALGORITHM_OK:
+     * the teacher answered or is silent. Else the run ends with _PAUSED, _CANCELLED, _NO_MEMORY, or
+     * _BAD_INPUT with a message. NULL: there is no teacher. */
     enum algorithm_status (*ask_teacher)(void *context, const struct teacher_question *question,
                                          double *out_probabilities, struct teacher_told *out);
-    /* Told before a pulse how well it plays by now (undiscounted mean return of recent episodes);
-     * by algorithms that play, with MECHANISM_NONE or _TEACHER_ANSWERS alone. NULL:
-     * nobody asks. */
+    /* Reports, before a pulse, the undiscounted mean return of recent episodes. Only algorithms
+     * that play call it, with MECHANISM_NONE or _TEACHER_ANSWERS. NULL: nobody asks. */
     void (*show_return)(void *context, double mean_return);
-    /* One number of an algorithm that audits or asks a teacher, under a static NAME; one
-     * that was shown before takes its new VALUE. NULL: nobody looks. */
+    /* Reports one number of an algorithm that audits or asks a teacher, under a static NAME. A NAME
+     * that was shown before gets the new VALUE. NULL: nobody looks. */
     void (*show_finding)(void *context, const char *name, double value);
-    /* Takes over what an ALGORITHM_RELEASES_Q has made, once, at its end. NULL: nobody
+    /* Takes over the release of an ALGORITHM_RELEASES_Q, once, at the end of the run. NULL: nobody
      * wants it. */
     void (*give_release)(void *context, struct q_release *release, bool injected_noise);
 };
@@ -138,8 +139,10 @@ struct algorithm_run {
     const struct algorithm_request *request;
     const struct algorithm_plan *plan;
     const struct dataset *data;
-    const struct dataset *stable; /* released before, so free to use; NULL without plain steps */
-    struct choice_place choice;   /* where the request's choice plays; all zero without one */
+    const struct dataset *stable; /* the released stable set, free to use; NULL without plain
+                                   * steps */
+    struct choice_place choice;   /* the world for the request's choice; all zero without a
+                                   * choice */
     const unsigned char *checkpoint;
     size_t checkpoint_size;
     struct algorithm_hooks hooks;
@@ -147,8 +150,8 @@ struct algorithm_run {
                                    the algorithm opens its own from the operating system */
 };
 
-/* What an algorithm takes and what it leaves. What a job does with each kind is a row of
- * api/jobs/ask/job_kind.c and one of api/jobs/run/run_kind.c. */
+/* What an algorithm takes and gives. For each kind, a job follows a row of api/jobs/ask/job_kind.c
+ * and one of api/jobs/run/run_kind.c. */
 enum algorithm_kind {
     ALGORITHM_LEARNS_FROM_DATA, /* takes a dataset, leaves a policy; heeds request.choice */
     ALGORITHM_LEARNS_BY_PLAY,   /* plays in request.world, leaves a policy. The world is public and
@@ -164,9 +167,9 @@ enum algorithm_kind {
     ALGORITHM_KINDS
 };
 
-/* What is learned from a dataset. */
+/* What an algorithm learns from a dataset. */
 enum algorithm_target {
-    TARGET_ACTIONS, /* what the experts do, from states and actions alone */
+    TARGET_ACTIONS, /* the experts' behaviour, from states and actions alone */
     TARGET_VALUES,  /* a Q-function, from rewards and next states too: the first outputs of the
                        policy, one an action, are its values, which gp_q_learning may release */
 };

@@ -111,7 +111,7 @@ static const char *features_terms(const struct algorithm_request *request, struc
     return NULL;
 }
 
-/* Values at nodes are coefficients too: of norm at most V sqrt(nodes x actions). */
+/* The values at nodes act as coefficients, of norm at most V sqrt(nodes x actions). */
 static const char *grid_terms(const struct algorithm_request *request, struct q_terms *out)
 {
     out->knot_bits = (uint32_t)gp_q_number(request, GP_Q_NODES);

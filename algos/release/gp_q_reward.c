@@ -149,7 +149,7 @@ static uint32_t choose_action(const struct learning *l, const float *state, stru
     return best;
 }
 
-/* False: the world broke. */
+/* Plays a batch of transitions in the world and adds them to the update. False: the world broke. */
 static bool take_played(struct learning *l, struct rng *rng)
 {
     struct env_batch *world = l->world;
@@ -209,7 +209,7 @@ static struct q_release *learned_release(const struct learning *l)
     return release;
 }
 
-/* False: the world did not open. */
+/* Opens the world and the learner. False: the world did not open. */
 static bool prepare_learning(struct learning *l, struct noise_source *own)
 {
     const struct algorithm_request *request = l->run->request;

@@ -1,8 +1,8 @@
-/* Forcing a function into the class at its knots.
+/* Forces a function into the class at its knots.
  *
- * With h the distance of two knots, the greatest member below f is g(i) = min_j f(j) + L h |i - j|
- * and the least member above it max_j f(j) - L h |i - j|; each takes two passes, and the mean of
- * two members is one. Rounding: a pass adds at most u V to the error of its neighbour at every
+ * With h the distance of two knots, the greatest member below f is g(i) = min_j f(j) + L h |i - j|,
+ * and the least member above f is max_j f(j) - L h |i - j|. Each takes two passes, and the mean of
+ * two members is a member. Rounding: a pass adds at most u V to the error of its neighbour at every
  * knot, so both together are off by at most 2^(bits + 1) u V and a little. */
 #include "algos/release/knots.h"
 
@@ -11,7 +11,7 @@
 
 #define HALF_ULP 0x1p-53
 
-/* The greatest member below F, in place. */
+/* Replaces F by the greatest member below it. */
 static void lower_envelope(double *f, size_t count, double step)
 {
     for (size_t i = 1; i < count; i++)
@@ -40,7 +40,7 @@ void knots_enforce(double *values, uint32_t bits, uint32_t actions,
             scratch[i] = -knots_clamp(values[i * actions + a], limit);
             values[i * actions + a] = below;
         }
-        lower_envelope(scratch, count, step); /* minus the one above */
+        lower_envelope(scratch, count, step); /* minus the least member above */
         for (size_t i = 0; i < count; i++)
             values[i * actions + a] =
                 knots_clamp(0.5 * values[i * actions + a] - 0.5 * scratch[i], limit);

@@ -1,11 +1,12 @@
-/* One world, one episode after the other: the path is what takes the time, not the world. */
+/* Plays one world, one episode after the other: evaluating the path takes the time, not the
+ * world. */
 #include "algos/release/q_play.h"
 
 #include <math.h>
 
 #include "envs/env_batch.h"
 
-/* False: a value is no number. */
+/* Finds the greedy action. False: a value is not a number. */
 static bool greedy_action(const struct q_release *release, const float *observation,
                           uint32_t *action)
 {

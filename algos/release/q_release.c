@@ -70,7 +70,7 @@ static bool bounds_fit(const struct q_terms *t)
     return true;
 }
 
-/* How many numbers the form keeps; 0: the terms are out of range. */
+/* The count of numbers that the form keeps; 0: the terms are out of range. */
 static size_t numbers_of(const struct q_terms *t)
 {
     if (t->form == Q_FORM_PATH)
@@ -180,7 +180,7 @@ const struct policy *q_release_network(const struct q_release *release)
 
 /* ---- asking */
 
-/* STATE within the bounds becomes a point of the cube. */
+/* Scales STATE, which is within the bounds, to a point of the cube. */
 static enum q_answer scale_state(const struct q_terms *t, const double *state, double *point,
                                  uint32_t *out_at)
 {
@@ -210,7 +210,7 @@ static void path_values(const struct q_release *release, const double *point, do
     gaussian_path_release_all(release->path, t->action_count, &index, mean, t->value_limit, values);
 }
 
-/* Multilinear between the 2^n nodes around POINT. */
+/* Interpolates multilinearly between the 2^n nodes around POINT. */
 static void grid_values(const struct q_release *release, const double *point, double *values)
 {
     const struct q_terms *t = &release->terms;

@@ -87,7 +87,7 @@ void relu_features_at(const struct relu_features *f, const double *state, double
     }
 }
 
-/* The lower triangle of A[n x n], positive definite, becomes its Cholesky factor. */
+/* Replaces the lower triangle of A[n x n], positive definite, by its Cholesky factor. */
 static void factorise_cholesky(double *a, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -95,13 +95,13 @@ static void factorise_cholesky(double *a, size_t n)
             double sum = a[i * n + j];
             for (size_t k = 0; k < j; k++)
                 sum -= a[i * n + k] * a[j * n + k];
-            /* The ridge keeps the diagonal above this, but for rounding. */
+            /* The ridge keeps the diagonal above this bound, apart from rounding. */
             a[i * n + j] = i == j ? sqrt(fmax(sum, 1e-300)) : sum / a[j * n + j];
         }
     }
 }
 
-/* X solves (L L') x = x. */
+/* Replaces X by the solution y of (L L') y = x. */
 static void solve_cholesky(const double *l, size_t n, double *x)
 {
     for (size_t i = 0; i < n; i++) {

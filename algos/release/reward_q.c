@@ -49,8 +49,8 @@ static size_t knots_of(const struct reward_q_settings *s)
 
 /* ---- sensitivity */
 
-/* What one error can change between neighbours: rewards are rounded to units, and both errors lie
- * within the limit. */
+/* Bounds what one error can change between neighbours: rewards are rounded to units, and both
+ * errors lie within the limit. */
 static double error_change(const struct reward_q_settings *s)
 {
     return fmin(1.0 + 2.0 * REWARD_Q_UNIT, 2.0 * s->error_limit + 2.0 * REWARD_Q_UNIT);
@@ -174,7 +174,7 @@ static double greatest_value(const double *values, uint32_t count)
     return most;
 }
 
-/* delta in units. All but the reward is the same for neighbours. */
+/* The Bellman error delta in units. All but the reward is the same for neighbours. */
 static int64_t bellman_error(const struct reward_q *q, const float *state, uint32_t action,
                              double reward, const float *next, bool terminated)
 {
@@ -216,7 +216,7 @@ void reward_q_add(struct reward_q *q, const float *state, uint32_t action, doubl
 
 /* ---- the update */
 
-/* OUT[i] = sum_k IN[k] exp(-beta |i - k| / 2^bits) for every action. */
+/* Sets OUT[i] = sum_k IN[k] exp(-beta |i - k| / 2^bits) for every action. */
 static void spread_kernel(const struct reward_q *q, double decay, const double *in, double *out)
 {
     uint32_t actions = q->settings.actions;
@@ -233,7 +233,7 @@ static void spread_kernel(const struct reward_q *q, double decay, const double *
     }
 }
 
-/* The square of the norm of sum_t K(s_t, .) e_(a_t), over the batch. */
+/* Computes the square of the norm of sum_t K(s_t, .) e_(a_t), over the batch. */
 static double visits_norm_squared(struct reward_q *q, double decay)
 {
     size_t count = q->knots * q->settings.actions;
@@ -251,7 +251,7 @@ static double visits_norm_squared(struct reward_q *q, double decay)
     return sum;
 }
 
-/* One path into OUT, of deviation 1 at every knot; or a normal for each coefficient. */
+/* Draws into OUT one path of deviation 1 at every knot, or a normal for each coefficient. */
 static void draw_path(const struct reward_q *q, struct noise_source *noise, double decay,
                       double *out)
 {

@@ -19,7 +19,7 @@
 const struct pld_effort ACCOUNTANT_PLD_EFFORT = {.relative_gap = 2e-4,
                                                  .max_log2_size = PLD_MAX_LOG2_SIZE};
 
-/* What a part's outcomes are listed from. */
+/* The memory from which a part's outcomes are listed. */
 struct source {
     struct subsampled_gaussian gaussian;
     struct pld_atoms atoms;
@@ -139,7 +139,7 @@ enum accountant_status accountant_pld_figure(const struct composition *compositi
     added = removed;
     if (two_sided) {
         struct pld_effort second = *effort;
-        /* Addition matters only where it costs more. */
+        /* The direction of addition matters only where it costs more. */
         second.irrelevant = fmax(second.irrelevant, removed.upper);
         for (size_t i = 0; i < count; i++)
             source[i].gaussian.add = true;

@@ -36,8 +36,8 @@ struct answer_error answer_error_dirichlet(const struct dirichlet *mechanism, co
     return error;
 }
 
-/* Evenly spread words, the same on every call: places to evaluate at, not randomness (SplitMix64,
- * Steele, Lea and Flood 2014). */
+/* Evenly spread words, the same on every call: they choose evaluation points and are not randomness
+ * (SplitMix64, Steele, Lea and Flood 2014). */
 static uint64_t word_at(uint64_t place)
 {
     uint64_t x = (place + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -98,7 +98,8 @@ static bool answers_suffice(const struct dirichlet *mechanism, const struct wish
     return (double)count >= wish->queries;
 }
 
-/* The price grows with the concentration: bisection of its logarithm to about a thousandth. */
+/* The price grows with the concentration, so bisection of its logarithm finds it to about a
+ * thousandth. */
 static void choose_dirichlet(struct dirichlet *mechanism, const struct wish *wish,
                              struct answer_choice *out)
 {

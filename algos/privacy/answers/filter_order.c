@@ -1,5 +1,5 @@
-/* Which order, or which share of delta, lets an account last longest. Both are functions of public
- * parameters, computed once, before the account is opened: any choice is valid, a good one is
+/* Finds the order, or the share of delta, at which an account lasts longest. Both are functions of
+ * public parameters, computed once before the account is opened. Any choice is valid; a good one is
  * cheap. */
 #include <assert.h>
 #include <math.h>
@@ -13,13 +13,14 @@
 #define GRID      80 /* steps of the first look */
 #define ZOOM      20 /* of the two that follow, each ten times finer */
 
-/* What an order is chosen for. */
+/* The account and release for which an order is chosen. */
 struct aim {
     const struct filter_release *release;
     double epsilon, delta, count;
 };
 
-/* Uses that an account of that order pays, as a real number; negative when not even 0 fits. */
+/* The number of uses that an account of ORDER pays, as a real number; negative when not even 0
+ * fits. */
 static double uses_at(const struct aim *aim, double order)
 {
     double budget = floor(renyi_budget(order, aim->epsilon, aim->delta) / FILTER_UNIT);
@@ -36,7 +37,7 @@ static void range_of(const struct filter_release *release, double *least, double
     *greatest = log(0.99 * room);
 }
 
-/* A grid of ln(order - 1), then it zooms in, twice. */
+/* Searches a grid of ln(order - 1), then zooms in twice. */
 static double order_search(const struct aim *aim)
 {
     double least, greatest;
@@ -103,7 +104,8 @@ struct sharing {
     struct filter account;
 };
 
-/* Uses that an account pays when its delta is cut into N shares. Falls as N grows. */
+/* The number of uses that an account pays when its delta is cut into N shares. It falls as N
+ * grows. */
 static int64_t uses_of_share(const struct sharing *sharing, int64_t n)
 {
     struct filter_price price;

@@ -59,7 +59,7 @@ static enum pld_status sketch_new(const struct pld_part *part, size_t count, dou
     return done ? PLD_OK : PLD_NO_MEMORY;
 }
 
-/* The composition's cumulant at TILT, and its tilted mean and variance. */
+/* Computes the composition's cumulant at TILT, and its tilted mean and variance. */
 static double sketch_cumulant(const struct sketch *sketch, double tilt, double *out_mean,
                               double *out_variance)
 {
@@ -150,7 +150,7 @@ static double window_end(const struct sketch *sketch, double tilt, double sign, 
     return sign * best;
 }
 
-/* What one attempt looks at. */
+/* The tilts and the window of one attempt. */
 struct view {
     double tilt, bottom, top, variance;
     double tilt_above, tilt_below;
@@ -176,7 +176,8 @@ static struct view view_at(const struct sketch *sketch, double tilt, double rela
     return view;
 }
 
-/* How badly the atoms miss the places of STEP: the lower law moves each down to a place. */
+/* Sums how far the atoms lie from the places of STEP: the lower law moves each atom down to a
+ * place. */
 static double atoms_missed(const struct sketch *sketch, double step)
 {
     double sum = 0;
@@ -231,7 +232,7 @@ static enum pld_status part_discretise(const struct sketch *sketch, size_t i, do
     return status;
 }
 
-/* One attempt with at least 2^LOG2_SIZE places in the window. */
+/* Makes one attempt with at least 2^LOG2_SIZE places in the window. */
 static enum pld_status figure_attempt(const struct sketch *sketch, const struct view *view,
                                       unsigned log2_size, enum pld_figure figure, double at,
                                       double omit, struct privacy_interval *out)
@@ -242,7 +243,7 @@ static enum pld_status figure_attempt(const struct sketch *sketch, const struct 
                                 .tilt_above = view->tilt_above,
                                 .tilt_below = view->tilt_below,
                                 .size = (uint64_t)1 << log2_size};
-    /* Two points are lost to rounding the bottom down. */
+    /* Rounding the bottom down costs two points. */
     double width = view->top - view->bottom;
     double step = step_for_atoms(sketch, width / (double)(window.size - 2));
     if (!(step <= WIDEST_STEP))

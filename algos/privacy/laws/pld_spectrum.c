@@ -104,7 +104,7 @@ static double least_magnitude(const struct pld_tilted *t)
     return exp(LN_NEGLIGIBLE / (double)t->times);
 }
 
-/* What a transform of SIZE costs, in terms of a direct sum. */
+/* The cost of a transform of SIZE, in terms of a direct sum. */
 static double transform_cost(uint64_t size)
 {
     return (double)size * log2((double)size);

@@ -46,7 +46,7 @@ static double plan_place(struct search *search, double x)
     return -log(steps);
 }
 
-/* Evaluates at X and tightens the bracket. */
+/* Evaluates the plan at X and tightens the bracket. */
 static enum dp_sgd_plan_status plan_look(struct search *search, double x)
 {
     struct privacy_interval interval;
@@ -122,7 +122,7 @@ static enum dp_sgd_plan_status plan_close_in(struct search *search, double width
     return DP_SGD_PLAN_OK;
 }
 
-/* From a guess X to the best affordable x; INFEASIBLE when there is none in the range. */
+/* Finds the best affordable x from a guess X. INFEASIBLE: there is none in the range. */
 static enum dp_sgd_plan_status plan_find(struct search *search, double x)
 {
     search->certify = false;
