@@ -35,7 +35,7 @@
 /* Memory of a connection: it must hold the headers and one piece of a body. libmicrohttpd clears
  * all of it between requests. */
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
-#define REQUEST_ID_BYTES        12                           /* of randomness */
+#define REQUEST_ID_BYTES        12                           /* of its hash */
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 
 /* ---- refusals */
@@ -258,22 +258,24 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return *size > 0 ? take_body(httpd, exchange, bytes, size) : end_of_body(httpd, exchange);
 }
 
-/* Draws a request id: "req_" and 24 hexadecimal digits. */
-static void request_id_draw(char out[4 + 2 * REQUEST_ID_BYTES + 1])
+/* "req_" and 24 hexadecimal digits: SipHash of a counter under a key of this process. Nobody can
+ * read the number of requests from it, and it needs no system call. */
+static void request_id_draw(struct httpd *httpd, char out[4 + 2 * REQUEST_ID_BYTES + 1])
 {
-    unsigned char random[REQUEST_ID_BYTES];
-    randombytes_buf(random, sizeof random);
+    unsigned char hash[crypto_shorthash_siphashx24_BYTES];
+    uint64_t number = atomic_fetch_add(&httpd->requests, 1);
+    crypto_shorthash_siphashx24(hash, (const unsigned char *)&number, sizeof number,
+                                httpd->request_key);
     memcpy(out, "req_", 4);
-    sodium_bin2hex(out + 4, 2 * REQUEST_ID_BYTES + 1, random, sizeof random);
+    sodium_bin2hex(out + 4, 2 * REQUEST_ID_BYTES + 1, hash, REQUEST_ID_BYTES);
 }
 
 /* Sees the request line as it was sent, before the library decodes it. */
 static void *on_request_line(void *context, const char *uri, struct MHD_Connection *connection)
 {
     struct exchange *exchange = exchange_new(uri);
-    (void)context;
     (void)connection;
-    request_id_draw(exchange->request.request_id);
+    request_id_draw(context, exchange->request.request_id);
     return exchange;
 }
 
@@ -312,6 +314,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
     struct httpd *httpd = memory_new(1, sizeof *httpd);
     httpd->settings = *settings;
     httpd->log.every = settings->access_log;
+    randombytes_buf(httpd->request_key, sizeof httpd->request_key);
     bool tls = settings->tls_cert != NULL;
     struct MHD_OptionItem tls_options[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->tls_cert},

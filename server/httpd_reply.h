@@ -14,7 +14,9 @@ struct httpd {
     struct MHD_Daemon *daemon;
     atomic_bool draining;
     atomic_uint_fast64_t buffered_bytes;
-    struct request_log log; /* the socket thread's, until httpd_stop has ended it */
+    atomic_uint_fast64_t requests; /* how many there were, for their ids */
+    unsigned char request_key[16]; /* of the hash that makes them */
+    struct request_log log;        /* the socket thread's, until httpd_stop has ended it */
 };
 
 /* Suspends an MHD_Connection. */

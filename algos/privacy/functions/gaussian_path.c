@@ -24,10 +24,11 @@
 
 #include "algos/privacy/functions/gaussian_grid.h"
 #include "algos/privacy/math/normal_quantile.h"
+#include "algos/privacy/noise/chacha20_blocks.h"
 
 #define KEY_BYTES   GAUSSIAN_PATH_KEY_BYTES
-#define BLOCK_BYTES 64
 #define TREE_LEVELS 3 /* 7 nodes of 8 bytes and one word unused */
+#define MAX_TREES   (GAUSSIAN_PATH_MAX_BITS / TREE_LEVELS + 1) /* and that of the ends */
 
 struct gaussian_path {
     struct gaussian_path_axis axis; /* the same along every dimension */
@@ -128,18 +129,21 @@ enum precision { ROUGH, FINE };
 static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nodes *nodes,
                              enum precision precision)
 {
-    uint8_t block[BLOCK_BYTES], nonce[crypto_stream_chacha20_NONCEBYTES];
-    uint64_t tree = UINT64_MAX; /* whose block is in BLOCK: of none */
-    uint32_t slot;
+    uint8_t block[MAX_TREES][CHACHA20_BLOCK_BYTES];
+    uint64_t tree[MAX_TREES];
+    uint32_t slot[GAUSSIAN_PATH_MAX_NODES], at[GAUSSIAN_PATH_MAX_NODES], trees = 0;
     long double sum = 0.0L;
     for (size_t i = 0; i < nodes->count; i++) {
-        uint64_t own = tree_of(&nodes->node[i], &slot);
-        if (own != tree) {
-            tree = own;
-            put_u64(nonce, tree);
-            crypto_stream_chacha20(block, sizeof block, nonce, key);
+        uint64_t own = tree_of(&nodes->node[i], &slot[i]);
+        if (trees == 0 || own != tree[trees - 1]) {
+            assert(trees < MAX_TREES);
+            tree[trees++] = own;
         }
-        uint64_t word = get_u64(block + 8 * (size_t)slot);
+        at[i] = trees - 1;
+    }
+    chacha20_blocks(key, tree, trees, block);
+    for (size_t i = 0; i < nodes->count; i++) {
+        uint64_t word = get_u64(block[at[i]] + 8 * (size_t)slot[i]);
         sum += nodes->node[i].coefficient *
                (precision == FINE ? normal_from_word(word) : normal_from_word_roughly(word));
     }

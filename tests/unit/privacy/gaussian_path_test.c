@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "algos/privacy/functions/gaussian_grid.h"
+#include "algos/privacy/noise/chacha20_blocks.h"
 #include "envs/rng.h"
 #include "tests/unit/privacy/golden.h"
 
@@ -268,4 +269,28 @@ Test(gaussian_path, all_paths_at_once_are_each_of_them)
             cr_expect_eq(all[a], release_one(path, a, &index, mean[a], 1.0));
     }
     gaussian_path_free(path);
+}
+
+/* The blocks that paths rest on, against libsodium's stream: the values of releases that are out
+ * there hang on them. */
+Test(gaussian_path, blocks_side_by_side_are_chacha20)
+{
+    uint8_t key[32], block[19][CHACHA20_BLOCK_BYTES], expected[CHACHA20_BLOCK_BYTES];
+    struct rng rng;
+    rng_seed(&rng, 3, 3);
+    for (uint32_t count = 1; count <= 19; count++) {
+        uint64_t nonce[19];
+        for (int i = 0; i < 32; i++)
+            key[i] = (uint8_t)rng_next(&rng);
+        for (uint32_t i = 0; i < count; i++)
+            nonce[i] = rng_next(&rng) >> rng_below(&rng, 64);
+        chacha20_blocks(key, nonce, count, block);
+        for (uint32_t i = 0; i < count; i++) {
+            uint8_t bytes[8];
+            for (int b = 0; b < 8; b++)
+                bytes[b] = (uint8_t)(nonce[i] >> 8 * b);
+            crypto_stream_chacha20(expected, sizeof expected, bytes, key);
+            cr_expect_arr_eq(block[i], expected, sizeof expected, "%u of %u", i, count);
+        }
+    }
 }
