@@ -35,10 +35,18 @@ static double delta_of(const struct ledger_account *account, int64_t units, int6
     return ledger_delta_value(delta_units);
 }
 
+struct budget_sum budget_spent_sum(const struct ledger_account *account)
+{
+    return (struct budget_sum){
+        .epsilon = budget_epsilon(account, account->spent_units),
+        .delta = delta_of(account, account->spent_units, account->spent_delta),
+    };
+}
+
 json_t *budget_spent(const struct ledger_account *account)
 {
-    return budget_amount(budget_epsilon(account, account->spent_units),
-                         delta_of(account, account->spent_units, account->spent_delta));
+    struct budget_sum sum = budget_spent_sum(account);
+    return budget_amount(sum.epsilon, sum.delta);
 }
 
 static json_t *budget_reserved(const struct ledger_account *account)
@@ -62,9 +70,16 @@ static double remaining_delta(const struct ledger_account *account)
     return fmax(0, is_renyi(account) ? account->delta : delta_of(account, 0, left));
 }
 
+struct budget_sum budget_remaining_sum(const struct ledger_account *account)
+{
+    return (struct budget_sum){.epsilon = remaining_epsilon(account),
+                               .delta = remaining_delta(account)};
+}
+
 json_t *budget_remaining(const struct ledger_account *account)
 {
-    return budget_amount(remaining_epsilon(account), remaining_delta(account));
+    struct budget_sum sum = budget_remaining_sum(account);
+    return budget_amount(sum.epsilon, sum.delta);
 }
 
 static json_t *budget_limit(const struct ledger_account *account)

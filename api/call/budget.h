@@ -25,6 +25,16 @@ double budget_epsilon_added(const struct ledger_account *account, int64_t before
 /* {"epsilon","delta"}. New reference. */
 json_t *budget_amount(double epsilon, double delta);
 
+struct budget_sum {
+    double epsilon, delta;
+};
+
+/* What is spent of ACCOUNT, as numbers. */
+struct budget_sum budget_spent_sum(const struct ledger_account *account);
+
+/* What remains of ACCOUNT, as numbers. */
+struct budget_sum budget_remaining_sum(const struct ledger_account *account);
+
 /* What is spent of ACCOUNT, {"epsilon","delta"}. New reference. */
 json_t *budget_spent(const struct ledger_account *account);
 

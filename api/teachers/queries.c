@@ -57,7 +57,9 @@ static enum problem queries_answer(struct query *query)
     enum problem problem = query_settle(query, &given);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_reply_json(query->call, 200, query_reply_json(&given));
+    size_t size = 0;
+    char *text = query_reply_text(&given, &size);
+    return call_reply_bytes(query->call, 200, "application/json", text, size);
 }
 
 /* ---- asked before: "reuse":"exact" */

@@ -62,8 +62,9 @@ enum problem query_settle(struct query *query, struct query_answer *out);
 /* ---- the answer as JSON (query_reply.c) */
 
 /* {"query", "probabilities", "concentration" or "sigma", "error_radius", "cost", "spent",
- * "remaining", "protects", "does_not_protect"}, and "at_floor" where it is. New reference. */
-json_t *query_reply_json(const struct query_answer *answer);
+ * "remaining", "protects", "does_not_protect"}, and "at_floor" where it is, as text of *OUT_SIZE
+ * bytes that the caller frees. NULL: there is no memory for so many states. */
+char *query_reply_text(const struct query_answer *answer, size_t *out_size);
 
 /* The text for what an answer protects. */
 const char *query_reply_protects(const struct query_answer *answer);
