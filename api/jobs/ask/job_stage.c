@@ -140,8 +140,8 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
     out->stage = stage;
 }
 
-static void read_release(struct call *call, const json_t *privacy, bool logged,
-                         struct algorithm_request *out)
+static void read_stage_release(struct call *call, const json_t *privacy, bool logged,
+                               struct algorithm_request *out)
 {
     static const char *const units[] = {"expert", "reward", NULL};
     const char *understood = NULL;
@@ -171,7 +171,7 @@ void job_privacy_read(struct call *call, const json_t *privacy, bool logged,
                       struct algorithm_request *out)
 {
     if (out->mechanism == MECHANISM_GAUSSIAN_PROCESS) {
-        read_release(call, privacy, logged, out);
+        read_stage_release(call, privacy, logged, out);
     } else if (out->mechanism == MECHANISM_SELECTIVE) {
         read_selective(call, privacy, out);
     } else if (out->mechanism == MECHANISM_CONSENSUS) {
