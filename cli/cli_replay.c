@@ -121,8 +121,7 @@ static int replay_cases(const char *name, const struct replay_file *file, const 
             continue;
         compared++;
         switch (replay_run(file->world, &item->recorded, tolerance, &results[i])) {
-        case REPLAY_DONE:
-            break;
+        case REPLAY_DONE: break;
         case REPLAY_NO_MEMORY:
             return cli_complain(&FLAGS, CLI_FAILED, "%s: too large for this machine", name);
         case REPLAY_NO_SUCH_STATE:

@@ -45,14 +45,10 @@ void expert_lines_trajectory(FILE *out, uint64_t expert, const struct trajectory
 static const char *output_name(enum policy_output output)
 {
     switch (output) {
-    case POLICY_SOFTMAX:
-        return "softmax";
-    case POLICY_ARGMAX:
-        return "argmax";
-    case POLICY_Q:
-        return "q";
-    case POLICY_BCQ:
-        return "bcq";
+    case POLICY_SOFTMAX: return "softmax";
+    case POLICY_ARGMAX: return "argmax";
+    case POLICY_Q: return "q";
+    case POLICY_BCQ: return "bcq";
     }
     return "argmax";
 }

@@ -246,16 +246,13 @@ static enum judgement judge_failure(struct http_out *out, const struct http_out_
     switch (code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
-        return AGAIN; /* nothing was sent */
+    case CURLE_COULDNT_RESOLVE_PROXY: return AGAIN; /* nothing was sent */
     case CURLE_OPERATION_TIMEDOUT:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:
-    case CURLE_PARTIAL_FILE:
-        return call_is_repeatable(call) ? AGAIN : FINAL;
-    default:
-        return FINAL; /* a certificate, an answer that is not HTTP, ... */
+    case CURLE_PARTIAL_FILE: return call_is_repeatable(call) ? AGAIN : FINAL;
+    default: return FINAL; /* a certificate, an answer that is not HTTP, ... */
     }
 }
 
@@ -274,15 +271,12 @@ static enum judgement judge_answer(struct http_out *out, const struct http_out_c
     problem_line_read(answer->http, answer->body, answer->size, &answer->problem);
     switch (answer->http) {
     case 429: /* with these two the server says that it did nothing */
-    case 503:
-        return AGAIN;
+    case 503: return AGAIN;
     case 408:
     case 425:
     case 502:
-    case 504:
-        return call_is_repeatable(call) ? AGAIN : FINAL;
-    default:
-        return FINAL;
+    case 504: return call_is_repeatable(call) ? AGAIN : FINAL;
+    default: return FINAL;
     }
 }
 

@@ -117,8 +117,7 @@ static bool read_all(struct reading *reading)
             if (!add_return(reading, &trajectory, expert))
                 return false;
             break;
-        case JSON_STREAM_FAULTY:
-            return reading_failed(reading, "holds a faulty trajectory");
+        case JSON_STREAM_FAULTY: return reading_failed(reading, "holds a faulty trajectory");
         case JSON_STREAM_GONE:
             return reading_failed(reading, ferror(reading->file)
                                                ? strerror(errno)

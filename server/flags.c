@@ -152,21 +152,14 @@ static bool flag_set(struct flags_reading *reading, const struct flag *flag, cha
     void *place = (char *)reading->options + flag->offset;
     switch (flag->kind) {
     case FLAG_COUNT:
-    case FLAG_BYTES:
-        return flag_read_count(reading, flag, text, place);
+    case FLAG_BYTES: return flag_read_count(reading, flag, text, place);
     case FLAG_NUMBER:
-    case FLAG_WHOLE:
-        return flag_read_number(reading, flag, text, place);
-    case FLAG_CHOICE:
-        return flag_read_choice(reading, flag, text, place);
-    case FLAG_ON_OFF:
-        return flag_read_on_off(reading, text, place);
-    case FLAG_SECRET:
-        return flag_read_secret(reading, text, place);
-    case FLAG_LIST:
-        return flag_read_item(reading, flag, text, place);
-    case FLAG_SWITCH:
-        return flags_refuse(reading, " takes no value");
+    case FLAG_WHOLE: return flag_read_number(reading, flag, text, place);
+    case FLAG_CHOICE: return flag_read_choice(reading, flag, text, place);
+    case FLAG_ON_OFF: return flag_read_on_off(reading, text, place);
+    case FLAG_SECRET: return flag_read_secret(reading, text, place);
+    case FLAG_LIST: return flag_read_item(reading, flag, text, place);
+    case FLAG_SWITCH: return flags_refuse(reading, " takes no value");
     case FLAG_ID:
         if (strlen(text) > ID_LENGTH || strspn(text, ID_CHARACTERS) != strlen(text))
             return flags_refuse(reading, ": \"%s\" is no id", text);
@@ -176,8 +169,7 @@ static bool flag_set(struct flags_reading *reading, const struct flag *flag, cha
         if (text[0] == '\0')
             return flags_refuse(reading, ": the value is empty");
         break;
-    case FLAG_ANY_TEXT:
-        break;
+    case FLAG_ANY_TEXT: break;
     }
     *(const char **)place = text;
     return true;

@@ -244,16 +244,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         exchange->suspended_us = 0;
     }
     switch (exchange->stage) {
-    case STAGE_NEW:
-        return begin_request(httpd, exchange, connection, method);
-    case STAGE_HELD:
-        return after_hold(httpd, exchange);
-    case STAGE_WAITING:
-        return httpd_send_reply(httpd, exchange);
+    case STAGE_NEW: return begin_request(httpd, exchange, connection, method);
+    case STAGE_HELD: return after_hold(httpd, exchange);
+    case STAGE_WAITING: return httpd_send_reply(httpd, exchange);
     case STAGE_BODY:
     case STAGE_DISCARD:
-    case STAGE_STREAM:
-        break;
+    case STAGE_STREAM: break;
     }
     return *size > 0 ? take_body(httpd, exchange, bytes, size) : end_of_body(httpd, exchange);
 }

@@ -7,16 +7,13 @@ enum algorithm_status hooks_pulse(const struct algorithm_hooks *hooks, uint64_t 
     if (!hooks->pulse)
         return ALGORITHM_OK;
     switch (hooks->pulse(hooks->context, steps_done)) {
-    case PULSE_CONTINUE:
-        return ALGORITHM_OK;
-    case PULSE_SAVE:
-        return !save || save(context) ? ALGORITHM_OK : ALGORITHM_PAUSED;
+    case PULSE_CONTINUE: return ALGORITHM_OK;
+    case PULSE_SAVE: return !save || save(context) ? ALGORITHM_OK : ALGORITHM_PAUSED;
     case PULSE_SAVE_AND_PAUSE:
         if (save)
             (void)save(context);
         return ALGORITHM_PAUSED;
-    case PULSE_CANCEL:
-        break;
+    case PULSE_CANCEL: break;
     }
     return ALGORITHM_CANCELLED;
 }

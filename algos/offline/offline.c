@@ -74,16 +74,12 @@ enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const 
                                           const char **message)
 {
     switch (status) {
-    case DP_SGD_PLAN_OK:
-        return ALGORITHM_OK;
-    case DP_SGD_PLAN_INFEASIBLE:
-        *message = infeasible;
-        return ALGORITHM_INFEASIBLE;
+    case DP_SGD_PLAN_OK: return ALGORITHM_OK;
+    case DP_SGD_PLAN_INFEASIBLE: *message = infeasible; return ALGORITHM_INFEASIBLE;
     case DP_SGD_PLAN_BAD:
         *message = "epsilon, delta or noise_multiplier is out of bounds";
         return ALGORITHM_BAD_INPUT;
-    default:
-        return ALGORITHM_NO_MEMORY;
+    default: return ALGORITHM_NO_MEMORY;
     }
 }
 

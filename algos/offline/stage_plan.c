@@ -38,9 +38,7 @@ static enum algorithm_status plan_stable(const struct stage_request *request, do
                    "experts, even if all agreed; a larger share of the budget, fewer trajectories "
                    "or a larger min_action_probability would lower it";
         return ALGORITHM_INFEASIBLE;
-    case SPARSE_VECTOR_BAD:
-        *message = sparse_vector_problem(&wish);
-        return ALGORITHM_BAD_INPUT;
+    case SPARSE_VECTOR_BAD: *message = sparse_vector_problem(&wish); return ALGORITHM_BAD_INPUT;
     case SPARSE_VECTOR_OUT_OF_REACH:
         *message = "the stable stage's share of the budget is too small for so many trajectories";
         break;

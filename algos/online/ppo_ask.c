@@ -51,15 +51,9 @@ void ppo_ask(struct ppo *ppo)
         memcpy(g->asked + k * dim, g->plain + row * dim, dim * sizeof *g->asked);
     }
     switch (g->guide.ask(g->guide.context, g->asked, g->guide.questions, g->answers, &g->radius)) {
-    case KICKSTART_ANSWERED:
-        g->answered = g->guide.questions;
-        break;
-    case KICKSTART_SILENT:
-        g->silent = true;
-        break;
-    case KICKSTART_BROKEN:
-        ppo->failed = true;
-        break;
+    case KICKSTART_ANSWERED: g->answered = g->guide.questions; break;
+    case KICKSTART_SILENT: g->silent = true; break;
+    case KICKSTART_BROKEN: ppo->failed = true; break;
     }
     for (uint32_t k = 0; k < g->answered; k++)
         g->place[ppo->order[k]] = k + 1;

@@ -112,17 +112,14 @@ static enum problem accounting_price(struct call *call, const struct accounting_
 {
     struct privacy_report report;
     switch (privacy_report_make(&wish->plan, &wish->question, PRIVACY_QUICK, &report)) {
-    case ACCOUNTANT_OK:
-        return accounting_reply(call, wish, &report);
-    case ACCOUNTANT_NO_MEMORY:
-        return PROBLEM_INTERNAL_ERROR;
+    case ACCOUNTANT_OK: return accounting_reply(call, wish, &report);
+    case ACCOUNTANT_NO_MEMORY: return PROBLEM_INTERNAL_ERROR;
     case ACCOUNTANT_OUT_OF_REACH:
         return call_invalid(call, "/events",
                             "have no figure that could be certified: too little noise, or more "
                             "left to chance than delta");
     case ACCOUNTANT_BAD:
-    case ACCOUNTANT_UNSUPPORTED:
-        break;
+    case ACCOUNTANT_UNSUPPORTED: break;
     }
     return call_invalid(call, "/events", "cannot be priced by any accountant");
 }

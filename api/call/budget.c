@@ -139,8 +139,7 @@ enum problem budget_refused(struct call *call, const struct ledger_outcome *outc
         if (outcome->parts[i].violated)
             add_violation(call, &outcome->parts[i]);
     switch (outcome->verdict) {
-    case LEDGER_EXHAUSTED:
-        return say_exhausted(call, outcome);
+    case LEDGER_EXHAUSTED: return say_exhausted(call, outcome);
     case LEDGER_RESERVED:
         return call_problem(call, PROBLEM_BUDGET_RESERVED,
                             "Jobs hold what the accounts under violated lack. Nothing was "
@@ -154,8 +153,7 @@ enum problem budget_refused(struct call *call, const struct ledger_outcome *outc
     case LEDGER_HOLD_TAKEN:
     case LEDGER_OVER_HOLD:
         return call_problem(call, PROBLEM_CONFLICT, "What was reserved has been settled already.");
-    case LEDGER_OK:
-        break;
+    case LEDGER_OK: break;
     }
     return call_problem(call, PROBLEM_INTERNAL_ERROR, "The ledger gave no verdict.");
 }

@@ -297,11 +297,9 @@ enum problem call_db(struct call *call, enum db_status status)
         return PROBLEM_NONE;
     call->db_failure = (int)(status == DB_NONE ? DB_FAILED : status);
     switch (status) {
-    case DB_FULL:
-        return PROBLEM_STORAGE_FULL;
+    case DB_FULL: return PROBLEM_STORAGE_FULL;
     case DB_RETRY:
         return call_problem(call, PROBLEM_OVERLOADED, "Too many want to write at once. Try again.");
-    default:
-        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The database failed.");
+    default: return call_problem(call, PROBLEM_INTERNAL_ERROR, "The database failed.");
     }
 }

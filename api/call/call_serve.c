@@ -117,14 +117,11 @@ static enum problem request_check_query(struct call *call)
         return PROBLEM_NONE;
     const char *name = NULL;
     switch (uri_query_check(query, call->route->query, &call->arena, &name)) {
-    case URI_QUERY_GOOD:
-        return PROBLEM_NONE;
+    case URI_QUERY_GOOD: return PROBLEM_NONE;
     case URI_QUERY_MALFORMED:
         return call_problem(call, PROBLEM_BAD_REQUEST, "The query has a broken escape.");
-    case URI_QUERY_TWICE:
-        return call_invalid_query(call, name, "is given twice");
-    case URI_QUERY_UNKNOWN:
-        break;
+    case URI_QUERY_TWICE: return call_invalid_query(call, name, "is given twice");
+    case URI_QUERY_UNKNOWN: break;
     }
     if (call->route->query[0] == '\0')
         return call_invalid_query(call, name, "is not known: this endpoint takes no parameters");

@@ -219,22 +219,14 @@ static bool read_field(struct call *call, const struct field *field, json_t *val
         return false;
     }
     switch (field->type) {
-    case FIELD_TEXT:
-        return read_text(call, field, value, pointer);
-    case FIELD_CHOICE:
-        return read_choice(call, field, value, pointer);
+    case FIELD_TEXT: return read_text(call, field, value, pointer);
+    case FIELD_CHOICE: return read_choice(call, field, value, pointer);
     case FIELD_NUMBER:
-    case FIELD_INTEGER:
-        return read_number(call, field, value, pointer);
-    case FIELD_ARRAY:
-        return read_array(call, field, value, pointer);
-    case FIELD_BOOL:
-        *(bool *)field->out = json_is_true(value);
-        return true;
+    case FIELD_INTEGER: return read_number(call, field, value, pointer);
+    case FIELD_ARRAY: return read_array(call, field, value, pointer);
+    case FIELD_BOOL: *(bool *)field->out = json_is_true(value); return true;
     case FIELD_OBJECT:
-    case FIELD_ANY:
-        *(json_t **)field->out = value;
-        return true;
+    case FIELD_ANY: *(json_t **)field->out = value; return true;
     }
     return false;
 }

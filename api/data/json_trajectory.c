@@ -263,18 +263,12 @@ static bool trajectory_flag(struct json_trajectory *hand, enum member member, bo
 static bool trajectory_value(struct json_trajectory *hand, enum member member)
 {
     switch (member) {
-    case EXPERT:
-        return read_expert(hand);
-    case STATES:
-        return trajectory_states(hand);
-    case ACTIONS:
-        return trajectory_list(hand, member, &hand->actions_count);
-    case REWARDS:
-        return trajectory_list(hand, member, &hand->rewards_count);
-    case TERMINATED:
-        return trajectory_flag(hand, member, &hand->terminated);
-    default:
-        return trajectory_flag(hand, member, &hand->truncated);
+    case EXPERT: return read_expert(hand);
+    case STATES: return trajectory_states(hand);
+    case ACTIONS: return trajectory_list(hand, member, &hand->actions_count);
+    case REWARDS: return trajectory_list(hand, member, &hand->rewards_count);
+    case TERMINATED: return trajectory_flag(hand, member, &hand->terminated);
+    default: return trajectory_flag(hand, member, &hand->truncated);
     }
 }
 

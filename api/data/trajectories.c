@@ -197,8 +197,7 @@ static enum problem upload_read(struct upload *upload)
             if (call_error_count(call) >= FAULTS_ENOUGH)
                 problem = PROBLEM_VALIDATION;
             break;
-        case JSON_STREAM_GONE:
-            return broken_off(upload);
+        case JSON_STREAM_GONE: return broken_off(upload);
         case JSON_STREAM_END:
             if (call_error_count(call) > 0)
                 return PROBLEM_VALIDATION;

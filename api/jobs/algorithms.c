@@ -10,17 +10,12 @@
 static const char *type_name(enum parameter_type type)
 {
     switch (type) {
-    case PARAMETER_REAL:
-        return "number";
-    case PARAMETER_INTEGER:
-        return "integer";
-    case PARAMETER_INTEGER_LIST:
-        return "integers";
-    case PARAMETER_REAL_LIST:
-        return "numbers";
+    case PARAMETER_REAL: return "number";
+    case PARAMETER_INTEGER: return "integer";
+    case PARAMETER_INTEGER_LIST: return "integers";
+    case PARAMETER_REAL_LIST: return "numbers";
     case PARAMETER_CHOICE:
-    case PARAMETER_Q_LEARNER:
-        break;
+    case PARAMETER_Q_LEARNER: break;
     }
     return "choice";
 }

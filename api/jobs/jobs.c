@@ -239,16 +239,12 @@ enum problem api_jobs_cancel(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     switch (verdict) {
-    case JOB_CANCEL_DONE:
-        problem = release_hold(call, job);
-        break;
-    case JOB_CANCEL_REQUESTED:
-        break;
+    case JOB_CANCEL_DONE: problem = release_hold(call, job); break;
+    case JOB_CANCEL_REQUESTED: break;
     case JOB_CANCEL_TOO_LATE:
         return call_problem(call, PROBLEM_JOB_NOT_CANCELLABLE, "The job has ended: %s.",
                             job_state_name(job->state));
-    case JOB_CANCEL_UNKNOWN:
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
+    case JOB_CANCEL_UNKNOWN: return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
     }
     if (problem != PROBLEM_NONE)
         return problem;

@@ -164,23 +164,15 @@ bool json_scan_skip(struct json_scan *scan, unsigned depth)
         return json_scan_fault(scan, "The value is nested too deeply.");
     struct json_number_token number;
     switch (json_scan_peek(scan)) {
-    case '{':
-        return skip_members(scan, depth, true);
-    case '[':
-        return skip_members(scan, depth, false);
-    case '"':
-        return skip_string(scan);
-    case 't':
-        return take_word(scan, "true");
-    case 'f':
-        return take_word(scan, "false");
-    case 'n':
-        return take_word(scan, "null");
+    case '{': return skip_members(scan, depth, true);
+    case '[': return skip_members(scan, depth, false);
+    case '"': return skip_string(scan);
+    case 't': return take_word(scan, "true");
+    case 'f': return take_word(scan, "false");
+    case 'n': return take_word(scan, "null");
     case '-':
-    case '0' ... '9':
-        return json_scan_number(scan, &number);
-    default:
-        return json_scan_fault(scan, json_scan_unexpected(scan, no_value(scan)));
+    case '0' ... '9': return json_scan_number(scan, &number);
+    default: return json_scan_fault(scan, json_scan_unexpected(scan, no_value(scan)));
     }
 }
 

@@ -66,12 +66,8 @@ static enum json_text_status explain_error(const json_error_t *error, const char
     case json_error_premature_end_of_input:
         *out_what = "the body ends too early";
         return JSON_TEXT_MALFORMED;
-    case json_error_invalid_utf8:
-        *out_what = "not UTF-8";
-        return JSON_TEXT_MALFORMED;
-    default:
-        *out_what = "not JSON";
-        return JSON_TEXT_MALFORMED;
+    case json_error_invalid_utf8: *out_what = "not UTF-8"; return JSON_TEXT_MALFORMED;
+    default: *out_what = "not JSON"; return JSON_TEXT_MALFORMED;
     }
 }
 

@@ -105,9 +105,7 @@ static void put_value(struct buffer *text, const json_t *value, bool sorted)
 {
     char number[32];
     switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        put_object(text, value, sorted);
-        return;
+    case JSON_OBJECT: put_object(text, value, sorted); return;
     case JSON_ARRAY:
         buffer_add(text, "[", 1);
         for (size_t i = 0; i < json_array_size(value); i++) {
@@ -117,24 +115,16 @@ static void put_value(struct buffer *text, const json_t *value, bool sorted)
         }
         buffer_add(text, "]", 1);
         return;
-    case JSON_STRING:
-        put_string(text, json_string_value(value), json_string_length(value));
-        return;
+    case JSON_STRING: put_string(text, json_string_value(value), json_string_length(value)); return;
     case JSON_INTEGER:
         buffer_add_format(text, "%lld", (long long)json_integer_value(value));
         return;
     case JSON_REAL:
         buffer_add(text, number, json_text_number(json_real_value(value), number));
         return;
-    case JSON_TRUE:
-        buffer_add(text, "true", 4);
-        return;
-    case JSON_FALSE:
-        buffer_add(text, "false", 5);
-        return;
-    case JSON_NULL:
-        buffer_add(text, "null", 4);
-        return;
+    case JSON_TRUE: buffer_add(text, "true", 4); return;
+    case JSON_FALSE: buffer_add(text, "false", 5); return;
+    case JSON_NULL: buffer_add(text, "null", 4); return;
     }
 }
 

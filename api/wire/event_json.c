@@ -321,19 +321,12 @@ static json_t *member_json(const struct event *event, const struct member *membe
 {
     const void *place = (const char *)event + member->offset;
     switch (member->type) {
-    case MEMBER_REAL:
-        return json_number(*(const double *)place);
-    case MEMBER_COUNT:
-        return json_integer((json_int_t) * (const uint64_t *)place);
-    case MEMBER_COUNT32:
-        return json_integer((json_int_t) * (const uint32_t *)place);
-    case MEMBER_EVENT:
-        assert(event->child_count == 1);
-        return event_json(event->child);
-    case MEMBER_EVENTS:
-        return children_json(event);
-    case MEMBER_NONE:
-        break;
+    case MEMBER_REAL: return json_number(*(const double *)place);
+    case MEMBER_COUNT: return json_integer((json_int_t) * (const uint64_t *)place);
+    case MEMBER_COUNT32: return json_integer((json_int_t) * (const uint32_t *)place);
+    case MEMBER_EVENT: assert(event->child_count == 1); return event_json(event->child);
+    case MEMBER_EVENTS: return children_json(event);
+    case MEMBER_NONE: break;
     }
     return NULL;
 }

@@ -101,12 +101,9 @@ static enum world_fault answer_parse(const char *line, size_t size, json_t **out
     struct json_fault fault;
     json_t *value = NULL;
     switch (json_text_parse(line, size, &value, &fault)) {
-    case JSON_TEXT_GOOD:
-        break;
-    case JSON_TEXT_INVALID: /* 1e999, or U+0000 in a text */
-        return WORLD_BAD_NUMBER;
-    default:
-        return WORLD_NOT_JSON;
+    case JSON_TEXT_GOOD: break;
+    case JSON_TEXT_INVALID: /* 1e999, or U+0000 in a text */ return WORLD_BAD_NUMBER;
+    default: return WORLD_NOT_JSON;
     }
     enum world_fault fault_found = WORLD_OK;
     if (!json_is_object(value))

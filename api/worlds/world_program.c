@@ -7,20 +7,13 @@
 enum world_fault world_fault_of_child(enum child_status status)
 {
     switch (status) {
-    case CHILD_OK:
-        return WORLD_OK;
-    case CHILD_NOT_STARTED:
-        return WORLD_NOT_STARTED;
-    case CHILD_LATE:
-        return WORLD_LATE;
-    case CHILD_ENDED:
-        return WORLD_ENDED;
-    case CHILD_TOO_LONG:
-        return WORLD_TOO_LONG;
-    case CHILD_OUT_OF_TURN:
-        return WORLD_OUT_OF_TURN;
-    case CHILD_STOPPED:
-        return WORLD_STOPPED;
+    case CHILD_OK: return WORLD_OK;
+    case CHILD_NOT_STARTED: return WORLD_NOT_STARTED;
+    case CHILD_LATE: return WORLD_LATE;
+    case CHILD_ENDED: return WORLD_ENDED;
+    case CHILD_TOO_LONG: return WORLD_TOO_LONG;
+    case CHILD_OUT_OF_TURN: return WORLD_OUT_OF_TURN;
+    case CHILD_STOPPED: return WORLD_STOPPED;
     }
     return WORLD_ENDED;
 }

@@ -35,29 +35,14 @@ static bool read_options(int argc, char **argv, struct options *o)
     int which;
     while ((which = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (which) {
-        case 'w':
-            o->worlds = optarg;
-            break;
-        case 'o':
-            o->only = optarg;
-            break;
-        case 's':
-            o->seeds = strtoul(optarg, NULL, 10);
-            break;
-        case 'f':
-            o->first = strtoul(optarg, NULL, 10);
-            break;
-        case 'r':
-            o->results = optarg;
-            break;
-        case 'c':
-            o->cache = optarg;
-            break;
-        case 'p':
-            o->report = optarg;
-            break;
-        default:
-            return false;
+        case 'w': o->worlds = optarg; break;
+        case 'o': o->only = optarg; break;
+        case 's': o->seeds = strtoul(optarg, NULL, 10); break;
+        case 'f': o->first = strtoul(optarg, NULL, 10); break;
+        case 'r': o->results = optarg; break;
+        case 'c': o->cache = optarg; break;
+        case 'p': o->report = optarg; break;
+        default: return false;
         }
     }
     return optind == argc && o->seeds >= 1 && o->seeds <= 1000;

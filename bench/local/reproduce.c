@@ -67,27 +67,16 @@ static bool read_option(int which, char *text, struct options *o)
 {
     double value = 0.0;
     switch (which) {
-    case 'x':
-        o->experiments = text;
-        return true;
-    case 'm':
-        o->methods = text;
-        return true;
-    case 'e':
-        return read_settings(text, o);
-    case 's':
-        return number(text, 1, 1000, &value) && (double)(o->seeds = (uint64_t)value) == value;
+    case 'x': o->experiments = text; return true;
+    case 'm': o->methods = text; return true;
+    case 'e': return read_settings(text, o);
+    case 's': return number(text, 1, 1000, &value) && (double)(o->seeds = (uint64_t)value) == value;
     case 'n':
         return number(text, TRIAL_HORIZON, 1e7, &value) &&
                (double)(o->submissions = (uint64_t)value) == value;
-    case 'r':
-        o->results = text;
-        return true;
-    case 'o':
-        o->report = text;
-        return true;
-    default:
-        return false;
+    case 'r': o->results = text; return true;
+    case 'o': o->report = text; return true;
+    default: return false;
     }
 }
 

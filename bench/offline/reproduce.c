@@ -69,49 +69,25 @@ static bool read_option(int which, char *text, struct options *o)
 {
     double value = 0.0;
     switch (which) {
-    case 'w':
-        o->worlds = text;
-        return true;
-    case 'g':
-        o->algorithms = text;
-        return true;
-    case 'm':
-        o->methods = text;
-        return true;
-    case 'p':
-        o->epsilons = text;
-        return true;
-    case 'n':
-        return number(text, 1, 1e6, &value) && (o->experts = (uint32_t)value) == value;
-    case 't':
-        return number(text, 1, 1e4, &value) && (o->trajectories = (uint32_t)value) == value;
-    case 's':
-        return number(text, 1, 1000, &value) && (double)(o->seeds = (uint64_t)value) == value;
+    case 'w': o->worlds = text; return true;
+    case 'g': o->algorithms = text; return true;
+    case 'm': o->methods = text; return true;
+    case 'p': o->epsilons = text; return true;
+    case 'n': return number(text, 1, 1e6, &value) && (o->experts = (uint32_t)value) == value;
+    case 't': return number(text, 1, 1e4, &value) && (o->trajectories = (uint32_t)value) == value;
+    case 's': return number(text, 1, 1000, &value) && (double)(o->seeds = (uint64_t)value) == value;
     case 'f':
         return number(text, 1, 1e9, &value) && (double)(o->first_seed = (uint64_t)value) == value;
-    case 'k':
-        return number(text, 1, 1e7, &value) && (double)(o->steps = (uint64_t)value) == value;
+    case 'k': return number(text, 1, 1e7, &value) && (double)(o->steps = (uint64_t)value) == value;
     case 'q':
         return number(text, 1, 1e9, &value) && (double)(o->population = (uint64_t)value) == value;
-    case 'e':
-        return read_setting(text, o);
-    case 'r':
-        o->results = text;
-        return true;
-    case 'c':
-        o->cache = text;
-        return true;
-    case 'o':
-        o->report = text;
-        return true;
-    case 'i':
-        o->import = true;
-        return true;
-    case 'a':
-        o->ablation = true;
-        return true;
-    default:
-        return false;
+    case 'e': return read_setting(text, o);
+    case 'r': o->results = text; return true;
+    case 'c': o->cache = text; return true;
+    case 'o': o->report = text; return true;
+    case 'i': o->import = true; return true;
+    case 'a': o->ablation = true; return true;
+    default: return false;
     }
 }
 

@@ -181,12 +181,9 @@ static enum db_status transact_inner(struct db *db, db_work_fn *work, void *cont
 enum db_status db_transact(struct db *db, db_work_fn *work, void *context)
 {
     switch (db->mode) {
-    case IDLE:
-        return transact_outer(db, work, context);
-    case WRITING:
-        return transact_inner(db, work, context);
-    default:
-        return db_refuse(db, "a change was asked for inside a reading transaction");
+    case IDLE: return transact_outer(db, work, context);
+    case WRITING: return transact_inner(db, work, context);
+    default: return db_refuse(db, "a change was asked for inside a reading transaction");
     }
 }
 

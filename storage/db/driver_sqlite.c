@@ -46,16 +46,12 @@ static enum db_status outcome_of(int code)
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_DONE:
-    case SQLITE_ROW:
-        return DB_OK;
+    case SQLITE_ROW: return DB_OK;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return DB_RETRY;
+    case SQLITE_LOCKED: return DB_RETRY;
     case SQLITE_FULL:
-    case SQLITE_READONLY:
-        return DB_FULL;
-    default:
-        return DB_FAILED;
+    case SQLITE_READONLY: return DB_FULL;
+    default: return DB_FAILED;
     }
 }
 

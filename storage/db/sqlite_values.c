@@ -6,26 +6,22 @@
 int sqlite_bind(sqlite3_stmt *stmt, int index, const struct db_value *value)
 {
     switch (value->type) {
-    case DB_INTEGER:
-        return sqlite3_bind_int64(stmt, index, value->integer);
-    case DB_REAL:
-        return sqlite3_bind_double(stmt, index, value->real);
+    case DB_INTEGER: return sqlite3_bind_int64(stmt, index, value->integer);
+    case DB_REAL: return sqlite3_bind_double(stmt, index, value->real);
     case DB_TEXT:
         return sqlite3_bind_text64(stmt, index, value->data, value->size, SQLITE_STATIC,
                                    SQLITE_UTF8);
     case DB_BYTES:
         return sqlite3_bind_blob64(stmt, index, value->size == 0 ? "" : value->data, value->size,
                                    SQLITE_STATIC);
-    default:
-        return sqlite3_bind_null(stmt, index);
+    default: return sqlite3_bind_null(stmt, index);
     }
 }
 
 static struct db_value read_one(sqlite3_stmt *stmt, int index)
 {
     switch (sqlite3_column_type(stmt, index)) {
-    case SQLITE_INTEGER:
-        return db_integer(sqlite3_column_int64(stmt, index));
+    case SQLITE_INTEGER: return db_integer(sqlite3_column_int64(stmt, index));
     case SQLITE_FLOAT:
         return (struct db_value){.type = DB_REAL, .real = sqlite3_column_double(stmt, index)};
     case SQLITE_TEXT: {
@@ -40,8 +36,7 @@ static struct db_value read_one(sqlite3_stmt *stmt, int index)
                                  .data = !bytes ? "" : bytes,
                                  .size = (size_t)sqlite3_column_bytes(stmt, index)};
     }
-    default:
-        return db_null();
+    default: return db_null();
     }
 }
 

@@ -41,8 +41,7 @@ static bool read_column(const struct column *column, const struct db_row *row, u
     const void *bytes;
     void *at = out + column->offset;
     switch (column->kind) {
-    case COLUMN_TEXT:
-        return db_row_copy(row, i, at, column->size);
+    case COLUMN_TEXT: return db_row_copy(row, i, at, column->size);
     case COLUMN_POINTER:
         bytes = db_row_text(row, i);
         return take_bytes(bytes, strlen(bytes), owned, at);
@@ -55,20 +54,11 @@ static bool read_column(const struct column *column, const struct db_row *row, u
     case COLUMN_BLOB:
         bytes = db_row_bytes(row, i, (size_t *)(void *)(out + column->size));
         return take_bytes(bytes, *(size_t *)(void *)(out + column->size), owned, at);
-    case COLUMN_INTEGER:
-        *(int64_t *)at = db_row_integer(row, i);
-        return true;
-    case COLUMN_COUNT:
-        *(uint32_t *)at = (uint32_t)db_row_integer(row, i);
-        return true;
-    case COLUMN_FLAG:
-        *(bool *)at = db_row_integer(row, i) != 0;
-        return true;
-    case COLUMN_REAL:
-        *(double *)at = db_row_real(row, i);
-        return true;
-    default:
-        return read_word(column, db_row_text(row, i), at);
+    case COLUMN_INTEGER: *(int64_t *)at = db_row_integer(row, i); return true;
+    case COLUMN_COUNT: *(uint32_t *)at = (uint32_t)db_row_integer(row, i); return true;
+    case COLUMN_FLAG: *(bool *)at = db_row_integer(row, i) != 0; return true;
+    case COLUMN_REAL: *(double *)at = db_row_real(row, i); return true;
+    default: return read_word(column, db_row_text(row, i), at);
     }
 }
 
@@ -178,25 +168,17 @@ static struct db_value value_of(const struct column *column, const char *row)
 {
     const void *at = row + column->offset;
     switch (column->kind) {
-    case COLUMN_TEXT:
-        return db_text(at);
-    case COLUMN_POINTER:
-        return db_text(*(const char *const *)at ? *(const char *const *)at : "");
-    case COLUMN_BYTES:
-        return db_bytes(at, column->size);
+    case COLUMN_TEXT: return db_text(at);
+    case COLUMN_POINTER: return db_text(*(const char *const *)at ? *(const char *const *)at : "");
+    case COLUMN_BYTES: return db_bytes(at, column->size);
     case COLUMN_BLOB:
         return db_bytes(*(const char *const *)at,
                         *(const size_t *)(const void *)(row + column->size));
-    case COLUMN_INTEGER:
-        return db_integer(*(const int64_t *)at);
-    case COLUMN_COUNT:
-        return db_integer(*(const uint32_t *)at);
-    case COLUMN_FLAG:
-        return db_integer(*(const bool *)at);
-    case COLUMN_REAL:
-        return db_real(*(const double *)at);
-    default:
-        return db_text(column->words[*(const int *)at]);
+    case COLUMN_INTEGER: return db_integer(*(const int64_t *)at);
+    case COLUMN_COUNT: return db_integer(*(const uint32_t *)at);
+    case COLUMN_FLAG: return db_integer(*(const bool *)at);
+    case COLUMN_REAL: return db_real(*(const double *)at);
+    default: return db_text(column->words[*(const int *)at]);
     }
 }
 

@@ -53,9 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct env_outcome outcome;
     size--;
     switch (data[0] % 3) {
-    case 0:
-        check_description(line, size);
-        break;
+    case 0: check_description(line, size); break;
     case 1:
         if (world_json_observation(line, size, state_dim, seen) == WORLD_OK)
             check_numbers(seen, state_dim);

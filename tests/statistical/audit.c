@@ -114,12 +114,9 @@ static double shown(const struct audit *audit, double p, double q)
     if (!(bound > 0.0))
         return 0.0;
     switch (audit->claim) {
-    case AUDIT_PAIR:
-        break;
-    case AUDIT_GAUSSIAN_DP:
-        return gaussian_dp_epsilon(bound, audit->delta);
-    case AUDIT_PROFILE:
-        return profile_shown(&audit->run, audit->times, audit->delta, p, q);
+    case AUDIT_PAIR: break;
+    case AUDIT_GAUSSIAN_DP: return gaussian_dp_epsilon(bound, audit->delta);
+    case AUDIT_PROFILE: return profile_shown(&audit->run, audit->times, audit->delta, p, q);
     }
     return bound;
 }

@@ -53,8 +53,7 @@ static void part_prepare(const struct composition_part *from, struct source *sou
     case MECHANISM_EPSILON_DELTA:
         source->atoms = pld_atoms_of_pair(m->pair.epsilon, m->pair.delta);
         break;
-    case MECHANISM_DIRICHLET:
-        return;
+    case MECHANISM_DIRICHLET: return;
     }
     part->mechanism = pld_atoms_outcomes;
     part->parameters = &source->atoms;

@@ -41,8 +41,7 @@ static double divergence_of(const struct mechanism *mechanism, double order)
     }
     case MECHANISM_LAPLACE:
     case MECHANISM_RANDOMIZED_RESPONSE:
-    case MECHANISM_EPSILON_DELTA:
-        break;
+    case MECHANISM_EPSILON_DELTA: break;
     }
     struct contour_law law = accountant_law_of(mechanism, 1.0);
     double c = order - 1.0, greatest = contour_law_greatest(&law);

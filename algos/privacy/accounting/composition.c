@@ -18,8 +18,7 @@ static bool mechanisms_equal(const struct mechanism *a, const struct mechanism *
     case MECHANISM_SUBSAMPLED_GAUSSIAN:
         return a->gaussian.sampling_rate == b->gaussian.sampling_rate &&
                a->gaussian.noise_multiplier == b->gaussian.noise_multiplier;
-    case MECHANISM_LAPLACE:
-        return a->laplace.noise_multiplier == b->laplace.noise_multiplier;
+    case MECHANISM_LAPLACE: return a->laplace.noise_multiplier == b->laplace.noise_multiplier;
     case MECHANISM_RANDOMIZED_RESPONSE:
         return a->response.noise_parameter == b->response.noise_parameter &&
                a->response.buckets == b->response.buckets;

@@ -87,12 +87,9 @@ static enum event_status visit_event(struct walk *walk, const struct event *even
     if (depth > EVENT_MAX_DEPTH)
         return walk_refuse(walk, EVENT_TOO_DEEP, "events are nested more than 32 deep");
     switch (event->kind) {
-    case EVENT_NO_OP:
-        return EVENT_OK;
-    case EVENT_MECHANISM:
-        return visit_leaf(walk, event, times);
-    case EVENT_POISSON_SAMPLED:
-        return visit_sample(walk, event, times);
+    case EVENT_NO_OP: return EVENT_OK;
+    case EVENT_MECHANISM: return visit_leaf(walk, event, times);
+    case EVENT_POISSON_SAMPLED: return visit_sample(walk, event, times);
     case EVENT_SELF_COMPOSED:
         if (event->times == 0)
             return walk_refuse(walk, EVENT_BAD, "count must be at least 1");
@@ -102,8 +99,7 @@ static enum event_status visit_event(struct walk *walk, const struct event *even
         if (event->times > COMPOSITION_MAX_TIMES / times)
             return walk_refuse(walk, EVENT_TOO_LONG, "a mechanism runs more than 1e12 times");
         return visit_children(walk, event, times * event->times, depth);
-    case EVENT_COMPOSED:
-        return visit_children(walk, event, times, depth);
+    case EVENT_COMPOSED: return visit_children(walk, event, times, depth);
     case EVENT_NON_PRIVATE:
         return walk_refuse(walk, EVENT_UNSUPPORTED, "a non-private release has no finite price");
     }

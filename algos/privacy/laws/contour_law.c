@@ -101,14 +101,10 @@ static cplx closed_log_moment(const struct contour_law *law, cplx z)
         double s = law->gaussian.noise_multiplier;
         return z * (z + 1.0) / (2.0 * s * s);
     }
-    case CONTOUR_LAPLACE:
-        return laplace_log_moment(law->laplace.epsilon, z);
-    case CONTOUR_POINTS:
-        return points_log_moment(law, z) + log1p(-law->points.infinite);
-    case CONTOUR_DIRICHLET_PAIR:
-        return dirichlet_log_moment(law, z);
-    case CONTOUR_SUBSAMPLED_GAUSSIAN:
-        break;
+    case CONTOUR_LAPLACE: return laplace_log_moment(law->laplace.epsilon, z);
+    case CONTOUR_POINTS: return points_log_moment(law, z) + log1p(-law->points.infinite);
+    case CONTOUR_DIRICHLET_PAIR: return dirichlet_log_moment(law, z);
+    case CONTOUR_SUBSAMPLED_GAUSSIAN: break;
     }
     assert(!"a law in closed form");
     return 0;
@@ -129,15 +125,12 @@ double contour_law_limit(const struct contour_law *law)
 double contour_law_greatest(const struct contour_law *law)
 {
     switch (law->kind) {
-    case CONTOUR_POINTS:
-        return law->times * law->points.loss;
-    case CONTOUR_LAPLACE:
-        return law->times * law->laplace.epsilon;
+    case CONTOUR_POINTS: return law->times * law->points.loss;
+    case CONTOUR_LAPLACE: return law->times * law->laplace.epsilon;
     case CONTOUR_SUBSAMPLED_GAUSSIAN:
         return law->gaussian.add ? -law->times * log1p(-law->gaussian.sampling_rate) : INFINITY;
     case CONTOUR_GAUSSIAN:
-    case CONTOUR_DIRICHLET_PAIR:
-        break;
+    case CONTOUR_DIRICHLET_PAIR: break;
     }
     return INFINITY;
 }
@@ -145,8 +138,7 @@ double contour_law_greatest(const struct contour_law *law)
 double contour_law_ceiling(const struct contour_law *law, double c, double t)
 {
     switch (law->kind) {
-    case CONTOUR_POINTS:
-        return contour_law_log_moment(law, c);
+    case CONTOUR_POINTS: return contour_law_log_moment(law, c);
     case CONTOUR_LAPLACE: {
         double e = law->laplace.epsilon;
         double plus = hypot(c + 1.0, t), plain = hypot(c, t), below = hypot(2.0 * c + 1.0, 2.0 * t);
@@ -154,8 +146,7 @@ double contour_law_ceiling(const struct contour_law *law, double c, double t)
     }
     case CONTOUR_GAUSSIAN:
     case CONTOUR_SUBSAMPLED_GAUSSIAN:
-    case CONTOUR_DIRICHLET_PAIR:
-        break;
+    case CONTOUR_DIRICHLET_PAIR: break;
     }
     return NAN;
 }
@@ -172,14 +163,11 @@ double contour_law_log_moment(const struct contour_law *law, double c)
 double contour_law_cost(const struct contour_law *law, double c, double first, double last)
 {
     switch (law->kind) {
-    case CONTOUR_SUBSAMPLED_GAUSSIAN:
-        return contour_subsampled_cost(law, c, first, last);
-    case CONTOUR_DIRICHLET_PAIR:
-        return 250.0 * law->dirichlet.count;
+    case CONTOUR_SUBSAMPLED_GAUSSIAN: return contour_subsampled_cost(law, c, first, last);
+    case CONTOUR_DIRICHLET_PAIR: return 250.0 * law->dirichlet.count;
     case CONTOUR_GAUSSIAN:
     case CONTOUR_LAPLACE:
-    case CONTOUR_POINTS:
-        break;
+    case CONTOUR_POINTS: break;
     }
     return 100.0;
 }

@@ -40,16 +40,13 @@ static const char *pair_problem(const struct mechanism *m)
 const char *mechanism_problem(const struct mechanism *mechanism)
 {
     switch (mechanism->kind) {
-    case MECHANISM_SUBSAMPLED_GAUSSIAN:
-        return gaussian_problem(mechanism);
+    case MECHANISM_SUBSAMPLED_GAUSSIAN: return gaussian_problem(mechanism);
     case MECHANISM_LAPLACE:
         return is_positive(mechanism->laplace.noise_multiplier)
                    ? NULL
                    : "noise_multiplier must be positive and finite";
-    case MECHANISM_RANDOMIZED_RESPONSE:
-        return response_problem(mechanism);
-    case MECHANISM_EPSILON_DELTA:
-        return pair_problem(mechanism);
+    case MECHANISM_RANDOMIZED_RESPONSE: return response_problem(mechanism);
+    case MECHANISM_EPSILON_DELTA: return pair_problem(mechanism);
     case MECHANISM_DIRICHLET: {
         struct dirichlet dirichlet = {.actions = mechanism->dirichlet.actions,
                                       .concentration = mechanism->dirichlet.concentration,

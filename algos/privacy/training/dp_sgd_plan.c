@@ -60,15 +60,11 @@ static enum dp_sgd_plan_status figure_at(const struct composition *run, double d
         all_plain(run) ? accountant_gdp.epsilon(run, delta, out)
                        : accountant_pld_figure(run, PLD_EPSILON, delta, effort, out);
     switch (status) {
-    case ACCOUNTANT_OK:
-        return DP_SGD_PLAN_OK;
-    case ACCOUNTANT_NO_MEMORY:
-        return DP_SGD_PLAN_NO_MEMORY;
-    case ACCOUNTANT_OUT_OF_REACH:
-        return DP_SGD_PLAN_INFEASIBLE;
+    case ACCOUNTANT_OK: return DP_SGD_PLAN_OK;
+    case ACCOUNTANT_NO_MEMORY: return DP_SGD_PLAN_NO_MEMORY;
+    case ACCOUNTANT_OUT_OF_REACH: return DP_SGD_PLAN_INFEASIBLE;
     case ACCOUNTANT_BAD:
-    case ACCOUNTANT_UNSUPPORTED:
-        break;
+    case ACCOUNTANT_UNSUPPORTED: break;
     }
     return DP_SGD_PLAN_BAD;
 }

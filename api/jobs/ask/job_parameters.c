@@ -26,13 +26,11 @@ static struct field parameter_field(const struct parameter_spec *spec,
     case PARAMETER_CHOICE:
         slot->choice = (int)usual->number[0];
         return field_choice(spec->name, &slot->choice, spec->choices);
-    case PARAMETER_Q_LEARNER:
-        return field_text(spec->name, &slot->name, 1, 31);
+    case PARAMETER_Q_LEARNER: return field_text(spec->name, &slot->name, 1, 31);
     case PARAMETER_INTEGER_LIST:
     case PARAMETER_REAL_LIST:
         return field_array(spec->name, &slot->list, 1, parameters_most(spec->type));
-    case PARAMETER_REAL:
-        break;
+    case PARAMETER_REAL: break;
     }
     slot->number = usual->number[0];
     return field_number(spec->name, &slot->number, spec->min, spec->max);
@@ -97,18 +95,10 @@ static void take_slot(struct call *call, const char *place, const struct paramet
         if (slot->list)
             read_list(call, place, spec, slot->list, out);
         break;
-    case PARAMETER_Q_LEARNER:
-        read_q_learner(call, place, spec, slot->name, out);
-        break;
-    case PARAMETER_REAL:
-        out->number[0] = slot->number;
-        break;
-    case PARAMETER_INTEGER:
-        out->number[0] = (double)slot->integer;
-        break;
-    case PARAMETER_CHOICE:
-        out->number[0] = slot->choice;
-        break;
+    case PARAMETER_Q_LEARNER: read_q_learner(call, place, spec, slot->name, out); break;
+    case PARAMETER_REAL: out->number[0] = slot->number; break;
+    case PARAMETER_INTEGER: out->number[0] = (double)slot->integer; break;
+    case PARAMETER_CHOICE: out->number[0] = slot->choice; break;
     }
 }
 

@@ -267,9 +267,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     else
         status = plan->algorithm->plan(&plan->request, &plan->plan, &message);
     switch (status) {
-    case ALGORITHM_OK:
-        out->feasible = true;
-        return job_shards_fit(call, plan);
+    case ALGORITHM_OK: out->feasible = true; return job_shards_fit(call, plan);
     case ALGORITHM_INFEASIBLE:
         out->why_not = "no plan fits";
         if (message)
@@ -279,7 +277,6 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         if (!message)
             message = "do not fit";
         return refuse_parameters(call, plan, message);
-    default:
-        return PROBLEM_INTERNAL_ERROR;
+    default: return PROBLEM_INTERNAL_ERROR;
     }
 }

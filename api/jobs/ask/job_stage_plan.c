@@ -86,8 +86,7 @@ json_t *job_stage_json(const struct job_plan *plan)
     case STAGE_CONSENSUS:
         return json_pack("{s:o, s:o}", "plain_share", json_number(plan->request.plain_share),
                          "consensus", consensus_json(plan));
-    case STAGE_NONE:
-        break;
+    case STAGE_NONE: break;
     }
     return json_object();
 }

@@ -130,8 +130,7 @@ static double stage_seconds(const struct estimate *e, const struct job_plan *pla
     const struct stage_request *stage = &plan->request.stage;
     double cloning = e->clones * CLONE_SECONDS, states = 0;
     switch (stage->kind) {
-    case STAGE_NONE:
-        return 0;
+    case STAGE_NONE: return 0;
     case STAGE_CONSENSUS:
         states = stage->labels;
         cloning += (stage->rounds - 1) * CLONE_SECONDS; /* the student */

@@ -10,16 +10,11 @@ static json_t *plan_member_json(enum plan_member_kind kind, const void *at)
 {
     switch (kind) {
     case PLAN_MEMBER_NUMBER:
-    case PLAN_MEMBER_FIGURE:
-        break;
-    case PLAN_MEMBER_SIZE:
-        return json_integer((json_int_t) * (const uint32_t *)at);
-    case PLAN_MEMBER_COUNT:
-        return json_integer((json_int_t) * (const uint64_t *)at);
-    case PLAN_MEMBER_FLAG:
-        return json_boolean(*(const bool *)at);
-    case PLAN_MEMBER_ID:
-        return json_string(at);
+    case PLAN_MEMBER_FIGURE: break;
+    case PLAN_MEMBER_SIZE: return json_integer((json_int_t) * (const uint32_t *)at);
+    case PLAN_MEMBER_COUNT: return json_integer((json_int_t) * (const uint64_t *)at);
+    case PLAN_MEMBER_FLAG: return json_boolean(*(const bool *)at);
+    case PLAN_MEMBER_ID: return json_string(at);
     }
     return json_number(*(const double *)at);
 }
@@ -41,9 +36,7 @@ static void plan_member_read(enum plan_member_kind kind, const json_t *json, voi
         if (json_is_number(json))
             *(double *)out = json_number_value(json);
         break;
-    case PLAN_MEMBER_NUMBER:
-        *(double *)out = json_number_value(json);
-        break;
+    case PLAN_MEMBER_NUMBER: *(double *)out = json_number_value(json); break;
     case PLAN_MEMBER_SIZE:
         *(uint32_t *)out = 0;
         if (whole > 0 && whole <= UINT32_MAX)
@@ -54,9 +47,7 @@ static void plan_member_read(enum plan_member_kind kind, const json_t *json, voi
         if (whole > 0)
             *(uint64_t *)out = (uint64_t)whole;
         break;
-    case PLAN_MEMBER_FLAG:
-        *(bool *)out = json_is_true(json);
-        break;
+    case PLAN_MEMBER_FLAG: *(bool *)out = json_is_true(json); break;
     case PLAN_MEMBER_ID:
         if (json_is_string(json))
             snprintf(out, ID_SIZE, "%s", json_string_value(json));

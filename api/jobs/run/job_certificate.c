@@ -115,12 +115,9 @@ static const char accountant_labels[] =
 static const char *accountant_sentence(const struct job_plan *plan)
 {
     switch (plan->request.stage.kind) {
-    case STAGE_STABLE:
-        return accountant_stable;
-    case STAGE_CONSENSUS:
-        return accountant_labels;
-    case STAGE_NONE:
-        break;
+    case STAGE_STABLE: return accountant_stable;
+    case STAGE_CONSENSUS: return accountant_labels;
+    case STAGE_NONE: break;
     }
     if (plan->plan.privacy.sampling_rate < 1)
         return accountant_sampled;
@@ -231,8 +228,7 @@ static const char *mechanism_of(const struct q_terms *terms)
         return "Every shard's coefficients of public features were projected into a ball of the "
                "stated radius, all actions together; each coefficient of the mean over shards got "
                "Gaussian noise of deviation sigma.";
-    case Q_FORM_GRID:
-        break;
+    case Q_FORM_GRID: break;
     }
     return "Every shard's values at the nodes of a public grid were clipped to value_limit; each "
            "value of the mean over shards got Gaussian noise of deviation sigma; between nodes "

@@ -27,9 +27,7 @@ static void explain_failure(const struct job_run *run, enum algorithm_status sta
     case ALGORITHM_INFEASIBLE:
         job_ending_fail(ending, PROBLEM_INFEASIBLE, "The budget cannot pay one step.");
         break;
-    case ALGORITHM_BAD_DATA:
-        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, DATA_DAMAGED);
-        break;
+    case ALGORITHM_BAD_DATA: job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, DATA_DAMAGED); break;
     case ALGORITHM_BAD_CHECKPOINT:
         job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, "The job's checkpoint is damaged.");
         break;

@@ -160,17 +160,14 @@ static enum algorithm_status reply_refused(struct job_run *run, const struct api
     switch (reply->status) {
     case 401: /* the payer was revoked */
     case 403: /* no budget, or it is spent */
-    case 404: /* the teacher is not the payer's any more */
-        out->silent = true;
-        return ALGORITHM_OK;
+    case 404: /* the teacher is not the payer's any more */ out->silent = true; return ALGORITHM_OK;
     case 409: /* held by another job, or the same call is under way */
         out->silent = reply_has_slug(reply, "budget-reserved");
         if (out->silent)
             return ALGORITHM_OK;
         return ask_later(run);
     case 503: /* many write */
-    case 507: /* the disk is full */
-        return ask_later(run);
+    case 507: /* the disk is full */ return ask_later(run);
     case 500: /* the database failed, perhaps for a moment; the next worker asks again */
         if (run->job.attempts >= ASKED_IN_VAIN_MAX) {
             out->message = "The teacher failed whenever it was asked, and so did not answer; what "

@@ -16,12 +16,10 @@ static const char *members_of(const struct algorithm *algorithm, const char *dat
     case JOB_SOURCE_DATASET:
         return domain_path("\"dataset\":\"%s\",\"privacy\":{\"epsilon\":6,\"delta\":1e-3}",
                            dataset);
-    case JOB_SOURCE_WORLD:
-        return "\"mechanism\":\"none\",\"environment\":\"cartpole\"";
+    case JOB_SOURCE_WORLD: return "\"mechanism\":\"none\",\"environment\":\"cartpole\"";
     case JOB_SOURCE_POLICY:
         return domain_path("\"policy\":\"%s\",\"evaluate\":{\"environment\":\"cartpole\"}", policy);
-    case JOB_SOURCE_NOTHING:
-        break;
+    case JOB_SOURCE_NOTHING: break;
     }
     return "\"parameters\":{}";
 }

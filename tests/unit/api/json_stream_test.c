@@ -260,17 +260,10 @@ Test(json_stream, rounds_numbers_correctly)
         /* Few digits, many, and the very middle of two floats with a digit far behind. */
         double middle = ((double)f + (double)nextafterf(f, INFINITY)) / 2;
         switch (i % 4) {
-        case 0:
-            snprintf(number, sizeof number, "%.9g", (double)f);
-            break;
-        case 1:
-            snprintf(number, sizeof number, "%.17g", (double)f * 1.0000000001);
-            break;
-        case 2:
-            snprintf(number, sizeof number, "%.17g", middle);
-            break;
-        default:
-            snprintf(number, sizeof number, "%.30e", middle * (1 + (i % 3 - 1) * 1e-16));
+        case 0: snprintf(number, sizeof number, "%.9g", (double)f); break;
+        case 1: snprintf(number, sizeof number, "%.17g", (double)f * 1.0000000001); break;
+        case 2: snprintf(number, sizeof number, "%.17g", middle); break;
+        default: snprintf(number, sizeof number, "%.30e", middle * (1 + (i % 3 - 1) * 1e-16));
         }
         float expected = strtof(number, NULL);
         if (!isfinite(expected))

@@ -19,9 +19,7 @@ static struct mechanism random_mechanism(struct noise_source *noise)
         m.gaussian.sampling_rate = noise_below(noise, 3) ? exp(uniform(noise, -6.0, 0.0)) : 1.0;
         m.gaussian.noise_multiplier = exp(uniform(noise, 0.0, 3.0));
         return m;
-    case MECHANISM_LAPLACE:
-        m.laplace.noise_multiplier = exp(uniform(noise, 0.0, 4.0));
-        return m;
+    case MECHANISM_LAPLACE: m.laplace.noise_multiplier = exp(uniform(noise, 0.0, 4.0)); return m;
     case MECHANISM_RANDOMIZED_RESPONSE:
         m.response.noise_parameter = uniform(noise, 0.5, 0.99);
         m.response.buckets = 2 + (uint32_t)noise_below(noise, 5);

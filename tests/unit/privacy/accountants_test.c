@@ -87,15 +87,12 @@ Test(accountants, renyi_oracles)
 static struct mechanism any(struct noise_source *noise)
 {
     switch (noise_below(noise, 4)) {
-    case 0:
-        return plan_gaussian(1.0, 0.5 + 4.0 * noise_uniform(noise));
-    case 1:
-        return plan_laplace(0.5 + 4.0 * noise_uniform(noise));
+    case 0: return plan_gaussian(1.0, 0.5 + 4.0 * noise_uniform(noise));
+    case 1: return plan_laplace(0.5 + 4.0 * noise_uniform(noise));
     case 2:
         return plan_response(0.05 + 0.9 * noise_uniform(noise),
                              2 + (uint32_t)noise_below(noise, 5));
-    default:
-        return plan_pair(2.0 * noise_uniform(noise), 0.0);
+    default: return plan_pair(2.0 * noise_uniform(noise), 0.0);
     }
 }
 

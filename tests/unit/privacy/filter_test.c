@@ -67,14 +67,9 @@ static void random_offer(struct noise_source *noise, struct offer *out)
                                               exp(-9.0 + 6.0 * noise_uniform(noise))};
     out->pair = (struct filter_pair){0.1 * u, noise_below(noise, 2) ? 1e-9 * u : 0.0};
     switch (noise_below(noise, 3)) {
-    case 0:
-        out->release = filter_dirichlet(&out->dirichlet);
-        return;
-    case 1:
-        out->release = filter_gaussian_simplex(&out->gaussian);
-        return;
-    default:
-        out->release = filter_epsilon_delta(&out->pair);
+    case 0: out->release = filter_dirichlet(&out->dirichlet); return;
+    case 1: out->release = filter_gaussian_simplex(&out->gaussian); return;
+    default: out->release = filter_epsilon_delta(&out->pair);
     }
 }
 

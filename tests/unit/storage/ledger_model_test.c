@@ -131,13 +131,11 @@ static enum ledger_verdict predict(const struct model *model, struct step *step)
 {
     unsigned a = step->accounts[0];
     switch (step->kind) {
-    case SETTLE:
-        return predict_settling(model, step);
+    case SETTLE: return predict_settling(model, step);
     case LIMIT:
         return step->units[0] < model->accounts[a].spent + model->accounts[a].held ? LEDGER_TOO_LOW
                                                                                    : LEDGER_OK;
-    default:
-        return predict_spending(model, step);
+    default: return predict_spending(model, step);
     }
 }
 
