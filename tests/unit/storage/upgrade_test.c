@@ -221,6 +221,11 @@ static bool compare_lines(void *context, const void *row)
     char *lines = old_lines(run.entries, run.count);
     cr_assert_str_eq(lines, block->lines);
     free(lines);
+    for (unsigned i = 0; i < run.count; i++) {
+        free((char *)(uintptr_t)run.entries[i].client);
+        free((char *)(uintptr_t)run.entries[i].resource);
+        free((char *)(uintptr_t)run.entries[i].event);
+    }
     old->blocks++;
     return true;
 }
