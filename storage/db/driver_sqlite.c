@@ -19,7 +19,8 @@
 
 #define BUSY_TIMEOUT_MS  10000
 #define CACHE_KIB        (64 << 10)
-#define CHECKPOINT_PAGES 8000 /* 32 MB of log: the writer stops to empty it */
+#define PAGE_BYTES       8192 /* of a new file: a batch writes fewer pages than with 4096 */
+#define CHECKPOINT_PAGES 8000 /* 64 MB of log: the writer stops to empty it */
 #define LOG_KEPT_BYTES   (64 << 20)
 #define STATEMENTS       512 /* a power of two */
 #define STATEMENT_PROBES 8
@@ -97,7 +98,8 @@ static bool connection_configure(struct connection *connection, const struct db_
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
     if (sqlite_ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
         (application == 0 &&
-         !sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID)) ||
+         (!sqlite_pragma(handle, "PRAGMA page_size=%lld", PAGE_BYTES) ||
+          !sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID))) ||
         !sqlite_use_log(handle))
         return false;
     bool ok = sqlite_pragma(handle, "PRAGMA synchronous=%lld", settings->not_durable ? 0 : 2) &&

@@ -43,8 +43,8 @@ const char *const schema_sqlite_11[] = {
     NULL,
 };
 
-/* Entries and answers as rows. storage/upgrade.c copies what the tables of before hold, behind
- * these statements; the version after this one drops those. */
+/* Entries and answers as rows, each appended at the end of its table. storage/upgrade.c copies what
+ * the tables of before hold, behind these statements; the version after this one drops those. */
 const char *const schema_sqlite_12[] = {
     "CREATE TABLE ledger_entries ("
     " account TEXT NOT NULL,"
@@ -63,7 +63,7 @@ const char *const schema_sqlite_12[] = {
     " resource TEXT NOT NULL,"
     " event TEXT NOT NULL,"
     " hash BLOB NOT NULL,"
-    " PRIMARY KEY (account, sequence)) STRICT, WITHOUT ROWID",
+    " PRIMARY KEY (account, sequence)) STRICT",
     "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
     " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
