@@ -103,11 +103,17 @@ struct db_fault {
     bool broken;              /* sticky: a commit or fsync failed with an I/O error */
 };
 
+/* The tables in a database's own types. Lists end in NULL. A version, once released, never changes:
+ * a step is added, and TABLES become what it leads to. */
+struct db_schema {
+    const char *const *tables;       /* make an empty database one of the newest version */
+    int64_t oldest;                  /* version from which a database can be brought to today's */
+    const char *const *const *steps; /* steps[i] leads from version oldest + i to the next */
+};
+
 struct db_driver {
     const char *name;
-    /* migrations[v - 1] are the statements that lead to version v, in this database's types; both
-     * lists end in NULL. */
-    const char *const *const *migrations;
+    const struct db_schema *schema;
     /* Opens one connection. DB_FAILED with a sentence in FAULT when the location holds something
      * that is not ours; the file is then untouched. */
     enum db_status (*open)(const struct db_settings *settings, void **out_connection,

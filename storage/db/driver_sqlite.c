@@ -266,7 +266,7 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
 
 const struct db_driver db_driver_sqlite = {
     .name = "sqlite",
-    .migrations = schema_sqlite,
+    .schema = &schema_sqlite,
     .open = driver_open,
     .close = driver_close,
     .begin = driver_begin,

@@ -33,34 +33,46 @@ static enum db_status run_steps(struct db *db, const struct migration *m, int64_
     return db_owed(status);
 }
 
-/* Reads the version again under the writer's lock, because another process may have migrated.
- * DB_NONE: there is nothing to do, and nothing was kept. */
+static enum db_status run_statements(struct db *db, const char *const *statements)
+{
+    enum db_status status = DB_OK;
+    for (; *statements && status == DB_OK; statements++)
+        status = db_run(db, *statements, NULL, 0, NULL, NULL);
+    return db_owed(status);
+}
+
+/* Makes the tables of an empty database, or takes the next step of another one. Reads the version
+ * again under the writer's lock, because another process may have migrated. DB_NONE: there is
+ * nothing to do, and nothing was kept. */
 static enum db_status apply_next(struct db *db, void *context)
 {
     struct migration *m = context;
+    const struct db_schema *schema = db_driver_of(db)->schema;
     enum db_status status = read_version(db, m);
     if (status != DB_OK)
         return status;
-    if (m->version >= m->target)
+    bool is_empty = m->version == 0;
+    if (m->version >= m->target || (!is_empty && m->version < schema->oldest))
         return DB_NONE;
-    const char *const *statements = db_driver_of(db)->migrations[m->version];
-    for (; *statements; statements++)
-        if ((status = db_run(db, *statements, NULL, 0, NULL, NULL)) != DB_OK)
-            return db_owed(status);
-    status = run_steps(db, m, m->version + 1);
+    int64_t next = is_empty ? m->target : m->version + 1;
+    status =
+        run_statements(db, is_empty ? schema->tables : schema->steps[m->version - schema->oldest]);
+    if (status == DB_OK && !is_empty)
+        status = run_steps(db, m, next);
     if (status != DB_OK)
         return status;
     return db_run(db, "INSERT INTO schema_versions (version) VALUES ($1)",
-                  DB_VALUES(db_integer(m->version + 1)), NULL, NULL);
+                  DB_VALUES(db_integer(next)), NULL, NULL);
 }
 
 enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,
                        char error[DB_ERROR_SIZE])
 {
-    struct migration m = {.steps = steps, .count = count, .error = error};
+    const struct db_schema *schema = db_driver_of(db)->schema;
+    struct migration m = {.target = schema->oldest, .steps = steps, .count = count, .error = error};
     enum db_status status = DB_OK;
     error[0] = '\0';
-    while (db_driver_of(db)->migrations[m.target])
+    while (schema->steps[m.target - schema->oldest])
         m.target++;
     while (status == DB_OK)
         status = db_transact(db, apply_next, &m);
@@ -70,12 +82,11 @@ enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned
                      db_last_error(db));
         return status;
     }
-    if (m.version > m.target) {
-        snprintf(error, DB_ERROR_SIZE,
-                 "the database has schema version %d, newer than this program's %d; "
-                 "it was left as it is",
-                 (int)m.version, (int)m.target);
-        return DB_FAILED;
-    }
-    return DB_OK;
+    if (m.version == m.target)
+        return DB_OK;
+    snprintf(error, DB_ERROR_SIZE,
+             "the database has schema version %d, and this program reads versions %d to %d; "
+             "it was left as it is",
+             (int)m.version, (int)schema->oldest, (int)m.target);
+    return DB_FAILED;
 }

@@ -1,15 +1,39 @@
-/* The tables, in SQLite's types. A version, once released, never changes: a new one is added.
+/* The tables, in SQLite's types, and the statements that bring an earlier version to them.
  *
  * DESIGN. Tables that grow without end (answers, entries) are ordinary ones: rows are appended, and
- * only a small index is hit elsewhere. The rules that matter most stand here as
- * well as in C: no balance beyond its limit, and nothing that happened is changed or removed. Times
- * are milliseconds since 1970; ids and short words are checked by C. Every statement is one string.
- */
+ * only a small index is changed elsewhere. The rules that matter most stand here as well as in C:
+ * no balance is beyond its limit, and nothing that happened is changed or removed. Times are
+ * milliseconds since 1970; ids and short words are checked by C. Every statement is one string. */
 #include "storage/db/schema_sqlite.h"
 
-#include <stddef.h>
+static const char create_entries[] =
+    "CREATE TABLE ledger_entries ("
+    " account TEXT NOT NULL,"
+    " sequence INTEGER NOT NULL," /* 1, 2, ... without gaps */
+    " time_ms INTEGER NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " limit_units INTEGER NOT NULL," /* the six effects: an account's balances are their sums */
+    " spent_units INTEGER NOT NULL,"
+    " held_units INTEGER NOT NULL,"
+    " limit_delta INTEGER NOT NULL,"
+    " spent_delta INTEGER NOT NULL,"
+    " held_delta INTEGER NOT NULL,"
+    " epsilon REAL NOT NULL,"
+    " delta REAL NOT NULL,"
+    " client TEXT NOT NULL,"
+    " resource TEXT NOT NULL,"
+    " event TEXT NOT NULL,"
+    " hash BLOB NOT NULL,"
+    " PRIMARY KEY (account, sequence)) STRICT";
 
-static const char *const version_1[] = {
+static const char entries_stay[] =
+    "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END";
+static const char entries_fixed[] =
+    "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
+    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END";
+
+static const char *const tables[] = {
     "CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT",
 
     "CREATE TABLE clients ("
@@ -50,25 +74,7 @@ static const char *const version_1[] = {
     "CREATE INDEX ledger_accounts_by_owner ON ledger_accounts (owner, created_ms, id)",
     "CREATE INDEX ledger_accounts_by_client ON ledger_accounts (client, created_ms, id)",
 
-    "CREATE TABLE ledger_entries ("
-    " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
-    " sequence INTEGER NOT NULL,"
-    " time_ms INTEGER NOT NULL,"
-    " kind TEXT NOT NULL,"
-    " limit_units INTEGER NOT NULL,"
-    " spent_units INTEGER NOT NULL,"
-    " held_units INTEGER NOT NULL,"
-    " limit_delta INTEGER NOT NULL,"
-    " spent_delta INTEGER NOT NULL,"
-    " held_delta INTEGER NOT NULL,"
-    " epsilon REAL NOT NULL,"
-    " delta REAL NOT NULL,"
-    " client TEXT NOT NULL,"
-    " resource TEXT NOT NULL,"
-    " event TEXT NOT NULL,"
-    " previous_hash BLOB NOT NULL,"
-    " hash BLOB NOT NULL,"
-    " PRIMARY KEY (account, sequence)) STRICT",
+    create_entries,
 
     "CREATE TABLE ledger_holds ("
     " hold TEXT NOT NULL,"
@@ -90,10 +96,8 @@ static const char *const version_1[] = {
     " created_ms INTEGER NOT NULL,"
     " PRIMARY KEY (client, key)) STRICT",
 
-    "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
-    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END",
-    "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
-    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END",
+    entries_stay,
+    entries_fixed,
     "CREATE TRIGGER ledger_accounts_stay BEFORE DELETE ON ledger_accounts"
     " BEGIN SELECT RAISE(ABORT, 'accounts of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_holds_stay BEFORE DELETE ON ledger_holds"
@@ -191,7 +195,11 @@ static const char *const version_1[] = {
     " epsilon_spent REAL NOT NULL DEFAULT 0,"
     " created_ms INTEGER NOT NULL,"
     " started_ms INTEGER NOT NULL DEFAULT 0,"
-    " finished_ms INTEGER NOT NULL DEFAULT 0) STRICT",
+    " finished_ms INTEGER NOT NULL DEFAULT 0,"
+    " attempts INTEGER NOT NULL DEFAULT 0,"
+    " shown_return REAL,"
+    " findings TEXT NOT NULL DEFAULT '',"
+    " q_release TEXT NOT NULL DEFAULT '') STRICT",
     "CREATE INDEX jobs_by_time ON jobs (created_ms, id)",
     "CREATE INDEX jobs_to_run ON jobs (state, created_ms, id)",
     "CREATE INDEX jobs_by_dataset ON jobs (dataset, state)",
@@ -215,8 +223,10 @@ static const char *const version_1[] = {
     " action_count INTEGER NOT NULL,"
     " certificate TEXT NOT NULL,"
     " created_ms INTEGER NOT NULL,"
-    " bytes BLOB NOT NULL) STRICT",
+    " bytes BLOB NOT NULL,"
+    " shards INTEGER NOT NULL DEFAULT 0) STRICT",
     "CREATE INDEX policies_by_time ON policies (created_ms, id)",
+    "CREATE INDEX policies_by_dataset ON policies (dataset) WHERE shards > 0",
 
     "CREATE TABLE certificates ("
     " id TEXT NOT NULL PRIMARY KEY,"
@@ -243,8 +253,19 @@ static const char *const version_1[] = {
     " has_client_budget INTEGER NOT NULL,"
     " client_epsilon REAL NOT NULL,"
     " client_delta REAL NOT NULL,"
-    " created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    " created_ms INTEGER NOT NULL,"
+    " sigma REAL NOT NULL DEFAULT 0,"
+    " delta_share INTEGER NOT NULL DEFAULT 0,"
+    " shards INTEGER NOT NULL DEFAULT 0,"
+    " dataset TEXT NOT NULL DEFAULT '',"
+    " dataset_account TEXT NOT NULL DEFAULT '',"
+    " first_units INTEGER NOT NULL DEFAULT 0,"
+    " first_delta INTEGER NOT NULL DEFAULT 0,"
+    " at_floor TEXT NOT NULL DEFAULT 'charge',"
+    " certificate TEXT NOT NULL DEFAULT '',"
+    " certificate_text TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID",
     "CREATE INDEX teachers_by_time ON teachers (created_ms, id)",
+    "CREATE UNIQUE INDEX teachers_by_certificate ON teachers (certificate) WHERE certificate <> ''",
 
     "CREATE TABLE teacher_clients ("
     " teacher TEXT NOT NULL REFERENCES teachers (id),"
@@ -254,55 +275,8 @@ static const char *const version_1[] = {
     " revision INTEGER NOT NULL DEFAULT 1,"
     " created_ms INTEGER NOT NULL,"
     " PRIMARY KEY (teacher, client)) STRICT, WITHOUT ROWID",
-    NULL,
-};
 
-/* Entries as lines, a batch's worth in a row (ledger_block.h): a debit no longer costs rows and
- * places in an index of its own. That the account exists is checked by the change of its row, which
- * every entry comes with. */
-static const char *const version_2[] = {
-    "ALTER TABLE ledger_accounts ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
-    "UPDATE ledger_accounts SET number = (SELECT count(*) FROM ledger_accounts AS other "
-    "WHERE (other.created_ms, other.id) <= (ledger_accounts.created_ms, ledger_accounts.id))",
-    "CREATE UNIQUE INDEX ledger_accounts_by_number ON ledger_accounts (number)",
-
-    "CREATE TABLE ledger_blocks ("
-    " account INTEGER NOT NULL," /* its number */
-    " first INTEGER NOT NULL,"   /* sequence of the first entry */
-    " count INTEGER NOT NULL CHECK (count > 0),"
-    " previous_hash BLOB NOT NULL,"
-    " lines TEXT NOT NULL,"
-    " PRIMARY KEY (account, first)) STRICT",
-    "INSERT INTO ledger_blocks SELECT a.number, e.sequence, 1, e.previous_hash, "
-    "printf('%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%!.17g\t%!.17g\t%s\t%s\t%s\n', e.time_ms, e.kind, "
-    "e.limit_units, e.spent_units, e.held_units, e.limit_delta, e.spent_delta, e.held_delta, "
-    "e.epsilon, e.delta, e.client, e.resource, e.event) "
-    "FROM ledger_entries AS e JOIN ledger_accounts AS a ON a.id = e.account ORDER BY e.rowid",
-    "DROP TABLE ledger_entries",
-    "CREATE TRIGGER ledger_blocks_stay BEFORE DELETE ON ledger_blocks"
-    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END",
-    "CREATE TRIGGER ledger_blocks_fixed BEFORE UPDATE ON ledger_blocks"
-    " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END",
-    NULL,
-};
-
-/* Teachers of other mechanisms and by basic composition: delta_share is each answer's part of
- * delta, in units of 1e-18; a Renyi teacher has none. */
-static const char *const version_3[] = {
-    "ALTER TABLE teachers ADD COLUMN sigma REAL NOT NULL DEFAULT 0",
-    "ALTER TABLE teachers ADD COLUMN delta_share INTEGER NOT NULL DEFAULT 0",
-    NULL,
-};
-
-/* Claims of a job since it last got on: one that ends its worker every time must end itself. */
-static const char *const version_4[] = {
-    "ALTER TABLE jobs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
-    NULL,
-};
-
-/* Aggregations of locally private reports. Reports are removed when they are applied; the number of
- * accepted reports of each agent is kept for ever. */
-static const char *const version_5[] = {
+    /* ---- locally private reports, which are removed when they are applied */
     "CREATE TABLE aggregations ("
     " id TEXT NOT NULL PRIMARY KEY,"
     " owner TEXT NOT NULL,"
@@ -350,23 +324,8 @@ static const char *const version_5[] = {
     " PRIMARY KEY (aggregation, sequence)) STRICT, WITHOUT ROWID",
     "CREATE TRIGGER aggregation_agents_stay BEFORE DELETE ON aggregation_agents"
     " BEGIN SELECT RAISE(ABORT, 'what was accepted is never forgotten'); END",
-    NULL,
-};
 
-/* Mean return so far of a public training; NULL: none is, or may be, shown. */
-static const char *const version_6[] = {
-    "ALTER TABLE jobs ADD COLUMN shown_return REAL",
-    NULL,
-};
-
-/* The findings of a job that gives numbers and no policy. */
-static const char *const version_7[] = {
-    "ALTER TABLE jobs ADD COLUMN findings TEXT NOT NULL DEFAULT ''",
-    NULL,
-};
-
-/* Released Q-functions. The sealed text is ciphertext; ending a release erases it. */
-static const char *const version_8[] = {
+    /* ---- released Q-functions: the sealed text is ciphertext, which ending a release erases */
     "CREATE TABLE q_releases ("
     " id TEXT NOT NULL PRIMARY KEY,"
     " owner TEXT NOT NULL,"
@@ -389,13 +348,22 @@ static const char *const version_8[] = {
     NULL,
 };
 
-/* The release of a job that gives a Q-function. */
-static const char *const version_9[] = {
-    "ALTER TABLE jobs ADD COLUMN q_release TEXT NOT NULL DEFAULT ''",
+/* Entries were lines in ledger_blocks, and answers lay in answer_blocks. storage/upgrade.c copies
+ * them behind these statements. */
+static const char *const to_rows[] = {
+    create_entries, entries_stay, entries_fixed, "DROP TRIGGER answers_closed", NULL,
+};
+
+static const char *const without_blocks[] = {
+    "DROP TABLE ledger_blocks",
+    "DROP TABLE answer_blocks",
+    "DROP TABLE answer_places",
+    "DROP TABLE answers_filed",
+    "DROP INDEX ledger_accounts_by_number",
+    "ALTER TABLE ledger_accounts DROP COLUMN number",
     NULL,
 };
 
-const char *const *const schema_sqlite[] = {
-    version_1,        version_2,        version_3,        version_4, version_5,
-    version_6,        version_7,        version_8,        version_9, schema_sqlite_10,
-    schema_sqlite_11, schema_sqlite_12, schema_sqlite_13, NULL};
+static const char *const *const steps[] = {to_rows, without_blocks, NULL};
+
+const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -91,7 +91,7 @@ static bool failing_in_transaction(void *connection)
 
 const struct db_driver failing_driver = {
     .name = "failing",
-    .migrations = schema_sqlite,
+    .schema = &schema_sqlite,
     .open = failing_open,
     .close = failing_close,
     .begin = failing_begin,

@@ -3,33 +3,96 @@
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "memory/buffer.h"
-#include "storage/db/migrate.h"
-#include "storage/db/schema_sqlite.h"
 
-#define LID ((size_t)64 << 20)
+#define LID         ((size_t)64 << 20)
+#define GOLDEN_MOST (4 << 20)
 
-void old_open(struct fixture *fixture, struct db_driver *old_driver)
+void *old_golden(const char *name, size_t *out_size)
 {
-    static const char *const *older[OLD_VERSION + 1];
-    memcpy(older, schema_sqlite, OLD_VERSION * sizeof older[0]);
-    *old_driver = db_driver_sqlite;
-    old_driver->migrations = older;
-    old_open_versions(fixture, old_driver);
+    char path[128];
+    snprintf(path, sizeof path, "tests/golden/storage/%s", name);
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    char *bytes = malloc(GOLDEN_MOST);
+    cr_assert_not_null(bytes);
+    *out_size = fread(bytes, 1, GOLDEN_MOST - 1, file);
+    bytes[*out_size] = '\0';
+    fclose(file);
+    return bytes;
 }
 
-void old_open_versions(struct fixture *fixture, const struct db_driver *driver)
+static void unpack_golden(const char *path)
 {
-    struct db_settings settings = {.not_durable = true};
-    char error[DB_ERROR_SIZE];
-    fixture_name(fixture);
-    settings.location = fixture->path;
-    fixture->store = db_store_new(driver, &settings);
+    size_t size;
+    void *packed = old_golden("lines.db.zst", &size);
+    unsigned long long whole = ZSTD_getFrameContentSize(packed, size);
+    cr_assert_lt(whole, GOLDEN_MOST * 16ull);
+    void *bytes = malloc(whole);
+    cr_assert_eq(ZSTD_decompress(bytes, whole, packed, size), whole);
+    FILE *file = fopen(path, "wb");
+    cr_assert_eq(fwrite(bytes, 1, whole, file), whole);
+    fclose(file);
+    free(bytes);
+    free(packed);
+}
+
+static void open_unmigrated(struct fixture *fixture)
+{
+    struct db_settings settings = {.location = fixture->path, .not_durable = true};
+    fixture->store = db_store_new(&db_driver_sqlite, &settings);
     fixture->db = fixture_connect(fixture);
-    cr_assert_eq(migrate(fixture->db, NULL, 0, error), DB_OK, "%s", error);
+}
+
+void old_open_golden(struct fixture *fixture)
+{
+    fixture_name(fixture);
+    unpack_golden(fixture->path);
+    open_unmigrated(fixture);
+}
+
+static int run_column(void *handle, int columns, char **values, char **names)
+{
+    (void)columns, (void)names;
+    return sqlite3_exec(handle, values[0], NULL, NULL, NULL);
+}
+
+static int keep_column(void *lines, int columns, char **values, char **names)
+{
+    (void)columns, (void)names;
+    buffer_add_text(lines, values[0]);
+    buffer_add_text(lines, ";");
+    return 0;
+}
+
+void old_open_empty(struct fixture *fixture)
+{
+    static const char drops[] =
+        "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'";
+    static const char deletes[] =
+        "SELECT 'DELETE FROM ' || name FROM sqlite_schema WHERE type = 'table' "
+        "AND name NOT IN ('schema_versions', 'answers_filed')";
+    struct buffer triggers = {.lid = LID};
+    sqlite3 *handle;
+    fixture_name(fixture);
+    unpack_golden(fixture->path);
+    cr_assert_eq(sqlite3_open(fixture->path, &handle), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(handle, "SELECT sql FROM sqlite_schema WHERE type = 'trigger'",
+                              keep_column, &triggers, NULL),
+                 SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(handle, drops, run_column, handle, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(handle, deletes, run_column, handle, NULL), SQLITE_OK);
+    char *sql = buffer_take(&triggers, NULL);
+    cr_assert_eq(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+    free(sql);
+    sqlite3_close(handle);
+    open_unmigrated(fixture);
 }
 
 /* ---- lines: a field that is that of the line above is a ditto */

@@ -9,11 +9,14 @@
 
 #define OLD_VERSION 11
 
-/* Opens a store of schema version 11. OLD_DRIVER is the caller's and outlives it. */
-void old_open(struct fixture *fixture, struct db_driver *old_driver);
+/* Opens a store over the golden database of schema version 11 (make_lines.sh), not migrated. */
+void old_open_golden(struct fixture *fixture);
 
-/* Opens a store with the migrations of DRIVER, however few, and without the steps in C. */
-void old_open_versions(struct fixture *fixture, const struct db_driver *driver);
+/* The same without its rows: the tables are as that version made them. */
+void old_open_empty(struct fixture *fixture);
+
+/* The bytes of a file below tests/golden/storage with a NUL behind them; the caller frees them. */
+void *old_golden(const char *name, size_t *out_size);
 
 /* Writes the lines of COUNT entries of one account as the row of ledger_blocks that the old program
  * would write. ACCOUNT is the number of the account. */

@@ -11,19 +11,14 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "storage/db/listing.h"
-#include "storage/db/schema_sqlite.h"
 #include "storage/db/table.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/q_releases.h"
 #include "tests/unit/storage/old_format.h"
-
-#define GOLDEN      "tests/golden/storage/"
-#define GOLDEN_MOST (4 << 20)
 
 static void upgrade(struct db *db)
 {
@@ -39,37 +34,6 @@ static int64_t count_of(struct db *db, const char *sql)
 }
 
 /* ---- the file that the program of commit cc30558 made (make_lines.sh) */
-
-static void *read_golden(const char *name, size_t *out_size)
-{
-    FILE *file = fopen(name, "rb");
-    cr_assert_not_null(file, "%s", name);
-    char *bytes = malloc(GOLDEN_MOST);
-    cr_assert_not_null(bytes);
-    *out_size = fread(bytes, 1, GOLDEN_MOST - 1, file);
-    bytes[*out_size] = '\0';
-    fclose(file);
-    return bytes;
-}
-
-/* The fixture's store over the golden database, not yet migrated. */
-static void open_golden(struct fixture *fixture, struct db_driver *old_driver)
-{
-    size_t size;
-    void *packed = read_golden(GOLDEN "lines.db.zst", &size);
-    unsigned long long whole = ZSTD_getFrameContentSize(packed, size);
-    cr_assert_lt(whole, GOLDEN_MOST * 16ull);
-    void *bytes = malloc(whole);
-    cr_assert_eq(ZSTD_decompress(bytes, whole, packed, size), whole);
-    old_open(fixture, old_driver);
-    db_close(fixture->db);
-    FILE *file = fopen(fixture->path, "wb");
-    cr_assert_eq(fwrite(bytes, 1, whole, file), whole);
-    fclose(file);
-    fixture->db = fixture_connect(fixture);
-    free(bytes);
-    free(packed);
-}
 
 static void hex_of(const unsigned char *bytes, char out[2 * LEDGER_HASH_SIZE + 1])
 {
@@ -134,13 +98,11 @@ static bool see_release(void *context, const struct q_release_row *row)
 Test(upgrade, the_old_programs_own_file_says_the_same_afterwards)
 {
     struct fixture f;
-    struct db_driver driver;
     size_t size;
     int accounts = 0, answers = 0, releases = 0;
-    open_golden(&f, &driver);
-    driver.migrations = schema_sqlite;
+    old_open_golden(&f);
     upgrade(f.db);
-    char *text = read_golden(GOLDEN "lines.txt", &size);
+    char *text = old_golden("lines.txt", &size);
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         if (strncmp(line, "verify", 6) == 0)
             check_verify(f.db, line);
@@ -266,10 +228,8 @@ static bool compare_block(void *context, const void *row)
 Test(upgrade, the_old_writer_kept_here_writes_what_the_old_program_wrote)
 {
     struct fixture before, after;
-    struct db_driver before_driver, after_driver;
-    open_golden(&before, &before_driver);
-    open_golden(&after, &after_driver);
-    after_driver.migrations = schema_sqlite;
+    old_open_golden(&before);
+    old_open_golden(&after);
     upgrade(after.db);
     struct old_rows old = {.rows = after.db};
     for (int i = 0; i < 3; i++) {
@@ -459,9 +419,8 @@ static bool upgrade_until_killed(struct fixture *f, long milliseconds)
 Test(upgrade, a_hundred_thousand_entries_survive_and_so_do_kills_on_the_way, .timeout = 120)
 {
     struct fixture f;
-    struct db_driver driver;
     static unsigned char heads[ACCOUNTS][LEDGER_HASH_SIZE];
-    old_open(&f, &driver);
+    old_open_empty(&f);
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
     for (unsigned i = 0; i < ACCOUNTS; i++)
         fill_account(f.db, i, heads[i]);
@@ -476,7 +435,6 @@ Test(upgrade, a_hundred_thousand_entries_survive_and_so_do_kills_on_the_way, .ti
         if (version == OLD_VERSION)
             cr_assert_eq(count_of(f.db, "SELECT sum(count) FROM ledger_blocks"), ACCOUNTS * SPENT);
     }
-    driver.migrations = schema_sqlite;
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     upgrade(f.db);
@@ -509,16 +467,14 @@ Test(upgrade, a_damaged_directory_is_left_as_it_is)
     };
     for (unsigned i = 0; i < sizeof damages / sizeof *damages; i++) {
         struct fixture f;
-        struct db_driver driver;
         char error[DB_ERROR_SIZE];
-        open_golden(&f, &driver);
+        old_open_golden(&f);
         cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_blocks_fixed"), DB_OK);
         cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_blocks_stay"), DB_OK);
         cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answer_blocks_fixed"), DB_OK);
         int64_t before = count_of(f.db, "SELECT total_changes()");
         cr_assert_eq(fixture_sql(f.db, damages[i]), DB_OK, "%s", db_last_error(f.db));
         cr_assert_gt(count_of(f.db, "SELECT total_changes()"), before, "%s", damages[i]);
-        driver.migrations = schema_sqlite;
         cr_expect_eq(storage_upgrade(f.db, error), DB_FAILED, "%s", damages[i]);
         cr_expect_neq(error[0], '\0');
         cr_expect_eq(count_of(f.db, "SELECT max(version) FROM schema_versions"), OLD_VERSION);
@@ -529,59 +485,55 @@ Test(upgrade, a_damaged_directory_is_left_as_it_is)
     }
 }
 
-/* ---- from the first version of the schema, whose entries were rows too */
+/* ---- the tables of an upgraded directory, and directories that are too old */
 
-struct copying {
-    struct db *from, *to;
-    int entries;
-};
-
-static bool copy_entry(void *context, const struct ledger_entry *entry)
+static enum db_status keep_text(void *context, const struct db_row *row)
 {
-    struct copying *copying = context;
-    struct table_extra previous = {"previous_hash",
-                                   db_bytes(entry->previous_hash, LEDGER_HASH_SIZE)};
-    cr_assert_eq(table_insert(copying->to, &ledger_entries_table, entry, &previous, 1), DB_OK, "%s",
-                 db_last_error(copying->to));
-    copying->entries++;
-    return true;
+    *(char **)context = strdup(db_row_text(row, 0));
+    return DB_OK;
 }
 
-static bool copy_account(void *context, const struct ledger_account *account)
+/* Every table, column, index and trigger of DB as a line of one text, which the caller frees. */
+static char *describe_schema(struct db *db)
 {
-    struct copying *copying = context;
-    cr_assert_eq(table_insert(copying->to, &ledger_accounts_table, account, NULL, 0), DB_OK, "%s",
-                 db_last_error(copying->to));
-    return ledger_entries(copying->from, account->id, 0, 100, copy_entry, copying) == DB_OK;
+    static const char sql[] =
+        "SELECT group_concat(line, char(10)) FROM ("
+        "SELECT l.name || ' ' || l.wr || ' ' || l.strict AS line FROM pragma_table_list() AS l "
+        "UNION SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || ' ' || "
+        "coalesce(c.dflt_value, '') || ' ' || c.pk FROM sqlite_schema AS t, "
+        "pragma_table_info(t.name) AS c WHERE t.type = 'table' "
+        "UNION SELECT name || ' ' || coalesce(sql, tbl_name) FROM sqlite_schema "
+        "WHERE type <> 'table' ORDER BY line)";
+    char *text = NULL;
+    cr_assert_eq(db_one(db, sql, NULL, 0, keep_text, &text), DB_OK, "%s", db_last_error(db));
+    cr_assert_not_null(text);
+    return text;
 }
 
-Test(upgrade, entries_of_the_first_schema_have_the_same_heads)
+Test(upgrade, an_upgraded_directory_has_the_tables_of_a_new_one)
 {
-    struct fixture now, first;
-    const char *const *only_first[] = {schema_sqlite[0], NULL};
-    struct db_driver driver = db_driver_sqlite;
-    driver.migrations = only_first;
-    fixture_open(&now, &db_driver_sqlite);
-    old_open_versions(&first, &driver);
-    struct ledger_account a = fixture_account(now.db, LEDGER_DATASET, "ds_a", NULL, 1000, 1000);
-    struct ledger_account b = fixture_account(now.db, LEDGER_CLIENT, "tch_a", "cli_a", 50, 0);
-    cr_assert_eq(fixture_debit(now.db, b.id, 5, 0, NULL), DB_OK);
-    cr_assert_eq(fixture_debit(now.db, a.id, 7, 1, NULL), DB_OK);
-    cr_assert_eq(fixture_hold(now.db, "job_a", a.id, 9, NULL), DB_OK);
-    cr_assert_eq(fixture_settle(now.db, "job_a", a.id, 4, NULL), DB_OK);
-    struct copying copying = {now.db, first.db, 0};
-    cr_assert_eq(ledger_list(now.db, NULL, NULL, NULL, 10, copy_account, &copying), DB_OK);
-    cr_assert_eq(copying.entries, 6);
-    db_close(first.db);
-    driver.migrations = schema_sqlite;
-    first.db = fixture_connect(&first);
-    upgrade(first.db);
-    struct ledger_report report, original;
-    cr_assert_eq(ledger_verify(first.db, &report), DB_OK);
-    cr_assert_eq(ledger_verify(now.db, &original), DB_OK);
-    cr_assert_eq(report.fault_count, 0, "%s: %s", report.faults[0].account, report.faults[0].what);
-    cr_assert_eq(report.entries, 6);
-    cr_assert_arr_eq(report.head, original.head, LEDGER_HASH_SIZE);
-    fixture_close(&first);
-    fixture_close(&now);
+    struct fixture fresh, upgraded;
+    fixture_open(&fresh, &db_driver_sqlite);
+    old_open_empty(&upgraded);
+    upgrade(upgraded.db);
+    char *wanted = describe_schema(fresh.db), *got = describe_schema(upgraded.db);
+    cr_assert_not_null(strstr(wanted, "ledger_entries.hash BLOB"));
+    cr_assert_str_eq(got, wanted);
+    free(wanted);
+    free(got);
+    fixture_close(&fresh);
+    fixture_close(&upgraded);
+}
+
+Test(upgrade, a_directory_of_a_version_that_is_too_old_is_left_as_it_is)
+{
+    struct fixture f;
+    char error[DB_ERROR_SIZE];
+    old_open_empty(&f);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM schema_versions WHERE version > 10"), DB_OK);
+    cr_assert_eq(storage_upgrade(f.db, error), DB_FAILED);
+    cr_assert_not_null(strstr(error, "version 10"), "%s", error);
+    cr_assert_eq(count_of(f.db, "SELECT max(version) FROM schema_versions"), 10);
+    cr_assert_eq(count_of(f.db, "SELECT count(*) FROM answer_blocks"), 0); /* the table is there */
+    fixture_close(&f);
 }
