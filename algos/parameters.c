@@ -94,11 +94,3 @@ const char *parameters_problem(const struct parameter_spec *specs, unsigned coun
             return "a parameter is out of its bounds";
     return NULL;
 }
-
-double parameters_get(const struct parameter_spec *specs, unsigned count,
-                      const struct parameter_values *values, const char *name)
-{
-    int index = parameters_index(specs, count, name);
-    assert(index >= 0);
-    return values->value[index].number[0];
-}

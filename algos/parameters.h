@@ -74,7 +74,7 @@ unsigned parameters_most(enum parameter_type type);
 /* The name of choice I of a PARAMETER_CHOICE or _Q_LEARNER, or NULL past the last. */
 const char *parameters_choice(const struct parameter_spec *spec, unsigned i);
 
-/* Whether it is one of these two: a name outside, an index here. */
+/* Whether the parameter is a choice: a name in requests, an index here. */
 bool parameters_is_choice(const struct parameter_spec *spec);
 
 /* Index of NAME in the table, or -1. */
@@ -96,9 +96,5 @@ enum parameter_problem parameters_check(const struct parameter_spec *spec,
 /* NULL when all VALUES fit the table, else a sentence. */
 const char *parameters_problem(const struct parameter_spec *specs, unsigned count,
                                const struct parameter_values *values);
-
-/* The number of the parameter called NAME, which must be in the table. */
-double parameters_get(const struct parameter_spec *specs, unsigned count,
-                      const struct parameter_values *values, const char *name);
 
 #endif

@@ -19,7 +19,7 @@ struct statement_figure {
 struct statement {
     const char *unit;       /* who or what is protected */
     const char *neighbours; /* what may differ between two runs that look alike */
-    const char *accountant; /* where the figures of the plan come from */
+    const char *accountant; /* which accountant computed the figures of the plan */
     const char *assumptions[STATEMENT_SENTENCES];
     const char *warnings[STATEMENT_SENTENCES];
     struct statement_figure figures[STATEMENT_FIGURES];

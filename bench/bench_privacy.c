@@ -245,7 +245,8 @@ static void bench_certified(void)
 static void account_exactly(void *context)
 {
     struct composition plan = training_plan(20.0);
-    need(accountant_exact.epsilon(&plan, 1e-5, context) == ACCOUNTANT_OK, "the exact accountant");
+    need(accountant_epsilon(&accountant_exact, &plan, 1e-5, context) == ACCOUNTANT_OK,
+         "the exact accountant");
     composition_clear(&plan);
 }
 

@@ -78,7 +78,8 @@ static double epsilon_by(const struct accountant *accountant, const struct compo
                          double delta)
 {
     struct privacy_interval figure;
-    return accountant->epsilon(pairs, delta, &figure) == ACCOUNTANT_OK ? figure.upper : (double)NAN;
+    return accountant_epsilon(accountant, pairs, delta, &figure) == ACCOUNTANT_OK ? figure.upper
+                                                                                  : (double)NAN;
 }
 
 static int answer_optimal_composition(const struct epsilon_options *options,
@@ -93,7 +94,7 @@ static int answer_optimal_composition(const struct epsilon_options *options,
     if (exit_code != 0)
         goto cleanup;
     enum accountant_status status =
-        accountant_optimal_composition.epsilon(&pairs, v[FLAG_DELTA], &figure);
+        accountant_epsilon(&accountant_optimal_composition, &pairs, v[FLAG_DELTA], &figure);
     if (status != ACCOUNTANT_OK) {
         exit_code = cli_complain(&epsilon_flags, CLI_FAILED,
                                  "no finite epsilon: --delta is less than the deltas of all "

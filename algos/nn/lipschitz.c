@@ -29,42 +29,29 @@
 #define PANEL         64 /* rows converted to double at once */
 #define CLOSE         1e-6
 
-typedef double lanes __attribute__((vector_size(4 * sizeof(double))));
-
-static lanes lanes_of(const double *p)
-{
-    lanes v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static void lanes_to(double *p, lanes v)
-{
-    memcpy(p, &v, sizeof v);
-}
+/* Four doubles, read from and written to any double's address. */
+typedef double lanes __attribute__((vector_size(4 * sizeof(double)), aligned(8), may_alias));
 
 /* OUT[4 rows from i][8 columns from j] += the same part of A'A, in registers. */
 static void product_tile(const double *a, size_t rows, size_t stride, size_t i, size_t j,
                          double *out)
 {
-    lanes sum[4][2];
+    lanes sum[4][2], *place[4];
     for (size_t r = 0; r < 4; r++) {
-        sum[r][0] = lanes_of(out + (i + r) * stride + j);
-        sum[r][1] = lanes_of(out + (i + r) * stride + j + 4);
+        place[r] = (lanes *)(out + (i + r) * stride + j);
+        memcpy(sum[r], place[r], sizeof sum[r]);
     }
     for (size_t k = 0; k < rows; k++) {
         const double *line = a + k * stride;
-        lanes left = lanes_of(line + j), right = lanes_of(line + j + 4);
+        const lanes *both = (const lanes *)(line + j), left = both[0], right = both[1];
         for (size_t r = 0; r < 4; r++) {
             double factor = line[i + r];
             sum[r][0] += factor * left;
             sum[r][1] += factor * right;
         }
     }
-    for (size_t r = 0; r < 4; r++) {
-        lanes_to(out + (i + r) * stride + j, sum[r][0]);
-        lanes_to(out + (i + r) * stride + j + 4, sum[r][1]);
-    }
+    for (size_t r = 0; r < 4; r++)
+        memcpy(place[r], sum[r], sizeof sum[r]);
 }
 
 /* The upper triangle of OUT[stride x stride] += A'A for A[rows x stride]; tiles on the diagonal are

@@ -135,7 +135,7 @@ struct fit {
     bool saved; /* in this slice */
     bool over;
     bool starved;          /* the network does not fit into memory */
-    struct policy *policy; /* NULL with OVER: none was learned */
+    struct policy *policy; /* the shard's; NULL although its training is over: none was learned */
 };
 
 static enum algorithm_pulse fit_pulse(void *context, uint64_t steps_done)

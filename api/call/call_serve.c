@@ -46,8 +46,9 @@ static enum problem replay_or_handle(struct call *call, const char *key)
     return idempotency_store(call, key);
 }
 
-/* One try of the transaction. DB_NONE rolls it back without being a failure of the database. */
-static enum db_status try_change(struct db *db, void *context)
+/* Runs the handler once in a transaction. DB_NONE: it refused the call; its changes are rolled
+ * back, and the database did not fail. */
+static enum db_status try_handler(struct db *db, void *context)
 {
     struct change *change = context;
     struct call *call = change->call;
@@ -65,7 +66,7 @@ static enum db_status try_change(struct db *db, void *context)
 static enum problem run_change(struct call *call, const char *key)
 {
     struct change change = {.call = call, .key = key};
-    enum db_status status = db_transact(call->db, try_change, &change);
+    enum db_status status = db_transact(call->db, try_handler, &change);
     if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE))
         return change.problem;
     return call_db(call, status);

@@ -158,7 +158,7 @@ enum problem idempotency_store(struct call *call, const char *key)
     if (location)
         snprintf(answer.location, sizeof answer.location, "%s", location);
     enum db_status status = answers_store(call->db, call->caller.id, key, &answer);
-    if (status == DB_NONE) /* looked for it in this very transaction */
+    if (status == DB_NONE) /* this transaction looked for the key before and found none */
         return call_db(call, DB_RETRY);
     return call_db(call, status);
 }

@@ -88,7 +88,7 @@ const char *agent_terms_read(const char *body, size_t size, struct agent_terms *
     return problem;
 }
 
-static bool read_weights(const json_t *list, size_t count, float *parameters)
+static bool read_parameter_list(const json_t *list, size_t count, float *parameters)
 {
     if (!json_is_array(list) || json_array_size(list) != count)
         return false;
@@ -115,7 +115,7 @@ static bool read_parameters(const json_t *object, size_t count, struct agent_par
            sodium_hex2bin(out->seed, sizeof out->seed, seed, strlen(seed), NULL, &size, NULL) ==
                0 &&
            size == sizeof out->seed &&
-           read_weights(json_object_get(object, "parameters"), count, parameters);
+           read_parameter_list(json_object_get(object, "parameters"), count, parameters);
 }
 
 const char *agent_parameters_read(const char *body, size_t size, const struct agent_terms *terms,

@@ -133,10 +133,6 @@ enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
 enum db_status ledger_settle(struct db *db, const struct ledger_charge *charge,
                              struct ledger_outcome *out);
 
-/* What a hold has left on its accounts: LEDGER_OK or LEDGER_NO_HOLD; parts' requested_* are the
- * amounts held. */
-enum db_status ledger_hold_find(struct db *db, const char *hold, struct ledger_outcome *out);
-
 /* A new limit. Texts are borrowed. */
 struct ledger_limit {
     const char *account;

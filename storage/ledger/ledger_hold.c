@@ -89,23 +89,6 @@ static enum db_status read_hold(struct db *db, const char *hold, struct held_lis
                       keep_held, out);
 }
 
-enum db_status ledger_hold_find(struct db *db, const char *hold, struct ledger_outcome *out)
-{
-    struct held_list list;
-    enum db_status status = read_hold(db, hold, &list);
-    out->verdict = list.count == 0 ? LEDGER_NO_HOLD : LEDGER_OK;
-    out->count = 0;
-    for (unsigned i = 0; status == DB_OK && i < list.count; i++) {
-        struct ledger_part *part = &out->parts[i];
-        part->requested_units = list.held[i].units;
-        part->requested_delta = list.held[i].delta_units;
-        part->violated = false;
-        status = ledger_find(db, list.held[i].account, &part->account);
-        out->count = i + 1;
-    }
-    return db_owed(status);
-}
-
 /* ---- settling */
 
 /* Finds the price of each held account. The verdict says whether the holds cover the prices. */

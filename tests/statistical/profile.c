@@ -17,7 +17,8 @@ double profile_price(const struct mechanism *mechanism, uint64_t times, double d
     struct composition plan = {0};
     struct privacy_interval epsilon;
     cr_assert_eq(composition_add(&plan, mechanism, times), COMPOSITION_OK);
-    cr_assert_eq(privacy_report_accountant(&plan)->epsilon(&plan, delta, &epsilon), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_epsilon(privacy_report_accountant(&plan), &plan, delta, &epsilon),
+                 ACCOUNTANT_OK);
     composition_clear(&plan);
     return epsilon.upper;
 }

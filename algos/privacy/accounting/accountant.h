@@ -3,6 +3,7 @@
 #ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
 #define TACET_ALGOS_PRIVACY_ACCOUNTING_ACCOUNTANT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "algos/privacy/laws/mechanism.h"
@@ -10,8 +11,9 @@
 
 enum accountant_status {
     ACCOUNTANT_OK,
-    ACCOUNTANT_BAD,         /* an empty composition; delta not in (0, 1); epsilon negative or NaN */
-    ACCOUNTANT_UNSUPPORTED, /* this accountant does not know one of the mechanisms */
+    ACCOUNTANT_BAD, /* an empty composition; a bad part; delta not in (0, 1); epsilon negative or
+                       NaN */
+    ACCOUNTANT_UNSUPPORTED,  /* this accountant does not know one of the mechanisms */
     ACCOUNTANT_OUT_OF_REACH, /* the figure exists but could not be computed or certified */
     ACCOUNTANT_NO_MEMORY,    /* no memory for a grid, whose size depends on the plan */
 };
@@ -23,15 +25,31 @@ enum accountant_worth {
     ACCOUNTANT_PAPER,     /* a published figure without a guarantee: for comparison only */
 };
 
+/* A question: the delta at epsilon AT, or the epsilon at delta AT. */
+struct accountant_question {
+    bool for_delta;
+    double at;
+};
+
 struct accountant {
     const char
         *name; /* "pld", "exact", "renyi", "gdp", "optimal_composition", "basic", "advanced" */
     enum accountant_worth worth;
-    enum accountant_status (*epsilon)(const struct composition *composition, double delta,
-                                      struct privacy_interval *out);
-    enum accountant_status (*delta)(const struct composition *composition, double epsilon,
-                                    struct privacy_interval *out);
+    /* Answers a QUESTION that accountant_epsilon or accountant_delta has checked. */
+    enum accountant_status (*figure)(const struct composition *composition,
+                                     const struct accountant_question *question,
+                                     struct privacy_interval *out);
 };
+
+/* Bounds the epsilon of COMPOSITION at DELTA. */
+enum accountant_status accountant_epsilon(const struct accountant *accountant,
+                                          const struct composition *composition, double delta,
+                                          struct privacy_interval *out);
+
+/* Bounds the delta of COMPOSITION at EPSILON. */
+enum accountant_status accountant_delta(const struct accountant *accountant,
+                                        const struct composition *composition, double epsilon,
+                                        struct privacy_interval *out);
 
 /* The accountants. Each has a file accountant_<name>.c, but for the last two. */
 extern const struct accountant accountant_pld;   /* takes everything but Dirichlet; certified */

@@ -12,14 +12,8 @@
 #include "algos/privacy/laws/points.h"
 #include "algos/privacy/laws/subsampled_gaussian.h"
 
-/* One question: delta at AT, or epsilon at AT. */
-struct question {
-    bool for_delta;
-    double at;
-};
-
 static enum accountant_status of_points(const struct accountant_laws *laws,
-                                        const struct question *question, double *out)
+                                        const struct accountant_question *question, double *out)
 {
     struct points points;
     if (points_compose(laws->law, laws->count, &points) != POINTS_OK)
@@ -31,14 +25,15 @@ static enum accountant_status of_points(const struct accountant_laws *laws,
 }
 
 /* One Laplace release: the loss is -e, e, or between, and delta(x) = 1 - exp((x - e) / 2). */
-static double one_laplace(double e, const struct question *question)
+static double one_laplace(double e, const struct accountant_question *question)
 {
     if (question->for_delta)
         return fmax(0.0, -expm1(0.5 * (question->at - e)));
     return fmax(0.0, e + 2.0 * log1p(-question->at));
 }
 
-static double one_subsampled(const struct contour_law *law, const struct question *question)
+static double one_subsampled(const struct contour_law *law,
+                             const struct accountant_question *question)
 {
     double q = law->gaussian.sampling_rate, s = law->gaussian.noise_multiplier;
     bool add = law->gaussian.add;
@@ -47,7 +42,7 @@ static double one_subsampled(const struct contour_law *law, const struct questio
 }
 
 static enum accountant_status of_contour(const struct accountant_laws *laws,
-                                         const struct question *question, double *out)
+                                         const struct accountant_question *question, double *out)
 {
     enum contour_status status = question->for_delta
                                      ? contour_delta(laws->law, laws->count, question->at, out)
@@ -57,7 +52,7 @@ static enum accountant_status of_contour(const struct accountant_laws *laws,
 
 /* One direction of LAWS. */
 static enum accountant_status of_laws(const struct accountant_laws *laws,
-                                      const struct question *question, double *out)
+                                      const struct accountant_question *question, double *out)
 {
     if (accountant_laws_only_points(laws))
         return of_points(laws, question, out);
@@ -76,7 +71,8 @@ static enum accountant_status of_laws(const struct accountant_laws *laws,
     return of_contour(laws, question, out);
 }
 
-static double bound_of(const struct accountant_laws *laws, const struct question *question)
+static double bound_of(const struct accountant_laws *laws,
+                       const struct accountant_question *question)
 {
     return question->for_delta ? contour_delta_bound(laws->law, laws->count, question->at)
                                : contour_epsilon_bound(laws->law, laws->count, question->at);
@@ -84,7 +80,7 @@ static double bound_of(const struct accountant_laws *laws, const struct question
 
 /* The worse of both directions; LAWS are turned when there are two. */
 static enum accountant_status of_directions(struct accountant_laws *laws,
-                                            const struct question *question, double *out)
+                                            const struct accountant_question *question, double *out)
 {
     double removed = 0, added = 0;
     enum accountant_status status = of_laws(laws, question, &removed);
@@ -97,14 +93,15 @@ static enum accountant_status of_directions(struct accountant_laws *laws,
     return status;
 }
 
-static enum accountant_status exact_answer(const struct composition *composition,
-                                           const struct question *question,
+static enum accountant_status exact_figure(const struct composition *composition,
+                                           const struct accountant_question *question,
                                            struct privacy_interval *out)
 {
     struct accountant_laws laws;
-    enum accountant_status status = accountant_laws_of(composition, &laws);
-    if (status != ACCOUNTANT_OK)
-        return status;
+    if (isinf(question->at))
+        return ACCOUNTANT_OUT_OF_REACH;
+    accountant_laws_of(composition, &laws);
+    enum accountant_status status = ACCOUNTANT_OK;
     double worst = 0, here = 0;
     unsigned poses = laws.vectors ? ACCOUNTANT_LAWS_POSES : 1, found = 0;
     for (unsigned pose = 0; pose < poses; pose++) {
@@ -124,25 +121,4 @@ static enum accountant_status exact_answer(const struct composition *composition
     return ACCOUNTANT_OK;
 }
 
-static enum accountant_status exact_epsilon(const struct composition *composition, double delta,
-                                            struct privacy_interval *out)
-{
-    if (!composition->count || !(delta > 0.0 && delta < 1.0))
-        return ACCOUNTANT_BAD;
-    struct question question = {.at = delta};
-    return exact_answer(composition, &question, out);
-}
-
-static enum accountant_status exact_delta(const struct composition *composition, double epsilon_at,
-                                          struct privacy_interval *out)
-{
-    if (!composition->count || !(epsilon_at >= 0.0))
-        return ACCOUNTANT_BAD;
-    if (isinf(epsilon_at))
-        return ACCOUNTANT_OUT_OF_REACH;
-    struct question question = {true, epsilon_at};
-    return exact_answer(composition, &question, out);
-}
-
-const struct accountant accountant_exact = {"exact", ACCOUNTANT_NUMERICAL, exact_epsilon,
-                                            exact_delta};
+const struct accountant accountant_exact = {"exact", ACCOUNTANT_NUMERICAL, exact_figure};

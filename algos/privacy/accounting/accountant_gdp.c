@@ -4,40 +4,18 @@
 #include "algos/privacy/accounting/accountant.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 
-/* mu of COMPOSITION, or why not. */
-static enum accountant_status mu_of(const struct composition *composition, double *out)
+static enum accountant_status gdp_figure(const struct composition *composition,
+                                         const struct accountant_question *question,
+                                         struct privacy_interval *out)
 {
-    for (size_t i = 0; i < composition->count; i++)
-        if (mechanism_problem(&composition->part[i].mechanism))
-            return ACCOUNTANT_BAD;
-    *out = gaussian_dp_mu(composition);
-    if (isnan(*out))
+    double mu = gaussian_dp_mu(composition);
+    if (isnan(mu))
         return ACCOUNTANT_UNSUPPORTED;
-    return *out > 1e-100 && *out < 1e100 ? ACCOUNTANT_OK : ACCOUNTANT_OUT_OF_REACH;
+    if (!(mu > 1e-100 && mu < 1e100))
+        return ACCOUNTANT_OUT_OF_REACH;
+    *out = question->for_delta ? gaussian_dp_delta_interval(mu, question->at)
+                               : gaussian_dp_epsilon_interval(mu, question->at);
+    return ACCOUNTANT_OK;
 }
 
-static enum accountant_status gdp_epsilon(const struct composition *composition, double delta,
-                                          struct privacy_interval *out)
-{
-    if (!composition->count || !(delta > 0.0 && delta < 1.0))
-        return ACCOUNTANT_BAD;
-    double mu;
-    enum accountant_status status = mu_of(composition, &mu);
-    if (status == ACCOUNTANT_OK)
-        *out = gaussian_dp_epsilon_interval(mu, delta);
-    return status;
-}
-
-static enum accountant_status gdp_delta(const struct composition *composition, double at,
-                                        struct privacy_interval *out)
-{
-    if (!composition->count || !(at >= 0.0))
-        return ACCOUNTANT_BAD;
-    double mu;
-    enum accountant_status status = mu_of(composition, &mu);
-    if (status == ACCOUNTANT_OK)
-        *out = gaussian_dp_delta_interval(mu, at);
-    return status;
-}
-
-const struct accountant accountant_gdp = {"gdp", ACCOUNTANT_CERTIFIED, gdp_epsilon, gdp_delta};
+const struct accountant accountant_gdp = {"gdp", ACCOUNTANT_CERTIFIED, gdp_figure};

@@ -110,14 +110,11 @@ static void laws_fill(const struct composition *composition, struct accountant_l
     }
 }
 
-enum accountant_status accountant_laws_of(const struct composition *composition,
-                                          struct accountant_laws *out)
+void accountant_laws_of(const struct composition *composition, struct accountant_laws *out)
 {
     size_t coordinates = 0;
     for (size_t i = 0; i < composition->count; i++) {
         const struct mechanism *mechanism = &composition->part[i].mechanism;
-        if (mechanism_problem(mechanism) || !composition->part[i].times)
-            return ACCOUNTANT_BAD;
         if (mechanism->kind == MECHANISM_DIRICHLET)
             coordinates += mechanism->dirichlet.actions;
     }
@@ -127,7 +124,6 @@ enum accountant_status accountant_laws_of(const struct composition *composition,
     laws_fill(composition, &laws);
     accountant_laws_pose(&laws, composition, 0);
     *out = laws;
-    return ACCOUNTANT_OK;
 }
 
 void accountant_laws_clear(struct accountant_laws *laws)

@@ -20,10 +20,9 @@ struct accountant_laws {
 struct contour_law accountant_law_of(const struct mechanism *mechanism, double times);
 
 /* Converts COMPOSITION to laws for the removal of a unit. All Gaussian parts without sampling
- * become one law, the last. Dirichlet laws start in pose 0 (accountant_laws_pose). ACCOUNTANT_BAD:
- * a part is invalid. On success the caller calls accountant_laws_clear. */
-enum accountant_status accountant_laws_of(const struct composition *composition,
-                                          struct accountant_laws *out);
+ * become one law, the last. Dirichlet laws start in pose 0 (accountant_laws_pose). Every part is
+ * valid. The caller calls accountant_laws_clear. */
+void accountant_laws_of(const struct composition *composition, struct accountant_laws *out);
 
 /* Frees what LAWS own and leaves LAWS empty. */
 void accountant_laws_clear(struct accountant_laws *laws);

@@ -158,16 +158,12 @@ cleanup:
     return status;
 }
 
-static enum accountant_status pld_epsilon(const struct composition *composition, double delta,
-                                          struct privacy_interval *out)
+static enum accountant_status pld_answer(const struct composition *composition,
+                                         const struct accountant_question *question,
+                                         struct privacy_interval *out)
 {
-    return accountant_pld_figure(composition, PLD_EPSILON, delta, &ACCOUNTANT_PLD_EFFORT, out);
+    return accountant_pld_figure(composition, question->for_delta ? PLD_DELTA : PLD_EPSILON,
+                                 question->at, &ACCOUNTANT_PLD_EFFORT, out);
 }
 
-static enum accountant_status pld_delta(const struct composition *composition, double at,
-                                        struct privacy_interval *out)
-{
-    return accountant_pld_figure(composition, PLD_DELTA, at, &ACCOUNTANT_PLD_EFFORT, out);
-}
-
-const struct accountant accountant_pld = {"pld", ACCOUNTANT_CERTIFIED, pld_epsilon, pld_delta};
+const struct accountant accountant_pld = {"pld", ACCOUNTANT_CERTIFIED, pld_answer};

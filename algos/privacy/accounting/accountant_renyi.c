@@ -103,19 +103,9 @@ static double best_bound(const struct plan *plan)
     return value;
 }
 
-static enum accountant_status plan_check(const struct composition *composition)
-{
-    for (size_t i = 0; i < composition->count; i++)
-        if (mechanism_problem(&composition->part[i].mechanism))
-            return ACCOUNTANT_BAD;
-    return composition->count ? ACCOUNTANT_OK : ACCOUNTANT_BAD;
-}
-
 static enum accountant_status renyi_epsilon(const struct composition *composition, double delta,
                                             struct privacy_interval *out)
 {
-    if (!(delta > 0.0 && delta < 1.0) || plan_check(composition) != ACCOUNTANT_OK)
-        return ACCOUNTANT_BAD;
     double finite = delta - plan_infinite_mass(composition);
     if (!(finite > 0.0))
         return ACCOUNTANT_OUT_OF_REACH;
@@ -130,8 +120,6 @@ static enum accountant_status renyi_epsilon(const struct composition *compositio
 static enum accountant_status renyi_delta(const struct composition *composition, double at,
                                           struct privacy_interval *out)
 {
-    if (!(at >= 0.0) || plan_check(composition) != ACCOUNTANT_OK)
-        return ACCOUNTANT_BAD;
     if (isinf(at))
         return ACCOUNTANT_OUT_OF_REACH;
     struct plan plan = {composition, true, at};
@@ -142,5 +130,13 @@ static enum accountant_status renyi_delta(const struct composition *composition,
     return ACCOUNTANT_OK;
 }
 
-const struct accountant accountant_renyi = {"renyi", ACCOUNTANT_CERTIFIED, renyi_epsilon,
-                                            renyi_delta};
+static enum accountant_status renyi_figure(const struct composition *composition,
+                                           const struct accountant_question *question,
+                                           struct privacy_interval *out)
+{
+    if (question->for_delta)
+        return renyi_delta(composition, question->at, out);
+    return renyi_epsilon(composition, question->at, out);
+}
+
+const struct accountant accountant_renyi = {"renyi", ACCOUNTANT_CERTIFIED, renyi_figure};

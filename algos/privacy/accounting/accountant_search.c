@@ -76,7 +76,8 @@ static enum accountant_search_status plan_price_at(const struct search *search, 
         composition_clear(&plan);
         return ACCOUNTANT_SEARCH_BAD;
     }
-    enum accountant_status status = search->accountant->epsilon(&plan, search->budget->delta, out);
+    enum accountant_status status =
+        accountant_epsilon(search->accountant, &plan, search->budget->delta, out);
     composition_clear(&plan);
     if (status == ACCOUNTANT_OUT_OF_REACH)
         *out = (struct privacy_interval){0.0, INFINITY};

@@ -32,8 +32,6 @@ static enum accountant_status sums_of(const struct composition *composition, str
     for (size_t i = 0; i < composition->count; i++) {
         const struct mechanism *mechanism = &composition->part[i].mechanism;
         double times = (double)composition->part[i].times;
-        if (mechanism_problem(mechanism))
-            return ACCOUNTANT_BAD;
         if (mechanism->kind == MECHANISM_DIRICHLET ||
             mechanism->kind == MECHANISM_SUBSAMPLED_GAUSSIAN)
             return ACCOUNTANT_UNSUPPORTED;
@@ -48,48 +46,51 @@ static enum accountant_status sums_of(const struct composition *composition, str
     double round_up = 1.0 + 1e-15 * (2.0 + (double)composition->count);
     *out = (struct sums){sums.epsilon * round_up, sums.square * round_up, sums.mean * round_up,
                          sums.delta * round_up};
-    return composition->count ? ACCOUNTANT_OK : ACCOUNTANT_BAD;
+    return ACCOUNTANT_OK;
 }
 
-static enum accountant_status basic_epsilon(const struct composition *composition, double delta,
-                                            struct privacy_interval *out)
+static enum accountant_status basic_figure(const struct composition *composition,
+                                           const struct accountant_question *question,
+                                           struct privacy_interval *out)
 {
     struct sums sums;
-    if (!(delta > 0.0 && delta < 1.0))
-        return ACCOUNTANT_BAD;
     enum accountant_status status = sums_of(composition, &sums);
     if (status != ACCOUNTANT_OK)
         return status;
-    if (sums.delta > delta * (1.0 + SAME))
+    if (question->for_delta) {
+        bool holds = sums.epsilon <= question->at * (1.0 + SAME);
+        *out = (struct privacy_interval){0.0, holds ? fmin(1.0, sums.delta) : 1.0};
+        return ACCOUNTANT_OK;
+    }
+    if (sums.delta > question->at * (1.0 + SAME))
         return ACCOUNTANT_OUT_OF_REACH;
     *out = (struct privacy_interval){0.0, sums.epsilon};
     return ACCOUNTANT_OK;
 }
 
-static enum accountant_status basic_delta(const struct composition *composition, double epsilon,
-                                          struct privacy_interval *out)
+static double advanced_delta(const struct sums *sums, double epsilon)
 {
-    struct sums sums;
-    if (!(epsilon >= 0.0))
-        return ACCOUNTANT_BAD;
-    enum accountant_status status = sums_of(composition, &sums);
-    if (status != ACCOUNTANT_OK)
-        return status;
-    bool holds = sums.epsilon <= epsilon * (1.0 + SAME);
-    *out = (struct privacy_interval){0.0, holds ? fmin(1.0, sums.delta) : 1.0};
-    return ACCOUNTANT_OK;
+    double beyond = epsilon - sums->mean, slack = 0.0;
+    if (!(beyond > 0.0))
+        return 1.0;
+    if (sums->square > 0.0)
+        slack = exp(-0.5 * beyond * beyond / sums->square * (1.0 - 1e-12));
+    return fmin(1.0, sums->delta + slack * ROUND_UP);
 }
 
-static enum accountant_status advanced_epsilon(const struct composition *composition, double delta,
-                                               struct privacy_interval *out)
+static enum accountant_status advanced_figure(const struct composition *composition,
+                                              const struct accountant_question *question,
+                                              struct privacy_interval *out)
 {
     struct sums sums;
-    if (!(delta > 0.0 && delta < 1.0))
-        return ACCOUNTANT_BAD;
     enum accountant_status status = sums_of(composition, &sums);
     if (status != ACCOUNTANT_OK)
         return status;
-    double slack = delta - sums.delta;
+    if (question->for_delta) {
+        *out = (struct privacy_interval){0.0, advanced_delta(&sums, question->at)};
+        return ACCOUNTANT_OK;
+    }
+    double slack = question->at - sums.delta;
     if (!(slack > 0.0) || !isfinite(sums.mean))
         return ACCOUNTANT_OUT_OF_REACH;
     double upper = sqrt(2.0 * -log(slack) * sums.square) + sums.mean;
@@ -97,26 +98,5 @@ static enum accountant_status advanced_epsilon(const struct composition *composi
     return ACCOUNTANT_OK;
 }
 
-static enum accountant_status advanced_delta(const struct composition *composition, double epsilon,
-                                             struct privacy_interval *out)
-{
-    struct sums sums;
-    if (!(epsilon >= 0.0))
-        return ACCOUNTANT_BAD;
-    enum accountant_status status = sums_of(composition, &sums);
-    if (status != ACCOUNTANT_OK)
-        return status;
-    *out = (struct privacy_interval){0.0, 1.0};
-    double beyond = epsilon - sums.mean, slack = 0.0;
-    if (!(beyond > 0.0))
-        return ACCOUNTANT_OK;
-    if (sums.square > 0.0)
-        slack = exp(-0.5 * beyond * beyond / sums.square * (1.0 - 1e-12));
-    out->upper = fmin(1.0, sums.delta + slack * ROUND_UP);
-    return ACCOUNTANT_OK;
-}
-
-const struct accountant accountant_basic = {"basic", ACCOUNTANT_CERTIFIED, basic_epsilon,
-                                            basic_delta};
-const struct accountant accountant_advanced = {"advanced", ACCOUNTANT_CERTIFIED, advanced_epsilon,
-                                               advanced_delta};
+const struct accountant accountant_basic = {"basic", ACCOUNTANT_CERTIFIED, basic_figure};
+const struct accountant accountant_advanced = {"advanced", ACCOUNTANT_CERTIFIED, advanced_figure};

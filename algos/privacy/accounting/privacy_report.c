@@ -24,8 +24,8 @@ static enum accountant_status ask_accountant(const struct accountant *accountant
                                              const struct privacy_question *question,
                                              struct privacy_interval *out)
 {
-    return question->for_delta ? accountant->delta(composition, question->at, out)
-                               : accountant->epsilon(composition, question->at, out);
+    return question->for_delta ? accountant_delta(accountant, composition, question->at, out)
+                               : accountant_epsilon(accountant, composition, question->at, out);
 }
 
 static enum accountant_status ask_pld(const struct composition *composition,

@@ -24,7 +24,7 @@ struct pld_term {
 struct pld_window {
     double tilt;       /* t > 0 */
     double tilt_above; /* > 0; the upper tail is bounded with the cumulant at tilt + tilt_above */
-    double tilt_below; /* > 0; the lower tail with that at tilt - tilt_below */
+    double tilt_below; /* > 0; the moment at tilt - tilt_below bounds the mass below the grid */
     int64_t low;
     uint64_t size; /* a power of two, 4 .. 2^30 */
 };

@@ -57,7 +57,7 @@ static enum dp_sgd_plan_status figure_at(const struct composition *run, double d
                                          struct privacy_interval *out)
 {
     enum accountant_status status =
-        all_plain(run) ? accountant_gdp.epsilon(run, delta, out)
+        all_plain(run) ? accountant_epsilon(&accountant_gdp, run, delta, out)
                        : accountant_pld_figure(run, PLD_EPSILON, delta, effort, out);
     switch (status) {
     case ACCOUNTANT_OK: return DP_SGD_PLAN_OK;
@@ -98,7 +98,7 @@ static double plan_renyi_epsilon(const struct dp_sgd_plan *plan)
     struct composition_part parts[2];
     struct composition run = run_of(plan, parts);
     struct privacy_interval figure;
-    bool known = accountant_renyi.epsilon(&run, plan->delta, &figure) == ACCOUNTANT_OK;
+    bool known = accountant_epsilon(&accountant_renyi, &run, plan->delta, &figure) == ACCOUNTANT_OK;
     return known ? figure.upper : (double)INFINITY;
 }
 

@@ -101,8 +101,9 @@ static enum sparse_vector_status composed_delta(double run_epsilon, double run_d
 {
     struct composition runs;
     struct privacy_interval delta;
-    bool done = runs_of(run_epsilon, run_delta, trajectories, &runs) &&
-                accountant_optimal_composition.delta(&runs, epsilon, &delta) == ACCOUNTANT_OK;
+    bool done =
+        runs_of(run_epsilon, run_delta, trajectories, &runs) &&
+        accountant_delta(&accountant_optimal_composition, &runs, epsilon, &delta) == ACCOUNTANT_OK;
     composition_clear(&runs);
     if (!done)
         return SPARSE_VECTOR_OUT_OF_REACH;
@@ -140,7 +141,8 @@ enum sparse_vector_status sparse_vector_composed_epsilon(double run_epsilon, dou
     struct composition runs;
     struct privacy_interval epsilon;
     bool done = runs_of(run_epsilon, run_delta, trajectories, &runs) &&
-                accountant_optimal_composition.epsilon(&runs, delta, &epsilon) == ACCOUNTANT_OK;
+                accountant_epsilon(&accountant_optimal_composition, &runs, delta, &epsilon) ==
+                    ACCOUNTANT_OK;
     composition_clear(&runs);
     if (!done)
         return SPARSE_VECTOR_OUT_OF_REACH;

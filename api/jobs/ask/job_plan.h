@@ -18,7 +18,7 @@
  * when the job runs. */
 struct job_world {
     char name[WORLD_NAME_SIZE]; /* "": none */
-    unsigned count;             /* of parameters; 0: the usual ones, whatever they are */
+    unsigned count;             /* of the world's parameters in physics[]; 0: its defaults */
     double physics[ENV_MAX_PARAMETERS];
 };
 

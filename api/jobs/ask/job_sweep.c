@@ -112,10 +112,12 @@ static enum algorithm_status price_together(struct job_plan *plan)
     }
     enum accountant_status priced = ACCOUNTANT_NO_MEMORY;
     if (status == COMPOSITION_OK)
-        priced = privacy_report_accountant(&all)->epsilon(&all, plan->request.delta, &figure);
+        priced =
+            accountant_epsilon(privacy_report_accountant(&all), &all, plan->request.delta, &figure);
     if (priced == ACCOUNTANT_OK && isfinite(figure.upper)) {
         struct privacy_interval renyi;
-        bool known = accountant_renyi.epsilon(&all, plan->request.delta, &renyi) == ACCOUNTANT_OK;
+        bool known = accountant_epsilon(&accountant_renyi, &all, plan->request.delta, &renyi) ==
+                     ACCOUNTANT_OK;
         plan->plan.privacy.epsilon = figure.upper;
         plan->plan.privacy.epsilon_lower = figure.lower;
         plan->plan.privacy.epsilon_renyi = (double)INFINITY;

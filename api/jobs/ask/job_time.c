@@ -32,7 +32,7 @@
 #define CLONE_SECONDS 0.045 /* steps of a fixed number and size: a world's sizes matter little */
 #define ASKING_WORK   8e9   /* multiply-adds a second when all experts are asked at states */
 #define WORLD_WORK    2.8e9 /* multiply-adds a second of env.step_work */
-#define WORLD_SECONDS 1e-7  /* of a step of a world that is nothing but a few numbers */
+#define WORLD_SECONDS 1e-7  /* one step of a small built-in world, whose state is a few numbers */
 
 /* A prefix that all agree on ends there, and a block later it is seen. */
 #define PREFIX_BLOCK 16.0
@@ -66,10 +66,9 @@ static double batch_rows(const struct job_plan *plan)
     return 128;
 }
 
-/* Forward is one, backward two. Values are learned from what the network says of the next state, by
- * itself (where next_action, the first choice of which is "online", does not say otherwise) and by
- * its target; where that stands still its answers are kept, and the first of them is what remains.
- */
+/* Counts forward passes; a backward pass counts as two. Learning values also evaluates the next
+ * state, once by the network itself (unless next_action is another choice than "online") and once
+ * by its target network. Where the target does not move, its answers are computed once and kept. */
 static double training_passes(const struct job_plan *plan)
 {
     if (plan->algorithm->target == TARGET_ACTIONS)

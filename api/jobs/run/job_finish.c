@@ -35,7 +35,7 @@ struct finish {
     char *event;
     char *findings;                 /* NULL: none */
     char *asked;                    /* of a job that asks a teacher: findings, before a judge's */
-    struct job_teacher_spent spent; /* what they tell of */
+    struct job_teacher_spent spent; /* the figures behind these findings */
     int64_t now_ms;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "envs/rng.h"
+#include "tests/unit/algos/offline_kit.h"
 
 static double loss_by_definition(const double *q, uint32_t n, uint32_t action, double y,
                                  double alpha)
@@ -151,8 +152,6 @@ Test(cql, trusts_long_episodes_only_where_they_are_good)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct parameter_values values;
         algorithm_defaults(&cql_algorithm, cases[i].world, &values);
-        cr_expect_eq(parameters_get(cql_algorithm.parameters, cql_algorithm.parameter_count,
-                                    &values, "weight_power"),
-                     cases[i].power);
+        cr_expect_eq(kit_number(&cql_algorithm, &values, "weight_power"), cases[i].power);
     }
 }

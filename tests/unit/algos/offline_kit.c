@@ -55,6 +55,14 @@ struct dataset *kit_expert(const struct dataset *data, uint32_t which)
     return alone;
 }
 
+double kit_number(const struct algorithm *algorithm, const struct parameter_values *values,
+                  const char *name)
+{
+    int index = parameters_index(algorithm->parameters, algorithm->parameter_count, name);
+    cr_assert_geq(index, 0);
+    return values->value[index].number[0];
+}
+
 void kit_init(struct kit *kit, const char *algorithm, enum algorithm_mechanism mechanism,
               uint32_t experts)
 {

@@ -13,6 +13,10 @@ struct dataset *kit_data(uint32_t experts, uint64_t seed);
 /* The data of expert WHICH of DATA alone. */
 struct dataset *kit_expert(const struct dataset *data, uint32_t which);
 
+/* The number that VALUES have for the parameter called NAME of ALGORITHM. */
+double kit_number(const struct algorithm *algorithm, const struct parameter_values *values,
+                  const char *name);
+
 struct kit {
     const struct algorithm *algorithm;
     struct algorithm_request request;

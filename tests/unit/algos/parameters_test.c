@@ -45,7 +45,7 @@ Test(parameters, defaults_and_names)
 {
     struct parameter_values values;
     parameters_defaults(specs, 4, &values);
-    cr_assert_eq(parameters_get(specs, 4, &values, "steps"), 10.0);
+    cr_assert_eq(values.value[parameters_index(specs, 4, "steps")].number[0], 10.0);
     cr_assert_eq(values.value[2].count, 2);
     cr_assert_eq(parameters_index(specs, 4, "colour"), 3);
     cr_assert_eq(parameters_index(specs, 4, "colours"), -1);

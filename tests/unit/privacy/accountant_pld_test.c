@@ -12,7 +12,7 @@
 static struct privacy_interval epsilon_of(const struct composition *composition, double delta)
 {
     struct privacy_interval out = {NAN, NAN};
-    cr_assert_eq(accountant_pld.epsilon(composition, delta, &out), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_epsilon(&accountant_pld, composition, delta, &out), ACCOUNTANT_OK);
     cr_assert(out.lower >= 0.0 && out.lower <= out.upper, "[%g %g]", out.lower, out.upper);
     return out;
 }
@@ -20,7 +20,7 @@ static struct privacy_interval epsilon_of(const struct composition *composition,
 static struct privacy_interval delta_of(const struct composition *composition, double epsilon)
 {
     struct privacy_interval out = {NAN, NAN};
-    cr_assert_eq(accountant_pld.delta(composition, epsilon, &out), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_delta(&accountant_pld, composition, epsilon, &out), ACCOUNTANT_OK);
     cr_assert(out.lower >= 0.0 && out.lower <= out.upper && out.upper <= 1.0, "[%g %g]", out.lower,
               out.upper);
     return out;

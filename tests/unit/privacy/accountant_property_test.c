@@ -39,7 +39,7 @@ static void add(struct composition *composition, struct mechanism mechanism, uin
 static struct privacy_interval epsilon_of(const struct composition *composition, double delta)
 {
     struct privacy_interval out = {NAN, NAN};
-    cr_assert_eq(accountant_pld.epsilon(composition, delta, &out), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_epsilon(&accountant_pld, composition, delta, &out), ACCOUNTANT_OK);
     cr_assert(out.lower >= 0.0 && out.lower <= out.upper, "[%g %g]", out.lower, out.upper);
     return out;
 }
@@ -57,7 +57,7 @@ static struct privacy_interval epsilon_of_one(struct mechanism mechanism, uint64
 static struct privacy_interval delta_of(const struct composition *composition, double epsilon)
 {
     struct privacy_interval out = {NAN, NAN};
-    cr_assert_eq(accountant_pld.delta(composition, epsilon, &out), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_delta(&accountant_pld, composition, epsilon, &out), ACCOUNTANT_OK);
     cr_assert(out.lower >= 0.0 && out.lower <= out.upper && out.upper <= 1.0, "[%g %g]", out.lower,
               out.upper);
     return out;
@@ -161,7 +161,7 @@ Test(accountant_property, encloses_the_exact_value, .timeout = 120)
         for (int k = 0; k < count; k++)
             add(&whole, random_mechanism(noise), 1 + noise_below(noise, 300));
         struct privacy_interval exact, got = epsilon_of(&whole, delta);
-        if (accountant_exact.epsilon(&whole, delta, &exact) == ACCOUNTANT_OK) {
+        if (accountant_epsilon(&accountant_exact, &whole, delta, &exact) == ACCOUNTANT_OK) {
             compared++;
             cr_expect(got.lower <= exact.upper * (1.0 + 1e-9) &&
                           exact.upper <= got.upper * (1.0 + 1e-9),
@@ -170,7 +170,7 @@ Test(accountant_property, encloses_the_exact_value, .timeout = 120)
         }
         double at = 0.5 * (isfinite(got.upper) ? got.upper : 1.0);
         got = delta_of(&whole, at);
-        if (accountant_exact.delta(&whole, at, &exact) == ACCOUNTANT_OK)
+        if (accountant_delta(&accountant_exact, &whole, at, &exact) == ACCOUNTANT_OK)
             cr_expect(
                 got.lower <= exact.upper * (1.0 + 1e-9) && exact.upper <= got.upper * (1.0 + 1e-9),
                 "row %d: delta [%.12g %.12g] for %.12g", i, got.lower, got.upper, exact.upper);
@@ -193,7 +193,7 @@ Test(accountant_property, agrees_with_gaussian_dp, .timeout = 120)
         }
         double delta = pow(10.0, uniform(noise, -10.0, -2.0));
         struct privacy_interval closed, got = epsilon_of(&whole, delta);
-        cr_assert_eq(accountant_gdp.epsilon(&whole, delta, &closed), ACCOUNTANT_OK);
+        cr_assert_eq(accountant_epsilon(&accountant_gdp, &whole, delta, &closed), ACCOUNTANT_OK);
         cr_expect(got.lower <= closed.upper * (1.0 + 1e-9) &&
                       closed.lower <= got.upper * (1.0 + 1e-9),
                   "row %d: [%.12g %.12g] for [%.12g %.12g]", i, got.lower, got.upper, closed.lower,
@@ -260,24 +260,28 @@ Test(accountant_property, bad_questions_get_no_number)
 {
     struct composition composition = {0};
     struct privacy_interval out = {-7.0, -7.0};
-    cr_expect_eq(accountant_pld.epsilon(&composition, 1e-5, &out), ACCOUNTANT_BAD);
-    cr_expect_eq(accountant_pld.delta(&composition, 1.0, &out), ACCOUNTANT_BAD);
+    cr_expect_eq(accountant_epsilon(&accountant_pld, &composition, 1e-5, &out), ACCOUNTANT_BAD);
+    cr_expect_eq(accountant_delta(&accountant_pld, &composition, 1.0, &out), ACCOUNTANT_BAD);
     struct mechanism m = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {0.1, 1.0}};
     add(&composition, m, 10);
     static const double deltas[] = {0.0, 1.0, 1.5, -1e-5, NAN, INFINITY};
     for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; i++)
-        cr_expect_eq(accountant_pld.epsilon(&composition, deltas[i], &out), ACCOUNTANT_BAD);
+        cr_expect_eq(accountant_epsilon(&accountant_pld, &composition, deltas[i], &out),
+                     ACCOUNTANT_BAD);
     static const double epsilons[] = {-1e-9, NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < sizeof epsilons / sizeof epsilons[0]; i++)
-        cr_expect_eq(accountant_pld.delta(&composition, epsilons[i], &out), ACCOUNTANT_BAD);
+        cr_expect_eq(accountant_delta(&accountant_pld, &composition, epsilons[i], &out),
+                     ACCOUNTANT_BAD);
     composition.part[0].mechanism.gaussian.noise_multiplier =
         NAN; /* behind composition_add's back */
-    cr_expect_eq(accountant_pld.epsilon(&composition, 1e-5, &out), ACCOUNTANT_BAD);
+    cr_expect_eq(accountant_epsilon(&accountant_pld, &composition, 1e-5, &out), ACCOUNTANT_BAD);
     composition.part[0].mechanism.gaussian.noise_multiplier = 1e-3;
-    cr_expect_eq(accountant_pld.epsilon(&composition, 1e-5, &out), ACCOUNTANT_OUT_OF_REACH);
+    cr_expect_eq(accountant_epsilon(&accountant_pld, &composition, 1e-5, &out),
+                 ACCOUNTANT_OUT_OF_REACH);
     composition.part[0].mechanism =
         (struct mechanism){.kind = MECHANISM_DIRICHLET, .dirichlet = {20.0, 0.1, 0.01, 4}};
-    cr_expect_eq(accountant_pld.epsilon(&composition, 1e-5, &out), ACCOUNTANT_UNSUPPORTED);
+    cr_expect_eq(accountant_epsilon(&accountant_pld, &composition, 1e-5, &out),
+                 ACCOUNTANT_UNSUPPORTED);
     cr_expect(out.lower == -7.0 && out.upper == -7.0, "nothing is written on failure");
     composition_clear(&composition);
 }

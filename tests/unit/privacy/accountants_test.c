@@ -113,9 +113,9 @@ Test(accountants, never_contradict)
                      1 + noise_below(noise, 5));
         double delta = pow(10.0, -1.0 - 7.0 * noise_uniform(noise));
         struct privacy_interval exact, other, there;
-        if (accountant_exact.epsilon(&plan, delta, &exact) == ACCOUNTANT_OK) {
+        if (accountant_epsilon(&accountant_exact, &plan, delta, &exact) == ACCOUNTANT_OK) {
             for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
-                enum accountant_status status = all[k]->epsilon(&plan, delta, &other);
+                enum accountant_status status = accountant_epsilon(all[k], &plan, delta, &other);
                 if (status == ACCOUNTANT_UNSUPPORTED)
                     continue;
                 cr_assert_eq(status, ACCOUNTANT_OK, "%s", all[k]->name);
@@ -126,7 +126,7 @@ Test(accountants, never_contradict)
                 if (k < 2) /* closed forms */
                     cr_expect_leq(other.upper - other.lower, 1e-9 * (1.0 + exact.upper));
                 /* delta at that epsilon is delta again, or less */
-                cr_assert_eq(all[k]->delta(&plan, other.upper, &there), ACCOUNTANT_OK);
+                cr_assert_eq(accountant_delta(all[k], &plan, other.upper, &there), ACCOUNTANT_OK);
                 cr_expect_leq(there.lower, delta, "%s", all[k]->name);
                 cr_expect_leq(there.upper, delta * (1.0 + 1e-4), "%s: %g", all[k]->name,
                               there.upper / delta - 1.0);
@@ -195,17 +195,21 @@ Test(accountants, edges)
     plan_add(&plan, plan_pair(0.3, 0.0), 4);
     plan_add(&plan, plan_response(0.4, 3), 2);
     struct privacy_interval there;
-    cr_assert_eq(accountant_optimal_composition.epsilon(&plan, 1e-4, &one), ACCOUNTANT_OK);
-    cr_assert_eq(accountant_optimal_composition.delta(&plan, one.upper, &there), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_epsilon(&accountant_optimal_composition, &plan, 1e-4, &one),
+                 ACCOUNTANT_OK);
+    cr_assert_eq(accountant_delta(&accountant_optimal_composition, &plan, one.upper, &there),
+                 ACCOUNTANT_OK);
     CLOSE(there.upper, 1e-4, 1e-9);
     for (int k = 0; k < 40; k++)
         plan_add(&plan, plan_pair(0.01 * (k + 1), 0.0), 7);
-    cr_assert_eq(accountant_optimal_composition.epsilon(&plan, 1e-4, &one),
+    cr_assert_eq(accountant_epsilon(&accountant_optimal_composition, &plan, 1e-4, &one),
                  ACCOUNTANT_OUT_OF_REACH);
     plan_add(&plan, plan_gaussian(1.0, 1.0), 1);
-    cr_assert_eq(accountant_optimal_composition.epsilon(&plan, 1e-4, &one), ACCOUNTANT_UNSUPPORTED);
-    cr_assert_eq(accountant_advanced.epsilon(&plan, 1e-4, &one), ACCOUNTANT_UNSUPPORTED);
-    cr_assert_eq(accountant_gdp.epsilon(&plan, 1e-4, &one), ACCOUNTANT_UNSUPPORTED);
+    cr_assert_eq(accountant_epsilon(&accountant_optimal_composition, &plan, 1e-4, &one),
+                 ACCOUNTANT_UNSUPPORTED);
+    cr_assert_eq(accountant_epsilon(&accountant_advanced, &plan, 1e-4, &one),
+                 ACCOUNTANT_UNSUPPORTED);
+    cr_assert_eq(accountant_epsilon(&accountant_gdp, &plan, 1e-4, &one), ACCOUNTANT_UNSUPPORTED);
     composition_clear(&plan);
 }
 
@@ -219,15 +223,15 @@ Test(accountants, refusals)
         const struct accountant *accountant = all[k];
         struct composition plan = {0};
         struct privacy_interval out;
-        cr_expect_eq(accountant->epsilon(&plan, 1e-5, &out), ACCOUNTANT_BAD);
-        cr_expect_eq(accountant->delta(&plan, 1.0, &out), ACCOUNTANT_BAD);
+        cr_expect_eq(accountant_epsilon(accountant, &plan, 1e-5, &out), ACCOUNTANT_BAD);
+        cr_expect_eq(accountant_delta(accountant, &plan, 1.0, &out), ACCOUNTANT_BAD);
         plan_add(&plan, k == 2 ? plan_gaussian(1.0, 1.0) : plan_pair(0.1, 0.0), 3);
         for (size_t i = 0; i < 5; i++)
-            cr_expect_eq(accountant->epsilon(&plan, deltas[i], &out), ACCOUNTANT_BAD);
-        cr_expect_eq(accountant->delta(&plan, -1.0, &out), ACCOUNTANT_BAD);
-        cr_expect_eq(accountant->delta(&plan, NAN, &out), ACCOUNTANT_BAD);
+            cr_expect_eq(accountant_epsilon(accountant, &plan, deltas[i], &out), ACCOUNTANT_BAD);
+        cr_expect_eq(accountant_delta(accountant, &plan, -1.0, &out), ACCOUNTANT_BAD);
+        cr_expect_eq(accountant_delta(accountant, &plan, NAN, &out), ACCOUNTANT_BAD);
         plan.part[0].mechanism.pair.epsilon = NAN;
-        cr_expect_eq(accountant->epsilon(&plan, 1e-5, &out), ACCOUNTANT_BAD, "%s",
+        cr_expect_eq(accountant_epsilon(accountant, &plan, 1e-5, &out), ACCOUNTANT_BAD, "%s",
                      accountant->name);
         composition_clear(&plan);
     }
@@ -248,8 +252,8 @@ Test(accountants, exact_lies_in_the_certificate)
             plan_add(&plan, any(noise), 1 + noise_below(noise, 10));
         double delta = pow(10.0, -3.0 - 5.0 * noise_uniform(noise));
         struct privacy_interval exact, certified;
-        if (accountant_exact.epsilon(&plan, delta, &exact) == ACCOUNTANT_OK &&
-            accountant_pld.epsilon(&plan, delta, &certified) == ACCOUNTANT_OK) {
+        if (accountant_epsilon(&accountant_exact, &plan, delta, &exact) == ACCOUNTANT_OK &&
+            accountant_epsilon(&accountant_pld, &plan, delta, &certified) == ACCOUNTANT_OK) {
             compared++;
             double room = 1e-11 * (1.0 + exact.upper);
             cr_expect(certified.lower <= exact.upper + room &&
@@ -257,8 +261,8 @@ Test(accountants, exact_lies_in_the_certificate)
                       "row %d: %.15g outside [%.15g, %.15g]", i, exact.upper, certified.lower,
                       certified.upper);
             double at = exact.upper;
-            cr_assert_eq(accountant_exact.delta(&plan, at, &exact), ACCOUNTANT_OK);
-            cr_assert_eq(accountant_pld.delta(&plan, at, &certified), ACCOUNTANT_OK);
+            cr_assert_eq(accountant_delta(&accountant_exact, &plan, at, &exact), ACCOUNTANT_OK);
+            cr_assert_eq(accountant_delta(&accountant_pld, &plan, at, &certified), ACCOUNTANT_OK);
             cr_expect(certified.lower <= exact.upper * (1.0 + 1e-10) &&
                           exact.lower * (1.0 - 1e-10) <= certified.upper,
                       "row %d: %.15g outside [%.15g, %.15g]", i, exact.upper, certified.lower,

@@ -13,7 +13,8 @@
 static double epsilon_of(const struct composition *composition, double delta)
 {
     struct privacy_interval interval = {NAN, NAN};
-    enum accountant_status status = accountant_exact.epsilon(composition, delta, &interval);
+    enum accountant_status status =
+        accountant_epsilon(&accountant_exact, composition, delta, &interval);
     cr_assert(status == ACCOUNTANT_OK || status == ACCOUNTANT_OUT_OF_REACH);
     cr_assert(interval.lower == interval.upper || status != ACCOUNTANT_OK);
     return status == ACCOUNTANT_OK ? interval.upper : NAN;
@@ -31,7 +32,8 @@ static double epsilon_of_one(struct mechanism mechanism, uint64_t times, double 
 static double delta_of(const struct composition *composition, double epsilon)
 {
     struct privacy_interval interval = {NAN, NAN};
-    enum accountant_status status = accountant_exact.delta(composition, epsilon, &interval);
+    enum accountant_status status =
+        accountant_delta(&accountant_exact, composition, epsilon, &interval);
     cr_assert_eq(status, ACCOUNTANT_OK);
     return interval.upper;
 }
@@ -174,8 +176,9 @@ Test(exact, dirichlet_lower_figures)
         struct composition plan = {0};
         struct privacy_interval exact, renyi;
         plan_add(&plan, dirichlet, (uint64_t)row[i].times);
-        cr_assert_eq(accountant_exact.epsilon(&plan, 1e-5, &exact), ACCOUNTANT_OK, "row %zu", i);
-        cr_assert_eq(accountant_renyi.epsilon(&plan, 1e-5, &renyi), ACCOUNTANT_OK);
+        cr_assert_eq(accountant_epsilon(&accountant_exact, &plan, 1e-5, &exact), ACCOUNTANT_OK,
+                     "row %zu", i);
+        cr_assert_eq(accountant_epsilon(&accountant_renyi, &plan, 1e-5, &renyi), ACCOUNTANT_OK);
         cr_expect_float_eq(exact.lower / row[i].want, 1.0, 0.01, "row %zu: %g", i, exact.lower);
         cr_expect_lt(exact.lower, renyi.upper);
         composition_clear(&plan);
@@ -248,7 +251,8 @@ Test(exact, rare_great_losses_do_not_come_in)
     plan_add(&composition, plan_gaussian(0.012462290896115825, 2.9531201138244647), 47);
     double delta = delta_of(&composition, epsilon);
     cr_assert_float_eq(delta, 0.000218905468636299, 1e-9 * delta);
-    cr_assert_eq(accountant_pld.delta(&composition, epsilon, &certified), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_delta(&accountant_pld, &composition, epsilon, &certified),
+                 ACCOUNTANT_OK);
     cr_assert(certified.lower <= delta && delta <= certified.upper);
     cr_assert_float_eq(epsilon_of(&composition, delta), epsilon, 1e-8 * epsilon);
     composition_clear(&composition);
@@ -261,10 +265,11 @@ Test(exact, losses_in_lumps)
     struct composition composition = {0};
     plan_add(&composition, plan_gaussian(0.31782490551672982, 0.03770739594693967), 72);
     struct privacy_interval out;
-    enum accountant_status status = accountant_exact.delta(&composition, 5720.27, &out);
+    enum accountant_status status =
+        accountant_delta(&accountant_exact, &composition, 5720.27, &out);
     cr_assert(status == ACCOUNTANT_OUT_OF_REACH || fabs(out.upper - 0.951607937319899646) < 1e-9,
               "%.12g", out.upper);
-    cr_assert_eq(accountant_pld.delta(&composition, 5720.27, &out), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_delta(&accountant_pld, &composition, 5720.27, &out), ACCOUNTANT_OK);
     cr_assert(out.lower <= 0.951607937319899646 && out.upper >= 0.951607937319899646);
     composition_clear(&composition);
 }
@@ -300,24 +305,25 @@ Test(exact, refusals)
 {
     struct composition composition = {0};
     struct privacy_interval out = {1.0, 2.0};
-    cr_assert_eq(accountant_exact.epsilon(&composition, 1e-5, &out), ACCOUNTANT_BAD);
+    cr_assert_eq(accountant_epsilon(&accountant_exact, &composition, 1e-5, &out), ACCOUNTANT_BAD);
     plan_add(&composition, plan_gaussian(0.01, 1.0), 1000);
     static const double bad[] = {0.0, 1.0, -1.0, NAN, INFINITY};
     for (size_t i = 0; i < 5; i++)
-        cr_assert_eq(accountant_exact.epsilon(&composition, bad[i], &out), ACCOUNTANT_BAD);
-    cr_assert_eq(accountant_exact.delta(&composition, -0.1, &out), ACCOUNTANT_BAD);
-    cr_assert_eq(accountant_exact.delta(&composition, NAN, &out), ACCOUNTANT_BAD);
+        cr_assert_eq(accountant_epsilon(&accountant_exact, &composition, bad[i], &out),
+                     ACCOUNTANT_BAD);
+    cr_assert_eq(accountant_delta(&accountant_exact, &composition, -0.1, &out), ACCOUNTANT_BAD);
+    cr_assert_eq(accountant_delta(&accountant_exact, &composition, NAN, &out), ACCOUNTANT_BAD);
     struct mechanism dirichlet = {.kind = MECHANISM_DIRICHLET, .dirichlet = {20, 0.1, 0.01, 4}};
     plan_add(&composition, dirichlet, 3);
-    cr_assert_eq(accountant_exact.epsilon(&composition, 1e-5, &out), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_epsilon(&accountant_exact, &composition, 1e-5, &out), ACCOUNTANT_OK);
     cr_assert(out.lower > 0.0 && isinf(out.upper)); /* the worst pair is not known */
     composition.part[1].mechanism.dirichlet.actions = 1;
     out = (struct privacy_interval){1.0, 2.0};
-    cr_assert_eq(accountant_exact.epsilon(&composition, 1e-5, &out), ACCOUNTANT_BAD);
+    cr_assert_eq(accountant_epsilon(&accountant_exact, &composition, 1e-5, &out), ACCOUNTANT_BAD);
     cr_assert(out.lower == 1.0 && out.upper == 2.0);
     composition_clear(&composition);
     plan_add(&composition, plan_pair(1.0, 1e-3), 10);
-    cr_assert_eq(accountant_exact.epsilon(&composition, 1e-3, &out), ACCOUNTANT_OK);
+    cr_assert_eq(accountant_epsilon(&accountant_exact, &composition, 1e-3, &out), ACCOUNTANT_OK);
     cr_assert(isinf(out.upper)); /* ten times 1e-3 do not fit 1e-3 */
     composition_clear(&composition);
 }

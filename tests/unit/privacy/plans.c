@@ -35,7 +35,7 @@ struct privacy_interval plan_price(const struct accountant *accountant, struct m
     struct composition composition = {0};
     struct privacy_interval out = {NAN, NAN};
     plan_add(&composition, mechanism, times);
-    enum accountant_status status = accountant->epsilon(&composition, delta, &out);
+    enum accountant_status status = accountant_epsilon(accountant, &composition, delta, &out);
     composition_clear(&composition);
     if (status == ACCOUNTANT_OUT_OF_REACH)
         return (struct privacy_interval){0.0, INFINITY};

@@ -153,7 +153,7 @@ Test(dirichlet_pair, lies_below_the_bound)
             struct composition plan = plan_of(&answer, n);
             double lower = pair_epsilon(&plan, 1e-5);
             struct privacy_interval bound;
-            cr_assert_eq(accountant_renyi.epsilon(&plan, 1e-5, &bound), ACCOUNTANT_OK);
+            cr_assert_eq(accountant_epsilon(&accountant_renyi, &plan, 1e-5, &bound), ACCOUNTANT_OK);
             cr_expect(lower <= bound.upper && lower >= last, "%g actions, %g of %g", m, lower,
                       bound.upper);
             cr_expect(n == 1 || lower > 0.3 * bound.upper, "%g actions, %g of %g", m, lower,
