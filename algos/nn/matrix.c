@@ -63,12 +63,16 @@ static void lanes_store(float *p, lanes v)
     memcpy(p, &v, sizeof v);
 }
 
-static void add_bias(float *restrict row, const float *restrict bias, size_t columns, bool rectify)
+static void add_bias(float *restrict row, const float *restrict bias, size_t columns)
 {
-    for (size_t j = 0; j < columns; j++) {
-        float x = row[j] + bias[j];
-        row[j] = rectify && x < 0.0F ? 0.0F : x; /* false for NaN */
-    }
+    for (size_t j = 0; j < columns; j++)
+        row[j] += bias[j];
+}
+
+static void rectify_row(float *row, size_t columns)
+{
+    for (size_t j = 0; j < columns; j++)
+        row[j] = row[j] < 0.0F ? 0.0F : row[j]; /* false for NaN */
 }
 
 /* Sets row[i] to 0 wherever where[i] is not positive. The loop is written with vectors: the
@@ -88,11 +92,12 @@ void matrix_finish(size_t rows, size_t columns, float *c, const struct matrix_fi
 {
     if (!finish)
         return;
-    assert(finish->bias || !finish->rectify);
     for (size_t i = 0; i < rows; i++) {
         float *row = c + i * columns;
         if (finish->bias)
-            add_bias(row, finish->bias, columns, finish->rectify);
+            add_bias(row, finish->bias, columns);
+        if (finish->rectify)
+            rectify_row(row, columns);
         if (finish->where)
             keep_where(row, finish->where + i * columns, columns);
     }
@@ -188,17 +193,23 @@ static void narrow_dots(size_t rows, size_t inner, size_t columns, const float *
 void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
                              const float *b, float *c, const struct matrix_finish *finish)
 {
+    struct matrix_finish last = finish ? *finish : (struct matrix_finish){0};
     check_sizes(rows, inner, columns);
     if (rows == 0)
         return;
-    if (inner <= NARROW)
+    if (inner <= NARROW) {
         narrow_times_transposed(rows, inner, columns, a, b, c);
-    else if (columns <= NARROW)
+    } else if (columns <= NARROW) {
         narrow_dots(rows, inner, columns, a, b, c);
-    else
+    } else {
+        /* BLAS adds to the bias: one pass over C less. */
+        for (size_t i = 0; last.bias && i < rows; i++)
+            memcpy(c + i * columns, last.bias, columns * sizeof *c);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)columns, (int)inner,
-                    1.0F, a, (int)inner, b, (int)inner, 0.0F, c, (int)columns);
-    matrix_finish(rows, columns, c, finish);
+                    1.0F, a, (int)inner, b, (int)inner, last.bias ? 1.0F : 0.0F, c, (int)columns);
+        last.bias = NULL;
+    }
+    matrix_finish(rows, columns, c, &last);
 }
 
 static void narrow_times(size_t rows, size_t inner, size_t columns, const float *restrict a,
