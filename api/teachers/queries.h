@@ -36,10 +36,14 @@ enum problem api_rollouts_begin(struct call *call);
             BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."          \
     }
 
+/* The least concentration of any answer, 1/eta: below it an answer costs as much and tells less. 0
+ * where the mechanism has none. */
+double rollout_least(const struct teacher_row *row);
+
 /* The teacher's concentration in the roll-out number ROLLOUT, k v^rollout; 0 where the mechanism
- * has none. Below 1/eta an answer would cost as much and tell less, so there the schedule is at its
- * floor: *OUT_FLOOR is true and the concentration 0. (Teachers made by older versions stay at
- * 1/eta.) */
+ * has none. A roll-out whose concentration lands on the least one (up to rounding) has exactly that
+ * one. Where it would be below, the schedule is at its floor: *OUT_FLOOR is true and the
+ * concentration 0. (Teachers made by older versions stay at the least one.) */
 double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor);
 
 #endif

@@ -138,7 +138,7 @@ enum problem query_set_price(struct query *query)
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
     double most = rollout_concentration(&t->row, query->standing.rollout, &query->floor),
-           least = 1 / t->row.min_probability;
+           least = rollout_least(&t->row);
     double wished = query->wished_concentration;
     if (query->floor)
         return set_floor(query);
@@ -146,7 +146,7 @@ enum problem query_set_price(struct query *query)
         return call_invalid(call, "/concentration", "is not a setting of \"%s\"", t->row.mechanism);
     if (wished > most)
         return call_invalid(call, "/concentration", "must be at most %g, the teacher's now", most);
-    if (wished > 0 && wished * t->row.min_probability < 1) {
+    if (wished > 0 && wished < least) {
         return call_invalid(call, "/concentration",
                             "must be at least %g: less would cost as much and say less", least);
     }

@@ -1,25 +1,34 @@
 /* The vanishing schedule. It moves when the client says so: a roll-out is the client's notion. */
 #include "api/teachers/queries.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "api/json/json_text.h"
 #include "api/teachers/teachers.h"
 
+/* A concentration this close to the least one, relatively, is taken for it: where the exact
+ * schedule lands on the least one, the computed schedule may be off by some roundings. */
+#define LANDING 1e-9
+
+double rollout_least(const struct teacher_row *row)
+{
+    return fmin(1 / row->min_probability, row->concentration);
+}
+
 double rollout_concentration(const struct teacher_row *row, int64_t rollout, bool *out_floor)
 {
-    double k = row->concentration, least = 0;
     *out_floor = false;
-    if (k > 0)
-        least = 1 / row->min_probability;
-    while (rollout-- > 0 && row->vanishing < 1 && k > least)
-        k *= row->vanishing;
-    if (k >= least || k == row->concentration)
+    if (rollout <= 0 || row->concentration <= 0 || row->vanishing >= 1)
+        return row->concentration;
+    double k = row->concentration * pow(row->vanishing, (double)rollout),
+           least = rollout_least(row);
+    if (k > least * (1 + LANDING))
         return k;
-    *out_floor = strcmp(row->at_floor, "charge") != 0;
-    if (*out_floor)
-        return 0;
-    return least;
+    if (k >= least * (1 - LANDING) || strcmp(row->at_floor, "charge") == 0)
+        return least;
+    *out_floor = true;
+    return 0;
 }
 
 enum problem api_rollouts_begin(struct call *call)

@@ -166,15 +166,16 @@ Test(teacher_limits, a_lower_limit_binds_at_once_while_sixteen_ask)
 
 /* ---- the schedule */
 
-static void make_vanishing(const char *at_floor, char out_id[64], char out_queries[128])
+static void make_vanishing(double factor, const char *at_floor, char out_id[64],
+                           char out_queries[128])
 {
     char body[512];
     snprintf(body, sizeof body,
              "{\"policy\":\"%s\",\"mechanism\":{\"concentration\":20,\"min_probability\":0.1,"
-             "\"vanishing\":0.8%s},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},"
+             "\"vanishing\":%g%s},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},"
              "\"budget\":{\"epsilon\":50,\"delta\":1e-5},\"client_budget\":{\"epsilon\":20,"
              "\"delta\":1e-5}}",
-             scene.policy, at_floor);
+             scene.policy, factor, at_floor);
     struct http_call create = {
         .method = "POST", .path = "/v1/teachers", .token = scene.steward, .body = body};
     struct http_answer made = http_expect(scene.client, 201, &create);
@@ -201,7 +202,7 @@ static double next_rollout(const char *teacher, char at_floor[16])
 Test(teacher_limits, a_vanishing_schedule_costs_less_and_ends_free)
 {
     char id[64], queries[128], at_floor[16];
-    make_vanishing("", id, queries);
+    make_vanishing(0.8, "", id, queries);
     static const double schedule[] = {20, 16, 12.8, 10.24};
     double cost = 1e9, spent = 0;
     struct http_answer first = ask(scene.client, 0, queries, "{\"state\":[0,0,0,0]}", "begin");
@@ -238,7 +239,7 @@ Test(teacher_limits, a_vanishing_schedule_costs_less_and_ends_free)
 Test(teacher_limits, a_vanishing_schedule_ends_in_silence_where_declared)
 {
     char id[64], queries[128], at_floor[16] = "";
-    make_vanishing(",\"at_floor\":\"refuse\"", id, queries);
+    make_vanishing(0.8, ",\"at_floor\":\"refuse\"", id, queries);
     while (at_floor[0] == '\0') {
         struct http_answer answer =
             ask(scene.client, 0, queries, "{\"state\":[0,0,0,0]}", "the-same");
@@ -255,6 +256,28 @@ Test(teacher_limits, a_vanishing_schedule_ends_in_silence_where_declared)
     struct http_answer old = ask(scene.client, 0, queries, "{\"state\":[0,0,0,0]}", "the-same");
     cr_expect_eq(old.status, 200);
     http_answer_clear(&old);
+}
+
+/* 20, then 10 = 1 / min_probability, and then the end. */
+Test(teacher_limits, a_vanishing_schedule_that_lands_on_the_floor_ends_there)
+{
+    char id[64], queries[128], at_floor[16];
+    make_vanishing(0.5, "", id, queries);
+    cr_expect_eq(next_rollout(id, at_floor), 10);
+    cr_expect_str_eq(at_floor, "");
+    struct http_answer last = ask(scene.client, 0, queries, "{\"state\":[0,0,0,0]}", "landed");
+    cr_assert_eq(last.status, 200, "%s", last.body);
+    cr_expect_eq(number(&last, NULL, "concentration"), 10);
+    cr_expect_gt(number(&last, "cost", "epsilon"), 0);
+    cr_expect_eq(next_rollout(id, at_floor), 0);
+    cr_expect_str_eq(at_floor, "uniform");
+    struct http_answer free_one = ask(scene.client, 0, queries, "{\"state\":[0,0,0,0]}", "beyond");
+    cr_assert_eq(free_one.status, 200, "%s", free_one.body);
+    cr_expect_str_eq(http_text(&free_one, "at_floor"), "uniform");
+    cr_expect_eq(number(&free_one, "cost", "epsilon"), 0);
+    cr_expect_eq(number(&free_one, "spent", "epsilon"), number(&last, "spent", "epsilon"));
+    http_answer_clear(&last);
+    http_answer_clear(&free_one);
 }
 
 /* ---- prices, batches, noise */

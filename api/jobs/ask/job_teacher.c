@@ -76,12 +76,11 @@ static enum problem take_terms(struct call *call, const struct shelved_teacher *
     if (status != DB_OK)
         return call_db(call, status);
     plan->request.teacher = (struct teacher_terms){.concentration = t->row.concentration,
+                                                   .least = rollout_least(&t->row),
                                                    .states_max = query_states_limit(call->app, t),
                                                    .protects_experts = t->row.shards > 0,
                                                    .over_private_data = t->row.shards == 0 &&
                                                                         policy_is_secret(&policy)};
-    if (t->row.concentration > 0)
-        plan->request.teacher.least = 1 / t->row.min_probability;
     return PROBLEM_NONE;
 }
 
