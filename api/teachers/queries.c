@@ -14,6 +14,20 @@
 
 static const char *const reuses[] = {"exact", NULL};
 
+/* Refuses "reuse" where the observation asked is what is protected. An answer that is given again
+ * without noise and without a charge shows that the same observation was asked again. */
+static bool reuse_is_offered(struct query *query)
+{
+    if (query->teacher->row.shards > 0)
+        return true;
+    call_invalid(
+        query->call, "/reuse",
+        "is only for teachers of unit \"expert\": here the first answer, given again, would "
+        "show that the same observation was asked twice, which this teacher protects; ask "
+        "without it, and repeat a call under its own Idempotency-Key for its stored answer");
+    return false;
+}
+
 /* *out_reuse: 0 for "exact", -1 when it was not sent. */
 static bool queries_read_body(struct query *query, int *out_reuse)
 {
@@ -33,6 +47,8 @@ static bool queries_read_body(struct query *query, int *out_reuse)
         call_invalid(call, "", "must have either state or states");
         return false;
     }
+    if (*out_reuse == 0 && !reuse_is_offered(query))
+        return false;
     uint32_t dim = query->teacher->state_dim;
     query->batch = states != NULL;
     if (query->batch)

@@ -91,6 +91,8 @@ Test(bad_question, a_concentration_out_of_range)
                             "/max_epsilon");
     expect_question_refused("{\"state\":[0,0,0,0],\"reuse\":\"always\"}", 422, "validation",
                             "/reuse");
+    expect_question_refused("{\"state\":[0,0,0,0],\"reuse\":\"exact\"}", 422, "validation",
+                            "/reuse");
 }
 
 /* Where every finite order is used up, a Renyi account has no price: the mechanism's own orders end
