@@ -2,6 +2,7 @@
 #include "algos/release/teacher.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -49,6 +50,16 @@ double teacher_change(const struct teacher *teacher)
         return ensemble_change(teacher->shards);
     double change = fmin(teacher->lipschitz * teacher->radius, M_SQRT2) * (1.0 + 1e-12);
     return fmax(change, LEAST_SENSITIVITY);
+}
+
+double teacher_resolved_up_to(double radius)
+{
+    int exponent; /* 2^(exponent - 1) <= radius < 2^exponent */
+    if (radius < FLT_TRUE_MIN)
+        return 0.0;
+    frexp(radius, &exponent);
+    /* Floats just above 2^e are 2^(e + 1 - FLT_MANT_DIG) apart. */
+    return ldexp(1.0, exponent - 1 + FLT_MANT_DIG);
 }
 
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy)

@@ -83,6 +83,12 @@ double teacher_error_radius(const struct teacher *teacher, double concentration,
 /* Bounds how far apart the policy's distributions of neighbours are, before any mechanism. */
 double teacher_change(const struct teacher *teacher);
 
+/* The largest size of a state's number for which 32-bit floats are close enough together that a
+ * neighbour at most RADIUS apart may differ in it: a power of two, or 0 when RADIUS is below the
+ * least float. Beyond it neighbours have the same number there, so whether a state's number is
+ * beyond it is the same of neighbours. */
+double teacher_resolved_up_to(double radius);
+
 /* The expected error of answers at CONCENTRATION about POLICY[actions], which is public: never the
  * teacher's own distribution. */
 struct answer_error teacher_answer_error(const struct teacher *teacher, double concentration,

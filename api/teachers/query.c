@@ -340,6 +340,18 @@ static void set_noise(const struct query *query, struct query_answer *out)
     }
 }
 
+/* True when a state has a number so large that no neighbour differs in it. Neighbours give the same
+ * result, so the answer may tell it. */
+static bool is_unresolved(const struct query *query)
+{
+    const struct shelved_teacher *t = query->teacher;
+    double most = teacher_resolved_up_to(t->row.radius);
+    bool found = false;
+    for (size_t i = 0; i < (size_t)query->count * t->state_dim; i++)
+        found = found || most == 0 || fabsf(query->states[i]) > most;
+    return found && t->row.shards == 0;
+}
+
 enum problem query_settle(struct query *query, struct query_answer *out)
 {
     struct call *call = query->call;
@@ -361,6 +373,7 @@ enum problem query_settle(struct query *query, struct query_answer *out)
                                  .batch = query->batch,
                                  .floor = query->floor,
                                  .expert = t->row.shards > 0,
+                                 .unresolved = is_unresolved(query),
                                  .account = &query->account,
                                  .cost = query->cost};
     set_noise(query, out);

@@ -31,8 +31,9 @@ struct query_answer {
     bool batch;                  /* probabilities are an array of arrays */
     double concentration, sigma; /* 0: not a setting of the mechanism */
     double error_radius;
-    bool floor;  /* the schedule is at its end: nothing was looked at */
-    bool expert; /* what it protects is an expert, else which observation was asked */
+    bool floor;      /* the schedule is at its end: nothing was looked at */
+    bool expert;     /* what it protects is an expert, else which observation was asked */
+    bool unresolved; /* a state has a number in which no neighbour differs */
     const struct ledger_account *account; /* the client's, after the debit */
     struct filter_price cost;             /* of the debit */
 };

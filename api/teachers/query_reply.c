@@ -22,6 +22,8 @@ const char *query_reply_exposes(const struct query_answer *answer)
 {
     if (answer->expert)
         return "observations asked; what many experts share";
+    if (answer->unresolved)
+        return "training data; numbers of the observation above adjacency.resolved_up_to";
     return "training data";
 }
 

@@ -1,6 +1,7 @@
 /* Certificates of teachers. Their sentences follow docs/privacy.md. */
 #include "api/teachers/teacher_new.h"
 
+#include "algos/release/teacher.h"
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/certificate.h"
@@ -18,7 +19,8 @@ const char *teacher_protects(const struct teacher_row *row)
         return "One expert with everything it uploaded: whether it is in the dataset, "
                "and what its data are.";
     return "Which of two observations (as 32-bit floats) at most radius apart in "
-           "2-norm was asked.";
+           "2-norm was asked. Numbers of it whose size is above adjacency.resolved_up_to are not "
+           "protected.";
 }
 
 const char *teacher_exposes(const struct teacher_row *row, bool secret)
@@ -54,7 +56,8 @@ json_t *teacher_adjacency_json(const struct teacher_row *row)
 {
     if (is_expert(row))
         return json_pack("{s:s, s:I}", "unit", row->adjacency, "shards", (json_int_t)row->shards);
-    return json_pack("{s:s, s:o}", "unit", row->adjacency, "radius", json_number(row->radius));
+    return json_pack("{s:s, s:o, s:o}", "unit", row->adjacency, "radius", json_number(row->radius),
+                     "resolved_up_to", json_number(teacher_resolved_up_to(row->radius)));
 }
 
 const char *teacher_accounting(const struct teacher_row *row)
@@ -70,7 +73,11 @@ static const char *teacher_neighbours(const struct teacher_row *row)
         return "Two datasets are neighbours when one has one expert more, or one expert with other "
                "data under the same name. The questions are the same.";
     }
-    return "Two observations at most radius apart in the 2-norm, asked of the same network.";
+    return "Two observations, rounded to 32-bit floats, that are at most radius apart in the "
+           "2-norm "
+           "after that rounding, asked of the same network. They do not differ in a number whose "
+           "size is above adjacency.resolved_up_to: 32-bit floats are farther apart there than "
+           "radius.";
 }
 
 static json_t *teacher_privacy_json(const struct teacher_row *row, double epsilon, double delta,
@@ -102,7 +109,8 @@ static json_t *teacher_assumptions_json(const struct teacher_row *row)
     if (!is_expert(row)) {
         return json_pack("[s, s]",
                          "The sensitivity is a certified bound: network bound by Gram powers, half "
-                         "of it for softmax, divided by the temperature.",
+                         "of it for softmax, divided by the temperature, times radius. It is for "
+                         "observations as the network sees them, after rounding to 32-bit floats.",
                          "The network does not depend on what is asked.");
     }
     return json_pack(

@@ -22,7 +22,8 @@ const char *teacher_accounting(const struct teacher_row *row);
 /* {"name",...} as requests have it, defaults included. New reference. */
 json_t *teacher_mechanism_json(const struct teacher_row *row);
 
-/* {"unit",...} as requests have it. New reference. */
+/* {"unit",...} as requests have it; of observations also "resolved_up_to"
+ * (teacher_resolved_up_to). New reference. */
 json_t *teacher_adjacency_json(const struct teacher_row *row);
 
 /* The signed text of a new teacher whose row is complete; EPSILON and DELTA are the cap over all

@@ -123,6 +123,24 @@ static int64_t price(const struct teacher *teacher, double concentration, double
     return teacher_price(teacher, concentration, order, 0, &out) ? out.units : -1;
 }
 
+/* The bound is exact: a neighbour of the last float up to it differs, none of the next float does.
+ */
+Test(teacher, knows_where_floats_are_farther_apart_than_the_radius)
+{
+    static const double radii[] = {1e-6, 0x1p-20, 0x1.fffffp-20, 1e-3,  0.5,
+                                   1,    3,       1e9,           1e-30, 1e-44};
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        double most = teacher_resolved_up_to(radii[i]);
+        float last = (float)most, next = nextafterf(last, INFINITY);
+        cr_expect_eq(last, most);
+        cr_expect_leq((double)last - nextafterf(last, 0), radii[i], "radius %g", radii[i]);
+        cr_expect_gt((double)next - last, radii[i], "radius %g", radii[i]);
+        cr_expect_gt((double)nextafterf(next, INFINITY) - next, radii[i], "radius %g", radii[i]);
+    }
+    cr_expect_eq(teacher_resolved_up_to(1e-6), 16);
+    cr_expect_eq(teacher_resolved_up_to(1e-300), 0);
+}
+
 Test(teacher, prices)
 {
     struct policy *policy = random_policy(POLICY_SOFTMAX, 0.3F);
