@@ -1,12 +1,14 @@
 /* Episodes of one expert are played side by side, so that its weights are read once for all of
- * them. An expert's answers depend on its network and the state alone (expert_policies.h), and the
- * starts on the public seed: nobody's weight depends on another expert. */
+ * them, and to the full length, so that no expert's work tells how it plays (steady_episode.h). An
+ * expert's answers depend on its network and the state alone (expert_policies.h), and the starts on
+ * the public seed: nobody's weight depends on another expert. */
 #include "algos/offline/skill_voices.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/offline/steady_episode.h"
 #include "memory/memory.h"
 
 #define STEPS_BETWEEN 16 /* steps of an expert between two calls of GOES_ON */
@@ -16,47 +18,22 @@ struct skill_voices {
     double *weights; /* one for each slot */
 };
 
-struct episode {
-    void *state;
-    struct rng rng;
-    bool goes_on;
-};
-
 struct play {
     const struct skill_run *run;
-    double parameters[ENV_MAX_PARAMETERS];
-    struct episode episode[SKILL_MAX_EPISODES];
-    float states[SKILL_MAX_EPISODES * ENV_MAX_STATE_DIM]; /* of those that go on, in order */
+    struct steady_episode episode[SKILL_MAX_EPISODES];
+    float states[SKILL_MAX_EPISODES * ENV_MAX_STATE_DIM]; /* one row an episode */
     double probabilities[SKILL_MAX_EPISODES * ENV_MAX_ACTIONS];
-    uint32_t playing; /* how many do */
 };
 
-/* Adds the state of an episode to those that are to be asked about, if there is one to ask about.
- */
-static void put_episode_state(struct play *p, struct episode *episode, const double *observation)
+static float *episode_state(struct play *p, uint32_t number)
 {
-    size_t dim = p->run->env->state_dim;
-    float *state = p->states + p->playing * dim;
-    bool finite = true;
-    for (size_t i = 0; i < dim; i++) {
-        state[i] = (float)observation[i];
-        finite = finite && isfinite(state[i]);
-    }
-    episode->goes_on = finite;
-    p->playing += finite;
+    return p->states + (size_t)number * p->run->env->state_dim;
 }
 
 static void start_episodes(struct play *p)
 {
-    double observation[ENV_MAX_STATE_DIM];
-    p->playing = 0;
-    for (uint32_t k = 0; k < p->run->scale->episodes; k++) {
-        struct episode *episode = &p->episode[k];
-        episode->goes_on = false;
-        rng_seed(&episode->rng, p->run->seed, k);
-        if (p->run->env->reset(episode->state, p->parameters, &episode->rng, observation))
-            put_episode_state(p, episode, observation);
-    }
+    for (uint32_t k = 0; k < p->run->scale->episodes; k++)
+        (void)steady_episode_start(&p->episode[k], p->run->seed, k, episode_state(p, k));
 }
 
 static uint32_t likeliest_action(const double *probabilities, uint32_t actions)
@@ -67,29 +44,19 @@ static uint32_t likeliest_action(const double *probabilities, uint32_t actions)
     return best;
 }
 
-/* Moves every running episode by one step; returns the sum of their rewards. */
+/* Moves all episodes by one step; returns the sum of the rewards of those that go on. */
 static double step_episodes(struct play *p, uint32_t expert)
 {
     const struct skill_run *run = p->run;
     const uint32_t actions = run->env->action_count;
-    double observation[ENV_MAX_STATE_DIM], earned = 0.0;
-    run->voices->probabilities(run->voices->context, expert, 1, p->states, p->playing,
+    double earned = 0.0;
+    run->voices->probabilities(run->voices->context, expert, 1, p->states, run->scale->episodes,
                                p->probabilities);
-    uint32_t asked = 0;
-    p->playing = 0;
     for (uint32_t k = 0; k < run->scale->episodes; k++) {
-        struct episode *episode = &p->episode[k];
-        if (!episode->goes_on)
-            continue;
-        uint32_t action = likeliest_action(p->probabilities + (size_t)asked++ * actions, actions);
-        struct env_outcome outcome =
-            run->env->step(episode->state, p->parameters, action, &episode->rng, observation);
-        episode->goes_on = false;
-        if (outcome.failed)
-            continue;
-        earned += outcome.reward;
-        if (!outcome.terminated)
-            put_episode_state(p, episode, observation);
+        uint32_t action = likeliest_action(p->probabilities + (size_t)k * actions, actions);
+        struct steady_step step = steady_episode_step(&p->episode[k], action, episode_state(p, k));
+        if (step.made)
+            earned += step.reward;
     }
     return earned;
 }
@@ -105,7 +72,7 @@ static bool weigh_one(struct play *p, uint32_t expert, double *out)
     const struct skill_scale *scale = p->run->scale;
     double sum = 0.0;
     start_episodes(p);
-    for (uint32_t t = 0; t < p->run->max_length && p->playing > 0; t++) {
+    for (uint32_t t = 0; t < p->run->max_length; t++) {
         if (t > 0 && t % STEPS_BETWEEN == 0 && !weighing_goes_on(p->run))
             return false;
         sum += step_episodes(p, expert);
@@ -139,12 +106,11 @@ struct skill_voices *skill_voices_new(const struct skill_run *run)
     skilled->plain = *run->voices;
     skilled->weights = memory_new(run->voices->slots, sizeof *skilled->weights);
     p->run = run;
-    env_defaults(run->env, p->parameters);
     for (uint32_t k = 0; k < run->scale->episodes; k++)
-        p->episode[k].state = memory_must(env_open(run->env));
+        steady_episode_open(&p->episode[k], run->env);
     bool whole = weigh_all(p, skilled);
     for (uint32_t k = 0; k < run->scale->episodes; k++)
-        env_close(run->env, p->episode[k].state);
+        steady_episode_close(&p->episode[k]);
     free(p);
     if (whole)
         return skilled;

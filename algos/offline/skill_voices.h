@@ -8,7 +8,8 @@
  * PRIVACY. A voice is a policy made of that expert's own policy, of public numbers and of public
  * coins (the same starts for all experts), so whatever is proved of voices holds for these: a
  * consensus label's sensitivity is that of unweighted ones, because weights are at most 1. Weights
- * and returns are private values and are released by no one. */
+ * and returns are private values and are released by no one. The work does not tell of them: every
+ * episode takes MAX_LENGTH steps of the world and evaluations of the network (steady_episode.h). */
 #ifndef TACET_ALGOS_OFFLINE_SKILL_VOICES_H
 #define TACET_ALGOS_OFFLINE_SKILL_VOICES_H
 

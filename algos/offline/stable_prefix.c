@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/offline/steady_episode.h"
 #include "algos/privacy/noise/noise.h"
 #include "memory/memory.h"
 
@@ -49,11 +50,7 @@ struct release {
     uint32_t *weights;
     int64_t counts[STEPS_AT_ONCE];
     struct walk walk;
-    struct env_play {
-        void *state;
-        double parameters[ENV_MAX_PARAMETERS];
-        struct rng rng;
-    } play;
+    struct steady_episode play; /* STABLE_ROLLOUTS */
     struct dataset_builder *released;
 };
 
@@ -64,26 +61,15 @@ static size_t state_dim(const struct release *r)
 
 /* ---- a trajectory of the drawn expert's policy */
 
-/* Stores the state after STEPS steps. False: the state is not finite. */
-static bool walk_put_state(struct release *r, uint32_t steps, const double *observation)
+static float *walk_state(struct release *r, uint32_t steps)
 {
-    float *state = r->walk.states + steps * state_dim(r);
-    for (size_t i = 0; i < state_dim(r); i++) {
-        state[i] = (float)observation[i];
-        if (!isfinite(state[i]))
-            return false;
-    }
-    return true;
+    return r->walk.states + steps * state_dim(r);
 }
 
 /* The world's own coins may be public; the expert and its actions are drawn from the noise. */
 static bool begin_rollout(struct release *r)
 {
-    double observation[ENV_MAX_STATE_DIM];
-    rng_seed(&r->play.rng, noise_u64(r->run->noise), 0);
-    const struct env *env = r->run->env;
-    return env->reset(r->play.state, r->play.parameters, &r->play.rng, observation) &&
-           walk_put_state(r, 0, observation);
+    return steady_episode_start(&r->play, noise_u64(r->run->noise), 0, walk_state(r, 0));
 }
 
 static uint32_t draw_expert_action(struct release *r, const float *state)
@@ -95,30 +81,29 @@ static uint32_t draw_expert_action(struct release *r, const float *state)
                           VOICE_UNIT, r->weights);
     for (uint32_t a = 0; a < voices->action_count; a++)
         wide[a] = r->weights[a];
+    if (r->walk.over) /* the step is dropped, so its action need not be drawn */
+        return 0;
     return noise_categorical(r->run->noise, wide, voices->action_count);
 }
 
-/* A step that the world cannot take ends the walk before that step. An error would let the job's
- * end reveal actions that are not released. */
-static void extend_rollout(struct release *r, uint32_t to)
+/* Plays the steps FROM .. TO - 1; those behind the walk's end are dropped. A step that the world
+ * cannot take ends the walk before that step. An error would let the job's end reveal actions that
+ * are not released. */
+static void extend_rollout(struct release *r, uint32_t from, uint32_t to)
 {
     struct walk *walk = &r->walk;
-    const struct env *env = r->run->env;
-    while (!walk->over && walk->length < to) {
-        double observation[ENV_MAX_STATE_DIM];
-        uint32_t action = draw_expert_action(r, walk->states + walk->length * state_dim(r));
-        struct env_outcome outcome =
-            env->step(r->play.state, r->play.parameters, action, &r->play.rng, observation);
-        float reward = (float)outcome.reward;
-        if (outcome.failed || !isfinite(reward) ||
-            !walk_put_state(r, walk->length + 1, observation)) {
-            walk->over = true;
-            return;
-        }
-        walk->actions[walk->length] = (uint16_t)action;
+    for (uint32_t t = from; t < to; t++) {
+        uint32_t action = draw_expert_action(r, walk_state(r, t));
+        struct steady_step step = steady_episode_step(&r->play, action, walk_state(r, t + 1));
+        float reward = (float)step.reward;
+        walk->actions[t] = (uint16_t)action;
+        if (walk->over)
+            continue;
+        walk->over = !step.made || !step.finite || !isfinite(reward);
+        if (walk->over)
+            continue;
         walk->rewards[walk->length++] = reward;
-        walk->terminated = outcome.terminated;
-        walk->over = outcome.terminated;
+        walk->terminated = walk->over = step.terminated;
     }
 }
 
@@ -201,29 +186,39 @@ static bool release_goes_on(const struct release *r)
     return !r->run->goes_on || r->run->goes_on(r->run->context);
 }
 
-/* Finds the number of steps to release. */
+/* Asks the sparse vector about the prefixes of a block that ends at TO, as far as the walk goes. */
+static uint32_t ask_block(struct release *r, struct sparse_vector_run *vector, uint32_t stable,
+                          uint32_t to)
+{
+    const uint32_t from = stable;
+    while (stable < to && stable < r->walk.length && !vector->stopped)
+        stable += sparse_vector_query(vector, r->counts[stable - from]);
+    return stable;
+}
+
+/* Finds the number of steps to release. Blocks are played and counted whole, also behind the walk's
+ * end, and their number follows from what is released: stable / STEPS_AT_ONCE + 1 of them, or one
+ * less where the walk is released to the world's own end or to its full length. */
 static enum algorithm_status stable_length(struct release *r, uint32_t *out)
 {
     const struct stable_prefix_run *run = r->run;
+    const uint32_t most = run->plan->request.max_length;
     struct sparse_vector_run vector;
     enum algorithm_status status = ALGORITHM_OK;
-    uint32_t stable = 0;
+    uint32_t stable = 0, to = 0;
     for (uint32_t e = 0; e < run->voices->slots; e++)
         r->product[e] = run->voices->present(run->voices->context, e) ? 1.0 : 0.0;
     sparse_vector_begin(&vector, &run->plan->lattice, run->noise);
-    while (!vector.stopped && status == ALGORITHM_OK) {
-        uint32_t most = run->plan->request.max_length;
-        uint32_t to = most - stable < STEPS_AT_ONCE ? most : stable + STEPS_AT_ONCE;
-        if (!release_goes_on(r))
+    while (stable == to && stable < most && !(r->walk.terminated && stable == r->walk.length)) {
+        to = most - stable < STEPS_AT_ONCE ? most : stable + STEPS_AT_ONCE;
+        if (!release_goes_on(r)) {
             status = ALGORITHM_CANCELLED;
-        else if (run->source == STABLE_ROLLOUTS)
-            extend_rollout(r, to);
-        to = to < r->walk.length ? to : r->walk.length;
-        if (status != ALGORITHM_OK || stable == to)
             break;
+        }
+        if (run->source == STABLE_ROLLOUTS)
+            extend_rollout(r, stable, to);
         count_block(r, stable, to - stable);
-        for (uint32_t t = 0, steps = to - stable; t < steps && !vector.stopped; t++)
-            stable += sparse_vector_query(&vector, r->counts[t]);
+        stable = ask_block(r, &vector, stable, to);
     }
     explicit_bzero(&vector, sizeof vector);
     *out = stable;
@@ -274,10 +269,8 @@ static void release_init(struct release *r)
     r->walk.rewards = memory_new(steps, sizeof *r->walk.rewards);
     r->released = dataset_builder_new(voices->state_dim, voices->action_count,
                                       run->plan->request.trajectories);
-    if (run->source == STABLE_ROLLOUTS) {
-        r->play.state = memory_must(env_open(run->env));
-        env_defaults(run->env, r->play.parameters);
-    }
+    if (run->source == STABLE_ROLLOUTS)
+        steady_episode_open(&r->play, run->env);
 }
 
 static void release_clear(struct release *r)
@@ -292,7 +285,7 @@ static void release_clear(struct release *r)
     free(r->walk.rewards);
     dataset_builder_free(r->released);
     if (r->run->source == STABLE_ROLLOUTS)
-        env_close(r->run->env, r->play.state);
+        steady_episode_close(&r->play);
 }
 
 static const char *prefix_problem(const struct stable_prefix_run *run)

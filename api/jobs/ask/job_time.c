@@ -113,13 +113,13 @@ static double world_seconds(const struct env *world)
     return WORLD_SECONDS + world->step_work / WORLD_WORK;
 }
 
-/* Seconds in which every expert plays a few episodes. */
+/* Seconds in which every expert plays a few episodes, each to its full length. */
 static double skill_seconds(const struct estimate *e, const struct stage_request *stage,
                             const struct env *world)
 {
     if (!(stage->skill.power > 0) || !world)
         return 0;
-    double steps = stage->skill.episodes * episode_steps(e, stage->max_length);
+    double steps = (double)stage->skill.episodes * stage->max_length;
     return steps * (e->networks / ASKING_WORK + e->experts * world_seconds(world));
 }
 

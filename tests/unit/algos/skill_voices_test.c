@@ -179,3 +179,93 @@ Test(skill_voices, ask_while_an_expert_plays)
     cr_expect_null(skill_voices_new(&run));
     cr_expect_lt(cast.asked, STEPS);
 }
+
+/* ---- work and outcome, whenever episodes end */
+
+static struct {
+    uint32_t steps, resets;
+} work;
+
+static bool counted_reset(void *state, const double *parameters, struct rng *rng,
+                          double *observation)
+{
+    work.resets++;
+    return cartpole_env.reset(state, parameters, rng, observation);
+}
+
+static struct env_outcome counted_step(void *state, const double *parameters, unsigned action,
+                                       struct rng *rng, double *observation)
+{
+    work.steps++;
+    return cartpole_env.step(state, parameters, action, rng, observation);
+}
+
+/* The weight of EXPERT by its definition: every episode alone, to its end and no further. */
+static double weight_of(const struct cast *cast, uint32_t expert, const struct skill_run *run)
+{
+    double parameters[ENV_MAX_PARAMETERS], sum = 0.0;
+    env_defaults(run->env, parameters);
+    void *state = env_open(run->env);
+    for (uint32_t k = 0; k < run->scale->episodes; k++) {
+        struct env_outcome outcome = {0};
+        double seen[4], both[2];
+        struct rng rng;
+        rng_seed(&rng, run->seed, k);
+        cr_assert(run->env->reset(state, parameters, &rng, seen));
+        for (uint32_t t = 0; t < run->max_length && !outcome.terminated; t++) {
+            float x[4];
+            for (int i = 0; i < 4; i++)
+                x[i] = (float)seen[i];
+            probabilities(cast, expert, 1, x, 1, both);
+            outcome = run->env->step(state, parameters, both[1] > both[0], &rng, seen);
+            sum += outcome.reward;
+        }
+    }
+    env_close(run->env, state);
+    return pow(fmin(sum / run->scale->episodes / run->scale->high, 1.0), run->scale->power);
+}
+
+Test(skill_voices, are_worth_what_single_episodes_give)
+{
+    struct cast cast = {.asked = 0};
+    const struct expert_voices voices = voices_of(&cast);
+    const struct skill_scale scale = {.high = 120, .power = 2, .episodes = 5};
+    const struct skill_run run = {
+        .voices = &voices, .scale = &scale, .env = &cartpole_env, .max_length = STEPS, .seed = 41};
+    struct skill_voices *skilled = skill_voices_new(&run);
+    cr_assert(skilled);
+    double right[SLOTS];
+    sure(skilled, right);
+    for (uint32_t e = 0; e < 3; e++) {
+        double plain = e == 1 ? 0.1 : 0.9;
+        cr_expect_eq(right[e], 0.5 + weight_of(&cast, e, &run) * (plain - 0.5), "expert %u", e);
+    }
+    skill_voices_free(skilled);
+}
+
+/* An episode of 10 steps costs what one of 100 costs: steps of the world, resets, answers. */
+Test(skill_voices, cost_the_same_however_they_play)
+{
+    struct env world = cartpole_env;
+    world.reset = counted_reset;
+    world.step = counted_step;
+    uint32_t steps[2], resets[2], asked[2];
+    for (int bad = 0; bad < 2; bad++) {
+        struct cast cast = {.absent = {!!bad, !bad, true, true, true}};
+        const struct expert_voices voices = voices_of(&cast);
+        const struct skill_scale scale = {.high = STEPS, .power = 1, .episodes = 16};
+        const struct skill_run run = {
+            .voices = &voices, .scale = &scale, .env = &world, .max_length = STEPS, .seed = 9};
+        work.steps = work.resets = 0;
+        struct skill_voices *skilled = skill_voices_new(&run);
+        cr_assert(skilled);
+        steps[bad] = work.steps;
+        resets[bad] = work.resets;
+        asked[bad] = cast.asked;
+        skill_voices_free(skilled);
+    }
+    cr_expect_eq(steps[0], 16 * STEPS);
+    cr_expect_eq(steps[1], steps[0], "%u steps of the world, and %u", steps[1], steps[0]);
+    cr_expect_eq(asked[1], asked[0], "%u answers, and %u", asked[1], asked[0]);
+    cr_expect_eq(resets[1], resets[0], "%u resets, and %u", resets[1], resets[0]);
+}

@@ -54,7 +54,7 @@ struct crowd {
     uint32_t slots;
     double one[SLOTS][4][2];
     bool absent[SLOTS];
-    uint32_t asked;
+    uint32_t asked; /* answers that were given */
 };
 
 static bool crowd_present(const void *context, uint32_t expert)
@@ -66,6 +66,7 @@ static void crowd_probabilities(const void *context, uint32_t first, uint32_t co
                                 const float *states, uint32_t state_count, double *probabilities)
 {
     const struct crowd *crowd = context;
+    ((struct crowd *)context)->asked += count * state_count;
     for (uint32_t e = 0; e < count; e++) {
         for (uint32_t s = 0; s < state_count; s++) {
             double p = crowd->one[first + e][(int)states[2 * s] % 4][(int)states[2 * s + 1]];
@@ -518,4 +519,49 @@ Test(stable_prefix, weights_are_whole_sum_to_one_and_keep_the_floor)
     uint32_t weights[3];
     expert_voices_weights(cases[0], 3, 0.02, VOICE_UNIT, weights);
     cr_expect_float_eq(weights[1] / (double)VOICE_UNIT, 0.3, 1e-8);
+}
+
+/* ---- work, whenever walks end */
+
+static uint32_t steps_made;
+
+static struct env_outcome counted_step(void *state, const double *parameters, unsigned action,
+                                       struct rng *rng, double *observation)
+{
+    steps_made++;
+    return tiny_step(state, parameters, action, rng, observation);
+}
+
+/* The steps of the world and the answers that 50 runs take, whose prefixes have STABLE steps. */
+static void work_of(struct env world, double threshold, uint32_t stable, uint32_t *steps,
+                    uint32_t *asked)
+{
+    enum { RUNS = 50, MOST = 100 };
+    struct crowd crowd;
+    mixed_crowd(&crowd, SLOTS, 0.0, 0.0, 5); /* all are certain */
+    const struct sparse_vector_plan plan = plan_of(RUNS, MOST, threshold, 0.01);
+    struct noise_source *noise = noise_of(8);
+    world.step = counted_step;
+    steps_made = 0;
+    struct dataset *released = release(&crowd, &world, &plan, noise);
+    cr_expect_eq(released->transition_count, RUNS * stable);
+    *steps = steps_made;
+    *asked = crowd.asked;
+    dataset_free(released);
+    noise_source_free(noise);
+}
+
+/* Where nothing is released, a walk of 2 steps costs what one of 100 costs; where 10 steps are, the
+ * whole of their block. */
+Test(stable_prefix, costs_follow_from_what_is_released)
+{
+    uint32_t steps[3], asked[3];
+    work_of(long_steps, 2.0 * SLOTS, 0, &steps[0], &asked[0]);
+    work_of(two_steps, 2.0 * SLOTS, 0, &steps[1], &asked[1]);
+    work_of(ten_steps, 0.5 * SLOTS, 10, &steps[2], &asked[2]);
+    cr_expect_eq(steps[0], 50 * 16);
+    for (int i = 1; i < 3; i++) {
+        cr_expect_eq(steps[i], steps[0], "%u steps, and %u", steps[i], steps[0]);
+        cr_expect_eq(asked[i], asked[0], "%u answers, and %u", asked[i], asked[0]);
+    }
 }
