@@ -31,6 +31,7 @@ static const struct column dataset_columns[] = {
     COLUMN(dataset_row, experts, INTEGER),
     COLUMN(dataset_row, trajectories, INTEGER),
     COLUMN(dataset_row, transitions, INTEGER),
+    COLUMN(dataset_row, uncovered, FLAG),
 };
 
 static const struct table datasets_table =
@@ -47,6 +48,7 @@ enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset)
     struct dataset_row fresh = *dataset;
     fresh.state = DATASET_OPEN;
     fresh.experts = fresh.trajectories = fresh.transitions = 0;
+    fresh.uncovered = false;
     return table_insert(db, &datasets_table, &fresh, NULL, 0);
 }
 
@@ -104,6 +106,11 @@ static enum db_status seal_dataset(struct db *db, void *context)
 enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict)
 {
     return db_transact(db, seal_dataset, &(struct state_work){id, out_verdict});
+}
+
+enum db_status datasets_uncover(struct db *db, const char *id)
+{
+    return db_change(db, "UPDATE datasets SET uncovered = 1 WHERE id = $1", DB_VALUES(db_text(id)));
 }
 
 static enum db_status mark_deleted(struct db *db, void *context)

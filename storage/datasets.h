@@ -28,6 +28,8 @@ struct dataset_row {
     int64_t experts, trajectories, transitions; /* stored so far; secret unless is_public */
     char account[ID_SIZE];                      /* of the ledger; "" for none */
     int64_t created_ms;
+    bool uncovered; /* a job without a mechanism was accepted on it: its budget does not cover all
+                     * that was revealed; never false again */
 };
 
 enum dataset_verdict {
@@ -58,6 +60,10 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *after
 
 /* Seals an open dataset. Verdicts: OK, UNKNOWN, NOT_OPEN (sealed before). */
 enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict);
+
+/* Notes that the budget of dataset ID does not cover everything any more; again is fine. In the
+ * caller's transaction that accepts the job. DB_NONE: unknown. */
+enum db_status datasets_uncover(struct db *db, const char *id);
 
 /* Marks the dataset as deleted and removes its experts' names and policies; the row and its ledger
  * account stay. From then on nothing reads its trajectories, which uploads_purge overwrites in

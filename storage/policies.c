@@ -72,7 +72,9 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
 
 enum db_status policies_erase_ensembles(struct db *db, const char *dataset)
 {
-    return db_run(db, "UPDATE policies SET bytes = x'' WHERE dataset = $1 AND shards > 0",
+    return db_run(db,
+                  "UPDATE policies SET bytes = x'' WHERE dataset = $1 "
+                  "AND released = 0 AND dataset <> '' AND shards > 0",
                   DB_VALUES(db_text(dataset)), NULL, NULL);
 }
 

@@ -27,6 +27,17 @@ static const char *const sensitivities[] = {"private", "public", NULL};
 
 /* ---- as JSON */
 
+const char dataset_uncovered_note[] =
+    "A job with mechanism \"none\" was accepted on these private data: their budget does not cover "
+    "what such jobs, and teachers over their policies, reveal.";
+
+json_t *dataset_covered_json(const struct dataset_row *dataset)
+{
+    if (!dataset || dataset->is_public)
+        return json_null();
+    return json_boolean(!dataset->uncovered);
+}
+
 static json_t *dataset_json(const struct dataset_row *row, bool with_counts)
 {
     json_t *json = json_pack(
@@ -38,6 +49,11 @@ static json_t *dataset_json(const struct dataset_row *row, bool with_counts)
         "min_action_probability", json_number(row->min_action_probability), "sensitivity",
         sensitivities[row->is_public], "nominal_experts", "account",
         json_text_or_null(row->account), "created_at", json_time(row->created_ms));
+    const char *uncovered = NULL;
+    if (row->uncovered)
+        uncovered = dataset_uncovered_note;
+    json_object_set_new(json, "covered", dataset_covered_json(row));
+    json_object_set_new(json, "uncovered", json_text_or_null(uncovered));
     if (row->nominal_experts > 0)
         json_object_set_new(json, "nominal_experts", json_integer(row->nominal_experts));
     if (!with_counts)

@@ -39,6 +39,13 @@ enum problem api_trajectories_upload(struct call *call);
 /* GET /v1/environments (environments.c): the catalogue of simulated worlds. */
 enum problem api_environments_list(struct call *call);
 
+/* Whether the budget of DATASET covers all that was revealed of it: a boolean, or null where
+ * nothing is private (DATASET public, or NULL). New reference. */
+json_t *dataset_covered_json(const struct dataset_row *dataset);
+
+/* The sentence about a dataset that is not covered. */
+extern const char dataset_uncovered_note[];
+
 /* Finds the dataset {id} if the caller may see it; PROBLEM_NOT_FOUND otherwise. */
 enum problem dataset_of_call(struct call *call, struct dataset_row *out);
 

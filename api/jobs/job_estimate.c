@@ -5,6 +5,8 @@
 #include <math.h>
 
 #include "api/call/budget.h"
+#include "api/data/datasets.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
 #include "api/json/json_text.h"
@@ -73,6 +75,18 @@ static const char *why_not(const struct job_wish *wish, const json_t *plan, bool
     return NULL;
 }
 
+/* Adds to OUT what the dataset would say of its cover once the job is accepted. */
+static void show_cover(const struct job_wish *wish, json_t *out)
+{
+    struct dataset_row then = wish->dataset;
+    const char *uncovered = NULL;
+    then.uncovered = then.uncovered || job_plan_is_unprotected(&wish->plan);
+    if (then.uncovered)
+        uncovered = dataset_uncovered_note;
+    json_object_set_new(out, "covered", dataset_covered_json(then.id[0] != '\0' ? &then : NULL));
+    json_object_set_new(out, "uncovered", json_text_or_null(uncovered));
+}
+
 enum problem api_jobs_estimate(struct call *call)
 {
     const struct job_wish *wish = call->plan;
@@ -110,11 +124,12 @@ enum problem api_jobs_estimate(struct call *call)
     if (wish->feasible)
         plan = estimate_plan(wish, &account);
     const char *reason = why_not(wish, plan, drowns, pays);
-    return call_reply_json(
-        call, 200,
+    json_t *json =
         json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
                   (int)(wish->feasible && !drowns && pays), "reason", json_text_or_null(reason),
                   "cost", cost, "plan", plan, "accounts", accounts, "running_time",
                   time_json(&time), "running_time_unknown", json_text_or_null(time.unknown),
-                  "parameters", job_plan_parameters(&wish->plan), "asking", asking));
+                  "parameters", job_plan_parameters(&wish->plan), "asking", asking);
+    show_cover(wish, json);
+    return call_reply_json(call, 200, json);
 }

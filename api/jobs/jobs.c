@@ -79,6 +79,14 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     return PROBLEM_NONE;
 }
 
+/* Notes in the dataset that its budget does not cover what this job will reveal. */
+static enum problem note_uncovered(struct call *call, const struct job_wish *wish)
+{
+    if (!job_plan_is_unprotected(&wish->plan))
+        return PROBLEM_NONE;
+    return call_db(call, datasets_uncover(call->db, wish->dataset.id));
+}
+
 static enum problem submit_job(struct call *call, const struct job_wish *wish, struct job_row *job)
 {
     size_t size;
@@ -134,7 +142,9 @@ enum problem api_jobs_create(struct call *call)
     snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
     snprintf(job.mechanism, sizeof job.mechanism, "%s",
              algorithm_mechanism_name(wish->plan.request.mechanism));
-    problem = hold_price(call, wish, &job);
+    problem = note_uncovered(call, wish);
+    if (problem == PROBLEM_NONE)
+        problem = hold_price(call, wish, &job);
     if (problem == PROBLEM_NONE)
         problem = submit_job(call, wish, &job);
     job_done(&job);

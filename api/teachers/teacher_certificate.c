@@ -5,6 +5,7 @@
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/certificate.h"
+#include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 
@@ -126,10 +127,12 @@ static json_t *teacher_assumptions_json(const struct teacher_row *row)
         "The policies were trained without noise and are held by the service alone.");
 }
 
-static json_t *teacher_warnings_json(const struct teacher_row *row, bool secret)
+static json_t *teacher_warnings_json(const struct teacher_row *row, const struct teacher_wish *wish)
 {
-    const char *unaccounted = NULL, *dataset = NULL;
-    if (secret) {
+    const char *unaccounted = NULL, *dataset = NULL, *uncovered = NULL;
+    if (wish->dataset.uncovered)
+        uncovered = dataset_uncovered_note;
+    if (wish->coarse) {
         unaccounted = "The policy was trained on private data without privacy: nothing here "
                       "protects those data.";
     }
@@ -137,14 +140,17 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, bool secret)
         dataset = "Every answer is charged to the dataset's account as well, whose epsilon covers "
                   "this teacher together with all else that is released of it.";
     }
-    return JSON_TEXTS(unaccounted, dataset,
+    return JSON_TEXTS(unaccounted, dataset, uncovered,
                       "epsilon is that of all answers together, to all clients, as if they were "
                       "one; a client's own account counts what that client sees.");
 }
 
-char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,
-                          double epsilon, double delta, const struct filter_price *price)
+char *teacher_certificate(const struct app *app, const struct teacher_row *row,
+                          const struct teacher_wish *wish, const struct filter_price *price)
 {
+    const struct dataset_row *dataset = NULL;
+    if (wish->dataset.id[0] != '\0')
+        dataset = &wish->dataset;
     const char *version = app->settings.version;
     if (!version)
         version = "";
@@ -153,11 +159,12 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row, 
         "id", row->certificate, "subject", "teacher", "teacher", row->id, "policy",
         json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner", row->owner,
         "mechanism", teacher_mechanism_json(row), "software_version", version, "privacy",
-        teacher_privacy_json(row, epsilon, delta, price), "protects", teacher_protects(row),
-        "does_not_protect", teacher_exposes(row, secret), "assumptions",
-        teacher_assumptions_json(row), "warnings", teacher_warnings_json(row, secret), "ledger",
-        "account", row->account, "dataset_account", json_text_or_null(row->dataset_account),
-        "issued_at", json_time(row->created_ms));
+        teacher_privacy_json(row, wish->epsilon, wish->delta, price), "protects",
+        teacher_protects(row), "does_not_protect", teacher_exposes(row, wish->coarse),
+        "assumptions", teacher_assumptions_json(row), "warnings", teacher_warnings_json(row, wish),
+        "ledger", "account", row->account, "dataset_account",
+        json_text_or_null(row->dataset_account), "issued_at", json_time(row->created_ms));
+    json_object_set_new(json, "dataset_covered", dataset_covered_json(dataset));
     char *text = certificate_sign(app, json);
     json_decref(json);
     return text;

@@ -7,6 +7,7 @@
 
 #include "algos/privacy/answers/filter.h"
 #include "api/call/call.h"
+#include "storage/datasets.h"
 #include "storage/teachers.h"
 
 /* What the answers protect, as a sentence. */
@@ -26,11 +27,6 @@ json_t *teacher_mechanism_json(const struct teacher_row *row);
  * (teacher_resolved_up_to). New reference. */
 json_t *teacher_adjacency_json(const struct teacher_row *row);
 
-/* The signed text of a new teacher whose row is complete; EPSILON and DELTA are the cap over all
- * its answers, PRICE is one answer's. The caller frees it. */
-char *teacher_certificate(const struct app *app, const struct teacher_row *row, bool secret,
-                          double epsilon, double delta, const struct filter_price *price);
-
 /* ---- what a steward wants a teacher to be (teacher_request.c) */
 
 struct teacher_wish {
@@ -39,7 +35,13 @@ struct teacher_wish {
     bool coarse;           /* the policy is secret and nothing accounts for it: policy_is_secret */
     bool basic;            /* accounts by basic composition */
     double epsilon, delta; /* the cap over all clients */
+    struct dataset_row dataset; /* that its policy was trained on; all zero: none */
 };
+
+/* The signed text of a new teacher made by WISH, whose ROW is complete; PRICE is one answer's. The
+ * caller frees it. */
+char *teacher_certificate(const struct app *app, const struct teacher_row *row,
+                          const struct teacher_wish *wish, const struct filter_price *price);
 
 /* Reads the body, loads the policy, computes bound, order and prices. */
 enum problem teacher_wish_read(struct call *call, struct teacher_wish *out);

@@ -304,7 +304,7 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
 static enum problem teacher_read_source(struct call *call, const struct policy_row *source,
                                         struct teacher_wish *out)
 {
-    struct dataset_row dataset;
+    const struct dataset_row *dataset = &out->dataset;
     bool expert = strcmp(out->row.adjacency, units[1]) == 0;
     if (expert && source->shards == 0) {
         return call_invalid(call, "/adjacency/unit",
@@ -320,17 +320,19 @@ static enum problem teacher_read_source(struct call *call, const struct policy_r
     out->actions = source->action_count;
     out->row.shards = source->shards;
     out->coarse = !expert && policy_is_secret(source);
-    if (!expert)
-        return PROBLEM_NONE;
-    enum db_status status = datasets_find(call->db, source->dataset, &dataset);
+    enum db_status status = DB_OK;
+    if (source->dataset[0] != '\0')
+        status = datasets_find(call->db, source->dataset, &out->dataset);
     if (status != DB_OK)
         return call_db(call, status);
-    if (dataset.state == DATASET_DELETED) {
+    if (!expert)
+        return PROBLEM_NONE;
+    if (dataset->state == DATASET_DELETED) {
         return call_problem(call, PROBLEM_CONFLICT,
                             "The policy's dataset was deleted, and with it what was learned.");
     }
-    memcpy(out->row.dataset, dataset.id, ID_SIZE);
-    memcpy(out->row.dataset_account, dataset.account, ID_SIZE);
+    memcpy(out->row.dataset, dataset->id, ID_SIZE);
+    memcpy(out->row.dataset_account, dataset->account, ID_SIZE);
     return PROBLEM_NONE;
 }
 

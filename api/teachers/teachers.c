@@ -149,8 +149,7 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
                                      const struct filter_price *price)
 {
     id_new("crt_", row->certificate);
-    char *text =
-        teacher_certificate(call->app, row, wish->coarse, wish->epsilon, wish->delta, price);
+    char *text = teacher_certificate(call->app, row, wish, price);
     enum db_status status = teachers_insert(call->db, row, text);
     free(text);
     return status;

@@ -33,6 +33,15 @@ static const char entries_fixed[] =
     "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
     " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END";
 
+static const char datasets_stay_uncovered[] =
+    "CREATE TRIGGER datasets_stay_uncovered BEFORE UPDATE ON datasets"
+    " WHEN OLD.uncovered <> 0 AND NEW.uncovered = 0"
+    " BEGIN SELECT RAISE(ABORT, 'what was revealed is never taken back'); END";
+
+/* What was trained without a mechanism and goes with its dataset. */
+static const char policies_by_dataset[] = "CREATE INDEX policies_by_dataset ON policies (dataset)"
+                                          " WHERE released = 0 AND dataset <> ''";
+
 static const char *const tables[] = {
     "CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT",
 
@@ -128,7 +137,9 @@ static const char *const tables[] = {
     " transitions INTEGER NOT NULL DEFAULT 0,"
     " account TEXT NOT NULL,"
     " created_ms INTEGER NOT NULL,"
-    " purged INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
+    " purged INTEGER NOT NULL DEFAULT 0,"
+    " uncovered INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
+    datasets_stay_uncovered,
     "CREATE INDEX datasets_by_time ON datasets (created_ms, id)",
     "CREATE INDEX datasets_to_purge ON datasets (id) WHERE state = 'deleted' AND purged = 0",
 
@@ -226,7 +237,7 @@ static const char *const tables[] = {
     " bytes BLOB NOT NULL,"
     " shards INTEGER NOT NULL DEFAULT 0) STRICT",
     "CREATE INDEX policies_by_time ON policies (created_ms, id)",
-    "CREATE INDEX policies_by_dataset ON policies (dataset) WHERE shards > 0",
+    policies_by_dataset,
 
     "CREATE TABLE certificates ("
     " id TEXT NOT NULL PRIMARY KEY,"
@@ -364,6 +375,20 @@ static const char *const without_blocks[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {to_rows, without_blocks, NULL};
+/* Datasets say whether their budget covers everything. Jobs of earlier versions said it in their
+ * plans alone. */
+static const char *const with_coverage[] = {
+    "ALTER TABLE datasets ADD COLUMN uncovered INTEGER NOT NULL DEFAULT 0",
+    "UPDATE datasets SET uncovered = 1 WHERE is_public = 0 AND id IN (SELECT dataset FROM jobs"
+    " WHERE mechanism = 'none'"
+    " AND CASE WHEN json_valid(plan) THEN coalesce(json_extract(plan, '$.shards'), 0) = 0"
+    " ELSE 1 END)",
+    datasets_stay_uncovered,
+    "DROP INDEX policies_by_dataset",
+    policies_by_dataset,
+    NULL,
+};
+
+static const char *const *const steps[] = {to_rows, without_blocks, with_coverage, NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -187,6 +187,11 @@ bool job_plan_releases(const struct job_plan *plan)
             job_plan_is_public(plan));
 }
 
+bool job_plan_is_unprotected(const struct job_plan *plan)
+{
+    return plan->shards == 0 && !job_plan_releases(plan);
+}
+
 bool job_plan_seals_checkpoints(const struct job_plan *plan)
 {
     return plan->shards > 0 || job_kind(plan->algorithm)->seals_checkpoints;

@@ -9,7 +9,8 @@
 
 /* Members of a request; NULL where they were not sent. */
 struct job_members {
-    const char *algorithm, *mechanism, *dataset, *teacher, *client, *policy, *q_release;
+    const char *algorithm, *mechanism, *dataset, *teacher, *client, *policy, *q_release,
+        *understood;
     json_t *environment, *privacy, *parameters, *evaluate, *choose, *sweep, *judge;
     const char *judge_dataset;
     int64_t shards; /* 0: not sent */
@@ -66,6 +67,10 @@ const struct job_world *job_plan_world(const struct job_plan *plan);
 /* True when the job's result may leave the service: it was trained under DP or without private
  * data, and it is not an ensemble. */
 bool job_plan_releases(const struct job_plan *plan);
+
+/* True when the job trains one policy on private data under no mechanism: what it gives stays
+ * inside, and the dataset is not covered by its budget any more. */
+bool job_plan_is_unprotected(const struct job_plan *plan);
 
 /* Whether the noise is larger than the range of the Q-function that is released, which is refused
  * unless it was asked for by "force". */

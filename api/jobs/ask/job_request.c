@@ -125,6 +125,7 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         field_optional(field_text("q_release", &members->q_release, 1, ID_SIZE - 1)),
         field_optional(field_text("teacher", &members->teacher, 1, ID_SIZE - 1)),
         field_optional(field_text("client", &members->client, 1, ID_SIZE - 1)),
+        field_optional(field_text("i_understand", &members->understood, 1, 31)),
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
         field_optional(field_object("evaluate", &members->evaluate)),
@@ -244,8 +245,8 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
                             members.parameters, &plan->request.parameters);
     }
     const struct job_kind *kind = job_kind(plan->algorithm);
-    enum problem unfit = PROBLEM_NONE;
-    if (kind->fit)
+    enum problem unfit = job_understood_fit(call, members.understood, plan);
+    if (unfit == PROBLEM_NONE && kind->fit)
         unfit = kind->fit(call, &members, plan);
     if (unfit == PROBLEM_NONE)
         unfit = job_teacher_fit(call, members.teacher, members.client, plan);

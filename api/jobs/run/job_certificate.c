@@ -4,6 +4,7 @@
 
 #include "api/call/app.h"
 #include "api/call/certificate.h"
+#include "api/data/datasets.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 
@@ -317,6 +318,15 @@ static json_t *certificate_privacy(const struct job_plan *plan, const struct sta
                      statement->accountant);
 }
 
+/* Adds whether the dataset's budget covers all that was revealed of it, and a warning where not. */
+static void certify_cover(const struct dataset_row *dataset, json_t *out)
+{
+    json_object_set_new(out, "dataset_covered", dataset_covered_json(dataset));
+    if (dataset && dataset->uncovered)
+        json_array_append_new(json_object_get(out, "warnings"),
+                              json_string(dataset_uncovered_note));
+}
+
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
                       const struct job_certificate *certificate)
 {
@@ -341,6 +351,7 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         certificate_privacy(plan, &statement), "plan", job_plan_privacy(plan), "parameters",
         job_plan_parameters(plan), "assumptions", sentences_json(NULL, statement.assumptions),
         "warnings", sentences_json(injected, statement.warnings), "ledger", ledger);
+    certify_cover(certificate->dataset, json);
     if (!releases) {
         json_member_add(&json, "environment", json_text_or_null(plan->learn.name));
         json_member_add(&json, "teacher", job_teacher_json(plan));

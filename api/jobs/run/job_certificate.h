@@ -4,15 +4,17 @@
 #define TACET_API_JOBS_RUN_JOB_CERTIFICATE_H
 
 #include "api/jobs/ask/job_plan.h"
+#include "storage/datasets.h"
 #include "storage/jobs.h"
 
 struct app;
 
 struct job_certificate {
-    const char *id;         /* crt_ */
-    const char *subject;    /* "policy" or "q_release" */
-    const char *subject_id; /* its id */
-    bool injected_noise;    /* the first warning says that it protects nobody */
+    const char *id;                    /* crt_ */
+    const char *subject;               /* "policy" or "q_release" */
+    const char *subject_id;            /* its id */
+    const struct dataset_row *dataset; /* that it was trained on; NULL: none */
+    bool injected_noise;               /* the first warning says that it protects nobody */
     int64_t now_ms;
 };
 

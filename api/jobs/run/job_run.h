@@ -60,6 +60,8 @@ struct job_run {
     bool judged; /* by a public dataset */
     struct fitted_q_result judgement;
 
+    struct dataset_row dataset; /* at the end; all zero where it learned without one */
+
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */

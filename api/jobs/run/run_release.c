@@ -99,6 +99,8 @@ char *job_run_certificate(const struct job_run *run, const char *subject, const 
     const struct job_certificate what = {.id = certificate,
                                          .subject = subject,
                                          .subject_id = id,
+                                         .dataset =
+                                             run->dataset.id[0] != '\0' ? &run->dataset : NULL,
                                          .injected_noise = injected_noise,
                                          .now_ms = now_ms};
     return job_certificate(run->app, &run->job, &run->plan, &what);

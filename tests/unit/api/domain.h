@@ -23,10 +23,11 @@ const char *domain_crowd(struct fixture *fixture, unsigned experts, bool policie
 /* printf into a text that lives until 256 others were made. */
 const char *domain_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The body of a small private job on DATASET, with EPSILON and the evaluation; and of one without
- * privacy. */
+/* The body of a small private job on DATASET, with EPSILON and the evaluation; of one without
+ * privacy on public data; and of one without privacy on private data. */
 const char *domain_private_job(const char *dataset, double epsilon, unsigned steps);
 const char *domain_plain_job(const char *dataset, unsigned steps);
+const char *domain_unprotected_job(const char *dataset, unsigned steps);
 
 /* Runs one turn of a worker to its end. STOP may be NULL. */
 enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,

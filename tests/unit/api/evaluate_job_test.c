@@ -100,7 +100,7 @@ Test(evaluate_job, plays_in_other_physics)
 Test(evaluate_job, never_plays_what_was_learned_from_private_data_without_privacy)
 {
     const char *secret = response_text(
-        domain_run(f, domain_plain_job(domain_sealed(f, "private", 30), 20)), "/policy");
+        domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 30), 20)), "/policy");
     cr_assert_eq(strncmp(secret, "pol_", 4), 0);
     expect_problem(fixture_post(f, "steward", "/v1/jobs", PLAY(secret, IN_CARTPOLE)),
                    "not-released");
@@ -133,7 +133,7 @@ Test(evaluate_job, never_plays_an_ensemble)
 Test(evaluate_job, does_not_play_a_secret_policy_that_stands_in_its_plan)
 {
     const char *secret = response_text(
-        domain_run(f, domain_plain_job(domain_sealed(f, "private", 30), 20)), "/policy");
+        domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 30), 20)), "/policy");
     const char *path = submit(PLAY(domain_policy(f), IN_CARTPOLE));
     const char *sql = domain_path("UPDATE jobs SET plan = json_set(plan, '$.policy', '%s') "
                                   "WHERE id = '%s'",

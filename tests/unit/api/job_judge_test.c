@@ -41,7 +41,9 @@ Test(job_judge, refuses_what_may_not_judge)
         {job(id, "dpsgd", budget, "{}"), "/judge/dataset"},
         {job(id, "dpsgd", budget, "{\"data\":1}"), "/judge/data"},
         {job(id, "dpsgd", budget, "7"), "/judge"},
-        {job(id, "none", "", domain_path("{\"dataset\":\"%s\"}", good)), "/judge"},
+        {job(id, "none", ",\"i_understand\":\"not_private\"",
+             domain_path("{\"dataset\":\"%s\"}", good)),
+         "/judge"},
         {domain_path("{\"algorithm\":\"audit\",\"judge\":{\"dataset\":\"%s\"}}", good), "/judge"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

@@ -186,7 +186,7 @@ Test(jobs, keep_inside_what_is_not_private)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
-    struct response *job = domain_run(f, domain_plain_job(id, 50));
+    struct response *job = domain_run(f, domain_unprotected_job(id, 50));
     cr_assert(json_is_null(response_at(job, "/evaluation")));
     cr_assert(json_is_null(response_at(job, "/privacy")));
     cr_assert_eq(json_array_size(response_at(job, "/notes")), 2);
@@ -207,7 +207,8 @@ Test(jobs, let_teachers_show_secret_weights_by_a_power_of_two_only)
 {
     static const double temperatures[] = {1000, 1234.5, 98765};
     struct fixture *f = fixture_open();
-    struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "private", 10), 50));
+    struct response *job =
+        domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 10), 50));
     const char *policy = response_text(job, "/policy");
     double first = 0;
     for (size_t i = 0; i < 3; i++) {

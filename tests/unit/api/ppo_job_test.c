@@ -163,7 +163,7 @@ Test(ppo_job, only_public_training_shows_returns)
     const char *dataset = domain_sealed(f, "private", 10);
     struct response *job = domain_run(f, domain_private_job(dataset, 6, 20));
     cr_assert_null(response_at(job, "/progress/mean_return"));
-    job = domain_run(f, domain_plain_job(dataset, 20));
+    job = domain_run(f, domain_unprotected_job(dataset, 20));
     cr_assert_null(response_at(job, "/progress/mean_return"));
     cr_assert(json_is_null(response_at(job, "/evaluation")));
     fixture_close(f);

@@ -89,7 +89,8 @@ Test(teacher_kinds, refuse_a_gaussian_that_is_none)
 Test(teacher_kinds, blur_a_secret_policy)
 {
     struct fixture *f = fixture_open();
-    struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "private", 10), 50));
+    struct response *job =
+        domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 10), 50));
     const char *secret = response_text(job, "/policy");
     static const char *const bodies[] = {
         "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.049,\"temperature\":1000},"

@@ -87,7 +87,8 @@ Test(teachers, blur_a_policy_that_is_not_released)
         {"\"concentration\":20", "\"unit\":\"observation\",\"radius\":9e-7", "/adjacency/radius"},
     };
     struct fixture *f = fixture_open();
-    struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "private", 10), 50));
+    struct response *job =
+        domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 10), 50));
     const char *secret = response_text(job, "/policy"), *own = domain_policy(f);
     for (size_t i = 0; i < 2; i++) {
         expect_invalid(fixture_post(f, "steward", "/v1/teachers",

@@ -447,6 +447,47 @@ Test(upgrade, a_hundred_thousand_entries_survive_and_so_do_kills_on_the_way, .ti
     fixture_close(&f);
 }
 
+/* What jobs of earlier versions took from a dataset's cover. */
+Test(upgrade, datasets_that_jobs_without_a_mechanism_used_are_not_covered)
+{
+    static const struct {
+        const char *id, *mechanism, *plan;
+        int is_public, uncovered;
+    } cases[] = {
+        {"ds_plain", "none", "{\"shards\":0}", 0, 1},
+        {"ds_old", "none", "", 0, 1},
+        {"ds_shards", "none", "{\"shards\":8}", 0, 0},
+        {"ds_noisy", "dpsgd", "{}", 0, 0},
+        {"ds_public", "none", "{}", 1, 0},
+    };
+    struct fixture f;
+    char sql[640];
+    old_open_empty(&f);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO datasets (id, owner, name, environment, state_dim, action_count, "
+                 "max_episode_steps, discount, min_action_probability, is_public, "
+                 "nominal_experts, state, account, created_ms) VALUES ('%s', 'cli', 'd', '', 4, "
+                 "2, 9, 1, 0, %d, 0, 'sealed', '', 1)",
+                 cases[i].id, cases[i].is_public);
+        cr_assert_eq(fixture_sql(f.db, sql), DB_OK, "%s", db_last_error(f.db));
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO jobs (id, owner, algorithm, mechanism, dataset, environment, "
+                 "request, plan, state, total_steps, account, hold_units, hold_delta, created_ms) "
+                 "VALUES ('job_%u', 'cli', 'cql', '%s', '%s', '', '{}', '%s', 'queued', 1, '', 0, "
+                 "0, 1)",
+                 i, cases[i].mechanism, cases[i].id, cases[i].plan);
+        cr_assert_eq(fixture_sql(f.db, sql), DB_OK, "%s", db_last_error(f.db));
+    }
+    upgrade(f.db);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(sql, sizeof sql, "SELECT uncovered FROM datasets WHERE id = '%s'", cases[i].id);
+        cr_expect_eq(count_of(f.db, sql), cases[i].uncovered, "%s", cases[i].id);
+    }
+    cr_expect_neq(fixture_sql(f.db, "UPDATE datasets SET uncovered = 0"), DB_OK);
+    fixture_close(&f);
+}
+
 /* ---- what does not add up is refused, and stays as it is */
 
 Test(upgrade, a_damaged_directory_is_left_as_it_is)

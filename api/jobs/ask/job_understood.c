@@ -1,0 +1,26 @@
+/* The steward's word that a job may leave its private dataset without cover. */
+#include "api/jobs/ask/job_parts.h"
+
+#include <string.h>
+
+#include "api/jobs/ask/job_kind.h"
+
+enum problem job_understood_fit(struct call *call, const char *understood,
+                                const struct job_plan *plan)
+{
+    bool unprotected = job_plan_is_unprotected(plan);
+    if (!unprotected && understood) {
+        return call_invalid(call, "/i_understand",
+                            "has no meaning but with mechanism \"none\" on a private dataset, "
+                            "without shards");
+    }
+    if (unprotected && (!understood || strcmp(understood, "not_private") != 0)) {
+        return call_invalid(
+            call, "/i_understand",
+            "must be \"not_private\": mechanism \"none\" protects nobody in this private dataset, "
+            "whose budget will for ever not cover all that is revealed of it, as the dataset and "
+            "its later certificates will say; use \"dpsgd\" instead, or \"shards\" behind a "
+            "teacher of unit \"expert\"");
+    }
+    return PROBLEM_NONE;
+}
