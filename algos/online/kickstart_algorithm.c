@@ -127,12 +127,15 @@ static void kickstart_describe(const struct algorithm_request *request,
         t->protects_experts
             ? "two datasets that differ in one expert with all its data, present or absent"
             : "two questions to the teacher whose states are within its radius of each other";
-    out->accountant = "the filter of the payer's account at the teacher, as of this job's last "
-                      "answer: everything that client was told until then is in it";
+    out->accountant = "a filter: epsilon and delta are the limit of the payer's account at the "
+                      "teacher, which all answers to that client together stay within, those to "
+                      "other questions and later ones included; what was spent is bookkeeping";
     statement_add(out->assumptions,
                   "The policy is computed from the teacher's noisy answers and from public "
                   "simulation alone (post-processing): it tells no more than the answers do.");
     statement_add(out->assumptions, "The world and all settings are public.");
+    statement_add(out->assumptions,
+                  "The limit of the payer's account was not changed because of answers.");
     if (!t->protects_experts)
         statement_add(out->warnings,
                       "The unit is an observation: what it protects here, the states that this job "

@@ -20,6 +20,7 @@
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 #include "storage/policies.h"
+#include "storage/teachers.h"
 
 struct finish {
     struct job_run *run;
@@ -202,13 +203,24 @@ static enum db_status finish_work(struct db *db, void *context)
     return db_owed(status);
 }
 
-/* Sets the spending that the certificate of a student's policy states: all that the payer's account
- * had spent by the last answer. */
-static void set_account(struct finish *finish)
+/* Sets the guarantee that the certificate of a student's policy states: the limit of the payer's
+ * account, which is a filter. What the account has spent is less, but no theorem covers it where
+ * answers decided how much was asked. Without an answer it is 0. */
+static enum db_status set_guarantee(struct finish *finish)
 {
-    struct dp_sgd_plan *privacy = &finish->run->plan.plan.privacy;
-    privacy->epsilon = privacy->epsilon_renyi = finish->spent.account_epsilon;
-    privacy->delta = finish->spent.account_delta;
+    struct job_run *run = finish->run;
+    struct dp_sgd_plan *privacy = &run->plan.plan.privacy;
+    struct teacher_client_row standing;
+    struct ledger_account account = {.epsilon = 0};
+    enum db_status status = DB_OK;
+    if (finish->spent.account_epsilon > 0) {
+        status = teachers_client_find(run->db, run->plan.teacher, run->plan.payer, &standing);
+        if (status == DB_OK)
+            status = ledger_find(run->db, standing.account, &account);
+    }
+    privacy->epsilon = privacy->epsilon_renyi = account.epsilon;
+    privacy->delta = account.delta;
+    return db_owed(status);
 }
 
 /* True when the job has findings to store. */
@@ -239,7 +251,11 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
         if (!finish.asked)
             return DB_FAILED;
         finish.spent = job_teacher_spent_of(finish.asked);
-        set_account(&finish);
+        enum db_status found = set_guarantee(&finish);
+        if (found != DB_OK) {
+            free(finish.asked);
+            return found;
+        }
     }
     set_price(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);

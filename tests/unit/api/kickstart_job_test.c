@@ -91,7 +91,11 @@ Test(kickstart_job, pays_for_every_answer_and_says_so)
     expect_status(certificate, 200);
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "observation");
     cr_assert_str_eq(response_text(certificate, "/teacher/id"), id);
-    cr_assert_float_eq(response_number(certificate, "/privacy/epsilon"), price, 1e-9 * price);
+    /* The limit of the account is the guarantee, not what was spent of it. */
+    cr_assert_eq(response_number(certificate, "/privacy/epsilon"), 1e4);
+    cr_assert_eq(response_number(certificate, "/privacy/delta"), 1e-2);
+    cr_assert_lt(price, 1e4);
+    cr_assert_not_null(strstr(response_text(certificate, "/privacy/accountant"), "limit"));
     expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy)), 200);
     domain_expect_whole_ledger(f);
     fixture_close(f);
@@ -134,6 +138,9 @@ Test(kickstart_job, goes_on_alone_when_nobody_pays)
     job = domain_run(f, kickstart_job(id, "", ""));
     cr_assert_eq(response_number(job, "/findings/alone_since_step"), 0);
     cr_assert_eq(response_number(job, "/findings/states_answered"), 0);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    cr_assert_eq(response_number(certificate, "/privacy/epsilon"), 0);
     fixture_close(f);
 }
 
