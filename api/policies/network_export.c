@@ -11,11 +11,6 @@
 #include "api/policies/network_json.h"
 #include "storage/db/id.h"
 
-static const char *const outputs[] = {[POLICY_SOFTMAX] = "softmax",
-                                      [POLICY_ARGMAX] = "argmax",
-                                      [POLICY_Q] = "q",
-                                      [POLICY_BCQ] = "bcq"};
-
 /* ---- safetensors: eight bytes of the header's length, a JSON header, the numbers */
 
 static void add_tensor(json_t *header, const char *kind, uint32_t layer, json_t *shape,
@@ -32,13 +27,12 @@ static void add_tensor(json_t *header, const char *kind, uint32_t layer, json_t 
 
 static json_t *header_json(const struct policy *policy)
 {
-    static const char *const activations[] = {[MLP_RELU] = "relu", [MLP_TANH] = "tanh"};
     const struct mlp_shape *shape = &policy->shape;
     char threshold[32];
     snprintf(threshold, sizeof threshold, "%.9g", (double)policy->threshold);
     json_t *header = json_pack("{s:{s:s, s:s, s:s}}", "__metadata__", "activation",
-                               activations[shape->activation], "output", outputs[policy->output],
-                               "threshold", threshold);
+                               network_activation_name(shape->activation), "output",
+                               network_output_name(policy->output), "threshold", threshold);
     size_t at = 0;
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];

@@ -152,6 +152,18 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
 
 /* ---- writing */
 
+const char *network_activation_name(enum mlp_activation activation)
+{
+    return activation_names[activation];
+}
+
+const char *network_output_name(enum policy_output output)
+{
+    if (output == POLICY_BCQ)
+        return two_heads;
+    return output_names[output];
+}
+
 #define NUMBER_ROOM 16 /* "-1.23456789e-38," */
 
 static char *network_write_numbers(char *to, const float *numbers, uint32_t count)
@@ -197,14 +209,14 @@ char *network_write(const struct policy *policy, size_t *out_size)
     if (!text)
         return NULL;
     char *to = text + sprintf(text, "{\"activation\":\"%s\",\"layers\":[",
-                              activation_names[shape->activation]);
+                              network_activation_name(shape->activation));
     for (uint32_t l = 0; l < shape->layer_count; l++)
         to = write_layer(to, policy, l);
     if (policy->output == POLICY_BCQ) {
-        to += sprintf(to, "],\"output\":\"%s\",\"threshold\":%.9g}", two_heads,
-                      (double)policy->threshold);
+        to += sprintf(to, "],\"output\":\"%s\",\"threshold\":%.9g}",
+                      network_output_name(policy->output), (double)policy->threshold);
     } else {
-        to += sprintf(to, "],\"output\":\"%s\"}", output_names[policy->output]);
+        to += sprintf(to, "],\"output\":\"%s\"}", network_output_name(policy->output));
     }
     *out_size = (size_t)(to - text);
     return text;

@@ -24,4 +24,10 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
  * caller frees it; NULL: it is too large. */
 char *network_write(const struct policy *policy, size_t *out_size);
 
+/* The word for ACTIVATION, "relu" or "tanh". */
+const char *network_activation_name(enum mlp_activation activation);
+
+/* The word for OUTPUT, "bcq" included. */
+const char *network_output_name(enum policy_output output);
+
 #endif

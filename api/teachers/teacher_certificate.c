@@ -145,8 +145,19 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, const struct
                       "one; a client's own account counts what that client sees.");
 }
 
+static json_t *teacher_binds_json(const struct app *app, const struct teacher_row *row,
+                                  const struct teacher_wish *wish)
+{
+    json_t *weights = json_null();
+    if (wish->released)
+        weights = digest_json(wish->policy_digest);
+    return json_pack("{s:o, s:o}", "weights_sha256", weights, "policy_commitment",
+                     commitment_json(app, row->certificate, "policy", wish->policy_digest));
+}
+
 char *teacher_certificate(const struct app *app, const struct teacher_row *row,
-                          const struct teacher_wish *wish, const struct filter_price *price)
+                          const struct teacher_wish *wish, const struct filter_price *price,
+                          const struct ledger_account *account)
 {
     const struct dataset_row *dataset = NULL;
     if (wish->dataset.id[0] != '\0')
@@ -155,7 +166,8 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
     if (!version)
         version = "";
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:o, s:{s:s, s:o}, s:o}",
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:o, s:{s:s, s:o, s:I, s:o}, "
+        "s:o, s:o}",
         "id", row->certificate, "subject", "teacher", "teacher", row->id, "policy",
         json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner", row->owner,
         "mechanism", teacher_mechanism_json(row), "software_version", version, "privacy",
@@ -163,7 +175,9 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
         teacher_protects(row), "does_not_protect", teacher_exposes(row, wish->coarse),
         "assumptions", teacher_assumptions_json(row), "warnings", teacher_warnings_json(row, wish),
         "ledger", "account", row->account, "dataset_account",
-        json_text_or_null(row->dataset_account), "issued_at", json_time(row->created_ms));
+        json_text_or_null(row->dataset_account), "entries", (json_int_t)account->entries, "head",
+        digest_json(account->head), "binds", teacher_binds_json(app, row, wish), "issued_at",
+        json_time(row->created_ms));
     json_object_set_new(json, "dataset_covered", dataset_covered_json(dataset));
     char *text = certificate_sign(app, json);
     json_decref(json);

@@ -3,12 +3,15 @@
 #include "api/teachers/teacher_new.h"
 
 #include <math.h>
+#include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algos/release/teacher.h"
 #include "api/call/fields.h"
 #include "api/data/datasets.h"
+#include "api/policies/network_digest.h"
 #include "api/policies/policies.h"
 #include "api/teachers/teacher_shelf.h"
 #include "api/teachers/teachers.h"
@@ -336,6 +339,18 @@ static enum problem teacher_read_source(struct call *call, const struct policy_r
     return PROBLEM_NONE;
 }
 
+static enum db_status digest_sealed(struct db *db, const char *policy,
+                                    unsigned char out[DIGEST_BYTES])
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    enum db_status status = policies_bytes(db, policy, &bytes, &size);
+    if (status == DB_OK)
+        crypto_hash_sha256(out, bytes, size);
+    free(bytes);
+    return status;
+}
+
 enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
 {
     struct members members;
@@ -353,12 +368,18 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
         return problem;
     if (!check_mechanism(call, out))
         return PROBLEM_VALIDATION;
-    if (source.shards > 0)
+    out->released = source.released;
+    if (source.shards > 0) {
+        enum db_status read = digest_sealed(call->db, source.id, out->policy_digest);
+        if (read != DB_OK)
+            return call_db(call, read);
         return teacher_certify(call, out, NULL);
+    }
     struct policy *policy = NULL;
     enum db_status status = policy_load(call->db, source.id, &policy);
     if (status != DB_OK)
         return call_db(call, status);
+    network_digest(policy, out->policy_digest);
     problem = teacher_certify(call, out, policy);
     policy_free(policy);
     return problem;

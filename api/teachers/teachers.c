@@ -146,10 +146,11 @@ enum problem api_teachers_prepare(struct call *call)
 /* Stores a new teacher with its certificate. */
 static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
                                      const struct teacher_wish *wish,
-                                     const struct filter_price *price)
+                                     const struct filter_price *price,
+                                     const struct ledger_account *account)
 {
     id_new("crt_", row->certificate);
-    char *text = teacher_certificate(call->app, row, wish, price);
+    char *text = teacher_certificate(call->app, row, wish, price, account);
     enum db_status status = teachers_insert(call->db, row, text);
     free(text);
     return status;
@@ -183,7 +184,7 @@ enum problem api_teachers_create(struct call *call)
     enum db_status status = ledger_open_account(call->db, &opening, &account);
     if (status == DB_OK) {
         memcpy(row.account, account.id, ID_SIZE);
-        status = teacher_insert(call, &row, wish, &price);
+        status = teacher_insert(call, &row, wish, &price, &account);
     }
     if (status != DB_OK)
         return call_db(call, status);

@@ -4,6 +4,7 @@
 
 #include "api/call/app.h"
 #include "api/call/certificate.h"
+#include "api/call/commitment.h"
 #include "api/data/datasets.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
@@ -327,6 +328,17 @@ static void certify_cover(const struct dataset_row *dataset, json_t *out)
                               json_string(dataset_uncovered_note));
 }
 
+static json_t *certificate_ledger(const struct job_row *job, const struct ledger_account *account)
+{
+    json_t *entries = json_null(), *head = json_null();
+    if (account) {
+        entries = json_integer(account->entries);
+        head = digest_json(account->head);
+    }
+    return json_pack("{s:o, s:s, s:o, s:o}", "account", json_text_or_null(job->account), "hold",
+                     job->id, "entries", entries, "head", head);
+}
+
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
                       const struct job_certificate *certificate)
 {
@@ -341,8 +353,6 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         release_statement(plan, job->account[0] != '\0', &statement);
     else if (!job_plan_statement(plan, &statement))
         experts_statement(plan, &statement);
-    json_t *ledger =
-        json_pack("{s:o, s:s}", "account", json_text_or_null(job->account), "hold", job->id);
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
         certificate->id, certificate->subject, certificate->subject_id, "job", job->id, "dataset",
@@ -350,8 +360,10 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         "issued_at", json_time(certificate->now_ms), "software_version", version, "privacy",
         certificate_privacy(plan, &statement), "plan", job_plan_privacy(plan), "parameters",
         job_plan_parameters(plan), "assumptions", sentences_json(NULL, statement.assumptions),
-        "warnings", sentences_json(injected, statement.warnings), "ledger", ledger);
+        "warnings", sentences_json(injected, statement.warnings), "ledger",
+        certificate_ledger(job, certificate->account));
     certify_cover(certificate->dataset, json);
+    json_object_set(json, "binds", certificate->binds);
     if (!releases) {
         json_member_add(&json, "environment", json_text_or_null(plan->learn.name));
         json_member_add(&json, "teacher", job_teacher_json(plan));

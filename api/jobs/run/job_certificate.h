@@ -1,11 +1,12 @@
-/* The guarantees for a job's result, as JSON that is signed. Everything in it is public: no hash or
- * count of private data. */
+/* The guarantees for a job's result, as JSON that is signed. Everything in it is public: of private
+ * data it holds commitments (api/call/commitment.h), no plain hash and no count. */
 #ifndef TACET_API_JOBS_RUN_JOB_CERTIFICATE_H
 #define TACET_API_JOBS_RUN_JOB_CERTIFICATE_H
 
 #include "api/jobs/ask/job_plan.h"
 #include "storage/datasets.h"
 #include "storage/jobs.h"
+#include "storage/ledger/ledger.h"
 
 struct app;
 
@@ -16,6 +17,8 @@ struct job_certificate {
     const struct dataset_row *dataset; /* that it was trained on; NULL: none */
     bool injected_noise;               /* the first warning says that it protects nobody */
     int64_t now_ms;
+    json_t *binds;                        /* job_binds; borrowed */
+    const struct ledger_account *account; /* that holds the price, as it is now; NULL: none */
 };
 
 /* The signed certificate of the result that JOB trained by PLAN under a mechanism. The caller frees

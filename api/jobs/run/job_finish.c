@@ -96,13 +96,16 @@ static bool seal_ensemble(const struct job_run *run, const char *policy, unsigne
 
 static bool prepare_policy(struct finish *finish)
 {
-    const struct job_run *run = finish->run;
+    struct job_run *run = finish->run;
     struct policy *policy = finish->ending->policy;
     struct policy_row *row = &finish->row;
     *row = job_policy_row(run, finish->now_ms);
     if (policy && run->plan.request.mechanism != MECHANISM_NONE) {
-        finish->certificate = job_run_certificate(run, "policy", row->id, policy->injected_noise,
-                                                  finish->now_ms, row->certificate);
+        const struct job_subject subject = {"policy", row->id, policy, NULL,
+                                            policy->injected_noise};
+        finish->certificate = job_run_certificate(run, &subject, finish->now_ms, row->certificate);
+        if (!finish->certificate)
+            return false;
     }
     if (run->ensemble) {
         row->shards = run->plan.shards;
@@ -264,7 +267,8 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     enum db_status status = DB_FAILED;
     bool written = (!gives_policy(&finish) || prepare_policy(&finish)) &&
                    (!run->release || job_release_prepare(run, finish.now_ms, &finish.release));
-    run->waiting = !written; /* the copy of a large network does not fit into memory */
+    run->waiting =
+        !written; /* a large network's copies do not fit into memory, or the database failed */
     if (written)
         status = db_transact(run->db, finish_work, &finish);
     free(finish.event);

@@ -92,18 +92,28 @@ struct policy_row job_policy_row(const struct job_run *run, int64_t now_ms)
     return row;
 }
 
-char *job_run_certificate(const struct job_run *run, const char *subject, const char *id,
-                          bool injected_noise, int64_t now_ms, char certificate[ID_SIZE])
+char *job_run_certificate(struct job_run *run, const struct job_subject *subject, int64_t now_ms,
+                          char certificate[ID_SIZE])
 {
+    struct ledger_account account;
+    struct job_certificate what = {.id = certificate,
+                                   .subject = subject->kind,
+                                   .subject_id = subject->id,
+                                   .dataset = run->dataset.id[0] != '\0' ? &run->dataset : NULL,
+                                   .injected_noise = subject->injected_noise,
+                                   .now_ms = now_ms};
     id_new("crt_", certificate);
-    const struct job_certificate what = {.id = certificate,
-                                         .subject = subject,
-                                         .subject_id = id,
-                                         .dataset =
-                                             run->dataset.id[0] != '\0' ? &run->dataset : NULL,
-                                         .injected_noise = injected_noise,
-                                         .now_ms = now_ms};
-    return job_certificate(run->app, &run->job, &run->plan, &what);
+    if (run->job.account[0] != '\0') {
+        if (ledger_find(run->db, run->job.account, &account) != DB_OK)
+            return NULL;
+        what.account = &account;
+    }
+    what.binds = job_binds(run, certificate, subject->network, subject->release);
+    if (!what.binds)
+        return NULL;
+    char *text = job_certificate(run->app, &run->job, &run->plan, &what);
+    json_decref(what.binds);
+    return text;
 }
 
 bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out)
@@ -118,14 +128,16 @@ bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release
     memcpy(row->job, job->id, ID_SIZE);
     snprintf(row->name, sizeof row->name, "%s of %s", job->algorithm, job->id);
     snprintf(row->environment, sizeof row->environment, "%s", run->environment);
-    out->certificate = job_run_certificate(run, "q_release", row->id, run->injected_noise, now_ms,
-                                           row->certificate);
+    struct job_subject subject = {"q_release", row->id, network, run->release, run->injected_noise};
+    out->certificate = job_run_certificate(run, &subject, now_ms, row->certificate);
+    if (!out->certificate)
+        return false;
     if (!network)
         return true;
     out->policy = job_policy_row(run, now_ms);
-    out->policy_certificate = job_run_certificate(
-        run, "policy", out->policy.id, run->injected_noise, now_ms, out->policy.certificate);
-    return policy_to_bytes(network, &out->bytes, &out->size);
+    subject = (struct job_subject){"policy", out->policy.id, network, NULL, run->injected_noise};
+    out->policy_certificate = job_run_certificate(run, &subject, now_ms, out->policy.certificate);
+    return out->policy_certificate && policy_to_bytes(network, &out->bytes, &out->size);
 }
 
 void job_release_clear(struct job_release *release)

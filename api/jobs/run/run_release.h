@@ -18,10 +18,24 @@ bool job_release_kept(struct job_run *run);
 /* The row of a policy that RUN gives at NOW_MS, under a new id and without a certificate. */
 struct policy_row job_policy_row(const struct job_run *run, int64_t now_ms);
 
-/* The signed certificate of SUBJECT ("policy" or "q_release") ID; puts its own new id into
- * CERTIFICATE. The caller frees it. */
-char *job_run_certificate(const struct job_run *run, const char *subject, const char *id,
-                          bool injected_noise, int64_t now_ms, char certificate[ID_SIZE]);
+/* What CERTIFICATE (its id) is bound to: digests of NETWORK (NULL: none), commitments to the
+ * dataset's contents and to the function of RELEASE (NULL: none). Reads the dataset once more. New
+ * reference; NULL: the database failed, or a file of the network does not fit into memory. */
+json_t *job_binds(struct job_run *run, const char *certificate, const struct policy *network,
+                  const struct q_release *release);
+
+/* What a certificate is to be of. */
+struct job_subject {
+    const char *kind, *id;           /* "policy" or "q_release" */
+    const struct policy *network;    /* NULL: none */
+    const struct q_release *release; /* NULL for "policy" */
+    bool injected_noise;
+};
+
+/* The signed certificate of SUBJECT; puts its own new id into CERTIFICATE. The caller frees it.
+ * NULL: as job_binds. */
+char *job_run_certificate(struct job_run *run, const struct job_subject *subject, int64_t now_ms,
+                          char certificate[ID_SIZE]);
 
 /* The rows of a release: its own and, where it is a network, that of the policy which serves
  * actions, weights and teachers. */
@@ -36,7 +50,7 @@ struct job_release {
 };
 
 /* Makes the rows of run->release, for job_release_clear. False: the network's bytes do not fit into
- * memory; OUT is to be cleared also then. */
+ * memory, or the database failed; OUT is to be cleared also then. */
 bool job_release_prepare(struct job_run *run, int64_t now_ms, struct job_release *out);
 
 /* Frees what the rows own. */

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Check that a certificate is genuine, and that it was issued for these weights.
+
+    verify_certificate.py CERTIFICATE KEYS [WEIGHTS]
+
+CERTIFICATE  what /v1/policies/{id}/certificate (or of a teacher, a Q-release) answered, unchanged
+KEYS         what /.well-known/jwks.json answered; get it over a connection that you trust
+WEIGHTS      a download (JSON, safetensors or ONNX), or JSON with the same network in other words
+
+It needs Python's own library, and openssl 3 for the signature. Exit code 0: all is well; 1: it is not.
+"""
+import base64
+import hashlib
+import json
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+SIGNATURE = re.compile(rb'"signature":\{[^{}]*\},?')
+
+
+def unpadded(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def signature_holds(text, certificate, keys):
+    """Ed25519 over the canonical JSON, which is TEXT without the member "signature"."""
+    signature = certificate["signature"]
+    key = next((k for k in keys["keys"] if k["kid"] == signature["key_id"]), None)
+    if key is None:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        parts = {"key": bytes.fromhex("302a300506032b6570032100") + unpadded(key["x"]),
+                 "message": SIGNATURE.sub(b"", text, count=1),
+                 "signature": unpadded(signature["value"])}
+        for name, content in parts.items():
+            with open(f"{folder}/{name}", "wb") as file:
+                file.write(content)
+        return subprocess.run(
+            ["openssl", "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", f"{folder}/key", "-rawin",
+             "-in", f"{folder}/message", "-sigfile", f"{folder}/signature"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def weights_sha256(network):
+    """The digest of a network, whatever file it comes from (docs/jobs.md, "Certificates")."""
+    layers = network["layers"]
+    widths = [len(layers[0]["weight"][0])] + [len(layer["bias"]) for layer in layers]
+    line = " ".join([network["activation"], network["output"], *map(str, widths)]) + "\n"
+    numbers = [network.get("threshold", 0)]
+    for layer in layers:
+        numbers += [x for row in layer["weight"] for x in row] + layer["bias"]
+    return hashlib.sha256(line.encode() + struct.pack(f"<{len(numbers)}f", *(x + 0.0 for x in numbers))).hexdigest()
+
+
+def weights_fit(content, binds):
+    if hashlib.sha256(content).hexdigest() in binds.get("files", {}).values():
+        return True
+    try:
+        return weights_sha256(json.loads(content)) == binds.get("weights_sha256")
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return False
+
+
+def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    with open(sys.argv[1], "rb") as file:
+        text = file.read().strip()
+    with open(sys.argv[2], "rb") as file:
+        keys = json.load(file)
+    certificate = json.loads(text)
+    if not signature_holds(text, certificate, keys):
+        sys.exit("The signature does not hold: the certificate was changed, or the key is another's.")
+    print("The signature holds.")
+    if len(sys.argv) == 4:
+        with open(sys.argv[3], "rb") as file:
+            content = file.read()
+        if not weights_fit(content, certificate.get("binds", {})):
+            sys.exit("These weights are not those that the certificate was issued for.")
+        print("The weights are those that the certificate was issued for.")
+
+
+main()
