@@ -46,6 +46,9 @@ UNIT_LIBS_envs := -Wl,--wrap=malloc
 UNIT_LIBS_api := -lyaml
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
+# This one walks 2^32 words through the loops that the optimiser turns into vectors.
+$(OUT)/tests/unit/privacy/noise_gaussian_words_test.c.o: CFLAGS += -O3 -fno-sanitize=all
+
 # Audits of the mechanisms: what an attacker can prove (tests/statistical/audit.h).
 STATISTICAL_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/statistical/*.c))
 STATISTICAL_LIB := $(foreach r,$(FLOOR_algos),$(if $(call room_src,$(r)),$(call room_lib,$(r))))

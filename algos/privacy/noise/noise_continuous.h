@@ -11,11 +11,13 @@
 
 struct noise_source;
 
-/* N(0, 1) by Box and Muller in double; nothing beyond 8.6, where 1e-17 of the law lies. */
+/* N(0, 1) by Box and Muller in double. The tails are whole: they end at 36, beyond which less than
+ * 1e-280 of the law lies. */
 double noise_normal(struct noise_source *source);
 
-/* Adds stddev * N(0, 1) to each of V[count], in float: the fast path of DP-SGD. STDDEV is not
- * negative and at most 1e37, so that no normal of it overflows. */
+/* Adds stddev * N(0, 1) to each of V[count], in float: the fast path of DP-SGD. None is zero
+ * and the tails are whole, as of noise_normal. STDDEV is not negative and at most 8e36, so that no
+ * normal of it overflows. */
 void noise_gaussian_add(struct noise_source *source, float *v, size_t count, float stddev);
 
 /* What the shape of a Gamma may be. */

@@ -252,3 +252,12 @@ double noise_uniform(struct noise_source *source)
     /* 52 free bits: exact in double. */
     return (double)((noise_u64(source) >> 12 << 1) | 1) * 0x1p-53;
 }
+
+double noise_uniform_fine(struct noise_source *source)
+{
+    double u = noise_uniform(source), scale = 1.0;
+    /* Below 2^-12 it is 2^-12 times a uniform number: that one is drawn anew. */
+    for (; u < 0x1p-12 && scale > 0x1p-960; scale *= 0x1p-12)
+        u = noise_uniform(source);
+    return u * scale;
+}

