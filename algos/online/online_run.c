@@ -125,7 +125,7 @@ enum algorithm_status online_policy(const struct mlp_shape *shape, const float *
 {
     size_t count = mlp_parameter_count(shape);
     for (size_t i = 0; i < count; i++) {
-        if (!isfinite(parameters[i])) {
+        if (!isfinite(parameters[i])) { /* post-processing where the weights were noised */
             *message = "the weights grew without bound; a smaller learning rate helps";
             return ALGORITHM_BAD_INPUT;
         }

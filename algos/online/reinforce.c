@@ -251,6 +251,9 @@ static enum algorithm_status reinforce_prepare(struct reinforce *r, const char *
     r->noise = run->noise ? run->noise : noise_source_new("reinforce");
     if (!r->noise)
         return ALGORITHM_NO_RANDOMNESS;
+    /* Whether outputs are finite depends on an episode's states: the run goes on, and this
+     * episode's gradient counts as zero. (Under the other mechanism the states were noised.) */
+    r->view.goes_on = request->mechanism == MECHANISM_DPSGD;
     if (request->mechanism == MECHANISM_DPSGD)
         return ALGORITHM_OK;
     if (!observation_bounds_of(request->world->name, shape->input,
@@ -258,7 +261,7 @@ static enum algorithm_status reinforce_prepare(struct reinforce *r, const char *
         *message = "no bounds are declared for this world";
         return ALGORITHM_BAD_INPUT;
     }
-    r->view = (struct reinforce_view){&r->bounds, &run->plan->privacy, r->noise};
+    r->view = (struct reinforce_view){&r->bounds, &run->plan->privacy, r->noise, false};
     return ALGORITHM_OK;
 }
 

@@ -47,6 +47,7 @@ struct reinforce_view {
     const struct observation_bounds *bounds;
     const struct dp_sgd_plan *plan;
     struct noise_source *noise;
+    bool goes_on; /* where the network's outputs are not finite, the action is a uniform one */
 };
 
 /* Plays one episode in ENV (an opened STATE with that PHYSICS) by actions drawn from the softmax of

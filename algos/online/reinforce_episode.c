@@ -58,8 +58,11 @@ enum reinforce_play reinforce_play(struct reinforce_episode *episode, const stru
         if (view->bounds)
             observation_hide(view->bounds, view->plan, view->noise, row);
         mlp_forward_one(shape, parameters, row, logits, scratch);
-        if (!probabilities_of(logits, env->action_count, p))
+        bool finite = probabilities_of(logits, env->action_count, p);
+        if (!finite && !view->goes_on)
             return REINFORCE_NOT_FINITE;
+        for (uint32_t a = 0; a < env->action_count && !finite; a++)
+            p[a] = 1.0 / env->action_count;
         uint32_t action = softmax_draw(p, env->action_count, 1.0, rng);
         struct env_outcome outcome = env->step(state, physics, action, rng, seen);
         if (outcome.failed)

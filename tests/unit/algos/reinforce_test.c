@@ -130,6 +130,57 @@ Test(reinforce, what_is_not_finite_contributes_nothing)
     reinforce_episode_clear(&episode);
 }
 
+static void few_episodes(struct online_kit *kit)
+{
+    online_kit_set(kit, "hidden", 8);
+    online_kit_set(kit, "episodes", 30);
+    online_kit_set(kit, "episodes_per_update", 3);
+}
+
+static bool far_reset(void *state, const double *physics, struct rng *rng, double *out)
+{
+    (void)state;
+    (void)physics;
+    double size =
+        rng_below(rng, 2) ? 3e38 : 0.1; /* the network's sums overflow in half the episodes */
+    for (int i = 0; i < 4; i++)
+        out[i] = i % 2 ? size : -size;
+    return true;
+}
+
+static struct env_outcome far_step(void *state, const double *physics, unsigned action,
+                                   struct rng *rng, double *out)
+{
+    far_reset(state, physics, rng, out);
+    return (struct env_outcome){.reward = action, .terminated = rng_below(rng, 8) == 0};
+}
+
+/* Whether an output is finite depends on the states of an episode. Whoever watches a private run
+ * must not learn it from the end of the job. */
+Test(reinforce, a_private_run_goes_on_where_outputs_are_not_finite)
+{
+    static const enum algorithm_mechanism all[] = {MECHANISM_NONE, MECHANISM_DPSGD};
+    struct env far = *env_find("cartpole");
+    far.reset = far_reset;
+    far.step = far_step;
+    for (size_t i = 0; i < 2; i++) {
+        struct online_kit kit;
+        struct policy *policy;
+        const char *message;
+        online_kit_init(&kit, "reinforce", all[i], "cartpole", 1);
+        few_episodes(&kit);
+        online_kit_set(&kit, "activation", MLP_RELU);
+        kit.request.world = &far;
+        cr_assert_eq(online_kit_plan(&kit, &message), ALGORITHM_OK);
+        enum algorithm_status status = online_kit_run(&kit, NULL, 0, &policy, &message);
+        cr_expect_eq(status, all[i] == MECHANISM_NONE ? ALGORITHM_BAD_INPUT : ALGORITHM_OK);
+        for (size_t k = 0; policy && k < mlp_parameter_count(&policy->shape); k++)
+            cr_expect(isfinite(policy->parameters[k]));
+        policy_free(policy);
+        online_kit_clear(&kit);
+    }
+}
+
 Test(reinforce, weights_are_normalised_within_the_episode)
 {
     double rewards[3] = {1.0, 1.0, 1.0}, weights[3];
@@ -209,13 +260,6 @@ Test(reinforce, plans_the_least_noise_or_refuses)
     kit.request.world = NULL;
     cr_expect_eq(online_kit_plan(&kit, &message), ALGORITHM_BAD_INPUT);
     online_kit_clear(&kit);
-}
-
-static void few_episodes(struct online_kit *kit)
-{
-    online_kit_set(kit, "hidden", 8);
-    online_kit_set(kit, "episodes", 30);
-    online_kit_set(kit, "episodes_per_update", 3);
 }
 
 Test(reinforce, goes_on_where_it_stopped)
