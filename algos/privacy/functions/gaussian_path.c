@@ -125,6 +125,33 @@ struct axis_nodes {
 
 enum precision { ROUGH, FINE };
 
+/* Where a node's word is: in the block of its tree. */
+struct word_place {
+    const uint8_t *key;
+    uint64_t tree;
+    uint32_t slot;
+};
+
+/* What follows the word, for normals far out: the same place in the block of the tree's name with
+ * the DEPTH above it, which no tree has. */
+static uint64_t deeper_word(const void *context, unsigned depth)
+{
+    const struct word_place *at = context;
+    uint8_t block[1][CHACHA20_BLOCK_BYTES];
+    uint64_t nonce = at->tree | (uint64_t)depth << 56;
+    chacha20_blocks(at->key, &nonce, 1, block);
+    uint64_t word = get_u64(block[0] + 8 * (size_t)at->slot);
+    sodium_memzero(block, sizeof block);
+    return word;
+}
+
+static long double node_normal(const struct word_place *at, uint64_t word, enum precision precision)
+{
+    bool far = (word & (UINT64_MAX >> 1)) < NORMAL_WORD_TAIL;
+    return precision == FINE || far ? normal_from_words(word, deeper_word, at)
+                                    : normal_from_word_roughly(word);
+}
+
 /* Deepest first, the nodes of one tree follow one another. */
 static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nodes *nodes,
                              enum precision precision)
@@ -144,8 +171,8 @@ static long double last_axis(const uint8_t key[KEY_BYTES], const struct axis_nod
     chacha20_blocks(key, tree, trees, block);
     for (size_t i = 0; i < nodes->count; i++) {
         uint64_t word = get_u64(block[at[i]] + 8 * (size_t)slot[i]);
-        sum += nodes->node[i].coefficient *
-               (precision == FINE ? normal_from_word(word) : normal_from_word_roughly(word));
+        const struct word_place place = {key, tree[at[i]], slot[i]};
+        sum += nodes->node[i].coefficient * node_normal(&place, word, precision);
     }
     sodium_memzero(block, sizeof block);
     return sum;

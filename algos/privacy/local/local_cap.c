@@ -70,7 +70,7 @@ static double draw_height(const struct local_scheme *scheme, struct noise_source
     /* Rounded up: outside is never less likely than it has to be. */
     uint64_t outside = (uint64_t)ceil(ldexp(scheme->constant[LOCAL_CAP_OUTSIDE], 64)) + 1;
     bool is_outside = noise_u64(noise) < outside;
-    double u = noise_uniform(noise);
+    double u = noise_uniform_fine(noise); /* the pole, too, has its points */
     if (!is_outside)
         return fmax(sphere_tail_inverse(n, share * u), scheme->constant[LOCAL_CAP_EDGE]);
     double below = (1.0 - share) * u; /* the share of the sphere that lies lower */

@@ -95,6 +95,21 @@ long double normal_from_word(uint64_t word)
     return word >> 63 ? -x : x;
 }
 
+long double normal_from_words(uint64_t word, uint64_t (*more)(const void *context, unsigned depth),
+                              const void *context)
+{
+    uint64_t tail = word & (UINT64_MAX >> 1);
+    if (tail >= NORMAL_WORD_TAIL)
+        return normal_from_word(word);
+    long double p = (long double)tail * 0x1p-64L, unit = 0x1p-64L;
+    for (unsigned depth = 1; depth <= 13 && p < (long double)NORMAL_WORD_TAIL * unit; depth++) {
+        unit *= 0x1p-64L;
+        p += (long double)more(context, depth) * unit;
+    }
+    long double x = normal_quantile(p + 0.5L * unit);
+    return word >> 63 ? -x : x;
+}
+
 double normal_from_word_roughly(uint64_t word)
 {
     uint64_t tail = (word << 1) | 1; /* 2^64 - tail: the other part of one half */

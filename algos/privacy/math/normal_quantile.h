@@ -14,11 +14,21 @@ long double normal_quantile(long double p);
  * words give the same probability. */
 long double normal_from_word(uint64_t word);
 
-/* The same without the last step, five times as fast: at most this far from normal_from_word. (AS
- * 241 claims 1e-16 relative; what is allowed here is twenty times what was ever seen.) */
+/* From here on, in the 63 bits that make the tail's probability, a word is enough by itself: below,
+ * neighbouring words are visibly separate normals, and none is beyond 9.16. */
+#define NORMAL_WORD_TAIL (UINT64_C(1) << 24)
+
+/* The same, whole in the tails: a word below NORMAL_WORD_TAIL gets as many further words as its
+ * probability needs, MORE(CONTEXT, depth) for depth 1, 2 ..., at most 13. |x| goes to 36. */
+long double normal_from_words(uint64_t word, uint64_t (*more)(const void *context, unsigned depth),
+                              const void *context);
+
+/* normal_from_word without the last step, five times as fast: at most this far from
+ * normal_from_word. (AS 241 claims 1e-16 relative; what is allowed here is twenty times what was
+ * ever seen.) */
 #define NORMAL_ROUGH_ERROR 0x1p-43
 
-/* The same within NORMAL_ROUGH_ERROR, several times as fast. */
+/* normal_from_word within NORMAL_ROUGH_ERROR, several times as fast. */
 double normal_from_word_roughly(uint64_t word);
 
 #endif

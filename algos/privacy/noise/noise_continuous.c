@@ -13,7 +13,7 @@
 
 double noise_normal(struct noise_source *source)
 {
-    double radius = sqrt(-2.0 * log(noise_uniform(source)));
+    double radius = sqrt(-2.0 * log(noise_uniform_fine(source)));
     return radius * cos(2.0 * M_PI * noise_uniform(source));
 }
 
@@ -28,7 +28,7 @@ static double log_gamma_from_one(struct noise_source *source, double shape)
             continue;
         /* v = (1 + c x)^3; 1 - v + ln v without cancellation, which d would magnify */
         double log_v = 3.0 * log1p(c * x);
-        if (log(noise_uniform(source)) < 0.5 * x * x + d * (log_v - expm1(log_v)))
+        if (log(noise_uniform_fine(source)) < 0.5 * x * x + d * (log_v - expm1(log_v)))
             return log(d) + log_v;
     }
 }
@@ -40,7 +40,7 @@ double noise_log_gamma(struct noise_source *source, double shape)
         return log_gamma_from_one(source, shape);
     /* G(a) = G(a+1) U^(1/a): as logarithms nothing underflows, however small the shape. */
     double up = log_gamma_from_one(source, shape + 1.0);
-    return up + log(noise_uniform(source)) / shape;
+    return up + log(noise_uniform_fine(source)) / shape;
 }
 
 static bool is_power_of_two(double x)

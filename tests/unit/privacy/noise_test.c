@@ -28,6 +28,26 @@ Test(noise, uniform_is_open_and_uniform)
     free(sample);
 }
 
+/* Below any bound it is as uniform as above, and has more bits than 53 behind the point. */
+Test(noise, fine_uniform_is_uniform_near_zero)
+{
+    enum { N = 10000000 };
+    static const double bound[] = {0x1p-10, 0x1p-13, 0x1p-16};
+    int below[3] = {0}, coarse = 0;
+    struct noise_source *noise = golden_noise(29);
+    for (int i = 0; i < N; i++) {
+        double u = noise_uniform_fine(noise);
+        for (int b = 0; b < 3; b++)
+            below[b] += u < bound[b];
+        coarse += u < bound[1] && fmod(u, 0x1p-53) == 0.0;
+    }
+    for (int b = 0; b < 3; b++)
+        cr_expect_lt(golden_coins(below[b], N, bound[b]), Z_LIMIT, "%d below %g", below[b],
+                     bound[b]);
+    cr_expect_leq(coarse, 3, "%d of %d", coarse, below[1]);
+    noise_source_free(noise);
+}
+
 Test(noise, normal)
 {
     enum { N = 200000 };

@@ -53,6 +53,30 @@ Test(normal_quantile, words_become_normals)
     noise_source_free(noise);
 }
 
+/* The words that follow: as many zeros as *CONTEXT says, then the middle. */
+static uint64_t after_zeros(const void *context, unsigned depth)
+{
+    return depth <= *(const unsigned *)context ? 0 : UINT64_C(1) << 63;
+}
+
+/* The normal of probability p, in logarithms: no tail ends at the last of 64 bits. */
+Test(normal_quantile, words_go_on_into_the_tail)
+{
+    const uint64_t sign = UINT64_C(1) << 63;
+    for (unsigned zeros = 0; zeros < 13; zeros++) {
+        long double x = normal_from_words(0, after_zeros, &zeros);
+        double log2_p = log2(0.5 * erfc((double)-x * M_SQRT1_2));
+        cr_expect_float_eq(log2_p, -64.0 * (zeros + 1) - 1.0, 1e-6, "%u: %Lg", zeros, x);
+        cr_expect_eq(normal_from_words(sign, after_zeros, &zeros), -x);
+    }
+    unsigned all = 13, none = 0;
+    cr_expect_lt(normal_from_words(0, after_zeros, &all), -34.0L);
+    cr_expect_eq(normal_from_words(NORMAL_WORD_TAIL, after_zeros, &none),
+                 normal_from_word(NORMAL_WORD_TAIL));
+    long double inside = normal_from_words(NORMAL_WORD_TAIL - 1, after_zeros, &none);
+    cr_expect_float_eq((double)inside, (double)normal_from_word(NORMAL_WORD_TAIL - 1), 1e-12);
+}
+
 Test(normal_quantile, rough_normals_err_ten_times_less_than_allowed)
 {
     struct noise_source *noise = golden_noise(601);
