@@ -1,6 +1,6 @@
 /* Exact laws on the integers: made of uniform words and comparisons alone, no floating point, so
  * that the proofs about them hold for the program. Canonne, Kamath and Steinke 2020, "The discrete
- * Gaussian for differential privacy". Running times depend on the draws: answer at fixed ticks.
+ * Gaussian for differential privacy". Running times depend on the draws, and nothing masks them.
  * Poisson samples are here as well: their rate is a double, which is scaled by a power of two. */
 #ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_DISCRETE_H
 #define TACET_ALGOS_PRIVACY_NOISE_NOISE_DISCRETE_H
