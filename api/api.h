@@ -33,6 +33,7 @@ struct api_route_info {
     bool writes;               /* the batch needs a writing transaction */
     bool quick;                /* try api_serve_quick first */
     bool may_be_heavy;         /* ask api_is_heavy */
+    bool timed;                /* metrics may show how long it takes */
     const char *pattern;       /* "/v1/datasets/{id}", for metrics and log; static text */
     const struct route *route; /* for the request, which then need not look again; or NULL */
 };

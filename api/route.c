@@ -55,18 +55,18 @@ static const struct route routes[] = {
     {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, PAGED, NULL, api_datasets_list, "Lists datasets."},
     {"GET", "/v1/datasets/{id}", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, "", NULL, api_datasets_get, "Shows a dataset; its counts to its steward only."},
     /* Not in a batch: that would be on disk only after the call's deferred functions have run. */
-    {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
-    {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
+    {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
+    {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
     {"GET", "/v1/datasets/{id}/budget", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_datasets_budget, "Shows what is spent and what remains."},
-    {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
-    {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
+    {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
+    {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
 
     /* jobs.h */
-    {"POST", "/v1/jobs", POOL, ROLE_STEWARD, ROUTE_KEY_REQUIRED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
-    {"POST", "/v1/jobs:estimate", POOL, ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
+    {"POST", "/v1/jobs", POOL, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
+    {"POST", "/v1/jobs:estimate", POOL, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
     {"GET", "/v1/jobs", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm " PAGED, NULL, api_jobs_list, "Lists jobs, newest first."},
     {"GET", "/v1/jobs/{id}", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "", NULL, api_jobs_get, "Shows a job and its progress."},
-    {"GET", "/v1/jobs/{id}/events", BATCH, ROLE_STEWARD, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_jobs_events, "Follows a job by server-sent events."},
+    {"GET", "/v1/jobs/{id}/events", BATCH, ROLE_STEWARD, ROUTE_ANY_ACCEPT | ROUTE_UNTIMED, BODY_NONE, "", NULL, api_jobs_events, "Follows a job by server-sent events."},
     {"POST", "/v1/jobs/{id}:cancel", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_jobs_cancel, "Cancels a job."},
 
     /* policies.h */
@@ -116,7 +116,7 @@ static const struct route routes[] = {
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},
     {"GET", "/healthz/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_ready, "Says whether requests will be served."},
-    {"GET", "/metrics", BATCH, ROLE_STEWARD | ROLE_ADMIN, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_metrics, "Counters of the server in Prometheus text; nothing that depends on private data."},
+    {"GET", "/metrics", BATCH, ROLE_ADMIN, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_metrics, "Counters of the server in Prometheus text, of all tenants together."},
 
     /* pages.h */
     {"GET", "/", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The status page."},

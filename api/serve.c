@@ -30,6 +30,7 @@ struct api_route_info api_route(const struct app *app, const char *method, const
     info.writes = route_writes(route);
     info.quick = route->flags & ROUTE_QUICK;
     info.may_be_heavy = route->flags & ROUTE_HEAVY;
+    info.timed = !(route->flags & ROUTE_UNTIMED);
     info.pattern = route->pattern;
     if (route->body == BODY_STREAM)
         info.max_body_bytes = app->settings.max_upload_bytes;

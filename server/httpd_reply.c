@@ -72,7 +72,10 @@ static void note_reply(struct httpd *httpd, const struct exchange *exchange)
     int64_t now_us = clock_now_us();
     int64_t us = now_us - exchange->begun_us;
     int status = exchange->reply.status;
-    metrics_request(settings->metrics, exchange->route.pattern, status, us > 0 ? (uint64_t)us : 0);
+    uint64_t shown = METRICS_UNTIMED;
+    if (exchange->route.timed)
+        shown = us > 0 ? (uint64_t)us : 0;
+    metrics_request(settings->metrics, exchange->route.pattern, status, shown);
     if (status == 202 && settings->accepted)
         settings->accepted(settings->accepted_context);
     request_log_reply(&httpd->log, exchange, now_us);

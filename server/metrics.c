@@ -102,6 +102,8 @@ void metrics_request(struct metrics *metrics, const char *pattern, int status,
     while (b < BUCKET_COUNT - 1 && microseconds > BUCKETS[b])
         b++;
     raise_by(&row->statuses[s], 1);
+    if (microseconds == METRICS_UNTIMED)
+        return;
     raise_by(&row->buckets[b], 1);
     raise_by(&row->microseconds, microseconds);
 }
@@ -146,6 +148,11 @@ static void metrics_say_durations(struct text *text, struct route_counters *row,
                                   const char *pattern)
 {
     uint64_t sum = 0;
+    for (size_t b = 0; b < BUCKET_COUNT; b++)
+        sum += atomic_load_explicit(&row->buckets[b], memory_order_relaxed);
+    if (sum == 0)
+        return; /* not timed */
+    sum = 0;
     for (size_t b = 0; b < BUCKET_COUNT; b++) {
         sum += atomic_load_explicit(&row->buckets[b], memory_order_relaxed);
         if (b < BUCKET_COUNT - 1)

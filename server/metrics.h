@@ -1,7 +1,7 @@
-/* Counters of public facts in Prometheus's text form: how often which route answered how, how long
- * it took, how full the queues are. Nothing here depends on data, and paths appear only as their
- * patterns. All functions may be called by any thread at any time, metrics_request always by the
- * same one; none of them locks. */
+/* Counters in Prometheus's text form: how often which route answered how, how long it took, how
+ * full the queues are. Paths appear only as their patterns. Routes that take longer the more data
+ * were uploaded are not timed. All functions may be called by any thread at any time,
+ * metrics_request always by the same one; none of them locks. */
 #ifndef TACET_SERVER_METRICS_H
 #define TACET_SERVER_METRICS_H
 
@@ -36,8 +36,10 @@ void metrics_add(struct metrics *metrics, enum metrics_value value, int64_t amou
 /* The present value. */
 int64_t metrics_get(const struct metrics *metrics, enum metrics_value value);
 
+#define METRICS_UNTIMED UINT64_MAX
+
 /* Counts one answered request. PATTERN is static text of the route table, NULL when no route
- * matched. */
+ * matched. With METRICS_UNTIMED for MICROSECONDS it is counted, but in no duration. */
 void metrics_request(struct metrics *metrics, const char *pattern, int status,
                      uint64_t microseconds);
 

@@ -200,6 +200,45 @@ Test(conventions, metrics_show_patterns_not_paths)
     http_answer_clear(&answer);
 }
 
+/* How long an upload takes shows how much came; a deletion, how much there was. */
+Test(conventions, metrics_do_not_time_what_depends_on_data)
+{
+    static const char *const untimed[][3] = {
+        {"POST", "/v1/datasets/ds_x/trajectories", "/v1/datasets/{id}/trajectories"},
+        {"PUT", "/v1/datasets/ds_x/experts/e/policy", "/v1/datasets/{id}/experts/{expert}/policy"},
+        {"POST", "/v1/datasets/ds_x:seal", "/v1/datasets/{id}:seal"},
+        {"DELETE", "/v1/datasets/ds_x", "/v1/datasets/{id}"},
+        {"POST", "/v1/jobs:estimate", "/v1/jobs:estimate"},
+        {"GET", "/v1/jobs/job_x/events", "/v1/jobs/{id}/events"},
+    };
+    enum { COUNT = sizeof untimed / sizeof *untimed };
+    struct http_call call = {.method = "GET", .path = "/v1/environments", .token = steward};
+    struct http_answer answer = http_expect(client, 200, &call);
+    http_answer_clear(&answer);
+    for (size_t i = 0; i < COUNT; i++) {
+        call = (struct http_call){
+            .method = untimed[i][0], .path = untimed[i][1], .token = steward, .body = "{}"};
+        answer = http_do(client, &call);
+        cr_expect_geq(answer.status, 400);
+        http_answer_clear(&answer);
+    }
+    call = (struct http_call){.method = "GET", .path = "/metrics", .token = steward};
+    answer = refused(403, "forbidden", &call);
+    http_answer_clear(&answer);
+    call.token = admin;
+    answer = http_expect(client, 200, &call);
+    cr_expect_not_null(strstr(answer.body, "seconds_count{route=\"/v1/environments\"}"));
+    for (size_t i = 0; i < COUNT; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "requests_total{route=\"%s\",status=\"4", untimed[i][2]);
+        cr_expect_not_null(strstr(answer.body, line), "%s is not in %s", line, answer.body);
+        /* GET and DELETE of one dataset are one pattern: DELETE came alone here. */
+        snprintf(line, sizeof line, "seconds_count{route=\"%s\"}", untimed[i][2]);
+        cr_expect_null(strstr(answer.body, line), "%s", line);
+    }
+    http_answer_clear(&answer);
+}
+
 Test(conventions, the_log_holds_no_token_and_no_query)
 {
     struct http_call call = {.method = "GET", .path = "/v1/clients?page_size=7", .token = admin};

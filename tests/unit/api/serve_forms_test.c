@@ -183,11 +183,12 @@ Test(serve_forms, health_and_metrics)
     struct response *r = fixture_get(f, NULL, "/healthz/ready");
     expect_status(r, 200);
     cr_expect_str_eq(response_text(r, "/version"), "test");
-    r = fixture_get(f, "steward", "/metrics");
+    r = fixture_get(f, "admin", "/metrics");
     expect_status(r, 200);
     cr_expect_str_eq(r->body, "tacet_a 1\ntacet_b 2\n");
     expect_problem(fixture_get(f, NULL, "/metrics"), "unauthorized");
     expect_problem(fixture_get(f, "student", "/metrics"), "forbidden");
+    expect_problem(fixture_get(f, "steward", "/metrics"), "forbidden");
     fixture_close(f);
     f = fixture_open_with(not_ready);
     r = fixture_get(f, NULL, "/healthz/ready");
