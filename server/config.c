@@ -55,7 +55,7 @@ static const struct flag SETTINGS[] = {
     {"max-states", AS_COUNT(max_states_per_query, 1, 65536), "1024", "STATES",
      "states in one query", ENV},
     {"max-experts", AS_COUNT(max_experts_per_dataset, 1, 10000000), "100000", "EXPERTS",
-     "experts in one dataset", ENV},
+     "experts of one client in one dataset", ENV},
     {"world", AS_LIST(worlds, FLAG_LIST_MAX), "", "NAME=COMMAND",
      "a world that is a program (docs/worlds.md); may be repeated, and the variable holds one a "
      "line",

@@ -80,6 +80,12 @@ struct expert_row {
     bool has_policy;
 };
 
+/* Sets *OUT_MOST to a MAX_EXPERTS for datasets_register_expert with which MORE names of CLIENT are
+ * registered until the dataset has MAX_OWN experts of CLIENT. Other clients' experts do not count:
+ * a refusal would tell how many they have. Holds in the transaction in which it was asked. */
+enum db_status datasets_experts_most(struct db *db, const char *dataset, const char *client,
+                                     int64_t max_own, int64_t more, int64_t *out_most);
+
 /* Finds CLIENT's expert NAME, or registers it with the next number. Verdicts: OK (*OUT_NUMBER),
  * EXPERTS_LIMIT (MAX_EXPERTS reached), UNKNOWN, NOT_OPEN. */
 enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,
@@ -96,7 +102,7 @@ struct expert_policy {
     const char *dataset, *expert, *client;
     const void *bytes;
     size_t size;
-    int64_t max_experts;
+    int64_t max_experts; /* of that client in the dataset */
     int64_t now_ms;
 };
 

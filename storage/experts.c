@@ -66,6 +66,20 @@ enum db_status datasets_register_expert(struct db *db, const char *dataset, cons
     return db_transact(db, register_expert, &work);
 }
 
+/* Counts only where the limit may be reached: counting reads every expert. */
+enum db_status datasets_experts_most(struct db *db, const char *dataset, const char *client,
+                                     int64_t max_own, int64_t more, int64_t *out_most)
+{
+    *out_most = max_own;
+    enum db_status status =
+        db_one(db,
+               "SELECT CASE WHEN experts + $4 <= $3 THEN $3 ELSE $3 + (SELECT count(*) "
+               "FROM experts WHERE dataset = $1 AND owner <> $2) END FROM datasets WHERE id = $1",
+               DB_VALUES(db_text(dataset), db_text(client), db_integer(max_own), db_integer(more)),
+               listing_integer, out_most);
+    return db_optional(status);
+}
+
 /* ---- lists */
 
 static const struct column expert_columns[] = {
@@ -102,8 +116,12 @@ static enum db_status put_policy(struct db *db, void *context)
     const struct put_work *work = context;
     const struct expert_policy *p = work->policy;
     uint32_t number = 0;
-    enum db_status status = datasets_register_expert(db, p->dataset, p->expert, p->client,
-                                                     p->max_experts, &number, work->verdict);
+    int64_t most = 0;
+    enum db_status status =
+        datasets_experts_most(db, p->dataset, p->client, p->max_experts, 1, &most);
+    if (status == DB_OK)
+        status = datasets_register_expert(db, p->dataset, p->expert, p->client, most, &number,
+                                          work->verdict);
     if (status != DB_OK || *work->verdict != DATASET_OK)
         return status;
     return db_run(db,

@@ -78,11 +78,15 @@ static enum db_status map_experts(struct db *db, struct commit_work *work,
                                   const struct staged *staged)
 {
     const struct upload_summary *summary = work->summary;
+    int64_t most = 0;
+    enum db_status status = datasets_experts_most(
+        db, staged->dataset, staged->client, summary->max_experts, summary->expert_count, &most);
+    if (status != DB_OK)
+        return status;
     for (uint32_t i = 0; i < summary->expert_count; i++) {
         uint32_t number = 0;
-        enum db_status status =
-            datasets_register_expert(db, staged->dataset, summary->experts[i], staged->client,
-                                     summary->max_experts, &number, &work->out->verdict);
+        status = datasets_register_expert(db, staged->dataset, summary->experts[i], staged->client,
+                                          most, &number, &work->out->verdict);
         if (status != DB_OK)
             return status;
         if (work->out->verdict != DATASET_OK) {

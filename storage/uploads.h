@@ -28,7 +28,7 @@ struct upload_summary {
     int64_t trajectories, transitions;
     const char *const *experts;
     uint32_t expert_count;
-    int64_t max_experts; /* in the whole dataset */
+    int64_t max_experts; /* of one client in the dataset */
 };
 
 struct upload_outcome {

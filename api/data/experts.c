@@ -40,7 +40,8 @@ enum problem api_experts_put_policy(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     if (verdict == DATASET_EXPERTS_LIMIT)
-        return call_problem(call, PROBLEM_CONFLICT, "The dataset has as many experts as it may.");
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The dataset has as many experts of yours as it may.");
     if (verdict != DATASET_OK)
         return dataset_refused(call, verdict, "The dataset is sealed: nothing can be changed.");
     return call_reply_empty(call, 204);

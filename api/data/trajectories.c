@@ -246,7 +246,7 @@ enum problem api_trajectories_upload(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     if (outcome.verdict == DATASET_EXPERTS_LIMIT)
-        return call_invalid(call, "", "The dataset would have more than %u experts.",
+        return call_invalid(call, "", "The dataset would have more than %u experts of yours.",
                             call->app->settings.max_experts_per_dataset);
     if (outcome.verdict != DATASET_OK)
         return dataset_refused(

@@ -223,8 +223,8 @@ Test(uploads, a_refused_one_leaves_no_expert, .init = open_store, .fini = close_
     char a[ID_SIZE], b[ID_SIZE];
     stage("cli_a", 1, a);
     stage("cli_b", 1, b);
-    cr_assert_eq(commit(a, 1, mine, 1, 2).verdict, DATASET_OK);
-    struct upload_outcome outcome = commit(b, 1, mixed, 2, 2);
+    cr_assert_eq(commit(a, 1, mine, 1, 1).verdict, DATASET_OK);
+    struct upload_outcome outcome = commit(b, 1, mixed, 2, 1);
     cr_assert_eq(outcome.verdict, DATASET_EXPERTS_LIMIT);
     cr_assert_eq(outcome.expert, 1);
     cr_assert_eq(find("ds_a").experts, 1, "e7 must not have stayed");
@@ -233,6 +233,25 @@ Test(uploads, a_refused_one_leaves_no_expert, .init = open_store, .fini = close_
     cr_assert_eq(uploads_abort(f.db, b), DB_OK);
     cr_assert_eq(count_of("SELECT count(*) FROM uploads"), 1);
     cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), 1);
+}
+
+/* A client that fills its part of a dataset is refused at the same expert, whoever else is in it.
+ */
+Test(uploads, have_a_limit_that_tells_nothing_of_others, .init = open_store, .fini = close_store)
+{
+    const char *theirs[] = {"e1", "e2"}, *mine[] = {"e1", "m2", "m3"};
+    char a[ID_SIZE], b[ID_SIZE], c[ID_SIZE];
+    stage("cli_b", 1, a);
+    struct upload_outcome alone = commit(a, 1, mine, 3, 2);
+    cr_assert(alone.verdict == DATASET_EXPERTS_LIMIT && alone.expert == 2);
+    stage("cli_a", 1, b);
+    cr_assert_eq(commit(b, 1, theirs, 2, 2).verdict, DATASET_OK);
+    struct upload_outcome beside = commit(a, 1, mine, 3, 2);
+    cr_assert(beside.verdict == alone.verdict && beside.expert == alone.expert);
+    cr_assert_eq(commit(a, 1, mine, 2, 2).verdict, DATASET_OK);
+    stage("cli_b", 1, c);
+    cr_assert_eq(commit(c, 1, mine, 2, 2).verdict, DATASET_OK, "they are known");
+    cr_assert_eq(find("ds_a").experts, 4);
 }
 
 Test(uploads, have_limits_and_need_all_chunks, .init = open_store, .fini = close_store)
@@ -402,7 +421,11 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e3", "cli_a", 3, &number, &verdict),
                  DB_OK);
     cr_assert(verdict == DATASET_OK && number == 2);
-    cr_assert_eq(put("e4", "cli_a", "four"), DATASET_EXPERTS_LIMIT);
+    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e4", "cli_a", 9, &number, &verdict),
+                 DB_OK);
+    cr_assert(verdict == DATASET_OK && number == 3);
+    /* Three of its own are enough; cli_b has one. */
+    cr_assert_eq(put("e5", "cli_a", "five"), DATASET_EXPERTS_LIMIT);
     cr_assert_eq(datasets_policies(f.db, "ds_a", see_policy, text), DB_OK);
     cr_assert_str_eq(text, "0=uno;1=two;");
     int64_t count = 9, all = 9;
@@ -412,7 +435,7 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     cr_assert(count == 0 && all == 0);
     text[0] = '\0';
     cr_assert_eq(datasets_experts(f.db, "ds_a", 1, 9, see_expert, text), DB_OK);
-    cr_assert_str_eq(text, "1:e2:cli_b:1;2:e3:cli_a:0;");
+    cr_assert_str_eq(text, "1:e2:cli_b:1;2:e3:cli_a:0;3:e4:cli_a:0;");
     cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
     cr_assert_eq(put("e1", "cli_a", "late"), DATASET_NOT_OPEN);
 }
