@@ -146,6 +146,9 @@ struct algorithm_run {
     const unsigned char *checkpoint;
     size_t checkpoint_size;
     struct algorithm_hooks hooks;
+    bool hides_divergence; /* a training from a dataset whose weights grow without bound gives the
+                              policy that treats all actions alike, because a failure would tell of
+                              the data */
     struct noise_source *noise; /* for tests only, and the policy then tells (injected_noise); NULL:
                                    the algorithm opens its own from the operating system */
 };

@@ -59,6 +59,13 @@ static void share_out(void *context, void (*work)(void *what, uint32_t i), void 
     helpers_run(runner->helpers, work, what, count);
 }
 
+static void sleep_for(void *context, int64_t ms)
+{
+    const struct timespec span = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)context;
+    nanosleep(&span, NULL);
+}
+
 /* Sleeps for MS or until there was a wake since *seen, or a stop. */
 static void sleep_until_woken(struct runner *runner, unsigned *seen, long ms)
 {
@@ -78,7 +85,8 @@ static enum api_job_turn take_turn(struct worker *self)
                                       .stop_requested = stop_requested,
                                       .context = runner,
                                       .resumed = note_resumed,
-                                      .parallel = share_out};
+                                      .parallel = share_out,
+                                      .wait = sleep_for};
     char note[256] = "";
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);

@@ -111,6 +111,7 @@ enum db_status jobs_show_findings(struct db *db, const char *id, const char *wor
 struct job_checkpoint {
     const char *id, *worker;
     int64_t step;
+    bool hides_step; /* the job's own row has step 0 */
     const void *bytes;
     size_t size;
     int64_t now_ms, lease_ms;

@@ -107,8 +107,11 @@ static enum db_status save_checkpoint(struct db *db, void *context)
 {
     const struct checkpoint_work *work = context;
     const struct job_checkpoint *c = work->checkpoint;
+    int64_t shown = c->step;
+    if (c->hides_step)
+        shown = 0;
     enum db_status status =
-        jobs_heartbeat(db, c->id, c->worker, c->step, c->now_ms, c->lease_ms, work->lease);
+        jobs_heartbeat(db, c->id, c->worker, shown, c->now_ms, c->lease_ms, work->lease);
     if (status != DB_OK || !work->lease->ours)
         return status;
     struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size)};

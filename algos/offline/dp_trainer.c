@@ -459,6 +459,8 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
     if (status != ALGORITHM_OK)
         goto cleanup;
     *out_parameters = trainer_take_result(settings, &t->state);
+    if (!*out_parameters && run->hides_divergence) /* all weights are zero */
+        *out_parameters = memory_new(t->state.count, sizeof **out_parameters);
     if (!*out_parameters) { /* under a mechanism post-processing: a function of noised weights alone
                              */
         *message = "the weights grew without bound; a smaller learning rate helps";

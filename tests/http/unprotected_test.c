@@ -1,10 +1,12 @@
 /* Mechanism "none" on private data, over HTTP: it is asked for in so many words, and the dataset
  * and everything signed about it say so for ever, through kill -9. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/http/scene.h"
 
@@ -171,4 +173,102 @@ Test(unprotected, a_cancelled_job_does_not_take_it_back, .init = setup, .fini = 
     cr_expect_str_eq(http_text(&job, "state"), "cancelled");
     http_answer_clear(&job);
     cr_expect(!dataset_covered());
+}
+
+/* ---- what can be seen of it */
+
+/* As plain, with so large steps that the weights grow without bound. */
+static const char *diverging(void)
+{
+    static char body[512];
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"cql\",\"mechanism\":\"none\",\"dataset\":\"%s\"," UNDERSTOOD
+             "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":400,\"optimizer\":\"sgd\","
+             "\"learning_rate\":10,\"alpha\":100,\"reward_scale\":100}}",
+             dataset);
+    return body;
+}
+
+/* Seconds between two members of JOB like "2026-01-02T03:04:05.678Z". */
+static double seconds_between(const struct http_answer *job, const char *first, const char *last)
+{
+    int day[2];
+    double time[2];
+    const char *names[2] = {first, last};
+    for (int i = 0; i < 2; i++) {
+        int hour, minute;
+        double second;
+        cr_assert_eq(sscanf(http_text(job, names[i]), "%*d-%*d-%dT%d:%d:%lf", &day[i], &hour,
+                            &minute, &second),
+                     4, "%s", job->body);
+        time[i] = hour * 3600 + minute * 60 + second;
+    }
+    return time[1] - time[0] + (day[1] != day[0] ? 86400 : 0);
+}
+
+static void expect_tick(const struct http_answer *job)
+{
+    double seconds = seconds_between(job, "started_at", "finished_at");
+    cr_expect(seconds >= 1, "%g", seconds);
+    cr_expect_float_eq(log2(seconds), rint(log2(seconds)), 1e-3, "%g", seconds);
+}
+
+Test(unprotected, a_training_that_diverges_looks_like_any_other, .init = setup, .fini = teardown)
+{
+    char path[2][96], *notes[2];
+    desk_submit(&desk, plain(UNDERSTOOD, 20), "well", path[0]);
+    desk_submit(&desk, diverging(), "badly", path[1]);
+    for (int i = 0; i < 2; i++) {
+        struct http_answer job = desk_wait(&desk, path[i]);
+        cr_expect_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
+        cr_expect(json_is_null(json_object_get(job.json, "error")));
+        cr_expect(json_is_null(json_object_get(job.json, "evaluation")));
+        cr_expect_str_neq(http_text(&job, "policy"), "");
+        notes[i] = json_dumps(json_object_get(job.json, "notes"), 0);
+        expect_tick(&job);
+        http_answer_clear(&job);
+    }
+    cr_expect_str_eq(notes[0], notes[1]);
+    free(notes[0]);
+    free(notes[1]);
+}
+
+Test(unprotected, a_job_shows_neither_its_speed_nor_its_end, .init = setup, .fini = teardown)
+{
+    char path[96], cancel[128], state[16] = "";
+    desk_submit(&desk, plain(UNDERSTOOD, 30000), "speed", path);
+    for (int i = 0; strcmp(state, "succeeded") != 0; i++) {
+        cr_assert_lt(i, 3000);
+        struct http_answer job = desk_get(&desk, path);
+        json_t *progress = json_object_get(job.json, "progress");
+        snprintf(state, sizeof state, "%s", http_text(&job, "state"));
+        if (strcmp(state, "succeeded") == 0) {
+            expect_tick(&job);
+        } else {
+            cr_expect_eq(json_integer_value(json_object_get(progress, "step")), 0, "%s", job.body);
+            cr_expect(json_is_null(json_object_get(progress, "eta_seconds")));
+        }
+        http_answer_clear(&job);
+        usleep(20000);
+    }
+    /* Trained in milliseconds, but cancelled before its second is over: it left nothing. */
+    desk_submit(&desk, plain(UNDERSTOOD, 1), "cancelled", path);
+    usleep(400000);
+    snprintf(cancel, sizeof cancel, "%s:cancel", path);
+    struct http_answer job = desk_post(&desk, 200, cancel, NULL, NULL);
+    http_answer_clear(&job);
+    job = desk_wait(&desk, path);
+    cr_expect_str_eq(http_text(&job, "state"), "cancelled", "%s", job.body);
+    cr_expect(json_is_null(json_object_get(job.json, "policy")), "%s", job.body);
+    http_answer_clear(&job);
+}
+
+Test(unprotected, a_job_chooses_nothing_by_play, .init = setup, .fini = teardown)
+{
+    expect_refused("/v1/jobs", plain("\"choose\":{\"environment\":\"cartpole\"}," UNDERSTOOD, 20),
+                   "a", "/choose");
+    expect_refused("/v1/jobs:estimate",
+                   plain("\"choose\":{\"environment\":\"cartpole\"}," UNDERSTOOD, 20), NULL,
+                   "/choose");
+    cr_expect(dataset_covered());
 }

@@ -189,7 +189,7 @@ bool job_plan_releases(const struct job_plan *plan)
 
 bool job_plan_is_unprotected(const struct job_plan *plan)
 {
-    return plan->shards == 0 && !job_plan_releases(plan);
+    return plan->algorithm && plan->shards == 0 && !job_plan_releases(plan);
 }
 
 bool job_plan_seals_checkpoints(const struct job_plan *plan)

@@ -69,7 +69,8 @@ const struct job_world *job_plan_world(const struct job_plan *plan);
 bool job_plan_releases(const struct job_plan *plan);
 
 /* True when the job trains one policy on private data under no mechanism: what it gives stays
- * inside, and the dataset is not covered by its budget any more. */
+ * inside, and the dataset is not covered by its budget any more. False for a plan that could not be
+ * read. */
 bool job_plan_is_unprotected(const struct job_plan *plan);
 
 /* Whether the noise is larger than the range of the Q-function that is released, which is refused

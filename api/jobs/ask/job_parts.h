@@ -32,10 +32,10 @@ enum problem job_play_fit(struct call *call, const struct job_members *members,
 /* ---- "i_understand":"not_private": required where a job trains without a mechanism on private
  * data (job_plan_is_unprotected), and refused elsewhere */
 
-/* Checks the member's value UNDERSTOOD (NULL: not sent) for PLAN, whose dataset is known.
- * PROBLEM_NONE, or a fault with its pointer. */
-enum problem job_understood_fit(struct call *call, const char *understood,
-                                const struct job_plan *plan);
+/* Checks the member's value UNDERSTOOD (NULL: not sent) for PLAN, whose dataset is known, and that
+ * an unprotected job chooses nothing by play. PROBLEM_NONE, or a fault with its pointer. */
+enum problem job_unprotected_fit(struct call *call, const char *understood,
+                                 const struct job_plan *plan);
 
 /* ---- "choose": the result of an offline job is the best of its own weights by play
  * (algos/offline/choice.h). A plan keeps it as

@@ -245,7 +245,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
                             members.parameters, &plan->request.parameters);
     }
     const struct job_kind *kind = job_kind(plan->algorithm);
-    enum problem unfit = job_understood_fit(call, members.understood, plan);
+    enum problem unfit = job_unprotected_fit(call, members.understood, plan);
     if (unfit == PROBLEM_NONE && kind->fit)
         unfit = kind->fit(call, &members, plan);
     if (unfit == PROBLEM_NONE)

@@ -157,7 +157,7 @@ static struct job_end end_of(const struct finish *finish)
     struct job_end end = {.id = run->job.id,
                           .worker = run->control->worker,
                           .state = ending->state,
-                          .step = (int64_t)run->step,
+                          .step = job_lease_shown(run, run->step),
                           .has_evaluation = ending->evaluated,
                           .mean_return = ending->evaluation.mean_return,
                           .std_return = ending->evaluation.std_return,
@@ -247,6 +247,8 @@ static bool read_dataset_now(struct job_run *run)
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
+    if (ending->tick_ms > 0)
+        finish.now_ms = ending->tick_ms;
     if (!read_dataset_now(run))
         return DB_FAILED;
     if (run->plan.teacher[0] != '\0') {

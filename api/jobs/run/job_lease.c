@@ -2,6 +2,7 @@
 #include "api/jobs/run/job_run.h"
 
 #include "api/call/app.h"
+#include "api/jobs/ask/job_kind.h"
 
 #define BEAT_EVERY_MS 1000
 
@@ -9,6 +10,13 @@ bool job_lease_broken(struct job_run *run)
 {
     run->storage_failed = run->storage_failed || db_broken(run->db);
     return run->storage_failed;
+}
+
+int64_t job_lease_shown(const struct job_run *run, uint64_t step)
+{
+    if (job_plan_is_unprotected(&run->plan))
+        return 0;
+    return (int64_t)step;
 }
 
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
@@ -21,7 +29,7 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
         return true;
     struct job_lease lease = {0};
     enum db_status status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
-                                           (int64_t)run->step, now, lease_ms, &lease);
+                                           job_lease_shown(run, run->step), now, lease_ms, &lease);
     if (job_lease_broken(run))
         return false;
     if (status == DB_RETRY || status == DB_FULL) {
@@ -55,6 +63,7 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
     const struct job_checkpoint checkpoint = {.id = run->job.id,
                                               .worker = run->control->worker,
                                               .step = (int64_t)steps_done,
+                                              .hides_step = job_plan_is_unprotected(&run->plan),
                                               .bytes = bytes,
                                               .size = size,
                                               .now_ms = now,

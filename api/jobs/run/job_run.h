@@ -81,6 +81,7 @@ struct job_ending {
                               caller */
     struct policy_evaluation evaluation;
     bool evaluated;
+    int64_t tick_ms; /* the moment at which it is shown to end (job_tick.c); 0: when it is stored */
 };
 
 /* Makes ENDING a failure by PROBLEM; DETAIL is as in struct job_ending. */
@@ -128,6 +129,14 @@ struct expert_policies *job_run_load_experts(struct job_run *run);
  * transaction. DB_NONE: the lease was lost and nothing was stored. */
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending);
 
+/* ---- when the end of an unprotected job is seen (job_tick.c) */
+
+/* Waits until the end of an unprotected job may be seen, which is a whole power of two of seconds,
+ * at least one, behind its start, and notes that moment in ENDING. A job that is cancelled before
+ * that has no result. Other jobs do not wait. False: the job must stop without an ending; a flag of
+ * RUN says why. */
+bool job_tick_wait(struct job_run *run, struct job_ending *ending);
+
 /* ---- the lease (job_lease.c) */
 
 #define JOB_LEASE_MS 30000
@@ -135,6 +144,9 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
 /* True when storage has failed or the connection is broken. What was stored last is then unknown,
  * so the worker writes nothing more. */
 bool job_lease_broken(struct job_run *run);
+
+/* STEP as the job's row has it for views: 0 for an unprotected job, whose speed is not shown. */
+int64_t job_lease_shown(const struct job_run *run, uint64_t step);
 
 /* Stores a checkpoint. DB_OK: it is on disk, and the lease is ours. DB_FULL or DB_RETRY: it is not
  * on disk, but a later try may succeed. DB_FAILED: a flag of RUN says why. */

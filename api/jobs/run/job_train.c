@@ -84,6 +84,7 @@ static enum algorithm_status train_from(struct job_run *run, const struct datase
         .checkpoint = checkpoint,
         .checkpoint_size = size,
         .hooks = job_hooks_of(run),
+        .hides_divergence = job_plan_is_unprotected(&run->plan),
     };
     enum algorithm_status outcome = ALGORITHM_BAD_INPUT;
     if (job_choose_place(run->app, &run->plan, physics, &training.choice))

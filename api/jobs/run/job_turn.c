@@ -175,7 +175,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     run.resumed = run.job.step > 0 || run.job.started_ms != now;
     run.beat_ms = now;
     struct job_ending ending = {.state = JOB_CANCELLED};
-    bool over = turn_to_end(&run, &ending);
+    bool over = turn_to_end(&run, &ending) && job_tick_wait(&run, &ending);
     enum api_job_turn turn;
     if (over)
         turn = end_job(&run, &ending, out_note);

@@ -20,6 +20,8 @@ struct api_job_control {
      * returns when all have ended. NULL: the worker is alone. */
     void (*parallel)(void *context, void (*work)(void *what, uint32_t i), void *what,
                      uint32_t count);
+    /* Sleeps for MS. NULL: nothing waits. */
+    void (*wait)(void *context, int64_t ms);
 };
 enum api_job_turn {
     API_JOB_NONE,   /* nothing to do */

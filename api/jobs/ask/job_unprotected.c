@@ -1,12 +1,13 @@
-/* The steward's word that a job may leave its private dataset without cover. */
+/* Jobs without a mechanism on private data: the steward's word for them, and what they cannot
+ * have. */
 #include "api/jobs/ask/job_parts.h"
 
 #include <string.h>
 
 #include "api/jobs/ask/job_kind.h"
 
-enum problem job_understood_fit(struct call *call, const char *understood,
-                                const struct job_plan *plan)
+enum problem job_unprotected_fit(struct call *call, const char *understood,
+                                 const struct job_plan *plan)
 {
     bool unprotected = job_plan_is_unprotected(plan);
     if (!unprotected && understood) {
@@ -21,6 +22,12 @@ enum problem job_understood_fit(struct call *call, const char *understood,
             "whose budget will for ever not cover all that is revealed of it, as the dataset and "
             "its later certificates will say; use \"dpsgd\" instead, or \"shards\" behind a "
             "teacher of unit \"expert\"");
+    }
+    if (unprotected && plan->request.choice.candidates > 0) {
+        return call_invalid(call, "/choose",
+                            "has no meaning with mechanism \"none\" on private data: how long its "
+                            "episodes last would tell of the data; use \"dpsgd\", whose choice is "
+                            "free");
     }
     return PROBLEM_NONE;
 }
