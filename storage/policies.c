@@ -70,11 +70,11 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
     return listing_bytes(db, "SELECT bytes FROM policies WHERE id = $1", id, out_bytes, out_size);
 }
 
-enum db_status policies_erase_ensembles(struct db *db, const char *dataset)
+enum db_status policies_erase_secrets(struct db *db, const char *dataset)
 {
     return db_run(db,
                   "UPDATE policies SET bytes = x'' WHERE dataset = $1 "
-                  "AND released = 0 AND dataset <> '' AND shards > 0",
+                  "AND released = 0 AND dataset <> ''",
                   DB_VALUES(db_text(dataset)), NULL, NULL);
 }
 

@@ -1,5 +1,5 @@
 /* Policies, imported or trained, and their certificates. A row never changes, but that the bytes of
- * ensembles go with their dataset. */
+ * ensembles, and of policies that are not released, go with their dataset. */
 #ifndef TACET_STORAGE_POLICIES_H
 #define TACET_STORAGE_POLICIES_H
 
@@ -15,8 +15,9 @@ struct policy_row {
     char job[ID_SIZE];     /* "" when imported */
     char mechanism[40];    /* "dpsgd", "none", "imported" ... */
     bool released;         /* its weights may leave the service */
-    uint32_t shards;       /* number of policies in an ensemble, whose bytes are sealed; 0: one
-                            * network */
+    uint32_t shards;       /* number of policies in an ensemble; 0: one network. The bytes of an
+                            * ensemble, and of a policy that was trained here and is not released,
+                            * are sealed */
     uint32_t state_dim, action_count;
     char certificate[ID_SIZE]; /* crt_; "" for none */
     int64_t created_ms;
@@ -33,8 +34,9 @@ enum db_status policies_find(struct db *db, const char *id, struct policy_row *o
 /* Reads the bytes; malloc'ed, of size 0 when they were erased. DB_NONE: unknown. */
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size);
 
-/* Erases the bytes of all ensembles that were trained on DATASET. */
-enum db_status policies_erase_ensembles(struct db *db, const char *dataset);
+/* Erases the bytes of all ensembles and policies that were trained on DATASET and are not released.
+ */
+enum db_status policies_erase_secrets(struct db *db, const char *dataset);
 
 typedef bool policy_fn(void *context, const struct policy_row *policy);
 

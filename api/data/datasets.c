@@ -334,7 +334,7 @@ static void silence_teachers(void *what)
     shelf_drop(silencing->teachers, silencing->dataset);
 }
 
-/* Wipes the teachers' ensembles of DATASET once the deletion is on disk. Before that, a concurrent
+/* Wipes the teachers' secret networks of DATASET once the deletion is on disk. Before that, a concurrent
  * question could put the networks back on the shelf. */
 static void silence_at_the_end(struct call *call, const char *dataset)
 {
@@ -360,7 +360,7 @@ enum problem api_datasets_delete(struct call *call)
     if (status == DB_OK)
         status = datasets_delete(call->db, row.id, &verdict);
     if (status == DB_OK && verdict == DATASET_OK)
-        status = policies_erase_ensembles(call->db, row.id);
+        status = policies_erase_secrets(call->db, row.id);
     if (status != DB_OK)
         return call_db(call, status);
     if (verdict != DATASET_OK)

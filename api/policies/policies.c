@@ -2,6 +2,7 @@
 #include "api/policies/policies.h"
 
 #include <assert.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "api/call/certificates.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
+#include "api/call/sealed.h"
 #include "api/json/json_text.h"
 #include "api/policies/network_export.h"
 #include "api/policies/network_json.h"
@@ -27,23 +29,40 @@ enum problem policy_of_owner(struct call *call, const char *id, struct policy_ro
     return call_db(call, status);
 }
 
-enum db_status policy_load(struct db *db, const char *id, struct policy **out)
-{
-    void *bytes = NULL;
-    size_t size = 0;
-    enum db_status status = policies_bytes(db, id, &bytes, &size);
-    if (status != DB_OK)
-        return status;
-    *out = policy_from_bytes(bytes, size);
-    free(bytes);
-    if (!*out)
-        return DB_FAILED;
-    return DB_OK;
-}
-
 bool policy_is_secret(const struct policy_row *row)
 {
     return !row->released && strcmp(row->mechanism, imported) != 0;
+}
+
+/* A secret policy is sealed. Those of earlier versions are in clear. NULL: it cannot be read. */
+static struct policy *decode_policy(const struct app *app, const struct policy_row *row,
+                                    const void *bytes, size_t size)
+{
+    size_t length = 0;
+    unsigned char *secret = NULL;
+    if (policy_is_secret(row))
+        secret = sealed_open(app, row->id, bytes, size, &length);
+    if (!secret)
+        return policy_from_bytes(bytes, size);
+    struct policy *policy = policy_from_bytes(secret, length);
+    sodium_free(secret);
+    return policy;
+}
+
+enum db_status policy_load(const struct app *app, struct db *db, const struct policy_row *row,
+                           struct policy **out)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    *out = NULL;
+    enum db_status status = policies_bytes(db, row->id, &bytes, &size);
+    if (status == DB_OK && size > 0) {
+        *out = decode_policy(app, row, bytes, size);
+        if (!*out)
+            status = DB_FAILED;
+    }
+    free(bytes);
+    return status;
 }
 
 enum problem policy_may_leave(struct call *call, const struct policy_row *row)
@@ -71,7 +90,7 @@ static enum problem policy_open(struct call *call, struct policy_row *row, struc
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), row);
     if (problem != PROBLEM_NONE || (problem = policy_may_leave(call, row)) != PROBLEM_NONE)
         return problem;
-    enum db_status status = policy_load(call->db, row->id, out);
+    enum db_status status = policy_load(call->app, call->db, row, out);
     if (status != DB_OK)
         return call_db(call, status);
     call_defer(call, free_policy, *out);

@@ -36,7 +36,9 @@ bool policy_is_secret(const struct policy_row *row);
  * them, or they came from the caller itself (who is the owner: others do not find the policy). */
 enum problem policy_may_leave(struct call *call, const struct policy_row *row);
 
-/* Loads and decodes the network of policy ID. The caller frees it with policy_free. */
-enum db_status policy_load(struct db *db, const char *id, struct policy **out);
+/* Loads and decodes the network of policy ROW, which is not an ensemble. The caller frees it with
+ * policy_free. NULL with DB_OK: it was erased with its dataset. */
+enum db_status policy_load(const struct app *app, struct db *db, const struct policy_row *row,
+                           struct policy **out);
 
 #endif

@@ -45,20 +45,20 @@ static enum problem find_teacher(struct query *query)
     return teacher_admit(call, DB_OK, &query->teacher->row);
 }
 
-/* An ensemble trained on shards of a dataset is wiped when that dataset is deleted. */
+/* What was trained without a mechanism on a dataset is wiped when that dataset is deleted. */
 static enum problem query_check_dataset(const struct query *query)
 {
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
     struct dataset_row dataset;
-    if (t->row.shards == 0)
+    if (t->dataset[0] == '\0')
         return PROBLEM_NONE;
-    enum db_status status = datasets_find(call->db, t->row.dataset, &dataset);
+    enum db_status status = datasets_find(call->db, t->dataset, &dataset);
     if (status != DB_OK)
         return call_db(call, status);
-    if (dataset.state == DATASET_DELETED || !t->ensemble) {
+    if (dataset.state == DATASET_DELETED || (!t->ensemble && !t->policy)) {
         /* A deletion by another process wiped nothing here. */
-        shelf_drop(call->app->teachers, t->row.dataset);
+        shelf_drop(call->app->teachers, t->dataset);
         return call_problem(call, PROBLEM_TEACHER_SILENT,
                             "Its dataset was deleted, and with it what the teacher had learned: it "
                             "answers no more. Nothing was charged.");

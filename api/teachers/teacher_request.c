@@ -302,6 +302,12 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
     return problem;
 }
 
+static enum problem refuse_erased(struct call *call)
+{
+    return call_problem(call, PROBLEM_CONFLICT,
+                        "The policy's dataset was deleted, and with it what was learned.");
+}
+
 /* Checks that the unit of privacy suits the policy: a teacher over an ensemble protects experts
  * only. */
 static enum problem teacher_read_source(struct call *call, const struct policy_row *source,
@@ -328,12 +334,10 @@ static enum problem teacher_read_source(struct call *call, const struct policy_r
         status = datasets_find(call->db, source->dataset, &out->dataset);
     if (status != DB_OK)
         return call_db(call, status);
+    if (dataset->state == DATASET_DELETED && policy_is_secret(source))
+        return refuse_erased(call);
     if (!expert)
         return PROBLEM_NONE;
-    if (dataset->state == DATASET_DELETED) {
-        return call_problem(call, PROBLEM_CONFLICT,
-                            "The policy's dataset was deleted, and with it what was learned.");
-    }
     memcpy(out->row.dataset, dataset->id, ID_SIZE);
     memcpy(out->row.dataset_account, dataset->account, ID_SIZE);
     return PROBLEM_NONE;
@@ -376,9 +380,11 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
         return teacher_certify(call, out, NULL);
     }
     struct policy *policy = NULL;
-    enum db_status status = policy_load(call->db, source.id, &policy);
+    enum db_status status = policy_load(call->app, call->db, &source, &policy);
     if (status != DB_OK)
         return call_db(call, status);
+    if (!policy)
+        return refuse_erased(call);
     network_digest(policy, out->policy_digest);
     problem = teacher_certify(call, out, policy);
     policy_free(policy);

@@ -50,44 +50,54 @@ bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teac
            teacher_price(out, row->concentration, row->renyi_order, row->delta_share, price);
 }
 
-/* Reads into *T the ensemble (NULL when it was erased) and the policy's number of actions. */
-static enum db_status read_ensemble(const struct app *app, struct db *db, struct shelved_teacher *t,
-                                    uint32_t *out_actions)
+/* Reads into *T the ensemble of POLICY; NULL when it was erased. */
+static enum db_status read_ensemble(const struct app *app, struct db *db,
+                                    const struct policy_row *policy, struct shelved_teacher *t)
 {
-    struct policy_row policy;
     void *bytes = NULL;
     size_t size = 0, length = 0;
-    enum db_status status = policies_find(db, t->row.policy, &policy);
-    if (status == DB_OK)
-        status = policies_bytes(db, t->row.policy, &bytes, &size);
-    if (status != DB_OK)
-        return status;
-    *out_actions = policy.action_count;
-    t->state_dim = policy.state_dim;
-    if (size > 0) {
-        unsigned char *secret = sealed_open(app, policy.id, bytes, size, &length);
+    enum db_status status = policies_bytes(db, policy->id, &bytes, &size);
+    if (status == DB_OK && size > 0) {
+        unsigned char *secret = sealed_open(app, policy->id, bytes, size, &length);
         t->ensemble = ensemble_from_bytes(secret, length);
         sodium_free(secret);
-        bool good = t->ensemble && t->ensemble->actions == policy.action_count &&
+        bool good = t->ensemble && t->ensemble->actions == policy->action_count &&
                     t->ensemble->count == t->row.shards &&
-                    t->ensemble->shape.input == policy.state_dim;
+                    t->ensemble->shape.input == policy->state_dim;
         if (!good)
             status = DB_FAILED;
     }
     free(bytes);
-    if (status == DB_OK && t->ensemble)
-        t->work = mlp_parameter_count(&t->ensemble->shape) * t->ensemble->count;
     return status;
 }
 
-static enum db_status read_network(struct db *db, struct shelved_teacher *t, uint32_t *out_actions)
+/* Parameters that one answer multiplies with; 1 where nothing is left to ask. */
+static size_t shelved_work(const struct shelved_teacher *t)
 {
-    enum db_status status = policy_load(db, t->row.policy, &t->policy);
-    if (status == DB_OK) {
-        *out_actions = t->policy->shape.width[t->policy->shape.layer_count - 1];
-        t->state_dim = t->policy->shape.input;
-        t->work = mlp_parameter_count(&t->policy->shape);
-    }
+    if (t->ensemble)
+        return mlp_parameter_count(&t->ensemble->shape) * t->ensemble->count;
+    if (t->policy)
+        return mlp_parameter_count(&t->policy->shape);
+    return 1;
+}
+
+/* Reads into *T the network or ensemble (NULL when it was erased) that its row names. */
+static enum db_status read_networks(const struct app *app, struct db *db, struct shelved_teacher *t,
+                                    uint32_t *out_actions)
+{
+    struct policy_row policy;
+    enum db_status status = policies_find(db, t->row.policy, &policy);
+    if (status != DB_OK)
+        return status;
+    *out_actions = policy.action_count;
+    t->state_dim = policy.state_dim;
+    if (policy_is_secret(&policy))
+        memcpy(t->dataset, policy.dataset, sizeof t->dataset);
+    if (t->row.shards > 0)
+        status = read_ensemble(app, db, &policy, t);
+    else
+        status = policy_load(app, db, &policy, &t->policy);
+    t->work = shelved_work(t);
     return status;
 }
 
@@ -102,6 +112,10 @@ struct teacher_reading {
 static void shelved_teacher_close(void *thing)
 {
     struct shelved_teacher *t = thing;
+    if (t->policy && t->dataset[0] != '\0') {
+        sodium_memzero(t->policy->parameters,
+                       mlp_parameter_count(&t->policy->shape) * sizeof *t->policy->parameters);
+    }
     policy_free(t->policy);
     ensemble_free(t->ensemble);
     free(t);
@@ -111,11 +125,7 @@ static void shelved_teacher_close(void *thing)
 static enum db_status read_teacher(const struct teacher_reading *reading, struct shelved_teacher *t)
 {
     uint32_t actions = 0;
-    enum db_status status;
-    if (t->row.shards > 0)
-        status = read_ensemble(reading->app, reading->db, t, &actions);
-    else
-        status = read_network(reading->db, t, &actions);
+    enum db_status status = read_networks(reading->app, reading->db, t, &actions);
     if (status == DB_NONE ||
         (status == DB_OK && !teacher_of_row(&t->row, actions, &t->teacher, &t->price)))
         return DB_FAILED;
@@ -137,8 +147,7 @@ static bool shelved_teacher_open(void *context, const char *id, struct shelf_ope
         return false;
     }
     *out = (struct shelf_opened){.thing = t, .bytes = t->work * sizeof(float)};
-    if (t->row.shards > 0) /* it goes with its dataset */
-        snprintf(out->group, sizeof out->group, "%s", t->row.dataset);
+    snprintf(out->group, sizeof out->group, "%s", t->dataset);
     return true;
 }
 

@@ -18,8 +18,11 @@ struct teacher_noise;
 struct shelved_teacher {
     struct teacher_row row;
     struct teacher teacher;
+    char dataset[ID_SIZE];     /* with which what it learned goes: of an ensemble or a policy that is
+                                  not released; "": of none */
     struct policy *policy;     /* NULL where the row has shards */
-    struct ensemble *ensemble; /* there; NULL when it went with its dataset: no answers any more */
+    struct ensemble *ensemble; /* there. Both NULL when it went with its dataset: no answers any more
+                                */
     uint32_t state_dim;
     size_t work;               /* parameters that one answer multiplies with */
     struct filter_price price; /* of one answer at the full concentration, on the row's accounts */
@@ -30,8 +33,8 @@ struct shelved_teacher {
 struct shelf *teacher_shelf_new(void);
 
 /* Borrows the teacher ID, reading it from DB when it is not on the shelf. DB_NONE: unknown. Give it
- * back with teacher_shelf_return. shelf_drop(app->teachers, DATASET) wipes the ensembles that were
- * trained on a dataset; they are not kept again. */
+ * back with teacher_shelf_return. shelf_drop(app->teachers, DATASET) wipes the ensembles and
+ * secret policies that were trained on a dataset; they are not kept again. */
 enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const char *id,
                                     const struct shelved_teacher **out);
 

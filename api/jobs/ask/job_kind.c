@@ -194,7 +194,8 @@ bool job_plan_is_unprotected(const struct job_plan *plan)
 
 bool job_plan_seals_checkpoints(const struct job_plan *plan)
 {
-    return plan->shards > 0 || job_kind(plan->algorithm)->seals_checkpoints;
+    return plan->shards > 0 || job_plan_is_unprotected(plan) ||
+           job_kind(plan->algorithm)->seals_checkpoints;
 }
 
 bool job_plan_drowns(const struct job_plan *plan)

@@ -21,7 +21,7 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
         problem = policy_may_leave(call, &row);
     if (problem != PROBLEM_NONE)
         return problem;
-    enum db_status status = policy_load(call->db, row.id, &policy);
+    enum db_status status = policy_load(call->app, call->db, &row, &policy);
     if (status != DB_OK)
         return call_db(call, status);
     memcpy(plan->policy, row.id, sizeof plan->policy);

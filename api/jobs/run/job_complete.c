@@ -62,8 +62,9 @@ struct policy *job_complete_kept(struct job_run *run)
     int64_t step = 0;
     struct dataset_row row;
     struct policy *policy = NULL;
-    /* A job with shards keeps nothing between its training and its end. */
-    if (!run->resumed || run->step < run->plan.plan.total_steps || run->plan.shards > 0)
+    /* What is sealed is never evaluated, and nothing of it is kept between training and end. */
+    if (!run->resumed || run->step < run->plan.plan.total_steps ||
+        job_plan_seals_checkpoints(&run->plan))
         return NULL;
     enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
     if (status == DB_OK)

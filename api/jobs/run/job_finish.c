@@ -15,6 +15,7 @@
 #include "algos/offline/schedule.h"
 #include "api/call/app.h"
 #include "api/call/sealed.h"
+#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_run.h"
 #include "api/jobs/run/run_release.h"
 #include "api/json/json_text.h"
@@ -82,13 +83,17 @@ static bool gives_policy(const struct finish *finish)
     return finish->ending->policy || whole;
 }
 
-/* Encrypts the ensemble, which was trained without noise, for storage. */
-static bool seal_ensemble(const struct job_run *run, const char *policy, unsigned char **out,
-                          size_t *out_size)
+/* Encrypts for storage what was trained without noise: the ensemble, or an unprotected POLICY. */
+static bool seal_policy(const struct job_run *run, const struct policy *policy, const char *id,
+                        unsigned char **out, size_t *out_size)
 {
+    unsigned char *secret = NULL;
     size_t size = 0;
-    unsigned char *secret = ensemble_to_bytes(run->ensemble, &size);
-    bool closed = sealed_close(run->app, policy, secret, size, out, out_size);
+    if (run->ensemble)
+        secret = ensemble_to_bytes(run->ensemble, &size);
+    else if (!policy_to_bytes(policy, &secret, &size))
+        return false;
+    bool closed = sealed_close(run->app, id, secret, size, out, out_size);
     sodium_memzero(secret, size);
     free(secret);
     return closed;
@@ -107,10 +112,9 @@ static bool prepare_policy(struct finish *finish)
         if (!finish->certificate)
             return false;
     }
-    if (run->ensemble) {
-        row->shards = run->plan.shards;
-        return seal_ensemble(run, row->id, &finish->bytes, &finish->size);
-    }
+    row->shards = run->plan.shards;
+    if (job_plan_seals_checkpoints(&run->plan))
+        return seal_policy(run, policy, row->id, &finish->bytes, &finish->size);
     return policy_to_bytes(policy, &finish->bytes, &finish->size);
 }
 
